@@ -1,0 +1,215 @@
+//===- Simulator.h - Run PTX on a CPU ----------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The face of the simulator. A host (ptx-sim, the driver API) parses a module,
+// fills a device's global memory, launches an entry, and reads memory and
+// findings back:
+//
+//   Module module = Module::parse(text, "kernel.ptx");
+//   Device device;
+//   uint64_t out = device.allocate(1024);
+//   LaunchConfig config;
+//   config.entry = "kernel";
+//   config.parameters = {bytesOf(out)};
+//   LaunchResult result = launch(device, module, config, Options{});
+//
+// Nothing here, and nothing that it includes, knows the compiler, LLVM or MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_SIMULATOR_H
+#define FMHA_PTX_SIM_SIMULATOR_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptxsim {
+
+/// Malformed text, an unsupported form, or an impossible launch. `line` is the
+/// 1-based PTX line, 0 where none applies.
+class Error : public std::runtime_error {
+public:
+  enum class Kind { Syntax, Unsupported, Launch, Memory };
+  Error(Kind kind, const std::string &message, unsigned line = 0)
+      : std::runtime_error(message), kind(kind), line(line) {}
+  Kind kind;
+  unsigned line;
+};
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t(x) * y * z; }
+};
+
+/// When the work of an asynchronous agent (TMA, tcgen05, bulk store) is done.
+/// Eager: at issue. Late: only when something that waits for it can otherwise
+/// not proceed. Random: at a moment drawn from the schedule seed.
+enum class Policy { Eager, Late, Random };
+/// Fast: products and sums in fp32. Exact: the fixed-point window of the
+/// tensor core.
+enum class MmaMode { Fast, Exact };
+/// Correct: approximate functions are rounded correctly. Perturb: results move
+/// at random inside the manual's error bounds. Sm90: the bits of an H200.
+enum class ApproxMode { Correct, Perturb, Sm90 };
+/// Isa: the manual to the letter. Practice: what ptxas does for the best public
+/// kernels (a tcgen05.ld register may be read before the wait).
+enum class Conformance { Isa, Practice };
+
+struct Options {
+  Policy policy = Policy::Eager;
+  uint64_t scheduleSeed = 0;
+  MmaMode mma = MmaMode::Fast;
+  ApproxMode approx = ApproxMode::Correct;
+  Conformance conformance = Conformance::Isa;
+  /// "all", "none" or ids of findings; only these are raised.
+  std::set<std::string> checks = {"all"};
+  /// Warp instructions after which the launch stops with Status::StepLimit;
+  /// 0 = no limit.
+  uint64_t maxSteps = 0;
+  /// Findings kept; further ones are counted only.
+  unsigned maxFindings = 100;
+  /// Called about once per million warp instructions, from the launching
+  /// thread, with the instructions so far and the CTAs finished and in all.
+  void (*progress)(void *context, uint64_t warpInstructions, uint64_t ctasDone,
+                   uint64_t ctas) = nullptr;
+  void *progressContext = nullptr;
+
+  bool enabled(const std::string &id) const {
+    return checks.count("all") || checks.count(id);
+  }
+};
+
+enum class Severity { Error, Warning };
+
+/// One thing that the simulated program did wrong. Ids are stable and listed
+/// in include/fmha/PTX/Sim/Findings.def.
+struct Finding {
+  std::string id;
+  Severity severity = Severity::Error;
+  /// What happened, with expected and got, and how to mend it.
+  std::string message;
+  unsigned ptxLine = 0;
+  /// "file:line" from .loc, empty where there is none.
+  std::string source;
+  int warp = -1, lane = -1;
+  Dim3 cta{0, 0, 0};
+  /// The other party (who waits for what, who wrote last), empty if none.
+  std::string other;
+};
+
+enum class Status { Ok, Findings, Deadlock, StepLimit };
+
+struct LaunchResult {
+  Status status = Status::Ok;
+  std::vector<Finding> findings;
+  uint64_t findingsDropped = 0;
+  uint64_t warpInstructions = 0;
+};
+
+/// A parsed PTX module. Parsing is complete: text that ptxas would call
+/// malformed throws Error::Kind::Syntax. An instruction form that the simulator
+/// does not execute is only an error when an entry that reaches it is launched.
+class Module {
+public:
+  /// Parses `text`; `name` appears in messages.
+  static Module parse(std::string_view text, std::string name);
+  Module(Module &&) noexcept;
+  Module &operator=(Module &&) noexcept;
+  ~Module();
+
+  struct Parameter {
+    std::string name;
+    uint32_t size = 0, align = 1;
+  };
+  struct Entry {
+    std::string name;
+    std::vector<Parameter> parameters;
+    uint32_t staticSharedBytes = 0;
+    std::optional<Dim3> requiredBlock, maxBlock, requiredCluster;
+    std::optional<uint32_t> maxRegisters;
+  };
+  struct Global {
+    std::string name;
+    uint64_t size = 0;
+    uint32_t align = 1;
+    bool constant = false;
+  };
+  const std::vector<Entry> &entries() const;
+  const Entry *findEntry(std::string_view name) const;
+  const std::vector<Global> &globals() const;
+  /// The text of .target and .version, for example "sm_100a" and "9.0".
+  const std::string &target() const;
+  const std::string &version() const;
+
+  struct Impl;
+  const Impl &impl() const { return *self; }
+
+private:
+  explicit Module(std::unique_ptr<Impl> self);
+  std::unique_ptr<Impl> self;
+};
+
+/// Global memory and the module variables placed in it. Addresses are 64-bit,
+/// never 0, and allocations are far enough apart that an access out of one's
+/// bounds never lands in another.
+class Device {
+public:
+  Device();
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  /// `bytes` of memory, 256-byte aligned. Reading what nobody wrote is a
+  /// finding; `poison` is what such bytes hold.
+  uint64_t allocate(uint64_t bytes, uint8_t poison = 0xCD);
+  /// Throws Error::Kind::Memory if `address` is no allocation.
+  void free(uint64_t address);
+  /// Throw Error::Kind::Memory where the range is not inside one allocation.
+  void write(uint64_t address, std::span<const std::byte> bytes);
+  void read(uint64_t address, std::span<std::byte> bytes) const;
+  void fill(uint64_t address, std::byte value, uint64_t bytes);
+  /// The allocation that holds `address`: {base, size}, or nothing.
+  std::optional<std::pair<uint64_t, uint64_t>>
+  allocationOf(uint64_t address) const;
+  /// Address of a module's .global or .const variable, placing and
+  /// initialising the module's variables first if this is the first request.
+  uint64_t addressOf(const Module &module, std::string_view variable);
+
+  struct Impl;
+  Impl &impl() { return *self; }
+
+private:
+  std::unique_ptr<Impl> self;
+};
+
+struct LaunchConfig {
+  std::string entry;
+  Dim3 grid, block;
+  /// Absent: the entry's .reqnctapercluster, or no cluster.
+  std::optional<Dim3> cluster;
+  uint32_t dynamicSharedBytes = 0;
+  /// One byte string per entry parameter, each of the parameter's size.
+  std::vector<std::vector<uint8_t>> parameters;
+};
+
+/// Runs the grid to its end. Throws Error for what cannot be launched; what the
+/// program does wrong is in the result.
+LaunchResult launch(Device &device, const Module &module,
+                    const LaunchConfig &config, const Options &options);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_SIMULATOR_H

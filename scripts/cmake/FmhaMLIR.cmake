@@ -1,0 +1,35 @@
+# The packaged LLVM/MLIR 22.1, linked as two shared libraries. Its version file
+# wants major.minor, so "22" alone is refused.
+find_package(MLIR 22.1 REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# The package does not set the path of llvm-tblgen.
+set(LLVM_TABLEGEN_EXE "${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen")
+separate_arguments(FMHA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+
+# What a library of the compiler links: the headers as system headers (they do
+# not compile free of warnings) and the dylibs.
+add_library(FmhaMLIRHeaders INTERFACE)
+target_include_directories(FmhaMLIRHeaders SYSTEM INTERFACE
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(FmhaMLIRHeaders INTERFACE ${FMHA_LLVM_DEFINITIONS})
+
+# fmha_add_mlir_library(<name> <sources>... [LINK_LIBS ...] [DEPENDS ...])
+# As fmha_add_library, for rooms that include MLIR headers. Such code is built
+# without exceptions, as MLIR is.
+function(fmha_add_mlir_library name)
+  fmha_add_library(${name} ${ARGN})
+  target_link_libraries(${name} PUBLIC FmhaMLIRHeaders)
+  target_compile_options(${name} PRIVATE -fno-exceptions -funwind-tables)
+endfunction()
+
+# fmha_add_mlir_tool(<name> <sources>... [LINK_LIBS ...])
+function(fmha_add_mlir_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
