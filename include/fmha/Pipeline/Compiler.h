@@ -1,0 +1,99 @@
+//===- Compiler.h - From an attention op to PTX ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler as a function. Tools, the Python package and other programs call
+// this and nothing below it; it includes no MLIR header.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PIPELINE_COMPILER_H
+#define FMHA_PIPELINE_COMPILER_H
+
+#include "fmha/Schedule/Schedule.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fmha {
+
+/// The levels of the IR, in the order in which an op passes them.
+enum class Level { Attention, Tiled, Placed, Specialised, Machine, NVVM };
+/// "attention", "tiled", "placed", "specialised", "machine", "nvvm".
+std::optional<Level> parseLevel(std::string_view name);
+std::string_view stringify(Level level);
+
+/// What one kernel computes, where no MLIR text is given. `scale` absent means
+/// 1/sqrt(headDim).
+struct KernelSpec {
+  schedule::Problem problem;
+  std::optional<double> scale;
+};
+
+/// The module text that `spec` stands for: one public function with one
+/// fmha.attention on strided memrefs with dynamic lengths.
+std::string buildModule(const KernelSpec &spec);
+
+struct CompileOptions {
+  std::string target = "sm_100a";
+  schedule::Overrides overrides;
+  Level from = Level::Attention;
+  /// Absent: down to PTX.
+  std::optional<Level> to;
+  /// Keep the IR text of every level passed (CompileResult::levels).
+  bool keepLevels = false;
+  /// Keep LLVM IR text (CompileResult::llvm).
+  bool keepLLVM = false;
+  /// Written into the PTX's leading comment.
+  std::string reproduceCommand;
+};
+
+struct Diagnostic {
+  enum class Severity { Error, Warning, Remark, Note } severity;
+  /// "file:line:col", and the message, with its notes as further entries.
+  std::string location, message;
+};
+
+struct CompileResult {
+  bool ok = false;
+  std::vector<Diagnostic> diagnostics;
+  std::string ptx;
+  /// Launch manifest (JSON text), schema in include/fmha/Runtime/README.md.
+  std::string manifest;
+  std::string llvm;
+  /// IR of the level `to`, or of the last level reached.
+  std::string ir;
+  std::vector<std::pair<Level, std::string>> levels;
+  /// What the input op says (the flags of a tool must not contradict it).
+  KernelSpec spec;
+  std::optional<schedule::Plan> plan;
+};
+
+/// Compiles the one attention op of `moduleText` (MLIR text, `name` appears in
+/// messages). Never aborts on bad input: `ok` is false and `diagnostics` says why.
+CompileResult compile(const std::string &moduleText, const std::string &name,
+                      const CompileOptions &options);
+
+/// Reads only the problem out of `moduleText`: parse and verify, no lowering.
+CompileResult inspect(const std::string &moduleText, const std::string &name);
+
+/// What ptxas says of a kernel.
+struct AssembleResult {
+  enum class Status { Ok, Failed, Missing } status = Status::Missing;
+  std::string log;
+  std::string cubin;
+  std::optional<unsigned> registers, spillStoreBytes, spillLoadBytes;
+};
+
+/// Runs ptxas (on the PATH, or the one that FMHA_PTXAS names) on `ptx`.
+AssembleResult assemble(const std::string &ptx, const std::string &target);
+
+} // namespace fmha
+
+#endif // FMHA_PIPELINE_COMPILER_H

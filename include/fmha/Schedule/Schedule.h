@@ -1,0 +1,157 @@
+//===- Schedule.h - How one attention kernel is built ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schedule is data: the planner writes it, a person may write it by hand,
+// passes only obey it. This library knows no MLIR: a Problem goes in, a Schedule
+// and its MemoryMap come out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_SCHEDULE_H
+#define FMHA_SCHEDULE_SCHEDULE_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fmha::schedule {
+
+enum class DataType { F16, BF16 };
+enum class Mask { None, Causal };
+/// Where the exponentiated score tile P waits for the second matrix product.
+enum class PPlacement { Auto, Tmem, Smem, Registers };
+
+/// What is compiled in: lengths, batch and head counts are run-time values and
+/// appear only as hints (0 = unknown).
+struct Problem {
+  DataType dtype = DataType::BF16;
+  unsigned headDim = 128;
+  unsigned headDimV = 128;
+  Mask mask = Mask::None;
+  bool lse = false;
+  unsigned qLenHint = 0;
+  unsigned kvLenHint = 0;
+};
+
+/// Warps [firstWarp, firstWarp + warps) of the CTA do one job with `registers`
+/// 32-bit registers a thread (set per warpgroup by setmaxnreg).
+struct Role {
+  std::string name;
+  unsigned firstWarp = 0;
+  unsigned warps = 0;
+  unsigned registers = 0;
+  bool operator==(const Role &) const = default;
+};
+
+struct Schedule {
+  std::string target = "sm_100a";
+  /// 128-row query tiles in flight per CTA.
+  unsigned qTiles = 2;
+  unsigned qTileRows = 128;
+  unsigned kvBlock = 128;
+  /// CTAs that issue one MMA together.
+  unsigned ctaGroup = 1;
+  /// Stages of the ring that K and V blocks share.
+  unsigned kvStages = 3;
+  PPlacement pPlacement = PPlacement::Tmem;
+  /// Parts in which P is handed to the MMA role.
+  unsigned pSlices = 1;
+  /// Growth of a row maximum, in log2 units, below which O is not rescaled.
+  double rescaleThreshold = 8.0;
+  /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
+  unsigned exp2EmulatedPercent = 0;
+  bool persistent = false;
+  unsigned splits = 1;
+  std::vector<Role> roles;
+
+  const Role *findRole(std::string_view name) const;
+  bool operator==(const Schedule &) const = default;
+};
+
+/// Columns of tensor memory: [column, column + columns) of all 128 lanes.
+/// `aliases` names the region whose columns these are, empty if they are its
+/// own.
+struct TmemRegion {
+  std::string name;
+  unsigned column = 0, columns = 0;
+  std::string aliases;
+};
+
+/// Bytes of dynamic shared memory from its 1024-byte aligned start; `bytes` is
+/// one stage, stages follow each other.
+struct SmemRegion {
+  std::string name;
+  unsigned offset = 0, bytes = 0, stages = 1, alignment = 16;
+  std::string aliases;
+};
+
+/// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
+/// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring), "P<i>" where P is
+/// there, "out<i>" (the staged output, over Q<i>), "stats<i>" (one f32 a row),
+/// "barriers" (8 bytes each) and "tmem_address".
+struct MemoryMap {
+  std::vector<TmemRegion> tmem;
+  std::vector<SmemRegion> smem;
+  /// What tcgen05.alloc is asked for: a power of two, 32 to 512.
+  unsigned tmemColumns = 0;
+  /// Dynamic shared memory of the launch, alignment slack included.
+  unsigned smemBytes = 0;
+
+  const TmemRegion *findTmem(std::string_view name) const;
+  const SmemRegion *findSmem(std::string_view name) const;
+};
+
+/// What a person or a flag fixes before planning.
+struct Overrides {
+  std::optional<unsigned> qTiles;
+  std::optional<unsigned> kvStages;
+  PPlacement pPlacement = PPlacement::Auto;
+};
+
+/// A schedule that was looked at and not taken, and the reason in one sentence.
+struct Rejected {
+  Schedule schedule;
+  std::string reason;
+};
+
+struct Plan {
+  Schedule schedule;
+  MemoryMap map;
+  /// Why this one: the unit that bounds the kernel and its modelled clocks.
+  std::string reason;
+  std::vector<Rejected> rejected;
+};
+
+/// The sentence that names the violated rule (which capacity, needed, there),
+/// or nothing if `schedule` can serve `problem` on its target.
+std::optional<std::string> check(const Problem &problem,
+                                 const Schedule &schedule);
+
+/// Lays the regions out. `schedule` must have passed check().
+MemoryMap layOut(const Problem &problem, const Schedule &schedule);
+
+/// The sentence that says what is wrong with `map` (overlap without alias,
+/// misaligned atom, capacity), or nothing.
+std::optional<std::string> verify(const Problem &problem,
+                                  const Schedule &schedule,
+                                  const MemoryMap &map);
+
+/// Enumerates candidates, ranks those that pass check() by the cost model and
+/// returns the best. On failure `error` says which override or capacity made it
+/// impossible.
+std::optional<Plan> plan(const Problem &problem, std::string_view target,
+                         const Overrides &overrides, std::string &error);
+
+std::string_view stringify(DataType type);
+std::string_view stringify(Mask mask);
+std::string_view stringify(PPlacement placement);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_SCHEDULE_H
