@@ -27,7 +27,8 @@ namespace ptxsim::scalar {
 
 /// A register of a warp: one 64-bit slot per lane. A value narrower than 64
 /// bits lies in the low bits; the bits above it are zero. A predicate is 0 or 1.
-/// A 128-bit register takes two rows, low half first.
+/// A 128-bit register takes two consecutive rows, low half first; a pointer to
+/// such an operand points to the first.
 using Row = std::array<uint64_t, 32>;
 using LaneMask = uint32_t;
 
@@ -49,13 +50,19 @@ struct Context {
 };
 
 /// Computes the lanes of `active` and leaves the others of each destination
-/// untouched. Rows may alias.
+/// untouched. Rows may be the same row, but must not overlap in part. A source
+/// is cut to its operand type here; a result has the width of its operand type,
+/// with zeros above it. Where the manual lets the destination register be wider
+/// than the type (cvt), the caller sign-extends results of type S8, S16 and S32.
 using Function = void (*)(const Context &, LaneMask active, Row *const *dst,
                           const Row *const *src);
 
 struct Form {
   Function function = nullptr;
   uint8_t numDst = 0, numSrc = 0;
+  /// How many destinations at the end may be absent ("setp ... p|q" without q);
+  /// their pointer is then null.
+  uint8_t optionalDst = 0;
   /// Operand types as the manual gives them; an immediate is read as its
   /// operand's type. A second setp destination is dst[1]; the optional
   /// predicate of "setp.lt.and" is the last source; vector operands count one
