@@ -1,0 +1,177 @@
+//===- Machine.h - CTAs, clusters and the launch that runs them -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_CORE_MACHINE_H
+#define FMHA_PTX_SIM_CORE_MACHINE_H
+
+#include "fmha/PTX/Sim/Core/Agent.h"
+#include "fmha/PTX/Sim/Core/Warp.h"
+#include "fmha/PTX/Sim/Simulator.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace ptxsim {
+
+struct Program;
+
+/// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
+/// enabled finding needs it.
+enum SharedShadow : uint8_t {
+  /// Somebody wrote the byte.
+  kWritten = 1,
+  /// Written by the generic proxy and not yet followed by fence.proxy.async of
+  /// a thread that knows of the write.
+  kGenericDirty = 2,
+  /// An agent in flight will write the byte.
+  kAsyncWrite = 4,
+  /// An agent in flight will read the byte.
+  kAsyncRead = 8,
+  /// Part of a live mbarrier.
+  kBarrier = 16,
+};
+
+/// One named barrier of a CTA (bar, barrier.cta).
+struct NamedBarrier {
+  uint32_t arrived = 0, expected = 0;
+  uint64_t generation = 0;
+  /// Reduction so far: popc, and, or.
+  uint32_t popc = 0;
+  bool all = true, any = false;
+  uint32_t lastPopc = 0;
+  bool lastAll = true, lastAny = false;
+  std::vector<Site> participants;
+};
+
+class Cta {
+public:
+  Cta(Cluster &cluster, Dim3 id, uint32_t rank);
+  ~Cta();
+  Cluster &cluster;
+  Machine &machine;
+  /// %ctaid and %cluster_ctarank.
+  const Dim3 id;
+  const uint32_t rank;
+  std::vector<std::unique_ptr<Warp>> warps;
+  /// Bytes by 24-bit shared address: 0 .. sharedEnd; the first KiB is reserved.
+  std::vector<uint8_t> shared, sharedShadow;
+  uint32_t sharedEnd = kSharedBase;
+  std::array<NamedBarrier, 16> barriers;
+  UnitStates states;
+  unsigned liveWarps = 0;
+  bool exited() const { return liveWarps == 0; }
+};
+
+/// The CTAs that run together, and what they have in flight.
+class Cluster {
+public:
+  Cluster(Machine &machine, Dim3 firstCta, Dim3 shape);
+  ~Cluster();
+  Machine &machine;
+  /// %clusterid * %cluster_nctaid, and %cluster_nctaid.
+  const Dim3 first, shape;
+  std::vector<std::unique_ptr<Cta>> ctas;
+  UnitStates states;
+
+  // --- asynchronous agents ---
+  /// Takes an agent in flight. Under Policy::Eager it completes before issue
+  /// returns. Site and `after` must be set.
+  AgentId issue(std::unique_ptr<Agent> agent);
+  bool isDone(AgentId id) const;
+  /// Agents in flight, oldest first, for reports and checks.
+  const std::deque<std::pair<AgentId, std::unique_ptr<Agent>>> &
+  inFlight() const {
+    return agents;
+  }
+
+  // --- progress ---
+  /// Something that `key` stands for has changed: ends the waits on it.
+  void notify(const void *key);
+  /// Memory or other state that a program could poll has changed.
+  void changed() { ++changes; }
+  /// A number below `bound` from the schedule seed.
+  uint64_t random(uint64_t bound);
+  /// True where a try_wait may return false although it need not wait, or an
+  /// answer may come early: only under Policy::Random, at random.
+  bool spurious();
+
+  // --- memory, with checks; null means a fault was reported ---
+  /// The CTA that a 32-bit shared::cluster address names.
+  Cta *ctaOf(const Site &site, uint32_t address);
+  /// `bytes` of shared memory at a shared::cluster address. Read checks that
+  /// the bytes were written; Write and Atomic mark them written (and generic
+  /// dirty if `generic`).
+  uint8_t *shared(const Site &site, uint32_t address, uint32_t bytes,
+                  uint32_t align, Access access, bool generic = false);
+  /// `bytes` of global memory.
+  uint8_t *global(const Site &site, uint64_t address, uint64_t bytes,
+                  uint32_t align, Access access);
+  /// Global memory without reading or marking the shadow, for a footprint
+  /// that is touched in pieces; null, and no finding, if out of bounds.
+  uint8_t *peekGlobal(uint64_t address, uint64_t bytes);
+  /// Bytes behind a generic address: global, shared, the issuing thread's
+  /// local memory or the kernel's parameters (read only).
+  uint8_t *generic(const Site &site, uint64_t address, uint32_t bytes,
+                   uint32_t align, Access access);
+  /// Kernel parameter bytes, for tensor maps; null if out of range.
+  const uint8_t *parameter(uint64_t address, uint32_t bytes) const;
+
+  // --- barrier.cluster ---
+  uint32_t clusterArrived = 0;
+  uint64_t clusterGeneration = 0;
+
+  /// Runs to the end; false when the launch must stop.
+  bool run();
+  uint64_t changes = 0;
+  /// Called by the warp that lost its last lane.
+  void warpExited(Warp &warp);
+
+private:
+  friend class Scheduler;
+  void completeAgent(size_t index);
+  bool completeOne(bool randomly);
+  bool eligible(size_t index) const;
+  std::deque<std::pair<AgentId, std::unique_ptr<Agent>>> agents;
+  AgentId nextAgent = 1;
+};
+
+class Machine {
+public:
+  Machine(Device &device, const Program &program, const LaunchConfig &config,
+          const Options &options);
+  ~Machine();
+  Device &device;
+  const Program &program;
+  const LaunchConfig &config;
+  const Options &options;
+  Dim3 clusterShape;
+  bool explicitCluster = false;
+  /// The kernel's parameter bank.
+  std::vector<uint8_t> parameters;
+  Report report;
+  /// Ended by a fault, a deadlock or the step limit.
+  bool stopped = false;
+  Status status = Status::Ok;
+  uint64_t steps = 0, ctasDone = 0;
+  uint64_t randomState;
+  /// Shared memory of a CTA: end of static, start of dynamic, end of all.
+  uint32_t staticEnd = kSharedBase, dynamicBegin = kSharedBase,
+           sharedEnd = kSharedBase;
+
+  /// Reports and stops the launch.
+  void fault(FindingId id, const Site &site, const std::string &detail,
+             const std::string &other = "");
+  uint64_t random(uint64_t bound);
+  LaunchResult run();
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_CORE_MACHINE_H
