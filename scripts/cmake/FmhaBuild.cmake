@@ -27,6 +27,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   endif()
 endif()
 
+# fmha/Version.h, for everybody's --version.
+configure_file("${PROJECT_SOURCE_DIR}/include/fmha/Version.h.in"
+  "${PROJECT_BINARY_DIR}/include/fmha/Version.h" @ONLY)
+
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(FMHA_ENABLE_ASSERTIONS)
   add_compile_options(-UNDEBUG)
@@ -53,7 +57,14 @@ function(fmha_add_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+  # Helpers of tests are no part of an installation.
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(test|benchmark)(/|$)")
+    install(TARGETS ${name} EXPORT FmhaTargets ARCHIVE DESTINATION lib)
+  endif()
 endfunction()
+
+# Builds every unit test and nothing that only other tests need.
+add_custom_target(fmha-unittests)
 
 # fmha_add_unittest(<name> <sources>... [LINK_LIBS <libs>...])
 # One GoogleTest program, run by ctest under its own name. Data files lie in
@@ -62,6 +73,7 @@ function(fmha_add_unittest name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  add_dependencies(fmha-unittests ${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     FMHA_TEST_DATA="${PROJECT_SOURCE_DIR}/test/data")

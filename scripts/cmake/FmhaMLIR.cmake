@@ -16,6 +16,7 @@ add_library(FmhaMLIRHeaders INTERFACE)
 target_include_directories(FmhaMLIRHeaders SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(FmhaMLIRHeaders INTERFACE ${FMHA_LLVM_DEFINITIONS})
+install(TARGETS FmhaMLIRHeaders EXPORT FmhaTargets)
 
 # fmha_add_mlir_library(<name> <sources>... [LINK_LIBS ...] [DEPENDS ...])
 # As fmha_add_library, for rooms that include MLIR headers. Such code is built
@@ -33,3 +34,7 @@ function(fmha_add_mlir_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
+
+# tablegen() searches the include directories of the folder it runs in.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories("${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")

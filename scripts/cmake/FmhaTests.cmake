@@ -1,0 +1,47 @@
+# The suites that other programs drive: lit and pytest. Each writes a JUnit
+# report into build/reports, which scripts/summary.py adds up.
+
+find_program(FMHA_LIT NAMES lit llvm-lit
+  HINTS "${LLVM_TOOLS_BINARY_DIR}" /usr/lib/llvm-22/bin)
+if(FMHA_LIT)
+  get_filename_component(FMHA_LLVM_TOOLS_DIR "${FMHA_LIT}" DIRECTORY)
+endif()
+
+# The project's own virtual environment, unless the caller names an interpreter.
+find_program(FMHA_PYTHON NAMES python python3
+  HINTS "${PROJECT_SOURCE_DIR}/.venv/bin")
+if(Python_EXECUTABLE)
+  set(FMHA_PYTHON "${Python_EXECUTABLE}")
+endif()
+
+# Tests "lit", and "lit-roundtrip" over the tests of IR.
+function(fmha_add_lit_suite)
+  if(NOT FMHA_LIT)
+    message(WARNING "No lit found: the lit tests are left out")
+    return()
+  endif()
+  configure_file(lit.site.cfg.py.in lit.site.cfg.py @ONLY)
+  set(command "${FMHA_LIT}" -v --order=lexical)
+  add_test(NAME lit COMMAND ${command}
+    "--xunit-xml-output=${PROJECT_BINARY_DIR}/reports/lit.xml"
+    "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(lit PROPERTIES LABELS lit PROCESSORS 2)
+  if(FMHA_BUILD_COMPILER)
+    add_test(NAME lit-roundtrip COMMAND ${command} -Droundtrip=1
+      "--xunit-xml-output=${PROJECT_BINARY_DIR}/reports/lit-roundtrip.xml"
+      "${CMAKE_CURRENT_BINARY_DIR}/Dialect" "${CMAKE_CURRENT_BINARY_DIR}/Conversion")
+    # Both write their scratch files to the same places.
+    set_tests_properties(lit-roundtrip PROPERTIES LABELS lit PROCESSORS 2 DEPENDS lit)
+  endif()
+endfunction()
+
+# fmha_add_pytest(<folder>): the pytest files of test/<folder>, with the package of
+# the build tree importable.
+function(fmha_add_pytest folder)
+  set(test pytest-${folder})
+  add_test(NAME ${test} COMMAND "${FMHA_PYTHON}" -m pytest -q -p no:cacheprovider
+    "--junitxml=${PROJECT_BINARY_DIR}/reports/${test}.xml"
+    "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
+  set_tests_properties(${test} PROPERTIES LABELS pytest ENVIRONMENT
+    "PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;FMHA_BUILD_DIR=${PROJECT_BINARY_DIR}")
+endfunction()

@@ -1,0 +1,202 @@
+"""The gates on the source, each a function from the tree to its complaints.
+
+    scripts/gates.py [GATE...]     all of them if none is named
+    scripts/gates.py --list
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+CODE = ("include", "lib", "tools", "python", "test", "benchmark")
+CXX = (".h", ".hpp", ".c", ".cpp")
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 60
+
+# Functions that may be longer than MAX_FUNCTION_LINES: "path:name" and why. An
+# entry that is no longer needed is a complaint of its own.
+LONG_FUNCTIONS = {}
+
+
+def tracked(root, suffixes, rooms=CODE):
+    """Files of the project: what git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *rooms],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split("\0")
+    files = (root / name for name in listed if name.endswith(suffixes))
+    return sorted(path for path in files if path.is_file() and "data" not in path.parts)
+
+
+def relative(root, path):
+    return path.relative_to(root).as_posix()
+
+
+def lines_of(path):
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def gate_format(root):
+    """C++ is formatted by the pinned clang-format (scripts/format does it)."""
+    files = [str(path) for path in tracked(root, CXX)]
+    if not files:
+        return []
+    tool = pathlib.Path(sys.executable).parent / "clang-format"
+    done = subprocess.run(
+        [str(tool), "--dry-run", "--Werror", *files], capture_output=True, text=True
+    )
+    seen = re.findall(r"^(.+?):(\d+):\d+: error:", done.stderr, re.M)
+    first = {}
+    for name, line in seen:
+        first.setdefault(name, line)
+    if done.returncode and not first:
+        return [done.stderr.strip()]
+    return [
+        f"{relative(root, pathlib.Path(name))}:{line}: not formatted; run scripts/format"
+        for name, line in first.items()
+    ]
+
+
+def gate_file_length(root):
+    """A file has at most 600 lines."""
+    complaints = []
+    for path in tracked(root, CXX + (".td", ".py", ".mlir")):
+        count = len(lines_of(path))
+        if count > MAX_FILE_LINES:
+            name = relative(root, path)
+            complaints.append(f"{name}: {count} lines, at most {MAX_FILE_LINES}; split it")
+    return complaints
+
+
+def functions(files):
+    """(path, name, first line, length in lines) of every C++ function body."""
+    done = subprocess.run(
+        ["ctags", "--languages=C,C++", "--kinds-C++=f", "--kinds-C=f"]
+        + ["--fields=+ne", "--excmd=number", "-L", "-", "-f", "-"],
+        input="\n".join(map(str, files)),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for row in done.stdout.splitlines():
+        if row.startswith("!"):
+            continue
+        name, path, *_ = row.split("\t")
+        first, last = re.search(r"\tline:(\d+)", row), re.search(r"\tend:(\d+)", row)
+        if first and last:
+            start = int(first.group(1))
+            yield pathlib.Path(path), name, start, int(last.group(1)) - start + 1
+
+
+def gate_function_length(root, exempt=None):
+    """A function outside the tests has at most 60 lines, or a live exemption."""
+    exempt = LONG_FUNCTIONS if exempt is None else exempt
+    used, complaints = set(), []
+    files = tracked(root, CXX, ("include", "lib", "tools", "python"))
+    for path, name, line, length in functions(files):
+        key = f"{relative(root, path)}:{name}"
+        if length > MAX_FUNCTION_LINES and key in exempt:
+            used.add(key)
+        elif length > MAX_FUNCTION_LINES:
+            where = f"{relative(root, path)}:{line}"
+            complaints.append(
+                f"{where}: {name} has {length} lines, at most {MAX_FUNCTION_LINES}"
+            )
+    dead = sorted(set(exempt) - used)
+    return complaints + [f"exemption '{key}' is not needed; remove it" for key in dead]
+
+
+def pass_records(text):
+    """(line, flag, body) of every pass of a Passes.td."""
+    starts = list(re.finditer(r'^def\s+\w+\s*:\s*(?:Interface)?Pass<\s*"([\w-]+)"', text, re.M))
+    for this, following in zip(starts, starts[1:] + [None]):
+        body = text[this.start() : following.start() if following else len(text)]
+        yield text.count("\n", 0, this.start()) + 1, this.group(1), body
+
+
+def gate_passes(root):
+    """A pass has a summary, a description, and a lit file named after its flag."""
+    tests = {path.stem for path in tracked(root, (".mlir",), ("test",))}
+    complaints = []
+    for path in tracked(root, ("Passes.td",), ("include",)):
+        for line, flag, body in pass_records(path.read_text(encoding="utf-8")):
+            where = f"{relative(root, path)}:{line}: pass '{flag}' has no"
+            if not re.search(r'let\s+summary\s*=\s*"[^"]', body):
+                complaints.append(f"{where} summary")
+            if not re.search(r"let\s+description\s*=\s*\[\{\s*\S", body):
+                complaints.append(f"{where} description")
+            if flag not in tests:
+                complaints.append(f"{where} lit file {flag}.mlir under test/")
+    return complaints
+
+
+def gate_todo(root):
+    """A note of work to do names its issue: TODO(#12)."""
+    note = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
+    complaints = []
+    for path in tracked(root, CXX + (".td", ".py", ".mlir", ".txt", ".cmake")):
+        for number, line in enumerate(lines_of(path), 1):
+            # Escape for text that speaks of the notes themselves.
+            if note.search(line) and "gate: allow" not in line:
+                complaints.append(
+                    f"{relative(root, path)}:{number}: note without an issue number"
+                )
+    return complaints
+
+
+def gate_licence(root):
+    """A C++ file begins with the licence header."""
+    wanted = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+    return [
+        f"{relative(root, path)}:1: no licence header (see include/fmha/PTX/Sim/Simulator.h)"
+        for path in tracked(root, CXX, ("include", "lib", "tools", "python"))
+        if wanted not in "\n".join(lines_of(path)[:12])
+    ]
+
+
+def gate_mirror(root):
+    """A folder of include/fmha has its twin under lib, where it holds no code itself."""
+    headers = {path.parent for path in tracked(root, (".h",), ("include/fmha",))}
+    sources = {path.parent for path in tracked(root, (".cpp",), ("lib",))}
+    rooms = {folder.relative_to(root / "lib") for folder in sources}
+    complaints = []
+    for folder in sorted(headers):
+        room = folder.relative_to(root / "include/fmha")
+        inside = [other for other in rooms if other == room or room in other.parents]
+        if not inside and room.parts:
+            complaints.append(f"{relative(root, folder)}: no lib/{room.as_posix()} beside it")
+    return complaints
+
+
+GATES = {
+    name.removeprefix("gate_").replace("_", "-"): function
+    for name, function in list(globals().items())
+    if name.startswith("gate_")
+}
+
+
+def main(arguments):
+    root = pathlib.Path(__file__).resolve().parent.parent
+    if "--list" in arguments:
+        for name, gate in GATES.items():
+            print(f"{name:16} {gate.__doc__.splitlines()[0]}")
+        return 0
+    unknown = [name for name in arguments if name not in GATES]
+    if unknown:
+        print(f"error: no gate '{unknown[0]}'; there are: {', '.join(GATES)}", file=sys.stderr)
+        return 2
+    failed = 0
+    for name in arguments or GATES:
+        complaints = GATES[name](root)
+        failed += len(complaints)
+        print(f"{name}: {'passed' if not complaints else f'{len(complaints)} complaints'}")
+        print("".join(f"  {complaint}\n" for complaint in complaints), end="")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

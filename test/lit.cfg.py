@@ -1,0 +1,46 @@
+"""How lit runs the tests of this tree: RUN lines of .mlir, .ptx and .test files,
+with the built tools first on the PATH."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "fmha"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".ptx", ".test"]
+# Data and Inputs are read by tests and are none themselves.
+config.excludes = ["data", "Inputs", "install", "python", "project"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_dir, "test")
+
+ptxas = os.environ.get("FMHA_PTXAS") or shutil.which("ptxas")
+directories = [config.tools_dir, config.llvm_tools_dir]
+directories += [os.path.dirname(ptxas)] if ptxas else []
+directories += [config.environment.get("PATH", os.environ.get("PATH", ""))]
+config.environment["PATH"] = os.pathsep.join(directories)
+for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions += [
+    ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
+    ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
+    ("%test-data", os.path.join(config.test_source_root, "data")),
+    ("%source-root", os.path.dirname(config.test_source_root)),
+    ("%python", config.python),
+]
+
+# REQUIRES: ptxas, REQUIRES: compiler.
+if ptxas:
+    config.available_features.add("ptxas")
+if config.build_compiler:
+    config.available_features.add("compiler")
+else:
+    config.excludes += ["Dialect", "Conversion", "Pipeline", "fmha-opt"]
+    config.excludes += ["fmha-compile", "fmha-run", "fmha-lsp-server"]
+
+# lit -Droundtrip=1: every input of fmha-opt is printed and parsed again, as text
+# and as bytecode, before its pipeline runs.
+if lit_config.params.get("roundtrip"):
+    config.substitutions.append((r"\bfmha-opt ", "fmha-opt --verify-roundtrip "))

@@ -1,0 +1,6 @@
+"""Makes the scripts importable for their tests."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))

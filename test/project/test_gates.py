@@ -1,0 +1,98 @@
+"""Each gate must complain about a tree that breaks its rule, and only then."""
+
+import subprocess
+
+import gates
+import pytest
+
+HEADER = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """write(path, text) into an empty git tree; its root is write.root."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    write.root = tmp_path
+    return write
+
+
+def body(lines):
+    """A function of exactly `lines` lines."""
+    return "void work() {\n" + "  ;\n" * (lines - 2) + "}\n"
+
+
+def test_format_names_the_file_and_passes_the_formatted_one(tree):
+    tree(".clang-format", "BasedOnStyle: LLVM\n")
+    tree("lib/Good.cpp", "int x = 1;\n")
+    assert gates.gate_format(tree.root) == []
+    tree("lib/Bad.cpp", "int   x=1 ;\n")
+    (complaint,) = gates.gate_format(tree.root)
+    assert complaint.startswith("lib/Bad.cpp:1:")
+
+
+@pytest.mark.parametrize("lines, complaints", [(600, 0), (601, 1)])
+def test_file_length_has_its_limit_at_600(tree, lines, complaints):
+    tree("lib/A.cpp", "//\n" * lines)
+    assert len(gates.gate_file_length(tree.root)) == complaints
+
+
+@pytest.mark.parametrize("lines, complaints", [(60, 0), (61, 1)])
+def test_function_length_has_its_limit_at_60(tree, lines, complaints):
+    tree("lib/A.cpp", body(lines))
+    assert len(gates.gate_function_length(tree.root)) == complaints
+
+
+def test_function_length_exemption_must_be_live(tree):
+    tree("lib/A.cpp", body(61))
+    exempt = {"lib/A.cpp:work": "a table"}
+    assert gates.gate_function_length(tree.root, exempt) == []
+    tree("lib/A.cpp", body(60))
+    assert "not needed" in gates.gate_function_length(tree.root, exempt)[0]
+
+
+def test_pass_needs_summary_description_and_lit_file(tree):
+    full = 'def A : Pass<"fmha-a"> { let summary = "a"; let description = [{ a }]; }\n'
+    bare = 'def B : Pass<"fmha-b", "ModuleOp"> {}\n'
+    tree("include/fmha/X/Passes.td", full + bare)
+    tree("test/X/fmha-a.mlir", "// RUN: true\n")
+    found = gates.gate_passes(tree.root)
+    assert len(found) == 3
+    assert all("'fmha-b'" in complaint and ":2:" in complaint for complaint in found)
+
+
+@pytest.mark.parametrize(
+    "note, complaints",
+    [("TODO: later", 1), ("TODO(#12): later", 0), ("FIXME", 1), ("todos", 0)],  # gate: allow
+)
+def test_todo_needs_an_issue_number(tree, note, complaints):
+    tree("lib/A.cpp", f"// {note}\n")
+    assert len(gates.gate_todo(tree.root)) == complaints
+
+
+def test_licence_header_is_wanted(tree):
+    tree("lib/A.cpp", HEADER)
+    tree("lib/B.cpp", "int x;\n")
+    (complaint,) = gates.gate_licence(tree.root)
+    assert complaint.startswith("lib/B.cpp")
+
+
+def test_mirror_wants_a_library_for_a_folder_of_headers(tree):
+    tree("include/fmha/X/Y/A.h", "")
+    tree("lib/X/Y/A.cpp", "")
+    assert gates.gate_mirror(tree.root) == []
+    tree("include/fmha/Z/A.h", "")
+    (complaint,) = gates.gate_mirror(tree.root)
+    assert complaint.startswith("include/fmha/Z:")
+
+
+def test_ignored_files_and_data_are_not_looked_at(tree):
+    tree(".gitignore", "/lib/build/\n")
+    tree("lib/build/A.cpp", "//\n" * 700)
+    tree("test/data/A.cpp", "//\n" * 700)
+    assert gates.gate_file_length(tree.root) == []
