@@ -1,0 +1,108 @@
+//===- ChannelOps.td - Roles and the channels between them --*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_CHANNELOPS_TD
+#define FMHA_DIALECT_TILE_IR_CHANNELOPS_TD
+
+include "fmha/Dialect/Tile/IR/TileOps.td"
+
+def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Roles that run side by side, each on its own warps";
+  let description = [{
+    Holds `tile.role` ops only. Values from above are visible in every role; what one role computes reaches another
+    through a channel and no other way.
+
+    ```mlir
+    tile.specialise {
+      tile.role "load" warps 12 to 13 registers 48 { ... }
+      tile.role "mma" warps 13 to 14 registers 48 { ... }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
+def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, RecursiveMemoryEffects, HasParent<"SpecialiseOp">]> {
+  let summary = "What warps [first, last) of the CTA do";
+  let description = [{
+    `registers` is the count per thread that setmaxnreg sets; roles of one warpgroup (4 warps) share it. `single_thread`
+    marks a role that one elected thread executes (it issues TMA and MMA).
+  }];
+  let arguments = (ins StrAttr:$name, I32Attr:$first_warp, I32Attr:$last_warp, I32Attr:$registers,
+                       UnitAttr:$single_thread);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $name `warps` $first_warp `to` $last_warp `registers` $registers (`single_thread` $single_thread^)? $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ChannelOp : Tile_Op<"channel", []> {
+  let summary = "Joins a producing role and a consuming role";
+  let description = [{
+    Message n lies in stage n mod depth. `from` says who signals that a message is there, `to` who signals that its slot
+    may be written again; `arrivals` count the threads on each side that signal (1 for a TMA or MMA signal). A slot that
+    is never written twice, or whose next message can only follow from this one (an accumulator that goes to and fro),
+    needs no release: `unreleased`. `released_by` names another channel in whose release this one's slot becomes free (S
+    whose columns P takes).
+
+    ```mlir
+    %kv = tile.channel "kv" from tma to mma arrivals 1, 1
+        : !tile.channel<!tile.tile<128x128xbf16, #tile.smem<offset = 65536, stages = 3>>>
+    %s0 = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : !tile.channel<...>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Tile_AgentAttr:$producer, Tile_AgentAttr:$consumer, I32Attr:$producer_arrivals,
+                       I32Attr:$consumer_arrivals, UnitAttr:$unreleased, OptionalAttr<StrAttr>:$released_by);
+  let results = (outs Tile_ChannelType:$result);
+  let assemblyFormat = [{
+    $name `from` $producer `to` $consumer `arrivals` $producer_arrivals `,` $consumer_arrivals
+    (`unreleased` $unreleased^)? (`released_by` $released_by^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getDepth() { return getType().getDepth(); }
+    /// Whether the channel has barriers of its own for free slots.
+    bool hasReleaseBarrier() { return !getUnreleased() && !getReleasedBy(); }
+  }];
+}
+
+class Tile_ChannelEndOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let arguments = (ins Tile_ChannelType:$channel, Index:$message);
+}
+
+class Tile_SlotOp<string mnemonic> : Tile_ChannelEndOp<mnemonic> {
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel) `->` type($result)";
+}
+
+def Tile_AcquireOp : Tile_SlotOp<"acquire"> {
+  let summary = "The producer waits until the slot of message `message` is free";
+  let description = [{ `%slot = tile.acquire %kv[%n] : !tile.channel<!tile.tile<...>> -> !tile.tile<...>` }];
+}
+
+def Tile_ReceiveOp : Tile_SlotOp<"receive"> {
+  let summary = "The consumer waits until message `message` is there";
+  let description = [{ `%k = tile.receive %kv[%n] : !tile.channel<!tile.tile<...>> -> !tile.tile<...>` }];
+}
+
+def Tile_PublishOp : Tile_ChannelEndOp<"publish"> {
+  let summary = "The producer says that message `message` is complete";
+  let description = [{ `tile.publish %p[%j] : !tile.channel<!tile.tile<...>>` }];
+  let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel)";
+}
+
+def Tile_ReleaseOp : Tile_ChannelEndOp<"release"> {
+  let summary = "The consumer says that the slot of message `message` may be written again";
+  let description = [{ `tile.release %kv[%n] : !tile.channel<!tile.tile<...>>` }];
+  let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel)";
+}
+
+#endif // FMHA_DIALECT_TILE_IR_CHANNELOPS_TD

@@ -1,0 +1,257 @@
+//===- MachineOps.td - One op, one instruction ------------*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_MACHINEOPS_TD
+#define FMHA_DIALECT_TILE_IR_MACHINEOPS_TD
+
+include "fmha/Dialect/Tile/IR/ChannelOps.td"
+
+/// Every machine op acts on memory or on synchronisation that SSA does not show.
+class Tile_MachineOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
+  let summary = "mbarriers at a byte offset in dynamic shared memory";
+  let description = [{
+    `arrivals` is the count that completes a phase.
+    `%full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>`
+  }];
+  let arguments = (ins StrAttr:$name, I32Attr:$offset, I32Attr:$arrivals);
+  let results = (outs Tile_BarrierType:$result);
+  let assemblyFormat = "$name `at` $offset `arrivals` $arrivals attr-dict `:` type($result)";
+}
+
+def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
+  let summary = "mbarrier.init of every stage";
+  let description = [{ `tile.init_barrier %full arrivals 1 : !tile.barrier<3>` }];
+  let arguments = (ins Tile_BarrierType:$barrier, I32Attr:$arrivals);
+  let assemblyFormat = "$barrier `arrivals` $arrivals attr-dict `:` type($barrier)";
+}
+
+class Tile_BarrierStageOp<string mnemonic, dag extra = (ins)> : Tile_MachineOp<mnemonic> {
+  let arguments = !con((ins Tile_BarrierType:$barrier, Index:$stage), extra);
+}
+
+def Tile_WaitOp : Tile_BarrierStageOp<"wait", (ins Index:$parity)> {
+  let summary = "Waits until the phase of parity `parity` (0 or 1) has completed";
+  let description = [{
+    A loop around mbarrier.try_wait.parity, which may fail spuriously.
+    `tile.wait %full[%stage] parity %p : !tile.barrier<3>`
+  }];
+  let assemblyFormat = "$barrier `[` $stage `]` `parity` $parity attr-dict `:` type($barrier)";
+}
+
+def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
+  let summary = "mbarrier.arrive (release, CTA scope)";
+  let description = [{ `tile.arrive %empty[%stage] : !tile.barrier<3>` }];
+  let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
+}
+
+def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins I32Attr:$bytes)> {
+  let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` that TMA will deliver";
+  let description = [{ `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>` }];
+  let assemblyFormat = "$barrier `[` $stage `]` `bytes` $bytes attr-dict `:` type($barrier)";
+}
+
+def Tile_CommitOp : Tile_BarrierStageOp<"commit"> {
+  let summary = "tcgen05.commit: arrives once all earlier MMAs of this thread are complete";
+  let description = [{ `tile.commit %s_full[%stage] : !tile.barrier<1>` }];
+  let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
+}
+
+def Tile_FenceOp : Tile_MachineOp<"fence"> {
+  let summary = "Orders one kind of access before or after a synchronisation";
+  let description = [{
+    `tcgen05_before` and `tcgen05_after` stand around a hand-off of tensor memory; `proxy_async` makes generic writes to
+    shared memory visible to TMA and MMA; `mbarrier_init` does so for initialised barriers. `tile.fence proxy_async`
+  }];
+  let arguments = (ins Tile_FenceKindAttr:$kind);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+def Tile_SlotAddressOp : Tile_Op<"slot", [Pure]> {
+  let summary = "The tile that lies in stage `stage` of a place; reads nothing";
+  let description = [{ `%k = tile.slot %stage : !tile.tile<128x128xbf16, #tile.smem<offset = 65536, stages = 3>>` }];
+  let arguments = (ins Index:$stage);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$stage attr-dict `:` type($result)";
+}
+
+def Tile_SmemAddressOp : Tile_Op<"smem_address", [Pure]> {
+  let summary = "Address of a byte of dynamic shared memory";
+  let description = [{ `%p = tile.smem_address 65536` }];
+  let arguments = (ins I32Attr:$offset);
+  let results = (outs LLVM_PointerInAddressSpace<3>:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+}
+
+def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
+  let summary = "Address of a column of the kernel's tensor memory, at the lanes of this warp";
+  let description = [{
+    The allocation's base comes from where `tmem_alloc` left it; with `of_warp`, 32·(warp mod 4) is put in the lane field,
+    since a warp reaches only the 32 lanes of its subpartition.
+    `%t = tile.tmem_address 128 from %base of_warp`
+  }];
+  let arguments = (ins I32Attr:$column, I32:$base, UnitAttr:$of_warp);
+  let results = (outs LLVM_PointerInAddressSpace<6>:$result);
+  let assemblyFormat = "$column `from` $base (`of_warp` $of_warp^)? attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+def Tile_TmaLoadOp : Tile_MachineOp<"tma_load"> {
+  let summary = "cp.async.bulk.tensor of one box into shared memory";
+  let description = [{
+    `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
+  }];
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, I32Attr:$column, LLVM_AnyPointer:$dest,
+                       Tile_BarrierType:$barrier, Index:$stage);
+  let assemblyFormat = [{
+    $src `[` $batch `,` $row `,` $head `]` `column` $column `to` $dest `signals` $barrier `[` $stage `]` attr-dict
+    `:` type($src) `,` type($dest) `,` type($barrier)
+  }];
+}
+
+def Tile_TmaStoreOp : Tile_MachineOp<"tma_store"> {
+  let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
+  let description = [{ `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>` }];
+  let arguments = (ins LLVM_AnyPointer:$src, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head, I32Attr:$column);
+  let assemblyFormat = [{
+    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column attr-dict `:` type($src) `,` type($dest)
+  }];
+}
+
+def Tile_TmaStoreWaitOp : Tile_MachineOp<"tma_store_wait"> {
+  let summary = "Commits this thread's TMA stores and waits until they have read shared memory";
+  let description = [{ `tile.tma_store_wait` }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory and tensor core
+//===----------------------------------------------------------------------===//
+
+def Tile_TmemAllocOp : Tile_MachineOp<"tmem_alloc"> {
+  let summary = "tcgen05.alloc and relinquish_alloc_permit: the base address goes to shared memory";
+  let description = [{ `tile.tmem_alloc 512 to 231424` }];
+  let arguments = (ins I32Attr:$columns, I32Attr:$offset);
+  let assemblyFormat = "$columns `to` $offset attr-dict";
+}
+
+def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
+  let summary = "Reads the base address that tmem_alloc left";
+  let description = [{ `%base = tile.tmem_base at 231424` }];
+  let arguments = (ins I32Attr:$offset);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`at` $offset attr-dict";
+}
+
+def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
+  let summary = "tcgen05.dealloc";
+  let description = [{ `tile.tmem_dealloc %base columns 512` }];
+  let arguments = (ins I32:$base, I32Attr:$columns);
+  let assemblyFormat = "$base `columns` $columns attr-dict";
+}
+
+def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
+  let summary = "tcgen05.ld.32x32b: one lane's columns into a thread";
+  let description = [{
+    The registers may be read after `tmem_wait load` only.
+    `%v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>`
+  }];
+  let arguments = (ins LLVM_AnyPointer:$address);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$address attr-dict `:` type($address) `->` type($result)";
+}
+
+def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
+  let summary = "tcgen05.st.32x32b: a thread's registers into its lane's columns";
+  let description = [{ `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>` }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, LLVM_AnyPointer:$address);
+  let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `,` type($address)";
+}
+
+def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
+  let summary = "tcgen05.wait: all earlier loads (stores) of this thread are complete";
+  let description = [{ `tile.tmem_wait load` }];
+  let arguments = (ins Tile_TmemAccessAttr:$access);
+  let assemblyFormat = "$access attr-dict";
+}
+
+def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {
+  let summary = "Matrix descriptor of an operand in shared memory";
+  let description = [{
+    `fields` holds all but the start address (PTX ISA, shared memory descriptor); `offset` bytes are added to `base`.
+    `%d = tile.descriptor %p plus 32 fields 4611756662049538048 : !llvm.ptr<3>`
+  }];
+  let arguments = (ins LLVM_PointerInAddressSpace<3>:$base, I32Attr:$offset, I64Attr:$fields);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$base `plus` $offset `fields` $fields attr-dict `:` type($base)";
+}
+
+def Tile_MmaOp : Tile_MachineOp<"mma"> {
+  let summary = "tcgen05.mma.cta_group::1.kind::f16";
+  let description = [{
+    `a` is a descriptor (shared memory) or an address (tensor memory); D is overwritten unless `accumulate`.
+    `tile.mma %d, %a, %b instruction 136315024 accumulate %p : !llvm.ptr<6>, i64, i64`
+  }];
+  let arguments = (ins LLVM_PointerInAddressSpace<6>:$d, AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b,
+                       I32Attr:$instruction, I1:$accumulate);
+  let assemblyFormat = [{
+    $d `,` $a `,` $b `instruction` $instruction `accumulate` $accumulate attr-dict `:` type($d) `,` type($a) `,` type($b)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+def Tile_SetRegistersOp : Tile_MachineOp<"set_registers"> {
+  let summary = "setmaxnreg for this warpgroup";
+  let description = [{ `tile.set_registers 192 from 128` }];
+  let arguments = (ins I32Attr:$count, I32Attr:$previous);
+  let assemblyFormat = "$count `from` $previous attr-dict";
+}
+
+def Tile_ElectOp : Tile_MachineOp<"elect"> {
+  let summary = "elect.sync: true in one thread of the warp";
+  let description = [{ `%leader = tile.elect` }];
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AnyInWarpOp : Tile_MachineOp<"any_in_warp"> {
+  let summary = "vote.sync.any: whether the condition holds in some thread of the warp";
+  let description = [{ `%any = tile.any_in_warp %c` }];
+  let arguments = (ins I1:$condition);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+def Tile_SyncWarpOp : Tile_MachineOp<"sync_warp"> {
+  let summary = "bar.warp.sync of all 32 threads";
+  let description = [{ `tile.sync_warp` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_SyncCtaOp : Tile_MachineOp<"sync_cta"> {
+  let summary = "barrier.sync 0 of all threads of the CTA";
+  let description = [{ `tile.sync_cta` }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // FMHA_DIALECT_TILE_IR_MACHINEOPS_TD

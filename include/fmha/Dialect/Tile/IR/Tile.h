@@ -1,0 +1,33 @@
+//===- Tile.h - The tile dialect --------------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_TILE_H
+#define FMHA_DIALECT_TILE_IR_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "fmha/Dialect/Tile/IR/TileDialect.h.inc"
+#include "fmha/Dialect/Tile/IR/TileEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fmha/Dialect/Tile/IR/TileAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "fmha/Dialect/Tile/IR/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "fmha/Dialect/Tile/IR/TileOps.h.inc"
+
+#endif // FMHA_DIALECT_TILE_IR_TILE_H

@@ -1,0 +1,81 @@
+//===- TileAttrs.td - Places and small enumerations -------*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_TILEATTRS_TD
+#define FMHA_DIALECT_TILE_IR_TILEATTRS_TD
+
+include "fmha/Dialect/Tile/IR/TileDialect.td"
+
+class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
+  let summary = "A place in dynamic shared memory";
+  let description = [{
+    `offset` bytes from the 1024-byte aligned start of dynamic shared memory; `stages` copies of the tile follow each
+    other. A rank-2 tile of 16-bit elements lies in panels of 64 columns, each K-major with the 128-byte swizzle; a
+    rank-1 tile is linear.
+
+    Example: `#tile.smem<offset = 65536, stages = 3>`.
+
+    Constraints: `stages` >= 1; `offset` is a multiple of 1024 for a rank-2 tile (the swizzle atom) and of 4 else.
+  }];
+  let parameters = (ins "unsigned":$offset, DefaultValuedParameter<"unsigned", "1">:$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
+  let summary = "A place in tensor memory";
+  let description = [{
+    The first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r. An f32
+    tile takes one column per element column, a 16-bit tile (an A operand) one per two.
+
+    Example: `#tile.tmem<column = 256>`.
+
+    Constraints: `column` plus the tile's columns is at most 512.
+  }];
+  let parameters = (ins "unsigned":$column);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
+  let summary = "A place in registers: thread r of a 128-thread warpgroup holds row r";
+  let description = [{
+    Softmax needs no shuffles in this form, since a thread owns a whole row, and `tcgen05.ld.32x32b` delivers it.
+
+    Example: `#tile.registers`.
+  }];
+}
+
+class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, what, cases> {
+  let cppNamespace = "::fmha::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_Agent : Tile_Enum<"Agent", "who signals that a slot is full or free", [
+    I32EnumAttrCase<"Tma", 0, "tma">,
+    I32EnumAttrCase<"Mma", 1, "mma">,
+    I32EnumAttrCase<"Threads", 2, "threads">]>;
+def Tile_AgentAttr : EnumAttr<Tile_Dialect, Tile_Agent, "agent">;
+
+def Tile_FenceKind : Tile_Enum<"FenceKind", "what a fence orders", [
+    I32EnumAttrCase<"Tcgen05Before", 0, "tcgen05_before">,
+    I32EnumAttrCase<"Tcgen05After", 1, "tcgen05_after">,
+    I32EnumAttrCase<"ProxyAsync", 2, "proxy_async">,
+    I32EnumAttrCase<"MbarrierInit", 3, "mbarrier_init">]>;
+def Tile_FenceKindAttr : EnumAttr<Tile_Dialect, Tile_FenceKind, "fence_kind">;
+
+def Tile_TmemAccess : Tile_Enum<"TmemAccess", "which tensor memory accesses", [
+    I32EnumAttrCase<"Load", 0, "load">,
+    I32EnumAttrCase<"Store", 1, "store">]>;
+def Tile_TmemAccessAttr : EnumAttr<Tile_Dialect, Tile_TmemAccess, "tmem_access">;
+
+#endif // FMHA_DIALECT_TILE_IR_TILEATTRS_TD

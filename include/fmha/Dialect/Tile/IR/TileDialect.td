@@ -1,0 +1,43 @@
+//===- TileDialect.td - How attention is computed ---------*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_TILEDIALECT_TD
+#define FMHA_DIALECT_TILE_IR_TILEDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::fmha::tile";
+  let summary = "Attention as tiles: placed, given to roles, and brought to the machine";
+  let description = [{
+    One dialect carries four levels, and each level's ops stay readable at the next:
+
+    | level | what is added |
+    | --- | --- |
+    | tiled | ops on tile values: `load`, `dot`, `mask`, `row_max`, `exp2`, `row_sum`, `cast`, `rescale`, `normalize`, `store` |
+    | placed | every tile type names its place (`#tile.smem`, `#tile.tmem`, `#tile.registers`), `move` changes it |
+    | specialised | `specialise`, `role`, `channel` with `acquire`, `publish`, `receive`, `release` |
+    | machine | `wait`, `arrive`, `tma_load`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |
+
+    A tile is a value of static shape. Rank 2 is rows x columns; rank 1 holds one element a row.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerTileTypes();
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+    "::mlir::scf::SCFDialect", "::mlir::gpu::GPUDialect"
+  ];
+}
+
+#endif // FMHA_DIALECT_TILE_IR_TILEDIALECT_TD

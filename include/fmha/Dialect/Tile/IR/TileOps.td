@@ -1,0 +1,230 @@
+//===- TileOps.td - Attention on tile values --------------*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_TILEOPS_TD
+#define FMHA_DIALECT_TILE_IR_TILEOPS_TD
+
+include "fmha/Dialect/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A tile of rows of one head, zero where the tensor ends";
+  let description = [{
+    Rows `row` to `row` + rows of `src`[`batch`, :, `head`, :]. Rows at or beyond the length read as zero and touch no
+    memory. `into` is the slot that the tile is to lie in, once it has one.
+
+    ```mlir
+    %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Tile_TileType>:$into);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $src `[` $batch `,` $row `,` $head `]` (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes the rows of a tile that lie inside the tensor";
+  let description = [{
+    ```mlir
+    tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head);
+  let assemblyFormat = [{
+    $value `,` $dest `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes one number a row, for the rows below `length`";
+  let description = [{
+    Row r of `value` goes to `dest`[`batch`, `head`, `row` + r] where `row` + r < `length`.
+
+    ```mlir
+    tile.store_rows %lse, %L[%batch, %head, %row] below %q_len : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$head, Index:$row, Index:$length);
+  let assemblyFormat = [{
+    $value `,` $dest `[` $batch `,` $head `,` $row `]` `below` $length attr-dict `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+  let summary = "A tile whose elements are all `value`";
+  let description = [{ `%m = tile.fill 0xFF800000 : !tile.tile<128xf32>` }];
+  let arguments = (ins F32Attr:$value);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
+  let summary = "A matrix product in f32";
+  let description = [{
+    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`; `acc` is added where it is given and, if there is one, `accumulate` holds.
+
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
+    %o = tile.dot %p, %v plus %acc : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$a, Tile_TileType:$b, Optional<Tile_TileType>:$acc, Optional<I1>:$accumulate,
+                       UnitAttr:$transpose_b);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $a `,` $b (`transpose_b` $transpose_b^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
+    `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+class Tile_SameTypeOp<string mnemonic> : Tile_Op<mnemonic, [Pure, AllTypesMatch<["input", "result"]>]>;
+
+def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
+  let summary = "Multiplies every element";
+  let description = [{ `%t = tile.scale %s by -0.5 : !tile.tile<128x128xf32>` }];
+  let arguments = (ins Tile_TileType:$input, F32Attr:$factor);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
+}
+
+def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
+  let summary = "Minus infinity where a query row may not see a key";
+  let description = [{
+    Element (i, j) stays if `col` + j < `kv_len` and, with `causal`, `col` + j <= `row` + i + `offset`; `offset` is
+    kv_len - q_len, so that the last query row sees the last key.
+
+    ```mlir
+    %x = tile.mask %s at [%row, %col] keys %kv_len causal %offset : !tile.tile<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $input `at` `[` $row `,` $col `]` `keys` $kv_len (`causal` $offset^)? attr-dict `:` type($input)
+  }];
+}
+
+def Tile_RowMaxOp : Tile_Op<"row_max", [Pure, AllTypesMatch<["old", "max", "alpha"]>]> {
+  let summary = "The running row maximum, and what it does to earlier sums";
+  let description = [{
+    With t = max(`old`, row maximum of `input`): where (t - `old`)·`log2_scale` > `threshold`, `max` = t and `alpha` =
+    2^((`old` - t)·`log2_scale`); elsewhere `max` = `old` and `alpha` = 1. Any maximum gives the same softmax; keeping a
+    slightly old one spares the rescaling of O, and P stays below 2^`threshold`.
+
+    ```mlir
+    %m, %alpha = tile.row_max %x, %m_old scale 0.127 threshold 8.0 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Tile_TileType:$old, F32Attr:$log2_scale, F32Attr:$threshold);
+  let results = (outs Tile_TileType:$max, Tile_TileType:$alpha);
+  let assemblyFormat = [{
+    $input `,` $old `scale` $log2_scale `threshold` $threshold attr-dict `:` type($input) `,` type($old)
+  }];
+}
+
+def Tile_Exp2Op : Tile_SameTypeOp<"exp2"> {
+  let summary = "2^((x - max)·log2_scale), row by row";
+  let description = [{
+    A row whose maximum is minus infinity (no key seen yet) gives zeros, never NaN.
+
+    ```mlir
+    %p = tile.exp2 %x, %m scale 0.127 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Tile_TileType:$max, F32Attr:$log2_scale);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input `,` $max `scale` $log2_scale attr-dict `:` type($input) `,` type($max)";
+}
+
+def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["old", "alpha", "result"]>]> {
+  let summary = "old·alpha + the sum of each row";
+  let description = [{
+    ```mlir
+    %l = tile.row_sum %p, %l_old, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Tile_TileType:$old, Tile_TileType:$alpha);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input `,` $old `,` $alpha attr-dict `:` type($input) `,` type($old)";
+}
+
+def Tile_CastOp : Tile_Op<"cast", [Pure]> {
+  let summary = "Rounds every element to nearest even";
+  let description = [{ `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>` }];
+  let arguments = (ins Tile_TileType:$input);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+}
+
+def Tile_RescaleOp : Tile_SameTypeOp<"rescale"> {
+  let summary = "Multiplies each row by its own factor";
+  let description = [{
+    In tensor memory this happens in place, and not at all where every factor is 1.
+
+    ```mlir
+    %b = tile.rescale %acc, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Tile_TileType:$alpha);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input `,` $alpha attr-dict `:` type($input) `,` type($alpha)";
+}
+
+def Tile_NormalizeOp : Tile_Op<"normalize", [Pure]> {
+  let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
+  let description = [{
+    ```mlir
+    %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Tile_TileType:$sum);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
+}
+
+def Tile_LseOp : Tile_Op<"lse", [Pure, AllTypesMatch<["max", "sum", "result"]>]> {
+  let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
+  let description = [{ `%e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>` }];
+  let arguments = (ins Tile_TileType:$max, Tile_TileType:$sum, F32Attr:$log2_scale);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$max `,` $sum `scale` $log2_scale attr-dict `:` type($max)";
+}
+
+def Tile_MoveOp : Tile_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The same tile in another place";
+  let description = [{
+    ```mlir
+    %r = tile.move %s : !tile.tile<128x128xf32, #tile.tmem<column = 0>> to !tile.tile<128x128xf32, #tile.registers>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input, Optional<Tile_TileType>:$into);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input (`into` $into^ `as` type($into))? attr-dict `:` type($input) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // FMHA_DIALECT_TILE_IR_TILEOPS_TD

@@ -1,0 +1,68 @@
+//===- TileTypes.td - Tiles, channels, barriers -----------*- tablegen -*--===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_IR_TILETYPES_TD
+#define FMHA_DIALECT_TILE_IR_TILETYPES_TD
+
+include "fmha/Dialect/Tile/IR/TileAttrs.td"
+
+class Tile_TypeDef<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
+  let summary = "A tile value, with its place once it has one";
+  let description = [{
+    Examples: `!tile.tile<128x128xf32>` (tiled level), `!tile.tile<128x64xbf16, #tile.smem<offset = 0>>` and
+    `!tile.tile<128xf32, #tile.registers>` (placed level and below).
+
+    Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem` or
+    `#tile.registers` and holds its own constraints.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        OptionalParameter<"::mlir::Attribute">:$place);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    /// 1 for a rank-1 tile.
+    int64_t getColumns() const { return getShape().size() == 2 ? getShape()[1] : 1; }
+    /// Bytes of one stage.
+    int64_t getBytes() const;
+    SmemAttr getSmem() const;
+    TmemAttr getTmem() const;
+    bool inRegisters() const;
+    TileType withPlace(::mlir::Attribute place) const;
+    TileType withElementType(::mlir::Type type) const;
+    /// The same rows, one element each.
+    TileType asRowVector(::mlir::Type type) const;
+  }];
+}
+
+def Tile_ChannelType : Tile_TypeDef<"Channel", "channel"> {
+  let summary = "A ring of tiles between two roles";
+  let description = [{
+    `!tile.channel<!tile.tile<128x128xbf16, #tile.smem<offset = 65536, stages = 3>>>`: message n lies in stage
+    n mod stages of the tile's place.
+  }];
+  let parameters = (ins "TileType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+  let extraClassDeclaration = [{
+    /// Messages that may be in flight.
+    unsigned getDepth() const;
+  }];
+}
+
+def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
+  let summary = "One mbarrier for each stage of a channel";
+  let description = [{ Example: `!tile.barrier<3>`. }];
+  let parameters = (ins "unsigned":$count);
+  let assemblyFormat = "`<` $count `>`";
+}
+
+#endif // FMHA_DIALECT_TILE_IR_TILETYPES_TD

@@ -1,0 +1,151 @@
+//===- TileOps.cpp - Verifiers of the tile ops ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+#define GET_OP_CLASSES
+#include "fmha/Dialect/Tile/IR/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// A tile and the memref it comes from or goes to: [batch, length, heads, dim].
+static LogicalResult verifyTileOfMemref(Operation *op, TileType tile,
+                                        MemRefType memref) {
+  if (memref.getRank() != 4)
+    return op->emitOpError()
+           << "expected a memref [batch, length, heads, dim], got rank "
+           << memref.getRank();
+  if (memref.getElementType() != tile.getElementType())
+    return op->emitOpError() << "expected a tile of " << memref.getElementType()
+                             << ", got " << tile.getElementType();
+  if (memref.getDimSize(3) != tile.getColumns())
+    return op->emitOpError() << "expected " << memref.getDimSize(3)
+                             << " tile columns, the memref's head dim, got "
+                             << tile.getColumns();
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (getInto() && getInto().getType() != getType())
+    return emitOpError() << "expected a slot of the result's type " << getType()
+                         << ", got " << getInto().getType();
+  return verifyTileOfMemref(*this, getType(),
+                            cast<MemRefType>(getSrc().getType()));
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyTileOfMemref(*this, getValue().getType(),
+                            cast<MemRefType>(getDest().getType()));
+}
+
+LogicalResult StoreRowsOp::verify() {
+  auto memref = cast<MemRefType>(getDest().getType());
+  TileType tile = getValue().getType();
+  if (tile.getShape().size() != 1)
+    return emitOpError() << "expected one element a row, got " << tile;
+  if (memref.getRank() != 3 ||
+      memref.getElementType() != tile.getElementType())
+    return emitOpError() << "expected a memref [batch, heads, length] of "
+                         << tile.getElementType() << ", got " << memref;
+  return success();
+}
+
+LogicalResult MoveOp::verify() {
+  TileType from = getInput().getType(), to = getType();
+  if (from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType())
+    return emitOpError() << "changes the place of a tile only, but goes from "
+                         << from << " to " << to;
+  if (getInto() && getInto().getType() != to)
+    return emitOpError() << "expected a slot of the result's type " << to
+                         << ", got " << getInto().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+LogicalResult DotOp::verify() {
+  TileType a = getA().getType(), b = getB().getType(), d = getType();
+  int64_t depth = getTransposeB() ? b.getColumns() : b.getRows();
+  int64_t columns = getTransposeB() ? b.getRows() : b.getColumns();
+  if (a.getElementType() != b.getElementType())
+    return emitOpError() << "expected factors of one element type, got "
+                         << a.getElementType() << " and " << b.getElementType();
+  if (a.getColumns() != depth)
+    return emitOpError() << "expected inner extents to agree, got "
+                         << a.getColumns() << " and " << depth;
+  if (d.getRows() != a.getRows() || d.getColumns() != columns ||
+      !d.getElementType().isF32())
+    return emitOpError() << "expected a result of " << a.getRows() << "x"
+                         << columns << "xf32, got " << d;
+  if (getAcc() && getAcc().getType() != d)
+    return emitOpError() << "expected an accumulator of the result's type " << d
+                         << ", got " << getAcc().getType();
+  if (getAccumulate() && !getAcc())
+    return emitOpError() << "has a condition to accumulate, but no accumulator";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Roles and channels
+//===----------------------------------------------------------------------===//
+
+LogicalResult SpecialiseOp::verifyRegions() {
+  SmallVector<RoleOp> taken(64);
+  for (Operation &op : getBody().front()) {
+    auto role = dyn_cast<RoleOp>(op);
+    if (!role)
+      return op.emitOpError() << "only tile.role may stand in tile.specialise";
+    for (uint32_t w = role.getFirstWarp(); w < role.getLastWarp(); ++w) {
+      if (taken[w])
+        return role.emitOpError() << "warp " << w << " already belongs to role \""
+                                  << taken[w].getName() << "\"";
+      taken[w] = role;
+    }
+  }
+  for (unsigned w = 0; w < 64; ++w)
+    if (RoleOp role = taken[w], first = taken[w / 4 * 4];
+        role && first && role.getRegisters() != first.getRegisters())
+      return role.emitOpError()
+             << "setmaxnreg acts on a whole warpgroup: expected "
+             << first.getRegisters() << " registers as role \""
+             << first.getName() << "\", got " << role.getRegisters();
+  return success();
+}
+
+LogicalResult RoleOp::verify() {
+  if (getFirstWarp() >= getLastWarp() || getLastWarp() > 32)
+    return emitOpError() << "expected warps inside [0, 32), got "
+                         << getFirstWarp() << " to " << getLastWarp();
+  if (getRegisters() % 8 != 0 || getRegisters() < 24 || getRegisters() > 256)
+    return emitOpError() << "expected a multiple of 8 from 24 to 256 registers, "
+                            "got "
+                         << getRegisters();
+  return success();
+}
+
+LogicalResult ChannelOp::verify() {
+  if (getUnreleased() && getReleasedBy())
+    return emitOpError() << "is unreleased and released by \""
+                         << *getReleasedBy() << "\": only one can hold";
+  if (!getType().getTile().getPlace())
+    return emitOpError() << "carries tiles without a place; run tile-place";
+  if (getProducerArrivals() < 1 || getConsumerArrivals() < 1)
+    return emitOpError() << "expected at least one arrival on each side";
+  return success();
+}

@@ -1,0 +1,141 @@
+//===- TileTypes.cpp - Tiles and the places they may have -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+#define GET_TYPEDEF_CLASSES
+#include "fmha/Dialect/Tile/IR/TileTypes.cpp.inc"
+
+void TileDialect::registerTileTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "fmha/Dialect/Tile/IR/TileTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// TileType
+//===----------------------------------------------------------------------===//
+
+// 128x128xf32, #tile.tmem<column = 0>
+Type TileType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  Attribute place;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(place))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<TileType>(parser.getContext(), shape, elementType,
+                                     place);
+}
+
+void TileType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printer.printDimensionList(getShape());
+  printer << 'x' << getElementType();
+  if (getPlace())
+    printer << ", " << getPlace();
+  printer << '>';
+}
+
+/// Columns that a tile takes in tensor memory: 32 bits each.
+static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
+  int64_t columns = shape.size() == 2 ? shape[1] : 1;
+  return columns * elementType.getIntOrFloatBitWidth() / 32;
+}
+
+static LogicalResult
+verifyPlace(function_ref<InFlightDiagnostic()> emitError,
+            ArrayRef<int64_t> shape, Type elementType, Attribute place) {
+  if (auto smem = dyn_cast<SmemAttr>(place)) {
+    unsigned alignment = shape.size() == 2 ? 1024 : 4;
+    if (smem.getStages() == 0)
+      return emitError() << "#tile.smem needs at least 1 stage, got 0";
+    if (smem.getOffset() % alignment != 0)
+      return emitError() << "#tile.smem offset of a rank-" << shape.size()
+                         << " tile must be a multiple of " << alignment
+                         << ", got " << smem.getOffset();
+    return success();
+  }
+  if (auto tmem = dyn_cast<TmemAttr>(place)) {
+    int64_t end = tmem.getColumn() + tmemColumns(shape, elementType);
+    if (end > 512)
+      return emitError() << "tensor memory has 512 columns, but the tile ends "
+                            "at column "
+                         << end;
+    return success();
+  }
+  if (isa<RegistersAttr>(place))
+    return success();
+  return emitError() << "expected #tile.smem, #tile.tmem or #tile.registers as "
+                        "the place of a tile, got "
+                     << place;
+}
+
+LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               Attribute place) {
+  if (shape.empty() || shape.size() > 2)
+    return emitError() << "a tile has rank 1 or 2, got rank " << shape.size();
+  for (int64_t extent : shape)
+    if (extent <= 0)
+      return emitError() << "a tile has static extents of at least 1";
+  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
+    return emitError() << "a tile holds f16, bf16 or f32, got " << elementType;
+  return place ? verifyPlace(emitError, shape, elementType, place) : success();
+}
+
+int64_t TileType::getBytes() const {
+  return getRows() * getColumns() * getElementType().getIntOrFloatBitWidth() /
+         8;
+}
+
+SmemAttr TileType::getSmem() const {
+  return dyn_cast_or_null<SmemAttr>(getPlace());
+}
+
+TmemAttr TileType::getTmem() const {
+  return dyn_cast_or_null<TmemAttr>(getPlace());
+}
+
+bool TileType::inRegisters() const {
+  return isa_and_nonnull<RegistersAttr>(getPlace());
+}
+
+TileType TileType::withPlace(Attribute place) const {
+  return get(getContext(), getShape(), getElementType(), place);
+}
+
+TileType TileType::withElementType(Type type) const {
+  return get(getContext(), getShape(), type, getPlace());
+}
+
+TileType TileType::asRowVector(Type type) const {
+  return get(getContext(), getShape().take_front(), type, getPlace());
+}
+
+//===----------------------------------------------------------------------===//
+// ChannelType
+//===----------------------------------------------------------------------===//
+
+unsigned ChannelType::getDepth() const {
+  SmemAttr smem = getTile().getSmem();
+  return smem ? smem.getStages() : 1;
+}
