@@ -1,0 +1,120 @@
+//===- FMHAAttrs.td - Attributes of the fmha dialect -------*- tablegen -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD
+#define FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD
+
+include "fmha/Dialect/FMHA/IR/FMHABase.td"
+include "mlir/IR/AttrTypeBase.td"
+
+// Each attribute wraps one plain type of fmha/Schedule/Schedule.h, so that the
+// fields exist once.
+class FMHA_Attr<string name, string attrMnemonic, string plainType,
+                string accessorType = plainType> : AttrDef<FMHA_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let parameters = (ins AttrParameter<plainType, "wrapped value",
+                                         accessorType>:$value);
+  let returnType = plainType;
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall = cppClassName # "::get($_builder.getContext(), $0)";
+  let hasCustomAssemblyFormat = 1;
+}
+
+def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask"> {
+  let summary = "which keys a query row sees";
+  let description = [{
+    `none`: every row sees every key. `causal`: row i sees key j where
+    j <= i + kv_len - q_len (aligned bottom-right, so that the last row sees every
+    key). A row that sees no key gives O = 0 and LSE = -inf.
+
+    Example:
+    ```mlir
+    #fmha.mask<causal>
+    ```
+  }];
+}
+
+def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",
+                              "const ::fmha::schedule::Role &"> {
+  let summary = "the warps that do one job, and their registers";
+  let description = [{
+    Warps [first_warp, first_warp + warps) of the CTA do the job of that name
+    with `registers` 32-bit registers a thread.
+
+    Example:
+    ```mlir
+    #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>
+    ```
+
+    Constraints:
+    - (R1) The name is not empty.
+    - (R2) `warps` is positive, and no warp index exceeds 31 (1024 threads).
+    - (R3) `registers` is a multiple of 8 in [24, 256], what `setmaxnreg` takes
+      (PTX ISA, "setmaxnreg").
+  }];
+  let genVerifyDecl = 1;
+}
+
+def FMHA_ScheduleAttr
+    : FMHA_Attr<"Schedule", "schedule", "::fmha::schedule::Schedule",
+                "const ::fmha::schedule::Schedule &"> {
+  let summary = "how one attention kernel is built";
+  let description = [{
+    The schedule is data: the planner writes it, a person may write it by hand,
+    passes only obey it. Fields may come in any order; one that is absent has the
+    default that the example shows. Printing writes all of them.
+
+    Example:
+    ```mlir
+    #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128,
+      kv_block = 128, cta_group = 1, kv_stages = 3, p_placement = tmem,
+      p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
+      persistent = false, splits = 1, roles = [
+        #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
+    ```
+
+    - `target`: the GPU.
+    - `q_tiles`: query tiles in flight per CTA, of `q_tile_rows` rows each.
+    - `kv_block`: keys per step of the loop.
+    - `cta_group`: CTAs that issue one MMA together.
+    - `kv_stages`: stages of the ring that K and V blocks share.
+    - `p_placement`: where P waits for the second product: auto, tmem, smem,
+      registers.
+    - `p_slices`: parts in which P is handed over.
+    - `rescale_threshold`: growth of a row maximum, in log2 units, below which O
+      is not rescaled.
+    - `exp2_emulated`: share of exp2 computed on FMA units, in percent.
+    - `persistent`, `splits`: scheduling over the grid and over the keys.
+    - `roles`: who does what; empty leaves the choice to the planner.
+
+    Constraints (of the attribute alone; capacities are checked where it sits on
+    an op):
+    - (S1) `target` is not empty.
+    - (S2) `q_tiles` is 1 or 2.
+    - (S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
+    - (S4) `cta_group` is 1 or 2.
+    - (S5) `kv_stages`, `p_slices` and `splits` are positive.
+    - (S6) `rescale_threshold` is finite and not negative.
+    - (S7) `exp2_emulated` is a percentage, 0 to 100.
+    - (S8) Role names are unique.
+    - (S9) No warp has two roles.
+    - (S10) Roles in the same warpgroup (4 warps) have the same registers, as
+      `setmaxnreg` is executed by a warpgroup.
+    - (S11) The registers of all warpgroups, 128 threads each, sum up to 65536 at
+      most.
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same schedule for the libraries that know no MLIR.
+    const ::fmha::schedule::Schedule &toSchedule() const {
+      return getValue();
+    }
+  }];
+}
+
+#endif // FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD

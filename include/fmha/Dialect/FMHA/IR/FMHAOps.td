@@ -1,0 +1,145 @@
+//===- FMHAOps.td - Operations of the fmha dialect ---------*- tablegen -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_IR_FMHAOPS_TD
+#define FMHA_DIALECT_FMHA_IR_FMHAOPS_TD
+
+include "fmha/Dialect/FMHA/IR/FMHAAttrs.td"
+include "fmha/Dialect/FMHA/IR/FMHABase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def FMHA_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
+                                    "ranked tensor or memref",
+                                    "::mlir::ShapedType">;
+
+def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                              ["reifyResultShapes"]>
+  ]> {
+  let summary = "fused multi-head attention";
+  let description = [{
+    For every batch b, query head h and query row i, with g = h * kv_heads /
+    q_heads (the KV head that h uses) and j over the keys that the mask lets i
+    see:
+
+    ```
+    s[j]       = scale * sum_d query[b, i, h, d] * key[b, j, g, d]
+    output     = sum_j exp(s[j]) * value[b, j, g, :] / sum_j exp(s[j])
+    lse        = log(sum_j exp(s[j]))
+    ```
+
+    A row that sees no key (all masked, or kv_len = 0) gives output 0 and lse
+    -inf. Scores, exponentials and sums are f32; the output is rounded once, to
+    its element type.
+
+    Indices are logical: [batch, length, heads, head_dim] for `query`, `key`,
+    `value` and `output`, [batch, q_heads, q_len] for `lse`. How the data lies is
+    the strides of the memref: BSHD and BHSD differ in nothing else.
+
+    The op is in destination-passing style: on tensors each operand of `outs` is
+    tied to a result of its type, on memrefs there are no results. What the
+    destinations held before is never read.
+
+    - `scale`: any f64 value that is finite as f32, 0 and negative included;
+      absent means 1 / sqrt(head_dim).
+    - `mask`: see `#fmha.mask`; absent means none.
+    - `schedule`: how to build the kernel; absent leaves it to the planner.
+
+    Examples:
+    ```mlir
+    // Tensors, grouped queries (32 query heads over 8 KV heads), with LSE.
+    %o, %l = fmha.attention
+        ins(%q, %k, %v : tensor<?x?x32x128xbf16>, tensor<?x?x8x128xbf16>,
+                         tensor<?x?x8x128xbf16>)
+        outs(%out, %lse : tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
+        {mask = #fmha.mask<causal>, scale = 0.1 : f64}
+        -> tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>
+
+    // Memrefs with run-time strides, without LSE.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>,
+                         memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>,
+                         memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>)
+        outs(%out : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>)
+    ```
+
+    Constraints. Extents that are dynamic are checked before launch instead.
+    - (C1) The operands are all tensors or all memrefs.
+    - (C2) `query`, `key`, `value` and `output` have rank 4, `lse` has rank 3.
+    - (C3) `query`, `key`, `value` and `output` have the same element type, f16 or
+      bf16.
+    - (C4) The element type of `lse` is f32.
+    - (C5) Head dims (dimension 3) are static and positive.
+    - (C6) `query` and `key` have the same head dim.
+    - (C7) `value` and `output` have the same head dim.
+    - (C8) All operands have the same batch.
+    - (C9) `key` and `value` have the same length.
+    - (C10) `key` and `value` have the same number of heads.
+    - (C11) `output` has the length and the number of heads of `query`.
+    - (C12) The number of query heads is a multiple of the number of KV heads,
+      which is positive.
+    - (C13) The shape of `lse` is [batch, q_heads, q_len].
+    - (C14) `scale` is finite, also after rounding to f32.
+    - (C15) A memref has a strided layout.
+    - (C16) The head dim of a memref is contiguous: its stride is 1 (all but
+      `lse`).
+    - (C17) Every other stride of a memref is a non-negative multiple of 16 bytes
+      (all but `lse`): what TMA addresses.
+    - (C18) The offset of a memref is a multiple of 16 bytes (all but `lse`).
+    - (C19) A memref lies in global memory: no memory space, 0, 1 or
+      `#gpu.address_space<global>`.
+    - (C20) `schedule` can serve the op on its target.
+  }];
+
+  let arguments = (ins
+    Arg<FMHA_TensorOrMemRef, "queries">:$query,
+    Arg<FMHA_TensorOrMemRef, "keys">:$key,
+    Arg<FMHA_TensorOrMemRef, "values">:$value,
+    Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
+    OptionalAttr<F64Attr>:$scale,
+    DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$mask,
+    OptionalAttr<FMHA_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+
+  let assemblyFormat = [{
+    `ins` `(` $query `,` $key `,` $value `:`
+              type($query) `,` type($key) `,` type($value) `)`
+    `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+
+  let extraClassDeclaration = [{
+    /// Logical dimensions of query, key, value and output.
+    enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
+
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), /*start=*/3,
+                                         getLse() ? 2 : 1);
+    }
+
+    /// f16 or bf16.
+    ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
+    /// Head dim of query and key, of value and output.
+    unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
+    unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
+    /// `scale`, or 1 / sqrt(head_dim) where absent.
+    double getScaleOrDefault();
+    /// What the planner needs to know; static lengths become hints. The op must
+    /// have been verified.
+    ::fmha::schedule::Problem getProblem();
+  }];
+}
+
+#endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

@@ -1,0 +1,67 @@
+//===- AttentionOp.cpp - Interfaces of fmha.attention
+//-------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fmha;
+
+#define GET_OP_CLASSES
+#include "fmha/Dialect/FMHA/IR/FMHAOps.cpp.inc"
+
+double AttentionOp::getScaleOrDefault() {
+  if (std::optional<APFloat> scale = getScale())
+    return scale->convertToDouble();
+  return 1.0 / std::sqrt(double(getHeadDim()));
+}
+
+/// A static extent as a hint; 0 says unknown.
+static unsigned hintOf(int64_t extent) {
+  return ShapedType::isDynamic(extent) ? 0 : unsigned(extent);
+}
+
+schedule::Problem AttentionOp::getProblem() {
+  schedule::Problem problem;
+  problem.dtype = getElementType().isF16() ? schedule::DataType::F16
+                                           : schedule::DataType::BF16;
+  problem.headDim = getHeadDim();
+  problem.headDimV = getHeadDimV();
+  problem.mask = getMask();
+  problem.lse = bool(getLse());
+  problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
+  problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
+  return problem;
+}
+
+void AttentionOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  // Tensors are values: only memrefs are read and written.
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
+    else
+      effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                           SideEffects::DefaultResource::get());
+  }
+}
+
+LogicalResult AttentionOp::reifyResultShapes(
+    OpBuilder &builder, ReifiedRankedShapedTypeDims &reifiedReturnShapes) {
+  // A result has the shape of the destination that it is tied to.
+  for (OpResult result : getOperation()->getResults())
+    reifiedReturnShapes.push_back(tensor::getMixedSizes(
+        builder, getLoc(), getTiedOpOperand(result)->get()));
+  return success();
+}

@@ -1,0 +1,309 @@
+//===- AttentionVerifier.cpp - Constraints C1-C20 of fmha.attention
+//-----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function per constraint, or per few that speak of the same thing, in the
+// order of the op's description. Only what is static is checked here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fmha;
+
+/// TMA addresses global memory in units of 16 bytes (PTX ISA, "Tensor
+/// Tiling": base and strides of a tensor map).
+static constexpr int64_t addressUnitBytes = 16;
+
+static constexpr StringLiteral dimensionNames[] = {"batch", "length", "heads",
+                                                   "head_dim"};
+
+namespace {
+struct Operand {
+  StringLiteral name;
+  ShapedType type;
+};
+
+class Verifier {
+public:
+  explicit Verifier(AttentionOp op);
+  LogicalResult run();
+
+private:
+  LogicalResult kinds();
+  LogicalResult ranks();
+  LogicalResult elementTypes();
+  LogicalResult headDims();
+  LogicalResult extents();
+  LogicalResult headGroups();
+  LogicalResult lseShape();
+  LogicalResult scale();
+  LogicalResult layouts();
+  LogicalResult memorySpaces();
+  LogicalResult schedule();
+
+  LogicalResult layout(const Operand &operand);
+  LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
+  LogicalResult equalExtents(unsigned constraint, const Operand &a,
+                             unsigned aDimension, const Operand &b,
+                             unsigned bDimension);
+  InFlightDiagnostic error(unsigned constraint) {
+    return op.emitError() << "fmha.attention C" << constraint << ": ";
+  }
+
+  AttentionOp op;
+  Operand query, key, value, output;
+  std::optional<Operand> lse;
+  /// query, key, value, output.
+  SmallVector<Operand, 4> data;
+  /// The same, and lse where there is one.
+  SmallVector<Operand, 5> all;
+};
+} // namespace
+
+Verifier::Verifier(AttentionOp op)
+    : op(op), query{"query", op.getQuery().getType()},
+      key{"key", op.getKey().getType()},
+      value{"value", op.getValue().getType()}, output{"output",
+                                                      op.getOutput().getType()},
+      data{query, key, value, output}, all{query, key, value, output} {
+  if (op.getLse()) {
+    lse = Operand{"lse", cast<ShapedType>(op.getLse().getType())};
+    all.push_back(*lse);
+  }
+}
+
+LogicalResult Verifier::run() {
+  using Rule = LogicalResult (Verifier::*)();
+  // The order matters: later rules rely on the ranks and element types that
+  // earlier ones establish.
+  static constexpr Rule rules[] = {
+      &Verifier::kinds,        &Verifier::ranks,   &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents, &Verifier::headGroups,
+      &Verifier::lseShape,     &Verifier::scale,   &Verifier::layouts,
+      &Verifier::memorySpaces, &Verifier::schedule};
+  for (Rule rule : rules)
+    if (failed((this->*rule)()))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::kinds() {
+  for (const Operand &operand : all)
+    if (isa<MemRefType>(operand.type) != isa<MemRefType>(query.type))
+      return error(1) << "expected all operands to be tensors or all to be "
+                         "memrefs, got query "
+                      << query.type << " and " << operand.name << ' '
+                      << operand.type;
+  return success();
+}
+
+LogicalResult Verifier::ranks() {
+  for (const Operand &operand : data)
+    if (operand.type.getRank() != 4)
+      return error(2) << "expected " << operand.name
+                      << " to be [batch, length, heads, head_dim], got rank "
+                      << operand.type.getRank();
+  if (lse && lse->type.getRank() != 3)
+    return error(2) << "expected lse to be [batch, q_heads, q_len], got rank "
+                    << lse->type.getRank();
+  return success();
+}
+
+LogicalResult Verifier::elementTypes() {
+  Type type = query.type.getElementType();
+  if (!type.isF16() && !type.isBF16())
+    return error(3) << "expected the element type f16 or bf16, got " << type;
+  for (const Operand &operand : data)
+    if (operand.type.getElementType() != type)
+      return error(3) << "expected the element type of " << operand.name
+                      << " to be that of query, " << type << ", got "
+                      << operand.type.getElementType();
+  if (lse && !lse->type.getElementType().isF32())
+    return error(4) << "expected the element type of lse to be f32, got "
+                    << lse->type.getElementType();
+  return success();
+}
+
+LogicalResult Verifier::headDims() {
+  for (const Operand &operand : data) {
+    int64_t headDim = operand.type.getDimSize(AttentionOp::HeadDim);
+    if (ShapedType::isDynamic(headDim))
+      return error(5)
+             << "expected a static head dim, as it is compiled in, got "
+                "a dynamic one in dimension 3 of "
+             << operand.name;
+    if (headDim == 0)
+      return error(5)
+             << "expected a positive head dim, got 0 in dimension 3 of "
+             << operand.name;
+  }
+  if (failed(equalExtents(6, query, AttentionOp::HeadDim, key,
+                          AttentionOp::HeadDim)))
+    return failure();
+  return equalExtents(7, value, AttentionOp::HeadDim, output,
+                      AttentionOp::HeadDim);
+}
+
+LogicalResult Verifier::equalExtents(unsigned constraint, const Operand &a,
+                                     unsigned aDimension, const Operand &b,
+                                     unsigned bDimension) {
+  int64_t expected = a.type.getDimSize(aDimension);
+  int64_t got = b.type.getDimSize(bDimension);
+  if (ShapedType::isDynamic(expected) || ShapedType::isDynamic(got) ||
+      expected == got)
+    return success();
+  return error(constraint) << "expected dimension " << bDimension << " of "
+                           << b.name << " to equal dimension " << aDimension
+                           << " (" << dimensionNames[aDimension] << ") of "
+                           << a.name << ", " << expected << ", got " << got;
+}
+
+LogicalResult Verifier::extents() {
+  for (const Operand &operand : {key, value, output})
+    if (failed(equalExtents(8, query, AttentionOp::Batch, operand,
+                            AttentionOp::Batch)))
+      return failure();
+  if (failed(equalExtents(9, key, AttentionOp::Length, value,
+                          AttentionOp::Length)) ||
+      failed(equalExtents(10, key, AttentionOp::Heads, value,
+                          AttentionOp::Heads)) ||
+      failed(equalExtents(11, query, AttentionOp::Length, output,
+                          AttentionOp::Length)))
+    return failure();
+  return equalExtents(11, query, AttentionOp::Heads, output,
+                      AttentionOp::Heads);
+}
+
+LogicalResult Verifier::headGroups() {
+  int64_t queryHeads = query.type.getDimSize(AttentionOp::Heads);
+  // Either of key and value may carry the static number.
+  int64_t keyValueHeads = key.type.getDimSize(AttentionOp::Heads);
+  if (ShapedType::isDynamic(keyValueHeads))
+    keyValueHeads = value.type.getDimSize(AttentionOp::Heads);
+  if (ShapedType::isDynamic(keyValueHeads))
+    return success();
+  if (keyValueHeads == 0)
+    return error(12) << "expected a positive number of KV heads, got 0";
+  if (!ShapedType::isDynamic(queryHeads) && queryHeads % keyValueHeads != 0)
+    return error(12) << "expected the number of query heads to be a multiple "
+                        "of the number of KV heads, got "
+                     << queryHeads << " query heads and " << keyValueHeads
+                     << " KV heads";
+  return success();
+}
+
+LogicalResult Verifier::lseShape() {
+  if (!lse)
+    return success();
+  static constexpr unsigned queryDimensions[] = {
+      AttentionOp::Batch, AttentionOp::Heads, AttentionOp::Length};
+  for (auto [dimension, queryDimension] : llvm::enumerate(queryDimensions))
+    if (failed(equalExtents(13, query, queryDimension, *lse, dimension)))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::scale() {
+  if (!op.getScale())
+    return success();
+  double scale = op.getScale()->convertToDouble();
+  if (!std::isfinite(scale) || !std::isfinite(float(scale)))
+    return error(14) << "expected a scale that is finite as f32, got "
+                     << op.getScaleAttr();
+  return success();
+}
+
+LogicalResult Verifier::layouts() {
+  for (const Operand &operand : all)
+    if (isa<MemRefType>(operand.type) && failed(layout(operand)))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::layout(const Operand &operand) {
+  auto type = cast<MemRefType>(operand.type);
+  SmallVector<int64_t> strideList;
+  int64_t offset = 0;
+  if (failed(type.getStridesAndOffset(strideList, offset)))
+    return error(15) << "expected a strided layout of " << operand.name
+                     << ", got " << type;
+  // The log-sum-exp is written by ordinary stores, which take any stride.
+  if (lse && operand.name == lse->name)
+    return success();
+  if (failed(strides(operand, strideList)))
+    return failure();
+  int64_t bytes = offset * (type.getElementTypeBitWidth() / 8);
+  if (!ShapedType::isDynamic(offset) && bytes % addressUnitBytes != 0)
+    return error(18) << "expected the offset of " << operand.name
+                     << " to be a multiple of " << addressUnitBytes
+                     << " bytes, got " << offset << " elements, " << bytes
+                     << " bytes";
+  return success();
+}
+
+LogicalResult Verifier::strides(const Operand &operand,
+                                ArrayRef<int64_t> strides) {
+  int64_t innermost = strides[AttentionOp::HeadDim];
+  if (!ShapedType::isDynamic(innermost) && innermost != 1)
+    return error(16) << "expected the head dim of " << operand.name
+                     << " to be contiguous (stride 1 in dimension 3), got "
+                        "stride "
+                     << innermost;
+  int64_t elementBytes = operand.type.getElementTypeBitWidth() / 8;
+  for (unsigned dimension = 0; dimension < AttentionOp::HeadDim; ++dimension) {
+    int64_t stride = strides[dimension];
+    if (ShapedType::isDynamic(stride))
+      continue;
+    int64_t bytes = stride * elementBytes;
+    if (bytes < 0 || bytes % addressUnitBytes != 0)
+      return error(17) << "expected the stride of dimension " << dimension
+                       << " (" << dimensionNames[dimension] << ") of "
+                       << operand.name << " to be a non-negative multiple of "
+                       << addressUnitBytes << " bytes, got " << stride
+                       << " elements, " << bytes << " bytes";
+  }
+  return success();
+}
+
+static bool isGlobalMemory(Attribute space) {
+  if (!space)
+    return true;
+  if (auto number = dyn_cast<IntegerAttr>(space))
+    return number.getInt() == 0 || number.getInt() == 1;
+  auto gpuSpace = dyn_cast<gpu::AddressSpaceAttr>(space);
+  return gpuSpace && gpuSpace.getValue() == gpu::AddressSpace::Global;
+}
+
+LogicalResult Verifier::memorySpaces() {
+  for (const Operand &operand : all) {
+    auto type = dyn_cast<MemRefType>(operand.type);
+    if (type && !isGlobalMemory(type.getMemorySpace()))
+      return error(19) << "expected " << operand.name
+                       << " to lie in global memory (no memory space, 0, 1 or "
+                          "#gpu.address_space<global>), got "
+                       << type.getMemorySpace();
+  }
+  return success();
+}
+
+LogicalResult Verifier::schedule() {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule)
+    return success();
+  if (std::optional<std::string> reason =
+          schedule::check(op.getProblem(), schedule.toSchedule()))
+    return error(20) << "expected a schedule that can serve this op: "
+                     << *reason;
+  return success();
+}
+
+LogicalResult AttentionOp::verify() { return Verifier(*this).run(); }

@@ -1,0 +1,147 @@
+//===- ScheduleVerifier.cpp - Rules of #fmha.role and #fmha.schedule
+//----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules that a schedule keeps whatever it is used for, R1-R3 and S1-S11 of
+// FMHAAttrs.td. Whether it fits a target's capacities is decided by
+// fmha::schedule::check, where the attribute sits on an op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "llvm/ADT/StringSet.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fmha;
+using schedule::Role;
+using schedule::Schedule;
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+static constexpr unsigned warpsPerGroup = 4;
+static constexpr unsigned threadsPerGroup = 128;
+static constexpr unsigned maxWarps = 32;
+static constexpr unsigned maxRegisters = 65536;
+
+static InFlightDiagnostic roleError(EmitError emitError, unsigned rule) {
+  return emitError() << "#fmha.role R" << rule << ": ";
+}
+
+LogicalResult RoleAttr::verify(EmitError emitError, Role role) {
+  if (role.name.empty())
+    return roleError(emitError, 1) << "expected a name, got an empty string";
+  if (role.warps == 0 || role.warps > maxWarps ||
+      role.firstWarp > maxWarps - role.warps)
+    return roleError(emitError, 2)
+           << "expected at least one warp, and warps up to " << maxWarps - 1
+           << "; got first_warp = " << role.firstWarp
+           << ", warps = " << role.warps << " in role \"" << role.name << '"';
+  if (role.registers % 8 != 0 || role.registers < 24 || role.registers > 256)
+    return roleError(emitError, 3)
+           << "expected registers to be a multiple of 8 from 24 to 256, got "
+           << role.registers << " in role \"" << role.name << '"';
+  return success();
+}
+
+static InFlightDiagnostic scheduleError(EmitError emitError, unsigned rule) {
+  return emitError() << "#fmha.schedule S" << rule << ": ";
+}
+
+static bool isTileSize(unsigned rows) { return rows != 0 && rows % 16 == 0; }
+
+static LogicalResult verifyTiles(EmitError emitError, const Schedule &s) {
+  if (s.target.empty())
+    return scheduleError(emitError, 1)
+           << "expected the name of a target, got an empty string";
+  if (s.qTiles != 1 && s.qTiles != 2)
+    return scheduleError(emitError, 2)
+           << "expected q_tiles to be 1 or 2, got " << s.qTiles;
+  if (!isTileSize(s.qTileRows) || !isTileSize(s.kvBlock))
+    return scheduleError(emitError, 3)
+           << "expected q_tile_rows and kv_block to be positive multiples of "
+              "16, got "
+           << s.qTileRows << " and " << s.kvBlock;
+  if (s.ctaGroup != 1 && s.ctaGroup != 2)
+    return scheduleError(emitError, 4)
+           << "expected cta_group to be 1 or 2, got " << s.ctaGroup;
+  return success();
+}
+
+static LogicalResult verifyNumbers(EmitError emitError, const Schedule &s) {
+  if (s.kvStages == 0 || s.pSlices == 0 || s.splits == 0)
+    return scheduleError(emitError, 5)
+           << "expected kv_stages, p_slices and splits to be positive, got "
+           << s.kvStages << ", " << s.pSlices << " and " << s.splits;
+  if (!std::isfinite(s.rescaleThreshold) || s.rescaleThreshold < 0)
+    return scheduleError(emitError, 6)
+           << "expected rescale_threshold to be finite and not negative, got "
+           << s.rescaleThreshold;
+  if (s.exp2EmulatedPercent > 100)
+    return scheduleError(emitError, 7)
+           << "expected exp2_emulated to be 0 to 100 percent, got "
+           << s.exp2EmulatedPercent;
+  return success();
+}
+
+/// S8 and S9. `owners` becomes the role of each warp, null for a spare one.
+static LogicalResult assignWarps(EmitError emitError, const Schedule &s,
+                                 std::array<const Role *, maxWarps> &owners) {
+  llvm::StringSet<> names;
+  for (const Role &role : s.roles) {
+    if (!names.insert(role.name).second)
+      return scheduleError(emitError, 8)
+             << "expected unique role names, got \"" << role.name << "\" twice";
+    for (unsigned warp = role.firstWarp; warp < role.firstWarp + role.warps;
+         ++warp) {
+      if (const Role *other = owners[warp])
+        return scheduleError(emitError, 9)
+               << "expected one role per warp, got \"" << other->name
+               << "\" and \"" << role.name << "\" on warp " << warp;
+      owners[warp] = &role;
+    }
+  }
+  return success();
+}
+
+/// S10 and S11.
+static LogicalResult
+verifyRegisters(EmitError emitError,
+                const std::array<const Role *, maxWarps> &owners) {
+  unsigned total = 0;
+  for (unsigned group = 0; group < maxWarps / warpsPerGroup; ++group) {
+    const Role *first = nullptr;
+    for (unsigned warp = group * warpsPerGroup;
+         warp < (group + 1) * warpsPerGroup; ++warp) {
+      const Role *role = owners[warp];
+      if (first && role && role->registers != first->registers)
+        return scheduleError(emitError, 10)
+               << "expected the same registers for all roles of warpgroup "
+               << group << ", got " << first->registers << " for \""
+               << first->name << "\" and " << role->registers << " for \""
+               << role->name << '"';
+      first = first ? first : role;
+    }
+    total += first ? first->registers * threadsPerGroup : 0;
+  }
+  if (total > maxRegisters)
+    return scheduleError(emitError, 11)
+           << "expected at most " << maxRegisters
+           << " registers over all warpgroups, got " << total << " ("
+           << total - maxRegisters << " too many)";
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(EmitError emitError, Schedule schedule) {
+  std::array<const Role *, maxWarps> owners{};
+  if (failed(verifyTiles(emitError, schedule)) ||
+      failed(verifyNumbers(emitError, schedule)) ||
+      failed(assignWarps(emitError, schedule, owners)))
+    return failure();
+  return verifyRegisters(emitError, owners);
+}
