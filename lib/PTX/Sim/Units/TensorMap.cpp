@@ -128,9 +128,9 @@ std::optional<std::string> checkTensor(const Params &p) {
 std::optional<std::string> checkRow(const char *what, uint32_t count,
                                     uint32_t type, uint32_t swizzle) {
   if (isPadded(type))
-    return count == 128 ? std::nullopt
-                        : std::optional(refuse(what, count,
-                                               "128 for a padded type"));
+    return count == 128
+               ? std::nullopt
+               : std::optional(refuse(what, count, "128 for a padded type"));
   uint64_t bits = uint64_t(count) * typeTable[type].bits;
   if (bits % 128)
     return refuse(std::string(what) + " in bits", bits,
@@ -163,8 +163,8 @@ std::optional<std::string> checkCorners(const Im2colParams &p) {
   int32_t limit = limits[p.rank - 3];
   for (unsigned i = 0; i + 2 < p.rank; ++i) {
     int64_t lower = p.lowerCorner[i], upper = p.upperCorner[i];
-    bool inRange = lower >= -limit && lower < limit && upper >= -limit &&
-                   upper < limit;
+    bool inRange =
+        lower >= -limit && lower < limit && upper >= -limit && upper < limit;
     if (!inRange)
       return "corner " + std::to_string(i) + " is {" + std::to_string(lower) +
              ", " + std::to_string(upper) + "}, expected -" +
@@ -211,9 +211,8 @@ void seal(Stored &stored, std::span<uint8_t, 128> out) {
 
 } // namespace
 
-std::optional<std::string> encodeTiled(const TiledParams &p,
-                                       std::span<uint8_t, 128> out,
-                                       unsigned sm) {
+std::optional<std::string>
+encodeTiled(const TiledParams &p, std::span<uint8_t, 128> out, unsigned sm) {
   if (p.rank < 1 || p.rank > 5)
     return refuse("tensorRank", p.rank, "1..5");
   if (p.interleave && p.rank < 3)
@@ -231,9 +230,8 @@ std::optional<std::string> encodeTiled(const TiledParams &p,
   return std::nullopt;
 }
 
-std::optional<std::string> encodeIm2col(const Im2colParams &p,
-                                        std::span<uint8_t, 128> out,
-                                        unsigned sm) {
+std::optional<std::string>
+encodeIm2col(const Im2colParams &p, std::span<uint8_t, 128> out, unsigned sm) {
   if (p.rank < 3 || p.rank > 5)
     return refuse("tensorRank", p.rank, "3..5 for im2col");
   if (auto why = checkModes(p, sm))

@@ -1,4 +1,5 @@
-//===- TensorMap.h - The simulator's tensor map ------------------*- C++ -*-===//
+//===- TensorMap.h - The simulator's tensor map ------------------*- C++
+//-*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -26,13 +27,33 @@ namespace ptxsim {
 
 /// Element types, in the order of CUtensorMapDataType.
 enum class MapType : uint8_t {
-  U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16, F32Ftz, TF32, TF32Ftz,
-  U4Align8, U4Align16, U6Align16
+  U8,
+  U16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32Ftz,
+  TF32,
+  TF32Ftz,
+  U4Align8,
+  U4Align16,
+  U6Align16
 };
 
 /// Swizzles, in the order of CUtensorMapSwizzle.
 enum class MapSwizzle : uint8_t {
-  None, B32, B64, B128, B128Atom32, B128Atom32Flip8, B128Atom64
+  None,
+  B32,
+  B64,
+  B128,
+  B128Atom32,
+  B128Atom32Flip8,
+  B128Atom64
 };
 
 enum class MapInterleave : uint8_t { None, B16, B32 };

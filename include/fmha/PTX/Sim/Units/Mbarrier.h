@@ -1,0 +1,90 @@
+//===- Mbarrier.h - The mbarrier object --------------------------*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+// The hardware keeps one phase bit; the simulator counts phases in full, so
+// that a waiter that is more than one phase late can be told from one that is
+// on time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_UNITS_MBARRIER_H
+#define FMHA_PTX_SIM_UNITS_MBARRIER_H
+
+#include <cstdint>
+#include <string>
+
+namespace ptxsim {
+
+/// Why an operation on a barrier stops the program on silicon. The object is
+/// unchanged after a fault.
+enum class MbarrierFault : uint8_t {
+  None,
+  NotInitialised,  ///< The operation came before init or after inval.
+  CountOutOfRange, ///< init with more than 2^20 - 1 arrivals.
+  ArriveUnderflow, ///< More arrivals than the phase still waits for.
+  TxOutOfRange,    ///< tx-count would leave +-(2^20 - 1).
+  TxOperand,       ///< The operand of expect_tx or complete_tx is >= 2^20.
+  DropsLast,       ///< arrive_drop would leave no expected arrival.
+};
+
+/// One sentence about the fault, with the rule that it breaks.
+const char *describe(MbarrierFault fault);
+
+/// One mbarrier object. Every operation returns a fault or changes the object;
+/// completion is checked after each change of pending or tx.
+struct Mbarrier {
+  static constexpr uint32_t maxCount = (1u << 20) - 1;
+  static constexpr uint32_t stateBytes = 8;
+
+  /// Completed phases since init.
+  uint64_t phase = 0;
+  /// Arrivals that the current phase still waits for.
+  uint32_t pending = 0;
+  /// Arrivals that the next phase will wait for.
+  uint32_t expected = 0;
+  /// Bytes expected and not yet completed; negative when data came first.
+  int32_t tx = 0;
+  bool live = false;
+
+  MbarrierFault init(uint32_t count);
+  MbarrierFault invalidate();
+  MbarrierFault arrive(uint32_t count = 1);
+  MbarrierFault arriveDrop(uint32_t count = 1);
+  MbarrierFault expectTx(uint32_t bytes);
+  MbarrierFault completeTx(uint32_t bytes);
+  /// expect_tx and the arrival as one step: the phase can not complete between.
+  MbarrierFault arriveExpectTx(uint32_t bytes);
+  MbarrierFault arriveDropExpectTx(uint32_t bytes);
+  /// cp.async.mbarrier.arrive without .noinc: one more pending arrival, which
+  /// the completion of the copies takes away again.
+  MbarrierFault incrementPending();
+
+  /// The opaque 64-bit state as silicon encodes it: phase bit 63, 2^20 -
+  /// pending in 62..43, 2^21 - tx in 41..21, 2^20 - expected in 20..1.
+  uint64_t state() const;
+  /// test_wait and try_wait with a state: only the phase bit is compared.
+  bool completed(uint64_t state) const;
+  /// The .parity forms: true if the last completed phase has this parity.
+  bool completedParity(uint32_t parity) const {
+    return (phase & 1) != (parity & 1);
+  }
+  /// mbarrier.pending_count.
+  static uint32_t pendingCount(uint64_t state);
+
+  /// "phase 3, 2 of 4 arrivals pending, tx 8192" for reports.
+  std::string describeState() const;
+
+private:
+  MbarrierFault apply(uint32_t arrivals, uint32_t drops, int64_t txDelta);
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_UNITS_MBARRIER_H

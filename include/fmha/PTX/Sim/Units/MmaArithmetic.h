@@ -1,0 +1,55 @@
+//===- MmaArithmetic.h - The tensor core's sums ------------------*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One instruction adds K products to each element of D. The manual leaves the
+// precision of the sum open; the exact mode follows the fixed-point window that
+// independent bit-level studies of the hardware agree on and that recordings of
+// an H200 confirm for the 16-bit and tf32 kinds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_UNITS_MMAARITHMETIC_H
+#define FMHA_PTX_SIM_UNITS_MMAARITHMETIC_H
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ptxsim {
+
+/// What the sum of one instruction needs to know about its operands.
+struct SumRules {
+  /// Exponent of the smallest normal number of A's and B's type.
+  int minExponentA = -126, minExponentB = -126;
+  /// The sum keeps products and C down to 2^(largest exponent - window).
+  int window = 25;
+  /// D is f16: one rounding to nearest even, and C is an f16 number.
+  bool halfResult = false;
+};
+
+/// One element of D by the fixed-point window: every product is exact, each
+/// term is cut toward zero to a multiple of 2^(e - window), the terms are added
+/// exactly, and the sum is cut toward zero to f32 (rounded to nearest even for
+/// f16). `b[i * strideB]` goes with `a[i]`. NaN is 0x7fffffff.
+float exactDot(std::span<const float> a, const float *b, size_t strideB,
+               float c, const SumRules &rules);
+
+/// d[i][j] = c + sum over k of a[i][k] * b[k][j] in f32, in the order of k; c
+/// is d[i][j] if `accumulate`, else 0. Rows of a are K long, rows of b and d
+/// are N long.
+void fastMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
+             uint32_t k, bool accumulate);
+
+/// The same shapes with exactDot.
+void exactMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
+              uint32_t k, bool accumulate, const SumRules &rules);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_UNITS_MMAARITHMETIC_H

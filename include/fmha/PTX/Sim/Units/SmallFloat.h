@@ -1,0 +1,55 @@
+//===- SmallFloat.h - Element formats of the tensor core ---------*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every element type of the tensor core is exact in f32, so operands are
+// decoded to f32 once and the arithmetic knows one format only. What f32 does
+// not keep is where a format's subnormals begin: minExponent says that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_UNITS_SMALLFLOAT_H
+#define FMHA_PTX_SIM_UNITS_SMALLFLOAT_H
+
+#include <cstdint>
+
+namespace ptxsim {
+
+enum class ElementType : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  E2M3,
+  E3M2,
+  E2M1,
+  S8,
+  U8,
+  F32,
+  S32
+};
+
+const char *nameOf(ElementType type);
+/// Bits that an element takes in shared memory, padding of sub-byte types
+/// included: 8, 16 or 32.
+unsigned containerBits(ElementType type);
+/// Exponent of the smallest normal number, for example -14 for f16.
+int minExponent(ElementType type);
+
+/// The value of the low bits of `bits`; tf32 drops the low 13 bits. Not for
+/// the integer types wider than 8 bits.
+float decodeElement(ElementType type, uint32_t bits);
+
+/// Round to nearest even; NaN becomes 0x7fff.
+uint16_t encodeF16(double value);
+uint16_t encodeBF16(double value);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_UNITS_SMALLFLOAT_H

@@ -1,0 +1,95 @@
+//===- TmemMap.h - Where things lie in tensor memory -------------*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, "Tensor Memory": 128 lanes by 512 columns of 32 bits. The data
+// movement shapes of tcgen05.ld and .st, and the layouts A to G of accumulators
+// and of A in tensor memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_UNITS_TMEMMAP_H
+#define FMHA_PTX_SIM_UNITS_TMEMMAP_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ptxsim {
+
+constexpr uint32_t tmemLanes = 128, tmemColumns = 512;
+
+/// A cell relative to an operand's base, or absolute.
+struct TmemCell {
+  uint32_t lane = 0, column = 0;
+  bool operator==(const TmemCell &) const = default;
+};
+
+/// Address = lane << 16 | column.
+constexpr TmemCell cellOf(uint32_t address) {
+  return {address >> 16, address & 0xffff};
+}
+
+enum class TmemShape : uint8_t {
+  L32x32b,
+  L16x64b,
+  L16x128b,
+  L16x256b,
+  L16x32bx2
+};
+
+/// The shape whose name stands in the instruction, for example "16x256b".
+std::optional<TmemShape> parseTmemShape(std::string_view name);
+
+/// One form of tcgen05.ld or .st.
+struct TmemAccess {
+  TmemShape shape = TmemShape::L32x32b;
+  uint32_t num = 1;
+  /// .pack::16b of a load, .unpack::16b of a store: a register holds the low
+  /// halves of two neighbouring columns.
+  bool packed = false;
+  /// The immediate of .16x32bx2, added to the address for lanes 16..31.
+  uint32_t halfSplit = 0;
+
+  /// Registers of each thread; more than 128 do not exist.
+  uint32_t registers() const;
+  /// 32 or 16: the alignment of the address's lane.
+  uint32_t lanes() const;
+  /// The cell of register `r` of thread `t`, relative to the address (the
+  /// immediate's lane bits included). A packed register goes on in the next
+  /// column.
+  TmemCell cell(uint32_t t, uint32_t r) const;
+};
+
+/// Layouts of one CTA's part of the accumulator.
+enum class TmemLayout : uint8_t { A, B, C, D, E, F, G };
+
+TmemLayout layoutOf(unsigned ctaGroup, uint32_t m, bool weightStationary,
+                    bool sparse);
+
+/// Element (m, n) of one CTA's part of D, relative to the base; `n` out of
+/// `nTotal` columns of the instruction.
+TmemCell accumulatorCell(TmemLayout layout, uint32_t m, uint32_t n,
+                         uint32_t nTotal);
+/// Columns that D takes.
+uint32_t accumulatorColumns(TmemLayout layout, uint32_t nTotal);
+/// Rows of D in one CTA.
+uint32_t rowsPerCta(TmemLayout layout);
+
+/// Where element (m, k) of A in tensor memory starts; `elementBits` of its
+/// container. `bit` is the lowest bit inside the column.
+struct OperandCell {
+  TmemCell cell;
+  uint32_t bit = 0;
+};
+OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
+                        unsigned elementBits);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_UNITS_TMEMMAP_H

@@ -1,0 +1,194 @@
+//===- MmaArithmetic.cpp - The tensor core's sums ------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Sim/Units/MmaArithmetic.h"
+#include "fmha/PTX/Sim/Units/SmallFloat.h"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cmath>
+#include <limits>
+
+// Calls across translation units choose the widest vectors that the machine
+// has; other compilers and architectures take the plain build.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#if !__has_feature(address_sanitizer)
+#define PTXSIM_VECTOR_CLONES                                                   \
+  __attribute__((                                                              \
+      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#endif
+#else
+#define PTXSIM_VECTOR_CLONES                                                   \
+  __attribute__((                                                              \
+      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#endif
+#endif
+#ifndef PTXSIM_VECTOR_CLONES
+#define PTXSIM_VECTOR_CLONES
+#endif
+
+namespace ptxsim {
+namespace {
+
+/// magnitude * 2^(exponent - 23), with the exponent that the window compares:
+/// subnormals of the source type all count as its smallest normal.
+struct Term {
+  uint64_t magnitude = 0;
+  int scale = 0;    // exponent of the magnitude's lowest bit
+  int exponent = 0; // stored exponent of the source
+  bool negative = false;
+};
+
+Term termOf(float value, int minExponent) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t biased = (bits >> 23) & 0xff;
+  Term term;
+  term.negative = bits >> 31;
+  term.magnitude = (bits & 0x7fffff) | (biased ? 0x800000 : 0);
+  int exponent = int(biased ? biased : 1) - 127;
+  term.scale = exponent - 23;
+  term.exponent = std::max(exponent, minExponent);
+  return term;
+}
+
+Term product(const Term &a, const Term &b) {
+  return {a.magnitude * b.magnitude, a.scale + b.scale, a.exponent + b.exponent,
+          a.negative != b.negative};
+}
+
+/// The term as a multiple of 2^quantum, cut toward zero.
+int64_t cut(const Term &term, int quantum) {
+  int shift = term.scale - quantum;
+  uint64_t cutMagnitude = 0;
+  if (shift >= 0)
+    cutMagnitude = term.magnitude << shift;
+  else if (shift > -64)
+    cutMagnitude = term.magnitude >> -shift;
+  return term.negative ? -int64_t(cutMagnitude) : int64_t(cutMagnitude);
+}
+
+/// sum * 2^quantum cut toward zero to f32.
+float roundDown(int64_t sum, int quantum) {
+  uint64_t magnitude = uint64_t(sum < 0 ? -sum : sum);
+  if (!magnitude)
+    return 0.0f;
+  int top = 63 - std::countl_zero(magnitude) + quantum;
+  if (top > 127)
+    return sum < 0 ? -std::numeric_limits<float>::infinity()
+                   : std::numeric_limits<float>::infinity();
+  int lowest = std::max(top - 23, -149);
+  int drop = lowest - quantum;
+  if (drop > 0)
+    magnitude = drop > 63 ? 0 : magnitude >> drop << drop;
+  float value = float(std::ldexp(double(magnitude), quantum));
+  return sum < 0 ? -value : value;
+}
+
+constexpr uint32_t canonicalNan = 0x7fffffff;
+
+/// The result where an operand or C is not finite, else nothing to say.
+bool specialResult(std::span<const float> a, const float *b, size_t strideB,
+                   float c, float &result) {
+  float sum = c;
+  bool special = !std::isfinite(c);
+  for (size_t i = 0; i < a.size(); ++i) {
+    float y = b[i * strideB];
+    if (std::isfinite(a[i]) && std::isfinite(y))
+      continue;
+    special = true;
+    sum += a[i] * y;
+  }
+  if (!special)
+    return false;
+  // Finite terms can not change an infinity, and are left out of the sum.
+  result = std::isnan(sum)
+               ? std::bit_cast<float>(canonicalNan)
+               : std::copysign(std::numeric_limits<float>::infinity(), sum);
+  return true;
+}
+
+PTXSIM_VECTOR_CLONES
+void fastRows(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
+              uint32_t k) {
+  for (uint32_t i = 0; i < m; ++i) {
+    float *row = d + size_t(i) * n;
+    const float *left = a + size_t(i) * k;
+    // Blocks of columns stay in registers while k runs.
+    for (uint32_t j = 0; j < n; j += 8 * 8) {
+      uint32_t width = std::min(64u, n - j);
+      float sums[64];
+      std::copy_n(row + j, width, sums);
+      for (uint32_t x = 0; x < k; ++x) {
+        const float *right = b + size_t(x) * n + j;
+        float factor = left[x];
+        if (width == 64)
+          for (uint32_t c = 0; c < 64; ++c)
+            sums[c] += factor * right[c];
+        else
+          for (uint32_t c = 0; c < width; ++c)
+            sums[c] += factor * right[c];
+      }
+      std::copy_n(sums, width, row + j);
+    }
+  }
+}
+
+} // namespace
+
+float exactDot(std::span<const float> a, const float *b, size_t strideB,
+               float c, const SumRules &rules) {
+  float special;
+  if (specialResult(a, b, strideB, c, special))
+    return special;
+  constexpr size_t mostTerms = 64;
+  Term terms[mostTerms + 1];
+  size_t count = 0;
+  int largest = INT_MIN;
+  auto add = [&](const Term &term) {
+    if (!term.magnitude)
+      return;
+    largest = std::max(largest, term.exponent);
+    terms[count++] = term;
+  };
+  for (size_t i = 0; i < a.size() && i < mostTerms; ++i)
+    add(product(termOf(a[i], rules.minExponentA),
+                termOf(b[i * strideB], rules.minExponentB)));
+  add(termOf(c, rules.halfResult ? minExponent(ElementType::F16) : -126));
+  if (!count)
+    return 0.0f;
+  int quantum = largest - rules.window;
+  int64_t sum = 0;
+  for (size_t i = 0; i < count; ++i)
+    sum += cut(terms[i], quantum);
+  if (!rules.halfResult)
+    return roundDown(sum, quantum);
+  // -0 can not arise: an empty sum is +0.
+  return decodeElement(ElementType::F16,
+                       encodeF16(std::ldexp(double(sum), quantum)));
+}
+
+void fastMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
+             uint32_t k, bool accumulate) {
+  if (!accumulate)
+    std::fill_n(d, size_t(m) * n, 0.0f);
+  fastRows(a, b, d, m, n, k);
+}
+
+void exactMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
+              uint32_t k, bool accumulate, const SumRules &rules) {
+  for (uint32_t i = 0; i < m; ++i)
+    for (uint32_t j = 0; j < n; ++j) {
+      float &element = d[size_t(i) * n + j];
+      element = exactDot({a + size_t(i) * k, k}, b + j, n,
+                         accumulate ? element : 0.0f, rules);
+    }
+}
+
+} // namespace ptxsim
