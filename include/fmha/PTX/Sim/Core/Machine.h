@@ -62,6 +62,14 @@ public:
   std::vector<std::unique_ptr<Warp>> warps;
   /// Bytes by 24-bit shared address: 0 .. sharedEnd; the first KiB is reserved.
   std::vector<uint8_t> shared, sharedShadow;
+  /// Who last wrote each 4 bytes of shared memory through the generic proxy:
+  /// thread in the CTA << 16 | that thread's proxyFences (16 bits) at the time.
+  /// Set by every generic Write or Atomic where sharedShadow exists. A byte
+  /// with kGenericDirty is truly dirty only while the stamp's fence count is
+  /// still the thread's; who finds it stale clears the bit.
+  std::vector<uint32_t> sharedWriter;
+  /// fence.proxy.async executed so far, by thread in the CTA.
+  std::vector<uint16_t> proxyFences;
   uint32_t sharedEnd = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;

@@ -91,6 +91,9 @@ public:
   /// What the handler waits for, read after Outcome::Retry or NextAndWait.
   Wait wait;
   UnitStates states;
+  /// While set, called by the warp loop before each instruction that passes
+  /// its guard: how a unit sees registers of tcgen05.ld used before the wait.
+  void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
 
   /// The row of an operand in the current frame.
   Row &row(Operand operand) {
