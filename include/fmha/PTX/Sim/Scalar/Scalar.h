@@ -63,6 +63,9 @@ struct Form {
   /// How many destinations at the end may be absent ("setp ... p|q" without q);
   /// their pointer is then null.
   uint8_t optionalDst = 0;
+  /// How many sources at the end may be absent ("max.f32 d, a, b" or "d, a, b,
+  /// c": one text, two operand counts); their pointer is then null.
+  uint8_t optionalSrc = 0;
   /// Operand types as the manual gives them; an immediate is read as its
   /// operand's type. A second setp destination is dst[1]; the optional
   /// predicate of "setp.lt.and" is the last source; vector operands count one

@@ -1,0 +1,267 @@
+//===- Approximate.cpp - Approximate functions of f32, f16 and bf16
+//(PTX 9.7.3, 9.7.4) -===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The exact value is computed in double. ApproxMode::Correct rounds it; Perturb
+// moves it by less than the manual's error bound first; Sm90 asks the tables of
+// the special-function unit where there is one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MufuTables.h"
+#include "Rounding.h"
+
+PTX_SCALAR_BEGIN
+
+namespace {
+
+inline double ulpOf(double x) {
+  double floor = std::fabs(x) < 0x1p-126 ? 0x1p-126 : x;
+  return asDouble(bits(floor) & 0x7FF0000000000000) * 0x1p-23;
+}
+
+/// 2^x by its Taylor series around the nearest integer; the remainder after
+/// the 13th power is below 2^-56.
+inline double exp2Double(double x) {
+  x = x > 200 ? 200 : x;
+  x = x < -200 ? -200 : x;
+  constexpr double shifter = 0x1.8p52;
+  double shifted = x + shifter;
+  double t = (x - (shifted - shifter)) * 0x1.62e42fefa39efp-1;
+  constexpr double factors[] = {1.0 / 6227020800,
+                                1.0 / 479001600,
+                                1.0 / 39916800,
+                                1.0 / 3628800,
+                                1.0 / 362880,
+                                1.0 / 40320,
+                                1.0 / 5040,
+                                1.0 / 720,
+                                1.0 / 120,
+                                1.0 / 24,
+                                1.0 / 6,
+                                1.0 / 2,
+                                1.0,
+                                1.0};
+  double sum = factors[0];
+  for (unsigned i = 1; i < 14; ++i)
+    sum = std::fma(sum, t, factors[i]);
+  return asDouble(bits(sum) + (bits(shifted) << 52));
+}
+
+// Each function: its exact value, and how far Perturb may move it before
+// rounding: the manual's bound less the half ulp of rounding, and a margin.
+struct Ex2 {
+  static constexpr std::string_view word = "ex2";
+  static constexpr Mufu mufu = Mufu::Ex2;
+  static double exact(double x) { return exp2Double(x); }
+  static double slack(double, double y) { return 1.4 * ulpOf(y); }
+};
+struct Lg2 {
+  static constexpr std::string_view word = "lg2";
+  static constexpr Mufu mufu = Mufu::Lg2;
+  static double exact(double x) { return std::log2(x == 0 ? 0.0 : x); }
+  static double slack(double x, double y) {
+    return x > 0.5 && x < 2 ? 0x1.8p-23 : 1.4 * ulpOf(y);
+  }
+};
+struct Rcp {
+  static constexpr std::string_view word = "rcp";
+  static constexpr Mufu mufu = Mufu::Rcp;
+  static double exact(double x) { return 1.0 / x; }
+  static double slack(double, double y) { return 0.45 * ulpOf(y); }
+};
+struct Rsqrt {
+  static constexpr std::string_view word = "rsqrt";
+  static constexpr Mufu mufu = Mufu::Rsqrt;
+  static double exact(double x) { return 1.0 / std::sqrt(x); }
+  static double slack(double, double y) { return 0.5 * ulpOf(y); }
+};
+struct Sqrt {
+  static constexpr std::string_view word = "sqrt";
+  static constexpr Mufu mufu = Mufu::None;
+  static double exact(double x) { return std::sqrt(x); }
+  static double slack(double, double y) { return 0.45 * ulpOf(y); }
+};
+struct Sin {
+  static constexpr std::string_view word = "sin";
+  static constexpr Mufu mufu = Mufu::None;
+  static double exact(double x) { return std::sin(x); }
+  static double slack(double, double) { return 0x1.4p-21; }
+};
+struct Cos {
+  static constexpr std::string_view word = "cos";
+  static constexpr Mufu mufu = Mufu::None;
+  static double exact(double x) { return std::cos(x); }
+  static double slack(double, double) { return 0x1.4p-21; }
+};
+struct Tanh {
+  static constexpr std::string_view word = "tanh";
+  static constexpr Mufu mufu = Mufu::None;
+  static double exact(double x) { return std::tanh(x); }
+  static double slack(double, double y) { return 0x1.ep-12 * std::fabs(y); }
+};
+
+/// Uniform in [-1, 1), from a SplitMix64 step of the caller's state.
+inline double draw(uint64_t &state) {
+  uint64_t z = state += 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
+}
+
+/// Special results (zero, infinite, NaN) and the functions' values at zero are
+/// in the manual's tables, so they do not move.
+template <typename Fn> double perturb(double x, double y, uint64_t *state) {
+  if (!state || x == 0 || y == 0 || !(std::fabs(y) < 0x1p200))
+    return y;
+  return y + draw(*state) * Fn::slack(x, y);
+}
+
+template <typename Fn, bool Ftz> struct Correct {
+  static float run(float a) {
+    return finish<Rounding::Rn, Ftz, false>(Fn::exact(flushIf<Ftz>(a)));
+  }
+};
+template <typename Fn, bool Ftz> struct Sm90 {
+  static float run(float a) { return asFloat(mufuF32(Fn::mufu, bits(a), Ftz)); }
+};
+
+template <typename Fn, bool Ftz>
+void perturbed(const Context &context, LaneMask active, Row *const *dst,
+               const Row *const *src) {
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    double x = flushIf<Ftz>(F32::load((*src[0])[lane]));
+    double y = perturb<Fn>(x, Fn::exact(x), context.random);
+    (*dst[0])[lane] = F32::store(finish<Rounding::Rn, Ftz, false>(y));
+  }
+}
+
+template <typename Fn, bool Ftz>
+void approximate(const Context &context, LaneMask active, Row *const *dst,
+                 const Row *const *src) {
+  if (context.approx == ApproxMode::Perturb)
+    return perturbed<Fn, Ftz>(context, active, dst, src);
+  if (context.approx == ApproxMode::Sm90 && Fn::mufu != Mufu::None)
+    return Lanes<Sm90<Fn, Ftz>, F32, F32>::run(context, active, dst, src);
+  Lanes<Correct<Fn, Ftz>, F32, F32>::run(context, active, dst, src);
+}
+
+/// Half results are the float32 result cut, not rounded (silicon). A float32
+/// beyond the format is infinite. Ftz is bf16's ex2.
+template <typename H, typename Fn, bool Ftz> struct Half {
+  static uint16_t cut(float y) {
+    uint16_t code = H::template narrow<Rounding::Rz>(y);
+    bool over = std::fabs(y) >= 0x1p16f && H::infinity == HalfF16::infinity;
+    return over ? (code & 0x8000) | H::infinity : code;
+  }
+  static uint16_t run(uint16_t a) {
+    return cut(Correct<Fn, Ftz>::run(H::widen(a)));
+  }
+};
+template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
+  static uint16_t run(uint16_t a) {
+    float x = H::widen(a);
+    return Half<H, Fn, Ftz>::cut(Sm90<Fn, Ftz>::run(x));
+  }
+};
+
+/// Perturb: cut or rounded, by a coin; both are inside the manual's bounds.
+template <typename H, typename Fn, bool Ftz>
+uint16_t coin(uint16_t a, uint64_t *state) {
+  if (!state || draw(*state) < 0)
+    return Half<H, Fn, Ftz>::run(a);
+  return H::narrow(Correct<Fn, Ftz>::run(H::widen(a)));
+}
+
+template <typename H, typename Fn, bool Ftz, bool Packed>
+void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
+                     const Row *const *src) {
+  using T = std::conditional_t<Packed, typename H::Packed, typename H::Operand>;
+  using Cut = Half<H, Fn, Ftz>;
+  using Table = HalfSm90<H, Fn, Ftz>;
+  if (context.approx == ApproxMode::Perturb) {
+    for (LaneMask rest = active; rest; rest &= rest - 1) {
+      unsigned lane = std::countr_zero(rest);
+      auto a = static_cast<uint32_t>((*src[0])[lane]);
+      uint32_t low = coin<H, Fn, Ftz>(a, context.random);
+      uint32_t high = Packed ? coin<H, Fn, Ftz>(a >> 16, context.random) : 0;
+      (*dst[0])[lane] = low | high << 16;
+    }
+    return;
+  }
+  using Plain = std::conditional_t<Packed, Halves<Cut>, Cut>;
+  using Exact = std::conditional_t<Packed, Halves<Table>, Table>;
+  if (context.approx == ApproxMode::Sm90 && Fn::mufu != Mufu::None)
+    return Lanes<Exact, T, T>::run(context, active, dst, src);
+  Lanes<Plain, T, T>::run(context, active, dst, src);
+}
+
+/// Divisions have two operands. div.approx gives 0 for divisors above 2^126
+/// (NaN for an infinite dividend), as the manual says; div.full does not.
+template <bool Ftz, bool Full> struct Divide {
+  static double exact(float a, float b) {
+    a = flushIf<Ftz>(a);
+    b = flushIf<Ftz>(b);
+    double magnitude = std::fabs(b);
+    double sign = std::copysign(1.0, a) * std::copysign(1.0, b);
+    bool huge = !Full && magnitude > 0x1p126 && magnitude < 0x1p128;
+    double small = std::fabs(a) < 0x1p128 ? sign * 0.0 : asDouble(~uint64_t(0));
+    return huge ? small : static_cast<double>(a) / b;
+  }
+  static float run(float a, float b) {
+    return finish<Rounding::Rn, Ftz, false>(exact(a, b));
+  }
+};
+template <bool Ftz, bool Full>
+void divide(const Context &context, LaneMask active, Row *const *dst,
+            const Row *const *src) {
+  using Op = Divide<Ftz, Full>;
+  if (context.approx != ApproxMode::Perturb)
+    return Lanes<Op, F32, F32, F32>::run(context, active, dst, src);
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    double y =
+        Op::exact(F32::load((*src[0])[lane]), F32::load((*src[1])[lane]));
+    y = perturb<Ex2>(1.0, y, context.random);
+    (*dst[0])[lane] = F32::store(finish<Rounding::Rn, Ftz, false>(y));
+  }
+}
+
+template <typename H, typename Fn, bool Ftz>
+void registerHalfFunction(Registry &r) {
+  using T = typename H::Operand;
+  using P = typename H::Packed;
+  std::string opcode = text(Fn::word, "approx", when(Ftz, "ftz"));
+  r.add(text(opcode, name<T>()),
+        formOf<T, T>(&approximateHalf<H, Fn, Ftz, false>));
+  r.add(text(opcode, name<P>()),
+        formOf<P, P>(&approximateHalf<H, Fn, Ftz, true>));
+}
+
+} // namespace
+
+void registerApproximate(Registry &r) {
+  eachType<Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos>([&]<typename Fn>() {
+    r.add(text(Fn::word, "approx.f32"),
+          formOf<F32, F32>(&approximate<Fn, false>));
+    r.add(text(Fn::word, "approx.ftz.f32"),
+          formOf<F32, F32>(&approximate<Fn, true>));
+  });
+  r.add("tanh.approx.f32", formOf<F32, F32>(&approximate<Tanh, false>));
+  r.add("div.approx.f32", formOf<F32, F32, F32>(&divide<false, false>));
+  r.add("div.approx.ftz.f32", formOf<F32, F32, F32>(&divide<true, false>));
+  r.add("div.full.f32", formOf<F32, F32, F32>(&divide<false, true>));
+  r.add("div.full.ftz.f32", formOf<F32, F32, F32>(&divide<true, true>));
+  registerHalfFunction<HalfF16, Ex2, false>(r);
+  registerHalfFunction<HalfBF16, Ex2, true>(r);
+  registerHalfFunction<HalfF16, Tanh, false>(r);
+  registerHalfFunction<HalfBF16, Tanh, false>(r);
+}
+
+PTX_SCALAR_END

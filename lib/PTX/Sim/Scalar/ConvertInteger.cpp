@@ -1,0 +1,197 @@
+//===- ConvertInteger.cpp - cvt between integers, and between integers and
+//floats (PTX 9.7.9) -===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rounding.h"
+
+PTX_SCALAR_BEGIN
+
+namespace {
+
+struct Cut {
+  template <typename D, typename S> static D convert(S a) {
+    return static_cast<D>(a);
+  }
+};
+struct Saturate {
+  template <typename D, typename S> static D convert(S a) {
+    using Limit = std::numeric_limits<D>;
+    if (std::cmp_less(a, Limit::min()))
+      return Limit::min();
+    return std::cmp_greater(a, Limit::max()) ? Limit::max() : static_cast<D>(a);
+  }
+};
+template <typename How, typename D> struct IntegerToInteger {
+  template <typename S> static D run(S a) {
+    return How::template convert<D>(a);
+  }
+};
+
+// The four ways to round to an integral value.
+struct Rni {
+  static constexpr std::string_view word = "rni";
+  static double round(double x) { return std::nearbyint(x); }
+};
+struct Rzi {
+  static constexpr std::string_view word = "rzi";
+  static double round(double x) { return std::trunc(x); }
+};
+struct Rmi {
+  static constexpr std::string_view word = "rmi";
+  static double round(double x) { return std::floor(x); }
+};
+struct Rpi {
+  static constexpr std::string_view word = "rpi";
+  static double round(double x) { return std::ceil(x); }
+};
+
+// The float types as sources: exact in double.
+template <bool Ftz> struct FromF32 {
+  using Operand = F32;
+  static double read(float a) { return flushIf<Ftz>(a); }
+};
+struct FromF64 {
+  using Operand = F64;
+  static double read(double a) { return a; }
+};
+template <typename H> struct FromHalf {
+  using Operand = typename H::Operand;
+  static double read(uint16_t a) { return H::widen(a); }
+};
+
+/// What NaN turns into: 0x80..0 of the target from f64 or to 64 bits, else 0.
+template <typename D, bool FromDouble> constexpr D nanInteger() {
+  if constexpr (FromDouble || sizeof(D) == 8)
+    return static_cast<D>(uint64_t(1) << (sizeof(D) * 8 - 1));
+  return 0;
+}
+
+/// Float to integer saturates, with .sat or without.
+template <typename D> D clampDouble(double r) {
+  using Limit = std::numeric_limits<D>;
+  constexpr double low = static_cast<double>(Limit::min());
+  // 2^64 or 2^63 for 64-bit targets: the first value that is out of range.
+  constexpr double high = static_cast<double>(Limit::max());
+  if constexpr (sizeof(D) == 8) {
+    if (r >= high)
+      return Limit::max();
+    return r <= low ? Limit::min() : static_cast<D>(r);
+  } else {
+    r = r < low ? low : r;
+    r = r > high ? high : r;
+    return static_cast<D>(static_cast<int64_t>(r));
+  }
+}
+
+template <typename From, typename Mode, typename D> struct FloatToInteger {
+  static D run(typename From::Operand::Value a) {
+    double x = From::read(a);
+    constexpr bool fromDouble = std::is_same_v<From, FromF64>;
+    bool nan = x != x;
+    D result = clampDouble<D>(Mode::round(nan ? 0.0 : x));
+    return nan ? nanInteger<D, fromDouble>() : result;
+  }
+};
+
+/// An integer as an odd-rounded double.
+template <typename S> double oddInteger(S a) {
+  if constexpr (sizeof(S) < 8) {
+    return static_cast<double>(a);
+  } else {
+    uint64_t magnitude =
+        a < 0 ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
+    uint64_t lost = magnitude & 0x7FF;
+    double kept =
+        magnitude >> 53
+            ? static_cast<double>(magnitude >> 11 | (lost != 0)) * 2048.0
+            : static_cast<double>(static_cast<int64_t>(magnitude));
+    return a < 0 ? -kept : kept;
+  }
+}
+
+template <Rounding R, bool Sat> struct IntegerToF32 {
+  template <typename S> static float run(S a) {
+    return finish<R, false, Sat>(oddInteger(a));
+  }
+};
+template <typename H, Rounding R, bool Sat> struct IntegerToHalf {
+  template <typename S> static uint16_t run(S a) {
+    float odd = toOddFloat(oddInteger(a));
+    return H::template narrow<R>(Sat ? saturate(odd) : odd);
+  }
+};
+template <Rounding R, bool Sat> struct IntegerToF64 {
+  template <typename S> static double run(S a) {
+    double d = static_cast<double>(a);
+    if constexpr (Sat)
+      return d > 0 ? (d < 1 ? d : 1.0) : 0.0;
+    if constexpr (sizeof(S) < 8 || R == Rounding::Rn)
+      return d;
+    __int128 lost = static_cast<__int128>(a) - static_cast<__int128>(d);
+    bool negative = d < 0;
+    bool up = R == Rounding::Rp || (R == Rounding::Rz && negative);
+    bool step = up ? lost > 0 : lost < 0;
+    // One step towards the exact value, in the direction of the mode.
+    uint64_t u = bits(d);
+    return step ? asDouble(up != negative ? u + 1 : u - 1) : d;
+  }
+};
+
+template <typename D, typename S> void registerIntegers(Registry &r) {
+  using Value = typename D::Value;
+  r.add(text("cvt", name<D>(), name<S>()),
+        form<IntegerToInteger<Cut, Value>, D, S>());
+  r.add(text("cvt.sat", name<D>(), name<S>()),
+        form<IntegerToInteger<Saturate, Value>, D, S>());
+}
+
+template <typename From, typename D>
+void registerToInteger(Registry &r, bool ftz) {
+  using S = typename From::Operand;
+  eachType<Rni, Rzi, Rmi, Rpi>([&]<typename Mode>() {
+    Form form = ptxsim::scalar::PTX_SCALAR_LEVEL::form<
+        FloatToInteger<From, Mode, typename D::Value>, D, S>();
+    for (bool sat : {false, true})
+      r.add(text("cvt", Mode::word, when(ftz, "ftz"), when(sat, "sat"),
+                 name<D>(), name<S>()),
+            form);
+  });
+}
+
+template <typename S> void registerFromInteger(Registry &r) {
+  eachRounding([&]<Rounding R>() {
+    eachBool([&]<bool Sat>() {
+      std::string opcode = text("cvt", nameOf(R), when(Sat, "sat"));
+      r.add(text(opcode, "f32", name<S>()),
+            form<IntegerToF32<R, Sat>, F32, S>());
+      r.add(text(opcode, "f64", name<S>()),
+            form<IntegerToF64<R, Sat>, F64, S>());
+      r.add(text(opcode, "f16", name<S>()),
+            form<IntegerToHalf<HalfF16, R, Sat>, F16, S>());
+      r.add(text(opcode, "bf16", name<S>()),
+            form<IntegerToHalf<HalfBF16, R, Sat>, BF16, S>());
+    });
+  });
+}
+
+} // namespace
+
+void registerConvertInteger(Registry &r) {
+  eachType<U8, U16, U32, U64, S8, S16, S32, S64>([&]<typename T>() {
+    eachType<U8, U16, U32, U64, S8, S16, S32, S64>(
+        [&]<typename S>() { registerIntegers<T, S>(r); });
+    registerToInteger<FromF32<false>, T>(r, false);
+    registerToInteger<FromF32<true>, T>(r, true);
+    registerToInteger<FromF64, T>(r, false);
+    registerToInteger<FromHalf<HalfF16>, T>(r, false);
+    registerToInteger<FromHalf<HalfBF16>, T>(r, false);
+    registerFromInteger<T>(r);
+  });
+}
+
+PTX_SCALAR_END

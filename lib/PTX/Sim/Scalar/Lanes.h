@@ -1,0 +1,199 @@
+//===- Lanes.h - From a function of values to a form over 32 lanes -*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A semantic is a struct with a static `run` over host values. form<Op, D,
+// S...>() turns it into a Form: a loop over the lanes that a compiler can
+// vectorise, with a slow path for warps that are not full.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_SCALAR_LANES_H
+#define FMHA_LIB_PTX_SIM_SCALAR_LANES_H
+
+#include "Families.h"
+#include "Registry.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+// A family's functions carry the target attribute themselves, so that nothing
+// of the standard library is compiled for a CPU that may not be there.
+#define PTX_SCALAR_PRAGMA(text) _Pragma(#text)
+#if !defined(PTX_SCALAR_AVX2)
+#define PTX_SCALAR_LEVEL portable
+#define PTX_SCALAR_TARGET_BEGIN
+#define PTX_SCALAR_TARGET_END
+#elif defined(__clang__)
+#define PTX_SCALAR_LEVEL avx2
+#define PTX_SCALAR_TARGET_BEGIN                                                \
+  PTX_SCALAR_PRAGMA(clang attribute push(                                      \
+      __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt"))),               \
+      apply_to = function))
+#define PTX_SCALAR_TARGET_END PTX_SCALAR_PRAGMA(clang attribute pop)
+#else
+#define PTX_SCALAR_LEVEL avx2
+#define PTX_SCALAR_TARGET_BEGIN                                                \
+  PTX_SCALAR_PRAGMA(GCC push_options)                                          \
+  PTX_SCALAR_PRAGMA(GCC target("avx2,fma,bmi,bmi2,lzcnt,popcnt"))
+#define PTX_SCALAR_TARGET_END PTX_SCALAR_PRAGMA(GCC pop_options)
+#endif
+#define PTX_SCALAR_BEGIN                                                       \
+  PTX_SCALAR_TARGET_BEGIN namespace ptxsim::scalar::PTX_SCALAR_LEVEL {
+#define PTX_SCALAR_END                                                         \
+  }                                                                            \
+  PTX_SCALAR_TARGET_END
+
+// Rows are the same or disjoint, so iterations never depend on each other.
+#if defined(__clang__)
+#define PTX_SCALAR_VECTORIZE                                                   \
+  _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
+#else
+#define PTX_SCALAR_VECTORIZE _Pragma("GCC ivdep")
+#endif
+
+PTX_SCALAR_BEGIN
+
+/// An operand type: its PTX name and the host type that holds a value. Half
+/// and packed types travel as their bits.
+template <Type K, typename V> struct Operand {
+  using Value = V;
+  static constexpr Type type = K;
+  static V load(uint64_t slot) {
+    if constexpr (std::is_same_v<V, bool>)
+      return slot & 1;
+    else if constexpr (std::is_same_v<V, float>)
+      return std::bit_cast<float>(static_cast<uint32_t>(slot));
+    else if constexpr (std::is_same_v<V, double>)
+      return std::bit_cast<double>(slot);
+    else
+      return static_cast<V>(slot);
+  }
+  static uint64_t store(V value) {
+    if constexpr (std::is_same_v<V, bool>)
+      return value;
+    else if constexpr (std::is_same_v<V, float>)
+      return std::bit_cast<uint32_t>(value);
+    else if constexpr (std::is_same_v<V, double>)
+      return std::bit_cast<uint64_t>(value);
+    else
+      return static_cast<std::make_unsigned_t<V>>(value);
+  }
+};
+
+using Pred = Operand<Type::Pred, bool>;
+using B8 = Operand<Type::B8, uint8_t>;
+using B16 = Operand<Type::B16, uint16_t>;
+using B32 = Operand<Type::B32, uint32_t>;
+using B64 = Operand<Type::B64, uint64_t>;
+using U8 = Operand<Type::U8, uint8_t>;
+using U16 = Operand<Type::U16, uint16_t>;
+using U32 = Operand<Type::U32, uint32_t>;
+using U64 = Operand<Type::U64, uint64_t>;
+using S8 = Operand<Type::S8, int8_t>;
+using S16 = Operand<Type::S16, int16_t>;
+using S32 = Operand<Type::S32, int32_t>;
+using S64 = Operand<Type::S64, int64_t>;
+using F16 = Operand<Type::F16, uint16_t>;
+using BF16 = Operand<Type::BF16, uint16_t>;
+using F32 = Operand<Type::F32, float>;
+using F64 = Operand<Type::F64, double>;
+using F16x2 = Operand<Type::F16x2, uint32_t>;
+using BF16x2 = Operand<Type::BF16x2, uint32_t>;
+using F32x2 = Operand<Type::F32x2, uint64_t>;
+using TF32 = Operand<Type::TF32, uint32_t>;
+
+/// The loop over the lanes of one semantic with one destination.
+template <typename Op, typename D, typename... S> struct Lanes {
+  template <typename> using Pointer = const uint64_t *;
+
+  static void loop(LaneMask active, uint64_t *d, Pointer<S>... s) {
+    if (active == ~LaneMask(0)) {
+      PTX_SCALAR_VECTORIZE
+      for (unsigned lane = 0; lane < 32; ++lane)
+        d[lane] = D::store(Op::run(S::load(s[lane])...));
+      return;
+    }
+    for (LaneMask rest = active; rest; rest &= rest - 1) {
+      unsigned lane = std::countr_zero(rest);
+      d[lane] = D::store(Op::run(S::load(s[lane])...));
+    }
+  }
+
+  template <size_t... I>
+  static void unpack(LaneMask active, Row *const *dst, const Row *const *src,
+                     std::index_sequence<I...>) {
+    loop(active, dst[0]->data(), src[I]->data()...);
+  }
+
+  static void run(const Context &, LaneMask active, Row *const *dst,
+                  const Row *const *src) {
+    unpack(active, dst, src, std::index_sequence_for<S...>());
+  }
+};
+
+/// A form with `function`, one destination D and sources S.
+template <typename D, typename... S> Form formOf(Function function) {
+  Form form;
+  form.function = function;
+  form.numDst = 1;
+  form.numSrc = sizeof...(S);
+  form.dst = {D::type};
+  form.src = {S::type...};
+  return form;
+}
+
+template <typename Op, typename D, typename... S> Form form() {
+  return formOf<D, S...>(&Lanes<Op, D, S...>::run);
+}
+
+/// A form that computes two 16-bit halves of a 32-bit operand apart.
+template <typename Op> struct Halves {
+  template <typename... A> static uint32_t run(A... a) {
+    uint32_t low = static_cast<uint16_t>(Op::run(static_cast<uint16_t>(a)...));
+    uint32_t high =
+        static_cast<uint16_t>(Op::run(static_cast<uint16_t>(a >> 16)...));
+    return low | high << 16;
+  }
+};
+
+/// "a.b.c" of the words that are not empty.
+template <typename... Words> std::string text(Words... words) {
+  std::string result;
+  auto append = [&](std::string_view word) {
+    if (word.empty())
+      return;
+    if (!result.empty())
+      result.push_back('.');
+    result.append(word);
+  };
+  (append(std::string_view(words)), ...);
+  return result;
+}
+
+inline std::string_view when(bool condition, std::string_view word) {
+  return condition ? word : std::string_view();
+}
+
+template <typename T> std::string_view name() { return nameOf(T::type); }
+
+/// Calls f.operator()<T>() for each type.
+template <typename... T, typename F> void eachType(F f) {
+  (f.template operator()<T>(), ...);
+}
+template <auto... V, typename F> void eachValue(F f) {
+  (f.template operator()<V>(), ...);
+}
+template <typename F> void eachBool(F f) { eachValue<false, true>(f); }
+
+PTX_SCALAR_END
+
+#endif // FMHA_LIB_PTX_SIM_SCALAR_LANES_H

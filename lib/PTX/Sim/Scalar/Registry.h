@@ -1,0 +1,47 @@
+//===- Registry.h - The table of scalar forms -------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A hash map from the text of an opcode to its form, filled once by one
+// function per family. Qualifiers in another order than the manual's are found
+// too: a second key sorts the words that are not types.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_SCALAR_REGISTRY_H
+#define FMHA_LIB_PTX_SIM_SCALAR_REGISTRY_H
+
+#include "fmha/PTX/Sim/Scalar/Scalar.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace ptxsim::scalar {
+
+class Registry {
+public:
+  /// Enters `form` under `opcode`; the first entry of a text stays.
+  void add(const std::string &opcode, const Form &form);
+  const Form *find(std::string_view opcode) const;
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  using Map = std::unordered_map<std::string, Form, Hash, std::equal_to<>>;
+  Map exact, sorted;
+};
+
+/// The type's name in PTX, "f16x2", or empty for Type::None.
+std::string_view nameOf(Type type);
+
+} // namespace ptxsim::scalar
+
+#endif // FMHA_LIB_PTX_SIM_SCALAR_REGISTRY_H
