@@ -1,0 +1,86 @@
+//===- Attention.h - Run a compiled attention kernel --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Launches what the compiler made, on a problem in host memory:
+//
+//   auto manifest = parseManifest(result.manifest);
+//   auto device = Device::open({.kind = DeviceKind::Simulator});
+//   AttentionTensors tensors{.q = ..., .k = ..., .v = ..., .o = ...};
+//   auto report = runAttention(*manifest, result.ptx, **device, tensors, {});
+//
+// No grid is launched where there is nothing to write. A fault, finding or
+// deadlock of the kernel is no Error but part of the report; an Error means
+// that the problem or the device would not do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_RUNTIME_ATTENTION_H
+#define FMHA_RUNTIME_ATTENTION_H
+
+#include "fmha/Runtime/Device.h"
+#include "fmha/Runtime/Manifest.h"
+#include "fmha/Runtime/Tensor.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <optional>
+#include <string>
+
+namespace fmha::runtime {
+
+/// q [batch, q_len, q_heads, head_dim], k [batch, kv_len, kv_heads, head_dim],
+/// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
+/// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
+/// head floor(h * kv_heads / q_heads). `o` and `lse` are written; lse without a
+/// host address is not asked for.
+struct AttentionTensors {
+  Tensor4 q, k, v, o;
+  std::optional<Tensor4> lse;
+};
+
+/// Words as the command line has them; all but `padding` is for the simulator
+/// alone and ignored by a GPU.
+struct RunOptions {
+  std::string policy = "eager";
+  uint64_t scheduleSeed = 0;
+  std::string checks = "all";
+  std::string conformance = "isa";
+  std::string mma = "fast";
+  std::string approx = "correct";
+  Padding padding;
+};
+
+struct LaunchReport {
+  enum class Status { Ok, Findings, Deadlock };
+  Status status = Status::Ok;
+  /// Objects {id, severity, message, ptx_line, source, warp, lane, cta, other};
+  /// unknown parts are null.
+  llvm::json::Array findings;
+  /// What the driver said where the launch failed, empty otherwise.
+  std::string driverError;
+  /// Unknown on a GPU.
+  std::optional<uint64_t> warpInstructions;
+  std::array<uint32_t, 3> grid = {0, 0, 0};
+  /// False where the grid is empty.
+  bool launched = false;
+  /// Wall time of the launch alone.
+  double seconds = 0;
+};
+
+/// The sentence that says how `tensors` disagree with each other or with the
+/// kernel, as an error.
+llvm::Error checkProblem(const Manifest &manifest,
+                         const AttentionTensors &tensors);
+
+llvm::Expected<LaunchReport>
+runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
+             AttentionTensors &tensors, const RunOptions &options);
+
+} // namespace fmha::runtime
+
+#endif // FMHA_RUNTIME_ATTENTION_H

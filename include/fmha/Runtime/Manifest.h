@@ -1,0 +1,125 @@
+//===- Manifest.h - How a compiled kernel is launched -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launch manifest of README.md as data, and the two things a host computes
+// from it: the grid, and the value of each run-time parameter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_RUNTIME_MANIFEST_H
+#define FMHA_RUNTIME_MANIFEST_H
+
+#include "fmha/Runtime/Element.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace fmha::runtime {
+
+/// Values that are known at launch only.
+enum class RunValue {
+  Batch,
+  QLen,
+  KvLen,
+  QHeads,
+  KvHeads,
+  Group,
+  LseStrideBatch,
+  LseStrideHead,
+  LseStrideRow,
+};
+constexpr size_t runValueCount = size_t(RunValue::LseStrideRow) + 1;
+llvm::StringRef stringify(RunValue value);
+
+struct RunValues {
+  std::array<uint64_t, runValueCount> values = {};
+  uint64_t &operator[](RunValue value) { return values[size_t(value)]; }
+  uint64_t operator[](RunValue value) const { return values[size_t(value)]; }
+};
+
+/// ceil(value / divisor).
+struct GridFactor {
+  RunValue value;
+  uint64_t divisor = 1;
+};
+
+/// The tensors of the problem, as parameters name them.
+enum class TensorName { Q, K, V, O, Lse };
+llvm::StringRef stringify(TensorName name);
+
+enum class Swizzle { None, B32, B64, B128 };
+
+/// A dimension of a tensor map; `KvHeads` and `Group` of q or o split its
+/// heads.
+enum class MapDim {
+  HeadDim,
+  HeadDimV,
+  QLen,
+  KvLen,
+  QHeads,
+  KvHeads,
+  Group,
+  Batch
+};
+llvm::StringRef stringify(MapDim dim);
+
+struct Parameter {
+  enum class Kind { TensorMap, Pointer, U32, U64 };
+  std::string name;
+  Kind kind = Kind::U32;
+  /// TensorMap and Pointer.
+  TensorName tensor = TensorName::Q;
+  /// TensorMap: innermost first, `box` in elements.
+  ElementType dtype = ElementType::BF16;
+  std::vector<MapDim> dims;
+  std::vector<uint32_t> box;
+  Swizzle swizzle = Swizzle::None;
+  /// U32 and U64.
+  RunValue value = RunValue::Batch;
+};
+
+struct ManifestRole {
+  std::string name;
+  uint32_t firstWarp = 0, warps = 0, registers = 0;
+};
+
+struct Manifest {
+  std::string kernel, target;
+  ElementType dtype = ElementType::BF16;
+  uint32_t headDim = 0, headDimV = 0;
+  /// "none" or "causal".
+  std::string mask;
+  double scale = 0;
+  bool lse = false;
+  uint32_t qTiles = 0;
+  /// "tmem", "smem" or "registers".
+  std::string pPlacement;
+  /// Factors of the x, y and z extents.
+  std::array<std::vector<GridFactor>, 3> grid;
+  std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
+  uint32_t smemBytes = 0, tmemColumns = 0;
+  std::vector<ManifestRole> roles;
+  std::vector<Parameter> parameters;
+};
+
+/// Parses the JSON `text`. Unknown, missing and ill-typed fields are errors
+/// that name the JSON path, what was expected and what is there.
+llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
+
+/// The extents for `values`. An extent of 0 means: do not launch. Extents above
+/// the hardware's limits (2^31 - 1 in x, 65535 in y and z) are errors.
+llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
+                                                     const RunValues &values);
+
+} // namespace fmha::runtime
+
+#endif // FMHA_RUNTIME_MANIFEST_H

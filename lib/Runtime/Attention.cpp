@@ -1,0 +1,279 @@
+//===- Attention.cpp - Run a compiled attention kernel -------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Attention.h"
+#include "KernelArguments.h"
+#include "LaunchOutcome.h"
+#include "fmha/Runtime/Files.h"
+
+#include <chrono>
+
+namespace fmha::runtime {
+namespace {
+
+std::string shapeOf(const Tensor4 &tensor) {
+  std::string text = "[";
+  for (int i = 0; i < 4; ++i)
+    text += (i ? ", " : "") + std::to_string(tensor.dims[i]);
+  return text + "]";
+}
+
+llvm::Error expectShape(const Tensor4 &tensor, llvm::StringRef name,
+                        const std::array<int64_t, 4> &dims) {
+  Tensor4 expected;
+  expected.dims = dims;
+  if (tensor.dims == dims)
+    return llvm::Error::success();
+  return failure("tensor '" + name +
+                 "' ([batch, length, heads, dim]): expected the shape " +
+                 shapeOf(expected) + ", got " + shapeOf(tensor));
+}
+
+llvm::Error expectType(const Tensor4 &tensor, llvm::StringRef name,
+                       ElementType type) {
+  if (tensor.dtype == type)
+    return llvm::Error::success();
+  return failure("tensor '" + name + "': expected elements of type " +
+                 llvm::StringRef(stringify(type)) + ", got " +
+                 llvm::StringRef(stringify(tensor.dtype)));
+}
+
+llvm::Error checkHeads(int64_t qHeads, int64_t kvHeads) {
+  if (kvHeads > 0 ? qHeads % kvHeads == 0 : qHeads == 0)
+    return llvm::Error::success();
+  return failure("expected the query heads to be a multiple of the KV heads, "
+                 "got " +
+                 llvm::Twine(qHeads) + " query heads and " +
+                 llvm::Twine(kvHeads) + " KV heads");
+}
+
+llvm::Error checkLse(const Manifest &manifest,
+                     const AttentionTensors &tensors) {
+  if (!tensors.lse)
+    return llvm::Error::success();
+  if (!manifest.lse)
+    return failure("expected a kernel that writes LSE, got one compiled "
+                   "without; compile with --lse");
+  const auto &q = tensors.q.dims;
+  if (llvm::Error error =
+          expectShape(*tensors.lse, "lse", {q[0], q[1], q[2], 1}))
+    return error;
+  return expectType(*tensors.lse, "lse", ElementType::F32);
+}
+
+/// The device copies of all tensors of a launch.
+struct DeviceTensors {
+  DeviceTensor q, k, v, o;
+  std::optional<DeviceTensor> lse;
+
+  const DeviceTensor &get(TensorName name) const {
+    const DeviceTensor *all[] = {&q, &k, &v, &o, lse ? &*lse : nullptr};
+    return *all[size_t(name)];
+  }
+};
+
+/// A stand-in where the kernel writes LSE and the caller wants none.
+Tensor4 lseShape(const AttentionTensors &tensors) {
+  if (tensors.lse)
+    return *tensors.lse;
+  const auto &q = tensors.q.dims;
+  Tensor4 lse;
+  lse.dims = {q[0], q[1], q[2], 1};
+  lse.strides = denseStrides(lse.dims, Layout::BHSD);
+  lse.dtype = ElementType::F32;
+  return lse;
+}
+
+/// Whether a parameter tells the kernel the stride between the rows of LSE; if
+/// none does, they lie next to each other.
+bool takesLseRowStride(const Manifest &manifest) {
+  for (const Parameter &parameter : manifest.parameters)
+    if ((parameter.kind == Parameter::Kind::U32 ||
+         parameter.kind == Parameter::Kind::U64) &&
+        parameter.value == RunValue::LseStrideRow)
+      return true;
+  return false;
+}
+
+llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
+                                           Device &device,
+                                           const AttentionTensors &tensors,
+                                           const Padding &padding) {
+  DeviceTensors copies;
+  using Fill = DeviceTensor::Fill;
+  auto create = [&](DeviceTensor &copy, const Tensor4 &tensor, Fill fill,
+                    const Padding &around) -> llvm::Error {
+    auto created = DeviceTensor::create(device, tensor, fill, around);
+    if (!created)
+      return created.takeError();
+    copy = std::move(*created);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = create(copies.q, tensors.q, Fill::Contents, padding))
+    return std::move(error);
+  if (llvm::Error error = create(copies.k, tensors.k, Fill::Contents, padding))
+    return std::move(error);
+  if (llvm::Error error = create(copies.v, tensors.v, Fill::Contents, padding))
+    return std::move(error);
+  if (llvm::Error error = create(copies.o, tensors.o, Fill::Poison, padding))
+    return std::move(error);
+  if (!manifest.lse)
+    return std::move(copies);
+  Padding around = padding;
+  if (!takesLseRowStride(manifest))
+    around.rowUnits = 0;
+  if (llvm::Error error =
+          create(copies.lse.emplace(), lseShape(tensors), Fill::Poison, around))
+    return std::move(error);
+  return std::move(copies);
+}
+
+RunValues runValues(const DeviceTensors &copies) {
+  RunValues values;
+  const auto &q = copies.q.dims(), &k = copies.k.dims();
+  values[RunValue::Batch] = q[0];
+  values[RunValue::QLen] = q[1];
+  values[RunValue::KvLen] = k[1];
+  values[RunValue::QHeads] = q[2];
+  values[RunValue::KvHeads] = k[2];
+  values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
+  if (copies.lse) {
+    const auto &strides = copies.lse->strides();
+    values[RunValue::LseStrideBatch] = strides[0];
+    values[RunValue::LseStrideRow] = strides[1];
+    values[RunValue::LseStrideHead] = strides[2];
+  }
+  return values;
+}
+
+llvm::Error applyOptions(Device &device, const RunOptions &options) {
+  if (!device.isSimulator())
+    return llvm::Error::success();
+  if (device.api().reset)
+    device.api().reset();
+  return device.setOptions({{"policy", options.policy},
+                            {"seed", std::to_string(options.scheduleSeed)},
+                            {"checks", options.checks},
+                            {"conformance", options.conformance},
+                            {"mma", options.mma},
+                            {"approx", options.approx}});
+}
+
+/// Launches and waits; fills `report`.
+llvm::Error launch(const Manifest &manifest, Device &device,
+                   const LoadedKernel &kernel, KernelArguments &arguments,
+                   LaunchReport &report) {
+  driver::LaunchAttribute cluster = {};
+  cluster.id = driver::launchClusterDimension;
+  driver::LaunchConfig config = {};
+  bool clustered = false;
+  for (int i = 0; i < 3; ++i) {
+    config.grid[i] = report.grid[i];
+    config.block[i] = manifest.block[i];
+    cluster.value.cluster[i] = manifest.cluster[i];
+    clustered |= manifest.cluster[i] > 1;
+  }
+  config.dynamicSmemBytes = manifest.smemBytes;
+  config.attributes = clustered ? &cluster : nullptr;
+  config.attributeCount = clustered;
+  auto begin = std::chrono::steady_clock::now();
+  driver::Result result = device.api().launchKernel(
+      &config, kernel.get(), arguments.pointers(), nullptr);
+  if (result == 0)
+    result = device.api().synchronize();
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  report.launched = true;
+  return readOutcome(device, result, report);
+}
+
+llvm::Error readOutputs(Device &device, const DeviceTensors &copies,
+                        AttentionTensors &tensors, LaunchReport &report) {
+  size_t strayO = 0, strayLse = 0;
+  if (llvm::Error error = copies.o.readBack(device, tensors.o, strayO))
+    return error;
+  addStrayFinding("o", strayO, report);
+  if (!tensors.lse)
+    return llvm::Error::success();
+  if (llvm::Error error = copies.lse->readBack(device, *tensors.lse, strayLse))
+    return error;
+  addStrayFinding("lse", strayLse, report);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error checkProblem(const Manifest &manifest,
+                         const AttentionTensors &tensors) {
+  const auto &q = tensors.q.dims, &k = tensors.k.dims;
+  if (llvm::Error error = checkHeads(q[2], k[2]))
+    return error;
+  struct Expectation {
+    llvm::StringLiteral name;
+    const Tensor4 &tensor;
+    std::array<int64_t, 4> dims;
+  };
+  int64_t headDim = manifest.headDim, headDimV = manifest.headDimV;
+  const Expectation expectations[] = {
+      {"q", tensors.q, {q[0], q[1], q[2], headDim}},
+      {"k", tensors.k, {q[0], k[1], k[2], headDim}},
+      {"v", tensors.v, {q[0], k[1], k[2], headDimV}},
+      {"o", tensors.o, {q[0], q[1], q[2], headDimV}},
+  };
+  for (const Expectation &expected : expectations) {
+    if (llvm::Error error =
+            expectShape(expected.tensor, expected.name, expected.dims))
+      return error;
+    if (llvm::Error error =
+            expectType(expected.tensor, expected.name, manifest.dtype))
+      return error;
+    if (llvm::Error error = checkAlignment(expected.tensor, expected.name))
+      return error;
+  }
+  return checkLse(manifest, tensors);
+}
+
+llvm::Expected<LaunchReport>
+runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
+             AttentionTensors &tensors, const RunOptions &options) {
+  if (llvm::Error error = checkProblem(manifest, tensors))
+    return std::move(error);
+  if (llvm::Error error = applyOptions(device, options))
+    return std::move(error);
+  auto kernel = device.loadKernel(ptx, manifest.kernel, manifest.smemBytes);
+  if (!kernel)
+    return kernel.takeError();
+  auto copies = copyToDevice(manifest, device, tensors, options.padding);
+  if (!copies)
+    return copies.takeError();
+  RunValues values = runValues(*copies);
+  auto grid = evaluateGrid(manifest, values);
+  if (!grid)
+    return grid.takeError();
+  LaunchReport report;
+  report.grid = *grid;
+  if ((*grid)[0] && (*grid)[1] && (*grid)[2]) {
+    auto arguments = KernelArguments::build(
+        manifest, device, values, [&](TensorName name) -> const DeviceTensor & {
+          return copies->get(name);
+        });
+    if (!arguments)
+      return arguments.takeError();
+    if (llvm::Error error =
+            launch(manifest, device, *kernel, *arguments, report))
+      return std::move(error);
+  }
+  // A GPU that faulted gives nothing back.
+  if (report.driverError.empty() || device.isSimulator())
+    if (llvm::Error error = readOutputs(device, *copies, tensors, report))
+      return std::move(error);
+  return std::move(report);
+}
+
+} // namespace fmha::runtime

@@ -1,0 +1,219 @@
+//===- Device.cpp - A device, behind the driver API ----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Device.h"
+#include "fmha/Runtime/Files.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+#include <dlfcn.h>
+
+namespace fmha::runtime {
+namespace {
+
+struct Capability {
+  int major = 0, minor = 0;
+  char suffix = 0;
+};
+
+/// Reads "sm_100a" as 10, 0, 'a'.
+std::optional<Capability> parseTarget(llvm::StringRef target) {
+  unsigned number = 0;
+  if (!target.consume_front("sm_") || target.consumeInteger(10, number))
+    return std::nullopt;
+  Capability capability{int(number / 10), int(number % 10), 0};
+  if (target.empty())
+    return capability;
+  if (target != "a" && target != "f")
+    return std::nullopt;
+  capability.suffix = target[0];
+  return capability;
+}
+
+/// The folder of the program or shared library that this code is linked into.
+std::string ownFolder() {
+  Dl_info info = {};
+  if (!dladdr(reinterpret_cast<void *>(&targetRunsOn), &info) ||
+      !info.dli_fname)
+    return "";
+  llvm::SmallString<256> path;
+  if (llvm::sys::fs::real_path(info.dli_fname, path))
+    return "";
+  return llvm::sys::path::parent_path(path).str();
+}
+
+std::string findSimulator() {
+  if (auto path = llvm::sys::Process::GetEnv("FMHA_PTXSIM"))
+    return *path;
+  std::string folder = ownFolder();
+  for (llvm::StringRef place : {"", "../lib", "lib"}) {
+    llvm::SmallString<256> candidate(folder);
+    llvm::sys::path::append(candidate, place, "libptxsim.so");
+    if (llvm::sys::fs::exists(candidate))
+      return candidate.str().str();
+  }
+  return "libptxsim.so";
+}
+
+} // namespace
+
+bool targetRunsOn(llvm::StringRef target, int major, int minor) {
+  std::optional<Capability> wanted = parseTarget(target);
+  if (!wanted)
+    return false;
+  std::pair<int, int> want(wanted->major, wanted->minor), have(major, minor);
+  if (wanted->suffix == 'a')
+    return want == have;
+  return want <= have && (wanted->suffix != 'f' || want.first == have.first);
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (pointer)
+    api->memFree(pointer);
+}
+
+LoadedKernel::~LoadedKernel() {
+  if (module)
+    api->moduleUnload(module);
+}
+
+llvm::Expected<std::unique_ptr<Device>>
+Device::open(const DeviceOptions &options) {
+  bool simulator = options.kind == DeviceKind::Simulator;
+  std::string library = options.library;
+  if (library.empty())
+    library = simulator ? findSimulator() : "libcuda.so.1";
+  llvm::Expected<driver::Api> api = driver::load(library);
+  if (!api)
+    return failure(llvm::toString(api.takeError()) +
+                   (simulator ? "; build libptxsim.so, or name it with "
+                                "FMHA_PTXSIM"
+                              : "; install NVIDIA's driver, or run on the "
+                                "simulator with --device=sim"));
+  std::unique_ptr<Device> device(new Device(std::move(*api)));
+  if (llvm::Error error = device->start(options))
+    return std::move(error);
+  return std::move(device);
+}
+
+llvm::Error Device::start(const DeviceOptions &options) {
+  // The report is read back as JSON and shown by the caller, in its own words.
+  if (isSimulator())
+    if (llvm::Error error = setOptions({{"target", options.target},
+                                        {"on-finding", "report"},
+                                        {"messages", "off"}}))
+      return error;
+  if (llvm::Error error = calls.check(calls.init(0), "initialising the driver"))
+    return error;
+  int count = 0;
+  if (llvm::Error error =
+          calls.check(calls.deviceGetCount(&count), "counting devices"))
+    return error;
+  if (count == 0)
+    return failure("'" + calls.library +
+                   "' finds no GPU: expected one that "
+                   "runs " +
+                   options.target + "; run on the simulator with --device=sim");
+  if (llvm::Error error =
+          calls.check(calls.deviceGet(&id, 0), "opening device 0"))
+    return error;
+  if (llvm::Error error = checkTarget(options))
+    return error;
+  driver::Context context = nullptr;
+  if (llvm::Error error =
+          calls.check(calls.retainContext(&context, id), "creating a context"))
+    return error;
+  retained = true;
+  return calls.check(calls.setContext(context), "entering the context");
+}
+
+llvm::Error Device::checkTarget(const DeviceOptions &options) {
+  char name[256] = "";
+  int major = 0, minor = 0;
+  calls.deviceGetName(name, sizeof(name), id);
+  deviceName = name;
+  if (llvm::Error error =
+          calls.check(calls.deviceGetAttribute(
+                          &major, driver::attributeComputeCapabilityMajor, id),
+                      "asking for the compute capability"))
+    return error;
+  if (llvm::Error error =
+          calls.check(calls.deviceGetAttribute(
+                          &minor, driver::attributeComputeCapabilityMinor, id),
+                      "asking for the compute capability"))
+    return error;
+  if (targetRunsOn(options.target, major, minor))
+    return llvm::Error::success();
+  std::optional<Capability> wanted = parseTarget(options.target);
+  std::string expected = options.target;
+  if (wanted)
+    expected = "compute capability " + std::to_string(wanted->major) + "." +
+               std::to_string(wanted->minor) +
+               (wanted->suffix == 'a' ? "" : " or newer");
+  return failure("the GPU found cannot run " + options.target + ": expected " +
+                 expected + ", got '" + deviceName + "' of " +
+                 llvm::Twine(major) + "." + llvm::Twine(minor) +
+                 "; run on the simulator with --device=sim");
+}
+
+Device::~Device() {
+  if (retained)
+    calls.releaseContext(id);
+}
+
+llvm::Error Device::setOptions(
+    const std::vector<std::pair<std::string, std::string>> &options) {
+  if (!isSimulator())
+    return failure("'" + calls.library +
+                   "' is a real driver and takes no "
+                   "simulator options");
+  for (const auto &[name, value] : options) {
+    if (calls.setOption(name.c_str(), value.c_str()) == 0)
+      continue;
+    const char *reason = calls.lastError ? calls.lastError() : nullptr;
+    return failure("the simulator refuses --" + name + "=" + value +
+                   (reason && *reason ? std::string(": ") + reason : ""));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<DeviceMemory> Device::allocate(size_t bytes) {
+  driver::DevicePointer address = 0;
+  if (llvm::Error error = calls.check(calls.memAlloc(&address, bytes),
+                                      "allocating " + llvm::Twine(bytes) +
+                                          " bytes of device memory"))
+    return std::move(error);
+  return DeviceMemory(&calls, address, bytes);
+}
+
+llvm::Expected<LoadedKernel> Device::loadKernel(const std::string &ptx,
+                                                const std::string &kernel,
+                                                uint32_t smemBytes) {
+  driver::Module module = nullptr;
+  if (llvm::Error error = calls.check(
+          calls.moduleLoad(&module, ptx.c_str(), 0, nullptr, nullptr),
+          "loading the PTX"))
+    return std::move(error);
+  LoadedKernel loaded(calls, module);
+  if (llvm::Error error = calls.check(
+          calls.moduleGetFunction(&loaded.function, module, kernel.c_str()),
+          "finding the entry '" + kernel + "'"))
+    return std::move(error);
+  if (llvm::Error error =
+          calls.check(calls.functionSetAttribute(
+                          loaded.function, driver::functionMaxDynamicSmemBytes,
+                          int(smemBytes)),
+                      "allowing " + llvm::Twine(smemBytes) +
+                          " bytes of dynamic shared memory"))
+    return std::move(error);
+  return std::move(loaded);
+}
+
+} // namespace fmha::runtime

@@ -1,0 +1,95 @@
+//===- Element.cpp - Element types of arrays and tensors -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Element.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace fmha::runtime {
+
+size_t sizeOf(ElementType type) { return type == ElementType::F32 ? 4 : 2; }
+
+std::string_view stringify(ElementType type) {
+  constexpr std::string_view names[] = {"f16", "bf16", "f32"};
+  return names[size_t(type)];
+}
+
+std::optional<ElementType> parseElementType(std::string_view name) {
+  for (ElementType type :
+       {ElementType::F16, ElementType::BF16, ElementType::F32})
+    if (name == stringify(type))
+      return type;
+  return std::nullopt;
+}
+
+uint16_t toBFloat16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16) | 0x40;
+  // Adding half of the last place kept, less one if that place is even, rounds
+  // ties to even; a carry into the exponent is the right result.
+  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float fromBFloat16(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t(bits) << 16);
+}
+
+uint16_t toHalf(float value) {
+  uint16_t sign = uint16_t(std::bit_cast<uint32_t>(value) >> 16 & 0x8000);
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  float magnitude = std::fabs(value);
+  // 65520 lies half-way between the largest number and 2^16, and goes to even.
+  if (magnitude >= 65520.0f)
+    return sign | 0x7c00;
+  if (magnitude < 0x1p-14f) {
+    // Subnormals are multiples of 2^-24; nearbyint rounds ties to even.
+    return sign | uint16_t(std::nearbyint(magnitude * 0x1p24f));
+  }
+  uint32_t bits = std::bit_cast<uint32_t>(magnitude);
+  uint32_t rounded = bits + 0xfff + ((bits >> 13) & 1);
+  return sign | uint16_t((rounded >> 13) - ((127 - 15) << 10));
+}
+
+float fromHalf(uint16_t bits) {
+  float sign = bits & 0x8000 ? -1.0f : 1.0f;
+  int exponent = bits >> 10 & 0x1f;
+  int mantissa = bits & 0x3ff;
+  if (exponent == 0x1f)
+    return mantissa ? std::numeric_limits<float>::quiet_NaN()
+                    : sign * std::numeric_limits<float>::infinity();
+  if (exponent == 0)
+    return sign * std::ldexp(float(mantissa), -24);
+  return sign * std::ldexp(float(mantissa | 0x400), exponent - 25);
+}
+
+void storeElement(ElementType type, void *to, float value) {
+  if (type == ElementType::F32) {
+    std::memcpy(to, &value, sizeof(value));
+    return;
+  }
+  uint16_t bits = type == ElementType::F16 ? toHalf(value) : toBFloat16(value);
+  std::memcpy(to, &bits, sizeof(bits));
+}
+
+float loadElement(ElementType type, const void *from) {
+  if (type == ElementType::F32) {
+    float value;
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, from, sizeof(bits));
+  return type == ElementType::F16 ? fromHalf(bits) : fromBFloat16(bits);
+}
+
+} // namespace fmha::runtime

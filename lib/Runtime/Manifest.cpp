@@ -1,0 +1,185 @@
+//===- Manifest.cpp - How a compiled kernel is launched ------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Manifest.h"
+#include "JsonReader.h"
+#include "fmha/Runtime/Files.h"
+
+#include <optional>
+
+namespace fmha::runtime {
+namespace {
+
+constexpr llvm::StringLiteral runValueNames[] = {
+    "batch",         "q_len", "kv_len",           "q_heads",
+    "kv_heads",      "group", "lse_stride_batch", "lse_stride_head",
+    "lse_stride_row"};
+constexpr llvm::StringLiteral tensorNames[] = {"q", "k", "v", "o", "lse"};
+constexpr llvm::StringLiteral mapDimNames[] = {
+    "head_dim", "head_dim_v", "q_len", "kv_len",
+    "q_heads",  "kv_heads",   "group", "batch"};
+constexpr llvm::StringLiteral swizzleNames[] = {"none", "32B", "64B", "128B"};
+constexpr llvm::StringLiteral kindNames[] = {"tensor_map", "pointer", "u32",
+                                             "u64"};
+constexpr llvm::StringLiteral dtypeNames[] = {"f16", "bf16"};
+constexpr llvm::StringLiteral mapTypeNames[] = {"f16", "bf16", "f32"};
+constexpr llvm::StringLiteral maskNames[] = {"none", "causal"};
+constexpr llvm::StringLiteral placementNames[] = {"tmem", "smem", "registers"};
+
+GridFactor readFactor(JsonNode node) {
+  if (node.isString())
+    return {node.choice<RunValue>(runValueNames), 1};
+  node.fields({"ceil_div"});
+  std::vector<JsonNode> parts = node.field("ceil_div").elements(2);
+  if (parts.size() != 2)
+    return {RunValue::Batch, 1};
+  return {parts[0].choice<RunValue>(runValueNames),
+          parts[1].unsignedInteger(1)};
+}
+
+void readTensorMap(JsonNode node, Parameter &parameter) {
+  node.fields({"name", "kind", "tensor", "dtype", "dims", "box", "swizzle"});
+  parameter.tensor = node.field("tensor").choice<TensorName>(tensorNames);
+  parameter.dtype = node.field("dtype").choice<ElementType>(mapTypeNames);
+  for (JsonNode dim : node.field("dims").elements())
+    parameter.dims.push_back(dim.choice<MapDim>(mapDimNames));
+  if (parameter.dims.empty() || parameter.dims.size() > 5)
+    node.field("dims").complain("1 to 5 dimensions",
+                                std::to_string(parameter.dims.size()));
+  for (JsonNode extent : node.field("box").elements(parameter.dims.size()))
+    parameter.box.push_back(extent.unsignedInteger(1, 256));
+  parameter.swizzle = node.field("swizzle").choice<Swizzle>(swizzleNames);
+}
+
+Parameter readParameter(JsonNode node) {
+  Parameter parameter;
+  parameter.name = node.field("name").string();
+  parameter.kind = node.field("kind").choice<Parameter::Kind>(kindNames);
+  switch (parameter.kind) {
+  case Parameter::Kind::TensorMap:
+    readTensorMap(node, parameter);
+    break;
+  case Parameter::Kind::Pointer:
+    node.fields({"name", "kind", "tensor"});
+    parameter.tensor = node.field("tensor").choice<TensorName>(tensorNames);
+    break;
+  case Parameter::Kind::U32:
+  case Parameter::Kind::U64:
+    node.fields({"name", "kind", "value"});
+    parameter.value = node.field("value").choice<RunValue>(runValueNames);
+    break;
+  }
+  return parameter;
+}
+
+std::array<uint32_t, 3> readExtents(JsonNode node) {
+  std::array<uint32_t, 3> extents = {1, 1, 1};
+  std::vector<JsonNode> parts = node.elements(3);
+  for (size_t i = 0; i < std::min<size_t>(3, parts.size()); ++i)
+    extents[i] = parts[i].unsignedInteger(1, 1024);
+  return extents;
+}
+
+ManifestRole readRole(JsonNode node) {
+  node.fields({"name", "first_warp", "warps", "registers"});
+  ManifestRole role;
+  role.name = node.field("name").string();
+  role.firstWarp = node.field("first_warp").unsignedInteger(0, 31);
+  role.warps = node.field("warps").unsignedInteger(1, 32);
+  role.registers = node.field("registers").unsignedInteger(0, 255);
+  return role;
+}
+
+void readProblem(JsonNode root, Manifest &manifest) {
+  manifest.kernel = root.field("kernel").string();
+  manifest.target = root.field("target").string();
+  manifest.dtype = root.field("dtype").choice<ElementType>(dtypeNames);
+  manifest.headDim = root.field("head_dim").unsignedInteger(1, 1 << 16);
+  manifest.headDimV = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
+  size_t mask = root.field("mask").choice<size_t>(maskNames);
+  manifest.mask = maskNames[mask].str();
+  manifest.scale = root.field("scale").number();
+  manifest.lse = root.field("lse").boolean();
+  manifest.qTiles = root.field("q_tiles").unsignedInteger(1, 16);
+  size_t placement = root.field("p_placement").choice<size_t>(placementNames);
+  manifest.pPlacement = placementNames[placement].str();
+}
+
+void readLaunch(JsonNode root, Manifest &manifest) {
+  JsonNode grid = root.field("grid");
+  grid.fields({"x", "y", "z"});
+  for (size_t i = 0; i < 3; ++i)
+    for (JsonNode factor :
+         grid.field(llvm::StringRef("xyz").substr(i, 1)).elements())
+      manifest.grid[i].push_back(readFactor(factor));
+  manifest.block = readExtents(root.field("block"));
+  manifest.cluster = readExtents(root.field("cluster"));
+  manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
+  manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
+  for (JsonNode role : root.field("roles").elements())
+    manifest.roles.push_back(readRole(role));
+  for (JsonNode parameter : root.field("parameters").elements())
+    manifest.parameters.push_back(readParameter(parameter));
+}
+
+} // namespace
+
+llvm::StringRef stringify(RunValue value) {
+  return runValueNames[size_t(value)];
+}
+llvm::StringRef stringify(TensorName name) { return tensorNames[size_t(name)]; }
+llvm::StringRef stringify(MapDim dim) { return mapDimNames[size_t(dim)]; }
+
+llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value)
+    return failure("malformed launch manifest: " +
+                   llvm::toString(value.takeError()));
+  Manifest manifest;
+  std::string problem;
+  JsonNode root(&*value, "manifest", problem);
+  root.field("schema_version").unsignedInteger(1, 1);
+  root.fields({"schema_version", "kernel", "target", "dtype", "head_dim",
+               "head_dim_v", "mask", "scale", "lse", "q_tiles", "p_placement",
+               "grid", "block", "cluster", "smem_bytes", "tmem_columns",
+               "roles", "parameters"});
+  readProblem(root, manifest);
+  readLaunch(root, manifest);
+  if (!problem.empty())
+    return failure(problem);
+  return manifest;
+}
+
+llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
+                                                     const RunValues &values) {
+  // CUDA Programming Guide, technical specifications per compute capability.
+  constexpr uint64_t limits[3] = {0x7fffffff, 65535, 65535};
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  for (size_t i = 0; i < 3; ++i) {
+    unsigned __int128 extent = 1;
+    bool empty = false, tooLarge = false;
+    for (const GridFactor &factor : manifest.grid[i]) {
+      uint64_t value = values[factor.value];
+      uint64_t count = value / factor.divisor + (value % factor.divisor != 0);
+      empty |= count == 0;
+      extent *= count;
+      tooLarge |= extent > limits[i];
+      extent = tooLarge ? 1 : extent;
+    }
+    if (tooLarge && !empty)
+      return failure("the problem is too large for one launch: expected a grid "
+                     "extent " +
+                     llvm::Twine(llvm::StringRef("xyz")[i]) + " of at most " +
+                     llvm::Twine(limits[i]) +
+                     ", got more; split the batch into several launches");
+    grid[i] = empty ? 0 : uint32_t(extent);
+  }
+  return grid;
+}
+
+} // namespace fmha::runtime
