@@ -1,0 +1,79 @@
+/*===- PtxSim.h - What libptxsim.so offers beside the driver API -*- C -*-----===
+ *
+ * Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===*
+ *
+ * A host that loads libptxsim.so in place of libcuda.so.1 needs nothing of
+ * this header: the environment variables below set everything. A host that
+ * knows the simulator finds these functions with dlsym and controls it from
+ * code. They may be called at any time, before cuInit too, and are thread-safe.
+ *
+ *   option        variable             values (default first)
+ *   target        PTXSIM_TARGET        the highest .target loaded | sm_100a, ...
+ *   policy        PTXSIM_POLICY        eager | late | random
+ *   seed          PTXSIM_SEED          0, the schedule seed of policy random
+ *   checks        PTXSIM_CHECKS        all | none | finding ids, comma-separated
+ *   conformance   PTXSIM_CONFORMANCE   isa | practice
+ *   mma           PTXSIM_MMA           fast | exact
+ *   approx        PTXSIM_APPROX        correct | perturb | sm_90
+ *   max-steps     PTXSIM_MAX_STEPS     0 = no limit, in warp instructions
+ *   report        PTXSIM_REPORT        none | file that gets the JSON report
+ *   on-finding    PTXSIM_ON_FINDING    fail: the next synchronising call and
+ *                                      every later one return the error
+ *                                      | report: only the report tells
+ *   messages      PTXSIM_MESSAGES      on | off: findings on stderr
+ *
+ * An environment variable with a value that is none of these makes cuInit
+ * return CUDA_ERROR_INVALID_VALUE and says so on stderr.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#ifndef FMHA_PTX_DRIVER_PTXSIM_H
+#define FMHA_PTX_DRIVER_PTXSIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sets an option for the launches that follow. Returns 0, or 1
+ * (CUDA_ERROR_INVALID_VALUE) with the reason in ptxsimLastError(). */
+int ptxsimSetOption(const char *name, const char *value);
+
+/* The report of the last launch, one JSON object: schema_version, entry, grid,
+ * block, cluster, dynamic_smem_bytes, status (ok | findings | deadlock |
+ * step_limit | error), error (null, or why the launch was refused), findings
+ * [{id, severity, message, ptx_line, source, warp, lane, cta, other}],
+ * findings_dropped, warp_instructions, seconds_run. "null" before the first
+ * launch. The text stays valid until this thread asks again. */
+const char *ptxsimLastReport(void);
+
+/* The report over all launches since cuInit or ptxsimReset, the object that
+ * PTXSIM_REPORT names a file for: schema_version, target, status (the worst),
+ * launches (their number), warp_instructions, seconds_run, and reports, the
+ * launches that were not ok (the first 1000) and the last one. */
+const char *ptxsimReport(void);
+
+/* Warp instructions of the last launch. */
+uint64_t ptxsimWarpInstructions(void);
+
+/* Why the last failing call of this thread failed, as text: what a tensor map
+ * was refused for, the first error of a PTX text. Empty if nothing is known. */
+const char *ptxsimLastError(void);
+
+/* Forgets a sticky error and all reports, so that a process can go on after a
+ * finding, which a real device does not allow. Memory and modules stay. */
+void ptxsimReset(void);
+
+/* The version of the simulator, for example "0.1.0". */
+const char *ptxsimVersion(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FMHA_PTX_DRIVER_PTXSIM_H */

@@ -1,0 +1,53 @@
+//===- Report.h - The outcome of a launch as JSON and as text ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Both ptx-sim and libptxsim.so tell their findings in these words. The JSON
+// fields are those of the tools' reports: absent parts are null, never a magic
+// number.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_DRIVER_REPORT_H
+#define FMHA_PTX_DRIVER_REPORT_H
+
+#include "fmha/PTX/Sim/Simulator.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace ptxsim {
+
+/// "ok", "findings", "deadlock" or "step_limit".
+const char *nameOf(Status status);
+
+/// {id, severity, message, ptx_line, source, warp, lane, cta, other}
+nlohmann::ordered_json toJson(const Finding &finding);
+nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
+/// [x, y, z]
+nlohmann::ordered_json toJson(const Dim3 &dim);
+
+/// The finding for a person: "file.ptx:12: error [id]: message", the line of
+/// `text` with a mark under its first word, and who, where known. Ends with a
+/// newline. `text` may be empty.
+std::string describe(const Finding &finding, std::string_view file,
+                     std::string_view text);
+
+/// "file:line: error: message" with the line of `text` under it.
+std::string describe(const Error &error, std::string_view file,
+                     std::string_view text);
+
+/// Writes `contents` to a new file beside `path` and renames it to `path`, so
+/// that nobody ever sees half of it. Returns what went wrong, or nothing.
+std::optional<std::string> writeWhole(const std::string &path,
+                                      std::string_view contents);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_DRIVER_REPORT_H
