@@ -1,0 +1,255 @@
+"""attention(): a kernel on arrays."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pathlib
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._compile import DType, Kernel, PPlacement, QTiles, compile
+from ._errors import Error, Finding, SimulationError
+
+Array = npt.NDArray[Any]
+Layout = Literal["bshd", "bhsd"]
+Policy = Literal["eager", "late", "random"]
+Device = Literal["sim", "cuda"]
+
+
+def _import(array: Any, name: str, dtype: DType | None) -> tuple[Array, DType]:
+    """The bits (uint16) of a 4-dimensional array and its type as kernels name it.
+    float32 is rounded to `dtype`, bf16 unless said."""
+    if not isinstance(array, np.ndarray):
+        array = _from_dlpack(array, name)
+    if array.ndim != 4:
+        raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
+    if array.dtype == np.float32:
+        wanted: DType = dtype or "bf16"
+        return _round(array, wanted), wanted
+    if array.dtype == np.float16:
+        found: DType = "f16"
+    elif array.dtype.name == "bfloat16":
+        found = "bf16"
+    else:
+        raise TypeError(
+            f"{name}: expected float16, bfloat16 (ml_dtypes) or float32, got {array.dtype}"
+        )
+    if dtype not in (None, found):
+        raise TypeError(f"{name}: is {found}, but dtype={dtype!r} was asked for")
+    return array.view(np.uint16) if _rows_dense(array) else _dense(array), found
+
+
+def _from_dlpack(array: Any, name: str) -> Array:
+    """Any DLPack array on the CPU as a NumPy one; bfloat16, which NumPy does not
+    import, by way of its bits."""
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"{name}: expected a NumPy or DLPack array, got {type(array)}")
+    try:
+        bits, dtype = _native.bits(array)
+    except TypeError:
+        return np.from_dlpack(array)
+    if dtype == "f16":
+        return bits.view(np.float16)
+    import ml_dtypes  # Optional: only needed for this type.
+
+    return bits.view(ml_dtypes.bfloat16)
+
+
+def _rows_dense(array: Array) -> bool:
+    """Whether rows are contiguous and no step goes backwards."""
+    steps = array.strides
+    return steps[-1] == array.itemsize and all(step >= 0 for step in steps)
+
+
+def _dense(array: Array) -> Array:
+    return np.ascontiguousarray(array).view(np.uint16)
+
+
+def _round(array: Array, dtype: DType) -> Array:
+    """float32 rounded to nearest even, as bits. NaN stays NaN."""
+    if dtype == "f16":
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(array.astype(np.float16)).view(np.uint16)
+    word = np.ascontiguousarray(array).view(np.uint32)
+    rounded = ((word + 0x7FFF + ((word >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(array), np.uint16(0x7FC0), rounded)
+
+
+def _widen(bits: Array, dtype: DType) -> Array:
+    """Bits as float32."""
+    if dtype == "f16":
+        return bits.view(np.float16).astype(np.float32)
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def _bshd(array: Array, layout: Layout) -> Array:
+    """A view in the order [batch, length, heads, dim], or back."""
+    return array if layout == "bshd" else array.transpose(0, 2, 1, 3)
+
+
+def _check_shapes(q: Array, k: Array, v: Array) -> None:
+    """q, k, v in bshd order."""
+    if not (q.shape[0] == k.shape[0] == v.shape[0]):
+        raise ValueError(
+            f"batch: expected one size, got q {q.shape[0]}, k {k.shape[0]}, v {v.shape[0]}"
+        )
+    if k.shape[1:3] != v.shape[1:3]:
+        raise ValueError(
+            "k and v: expected the same (length, heads), "
+            f"got {k.shape[1:3]} and {v.shape[1:3]}"
+        )
+    if q.shape[3] != k.shape[3]:
+        raise ValueError(f"head dim: q has {q.shape[3]}, k has {k.shape[3]}")
+    if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
+        raise ValueError(
+            f"heads: q has {q.shape[2]}, which is no multiple of the {k.shape[2]} of k and v"
+        )
+
+
+@functools.lru_cache(maxsize=64)
+def _kernel(module: None, **options: Any) -> Kernel:
+    return compile(module, **options)
+
+
+def _library() -> str:
+    """libptxsim.so of an installed package; empty leaves the search to the
+    runtime (FMHA_PTXSIM, the loader's path)."""
+    beside = pathlib.Path(__file__).parent / "libptxsim.so"
+    return str(beside) if beside.exists() else ""
+
+
+def _raise_faults(status: str, findings: str, driver_error: str) -> None:
+    if status == "ok":
+        return
+    names = ("id", "message", "ptx_line", "warp", "lane")
+    listed = [Finding(*map(entry.get, names)) for entry in json.loads(findings)]
+    raise SimulationError(f"the kernel ended with {status}: {driver_error}", listed)
+
+
+class Options(TypedDict, total=False):
+    """The keywords of attention() that do not change the type of its result."""
+
+    causal: bool
+    scale: float | None
+    layout: Layout
+    dtype: DType | None
+    device: Device
+    target: str
+    p_placement: PPlacement
+    q_tiles: QTiles
+    policy: Policy
+    seed: int
+    checks: str
+
+
+@overload
+def attention(
+    q: Any, k: Any, v: Any, *, lse: Literal[False] = False, **options: Unpack[Options]
+) -> Array: ...
+@overload
+def attention(
+    q: Any, k: Any, v: Any, *, lse: Literal[True], **options: Unpack[Options]
+) -> tuple[Array, npt.NDArray[np.float32]]: ...
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    lse: bool = False,
+    layout: Layout = "bshd",
+    dtype: DType | None = None,
+    device: Device = "sim",
+    target: str = "sm_100a",
+    p_placement: PPlacement = "auto",
+    q_tiles: QTiles = "auto",
+    policy: Policy = "eager",
+    seed: int = 0,
+    checks: str = "all",
+) -> Array | tuple[Array, npt.NDArray[np.float32]]:
+    """softmax(scale * q k^T) v, computed by a compiled kernel.
+
+    q [batch, q_len, q_heads, dim], k and v [batch, kv_len, kv_heads, dim] (bshd)
+    or with length and heads exchanged (bhsd): NumPy or DLPack arrays on the CPU of
+    float16, bfloat16, or float32, which is rounded to `dtype` (default bf16).
+    q_heads is a multiple of kv_heads; scale defaults to 1/sqrt(dim); causal is
+    aligned bottom-right.
+
+    The output has the layout and type of q; with lse=True a pair of it and the
+    natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len].
+    Rows without keys are 0, and -inf.
+
+    policy and seed (completion order of asynchronous work) and checks are the
+    simulator's. Raises CompileError, SimulationError, or Error where the device
+    will not do; TypeError and ValueError for arrays that do not fit.
+    """
+    if device not in ("sim", "cuda"):
+        raise ValueError(f"device: expected 'sim' or 'cuda', got {device!r}")
+    if layout not in ("bshd", "bhsd"):
+        raise ValueError(f"layout: expected 'bshd' or 'bhsd', got {layout!r}")
+    was_float32 = getattr(q, "dtype", None) == np.float32
+    inputs, kind = _import_all((q, k, v), layout, dtype)
+    batch, q_len, q_heads, head_dim = inputs[0].shape
+    head_dim_v = inputs[2].shape[3]
+    kernel = _kernel(
+        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, causal=causal,
+        scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
+    )  # fmt: skip
+
+    q_shape = _bshd(inputs[0], layout).shape
+    out = np.zeros((*q_shape[:3], head_dim_v), np.uint16)
+    logs = np.zeros((batch, q_heads, q_len), np.float32) if lse else None
+    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks))
+    result = _widen(out, kind) if was_float32 else _typed(out, kind)
+    return result if logs is None else (result, logs)
+
+
+def _import_all(
+    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None
+) -> tuple[tuple[Array, Array, Array], DType]:
+    """Bits of q, k and v in bshd order, checked against each other, and their type."""
+    (q, q_kind), (k, k_kind), (v, v_kind) = (
+        _import(array, name, dtype) for array, name in zip(arrays, "qkv")
+    )
+    if not q_kind == k_kind == v_kind:
+        raise TypeError(f"q, k, v: expected one type, got {q_kind}, {k_kind}, {v_kind}")
+    inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
+    _check_shapes(*inputs)
+    return inputs, q_kind
+
+
+def _run(
+    kernel: Kernel,
+    inputs: tuple[Array, Array, Array],
+    out: Array,
+    logs: Array | None,
+    settings: tuple[Device, Policy, int, str],
+) -> None:
+    """Writes `out` (bshd) and `logs`, or raises what went wrong."""
+    device, policy, seed, checks = settings
+    # The runtime wants [batch, q_len, q_heads, 1].
+    logs_view = None if logs is None else logs.transpose(0, 2, 1)[..., np.newaxis]
+    library = _library() if device == "sim" else ""
+    try:
+        status, findings, driver_error, _, _ = _native.run(
+            kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
+            device, library, policy, seed, checks,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise Error(str(error)) from None
+    _raise_faults(status, findings, driver_error)
+
+
+def _typed(bits: Array, dtype: DType) -> Array:
+    if dtype == "f16":
+        return bits.view(np.float16)
+    import ml_dtypes  # The caller's own array is of this type.
+
+    return bits.view(ml_dtypes.bfloat16)

@@ -1,0 +1,121 @@
+"""compile(): from an attention op to PTX."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Literal
+
+from . import _native
+from ._errors import CompileError, Diagnostic
+
+DType = Literal["f16", "bf16"]
+PPlacement = Literal["auto", "tmem", "smem", "registers"]
+QTiles = Literal["auto", 1, 2]
+
+
+@dataclasses.dataclass(frozen=True)
+class Assembly:
+    """What ptxas says of a kernel. `status` is ok, failed or missing (no ptxas
+    found); the numbers are None where it did not say."""
+
+    status: str
+    log: str
+    registers: int | None
+    spill_store_bytes: int | None
+    spill_load_bytes: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Why the kernel looks as it does.
+
+    schedule  the schedule taken: tile sizes, stages, roles, P placement
+    tmem      its columns of tensor memory: name, column, columns, aliases
+    smem      its bytes of shared memory: name, offset, bytes, stages, aliases
+    reason    the unit that bounds the kernel, in one sentence
+    rejected  schedules looked at and not taken: schedule and reason
+    """
+
+    schedule: dict[str, Any]
+    tmem: list[dict[str, Any]]
+    smem: list[dict[str, Any]]
+    reason: str
+    rejected: list[dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel, right for every batch, head count and length.
+
+    ptx          the PTX text
+    manifest     how to launch it (include/fmha/Runtime/README.md)
+    report       the planner's choice
+    levels       IR text per level passed ("attention" … "nvvm")
+    diagnostics  warnings and remarks
+    """
+
+    target: str
+    ptx: str
+    manifest: dict[str, Any]
+    report: Report
+    levels: dict[str, str]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def assemble(self) -> Assembly:
+        """Runs ptxas on the PTX."""
+        return Assembly(*_native.assemble(self.ptx, self.target))
+
+
+def compile(  # noqa: A001  (the package's own word for it)
+    module: str | None = None,
+    *,
+    dtype: DType = "bf16",
+    head_dim: int = 128,
+    head_dim_v: int | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+    lse: bool = False,
+    target: str = "sm_100a",
+    p_placement: PPlacement = "auto",
+    q_tiles: QTiles = "auto",
+    q_len: int = 0,
+    kv_len: int = 0,
+    name: str = "<module>",
+) -> Kernel:
+    """Compiles one attention op to PTX for `target`.
+
+    `module` is MLIR text with one public function that holds one fmha.attention;
+    without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
+    causal, scale (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then
+    hints to the planner. Raises CompileError.
+    """
+    if module is None:
+        module = _native.build_module(
+            dtype,
+            head_dim,
+            head_dim if head_dim_v is None else head_dim_v,
+            causal,
+            scale,
+            lse,
+            q_len,
+            kv_len,
+        )
+    result = _native.compile(
+        module,
+        name,
+        target,
+        p_placement,
+        None if q_tiles == "auto" else q_tiles,
+    )
+    diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
+    if not result.ok:
+        raise CompileError(diagnostics)
+    return Kernel(
+        target=target,
+        ptx=result.ptx,
+        manifest=json.loads(result.manifest),
+        report=Report(**result.report),
+        levels=dict(result.levels),
+        diagnostics=diagnostics,
+    )

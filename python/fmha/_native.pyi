@@ -1,0 +1,52 @@
+"""The extension module: plain values in, plain values out."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+class CompileResult:
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def ptx(self) -> str: ...
+    @property
+    def manifest(self) -> str: ...
+    @property
+    def diagnostics(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def levels(self) -> list[tuple[str, str]]: ...
+    @property
+    def report(self) -> dict[str, Any]: ...
+
+def build_module(
+    dtype: str,
+    head_dim: int,
+    head_dim_v: int,
+    causal: bool,
+    scale: float | None,
+    lse: bool,
+    q_len: int,
+    kv_len: int,
+) -> str: ...
+def compile(
+    text: str, name: str, target: str, p_placement: str, q_tiles: int | None
+) -> CompileResult: ...
+def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
+def run(
+    ptx: str,
+    manifest: str,
+    q: npt.NDArray[np.uint16],
+    k: npt.NDArray[np.uint16],
+    v: npt.NDArray[np.uint16],
+    o: npt.NDArray[np.uint16],
+    lse: npt.NDArray[np.float32] | None,
+    device: str,
+    library: str,
+    policy: str,
+    schedule_seed: int,
+    checks: str,
+) -> tuple[str, str, str, int | None, float]: ...
+def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

@@ -1,0 +1,217 @@
+//===- Compile.cpp - The compiler for Python ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fmha::compile and fmha::assemble as functions of plain Python values. What a
+// user sees is made of them in python/fmha/_compile.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Module.h"
+
+#include "fmha/Pipeline/Compiler.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace fmha;
+
+static std::string str(std::string_view text) { return std::string(text); }
+
+static schedule::DataType parseDataType(const std::string &name) {
+  if (name == "f16")
+    return schedule::DataType::F16;
+  if (name == "bf16")
+    return schedule::DataType::BF16;
+  throw nb::value_error(
+      ("dtype: expected 'f16' or 'bf16', got '" + name + "'").c_str());
+}
+
+static schedule::PPlacement parsePlacement(const std::string &name) {
+  using schedule::PPlacement;
+  for (PPlacement placement : {PPlacement::Auto, PPlacement::Tmem,
+                               PPlacement::Smem, PPlacement::Registers})
+    if (name == schedule::stringify(placement))
+      return placement;
+  throw nb::value_error(("p_placement: expected 'auto', 'tmem', 'smem' or "
+                         "'registers', got '" +
+                         name + "'")
+                            .c_str());
+}
+
+static std::string build(const std::string &dtype, unsigned headDim,
+                         unsigned headDimV, bool causal,
+                         std::optional<double> scale, bool lse, unsigned qLen,
+                         unsigned kvLen) {
+  KernelSpec spec;
+  spec.problem.dtype = parseDataType(dtype);
+  spec.problem.headDim = headDim;
+  spec.problem.headDimV = headDimV;
+  spec.problem.mask = causal ? schedule::Mask::Causal : schedule::Mask::None;
+  spec.problem.lse = lse;
+  spec.problem.qLenHint = qLen;
+  spec.problem.kvLenHint = kvLen;
+  spec.scale = scale;
+  return buildModule(spec);
+}
+
+static CompileResult compileText(const std::string &text,
+                                 const std::string &name,
+                                 const std::string &target,
+                                 const std::string &placement,
+                                 std::optional<unsigned> qTiles) {
+  CompileOptions options;
+  options.target = target;
+  options.overrides.pPlacement = parsePlacement(placement);
+  options.overrides.qTiles = qTiles;
+  options.keepLevels = true;
+  return compile(text, name, options);
+}
+
+static const char *stringify(Diagnostic::Severity severity) {
+  switch (severity) {
+  case Diagnostic::Severity::Error:
+    return "error";
+  case Diagnostic::Severity::Warning:
+    return "warning";
+  case Diagnostic::Severity::Remark:
+    return "remark";
+  case Diagnostic::Severity::Note:
+    return "note";
+  }
+  return "unknown";
+}
+
+using DiagnosticTuple = std::tuple<std::string, std::string, std::string>;
+
+static std::vector<DiagnosticTuple> diagnosticsOf(const CompileResult &result) {
+  std::vector<DiagnosticTuple> list;
+  for (const Diagnostic &entry : result.diagnostics)
+    list.emplace_back(stringify(entry.severity), entry.location, entry.message);
+  return list;
+}
+
+static std::vector<std::pair<std::string, std::string>>
+levelsOf(const CompileResult &result) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const auto &[level, text] : result.levels)
+    list.emplace_back(str(fmha::stringify(level)), text);
+  return list;
+}
+
+static nb::dict describe(const schedule::Schedule &schedule) {
+  nb::list roles;
+  for (const schedule::Role &role : schedule.roles) {
+    nb::dict entry;
+    entry["name"] = role.name;
+    entry["first_warp"] = role.firstWarp;
+    entry["warps"] = role.warps;
+    entry["registers"] = role.registers;
+    roles.append(entry);
+  }
+  nb::dict result;
+  result["target"] = schedule.target;
+  result["q_tiles"] = schedule.qTiles;
+  result["q_tile_rows"] = schedule.qTileRows;
+  result["kv_block"] = schedule.kvBlock;
+  result["cta_group"] = schedule.ctaGroup;
+  result["kv_stages"] = schedule.kvStages;
+  result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
+  result["p_slices"] = schedule.pSlices;
+  result["rescale_threshold"] = schedule.rescaleThreshold;
+  result["exp2_emulated_percent"] = schedule.exp2EmulatedPercent;
+  result["persistent"] = schedule.persistent;
+  result["splits"] = schedule.splits;
+  result["roles"] = roles;
+  return result;
+}
+
+static nb::list describe(const std::vector<schedule::TmemRegion> &regions) {
+  nb::list result;
+  for (const schedule::TmemRegion &region : regions) {
+    nb::dict entry;
+    entry["name"] = region.name;
+    entry["column"] = region.column;
+    entry["columns"] = region.columns;
+    entry["aliases"] = region.aliases;
+    result.append(entry);
+  }
+  return result;
+}
+
+static nb::list describe(const std::vector<schedule::SmemRegion> &regions) {
+  nb::list result;
+  for (const schedule::SmemRegion &region : regions) {
+    nb::dict entry;
+    entry["name"] = region.name;
+    entry["offset"] = region.offset;
+    entry["bytes"] = region.bytes;
+    entry["stages"] = region.stages;
+    entry["aliases"] = region.aliases;
+    result.append(entry);
+  }
+  return result;
+}
+
+/// The keyword arguments of fmha.Report.
+static nb::dict reportOf(const CompileResult &result) {
+  schedule::Plan plan = result.plan.value_or(schedule::Plan{});
+  nb::list rejected;
+  for (const schedule::Rejected &candidate : plan.rejected) {
+    nb::dict entry;
+    entry["schedule"] = describe(candidate.schedule);
+    entry["reason"] = candidate.reason;
+    rejected.append(entry);
+  }
+  nb::dict report;
+  report["schedule"] = describe(plan.schedule);
+  report["tmem"] = describe(plan.map.tmem);
+  report["smem"] = describe(plan.map.smem);
+  report["reason"] = plan.reason;
+  report["rejected"] = rejected;
+  return report;
+}
+
+using AssemblyTuple =
+    std::tuple<std::string, std::string, std::optional<unsigned>,
+               std::optional<unsigned>, std::optional<unsigned>>;
+
+static AssemblyTuple assembleText(const std::string &ptx,
+                                  const std::string &target) {
+  AssembleResult result = assemble(ptx, target);
+  using Status = AssembleResult::Status;
+  const char *status = result.status == Status::Ok       ? "ok"
+                       : result.status == Status::Failed ? "failed"
+                                                         : "missing";
+  return {status, result.log, result.registers, result.spillStoreBytes,
+          result.spillLoadBytes};
+}
+
+void fmha::python::bindCompile(nb::module_ &module) {
+  using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<CompileResult>(module, "CompileResult")
+      .def_ro("ok", &CompileResult::ok)
+      .def_ro("ptx", &CompileResult::ptx)
+      .def_ro("manifest", &CompileResult::manifest)
+      .def_prop_ro("diagnostics", &diagnosticsOf)
+      .def_prop_ro("levels", &levelsOf)
+      .def_prop_ro("report", &reportOf);
+  module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
+             nb::arg("head_dim_v"), nb::arg("causal"), nb::arg("scale").none(),
+             nb::arg("lse"), nb::arg("q_len"), nb::arg("kv_len"));
+  module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
+             nb::arg("target"), nb::arg("p_placement"),
+             nb::arg("q_tiles").none(), Unlocked());
+  module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
+             Unlocked());
+}

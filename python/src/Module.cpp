@@ -1,0 +1,17 @@
+//===- Module.cpp - The extension module fmha._native ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Module.h"
+
+#include "fmha/Version.h"
+
+NB_MODULE(_native, module) {
+  module.attr("__version__") = FMHA_VERSION;
+  fmha::python::bindCompile(module);
+  fmha::python::bindRun(module);
+}

@@ -1,0 +1,158 @@
+//===- Run.cpp - The runtime for Python ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Launches a compiled kernel on arrays in host memory. Elements travel as their
+// bits (uint16), so that no array library needs to know bfloat16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Module.h"
+
+#include "fmha/Runtime/Attention.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace fmha;
+using namespace fmha::runtime;
+
+/// [batch, length, heads, dim]; only the innermost dimension must be
+/// contiguous.
+template <typename Element>
+using Array4 = nb::ndarray<Element, nb::ndim<4>, nb::device::cpu>;
+using Input = Array4<const uint16_t>;
+using Output = Array4<uint16_t>;
+using Lse = Array4<float>;
+
+template <typename Value> static Value take(llvm::Expected<Value> value) {
+  if (!value)
+    throw std::runtime_error(llvm::toString(value.takeError()));
+  return std::move(*value);
+}
+
+template <typename Element>
+static Tensor4 view(const Array4<Element> &array, ElementType dtype) {
+  Tensor4 tensor;
+  tensor.dtype = dtype;
+  tensor.host = const_cast<std::remove_const_t<Element> *>(array.data());
+  for (size_t i = 0; i < 4; ++i) {
+    tensor.dims[i] = int64_t(array.shape(i));
+    tensor.strides[i] = array.stride(i);
+  }
+  return tensor;
+}
+
+/// The device for `kind` and `target`, opened once. It lives as long as the
+/// process: closing a driver from a destructor at exit would be too late.
+static Device &openDevice(const std::string &kind, const std::string &library,
+                          const std::string &target) {
+  static auto &open =
+      *new std::map<std::tuple<std::string, std::string, std::string>,
+                    std::unique_ptr<Device>>();
+  std::unique_ptr<Device> &device = open[{kind, library, target}];
+  if (!device) {
+    DeviceOptions options;
+    options.kind = kind == "cuda" ? DeviceKind::Cuda : DeviceKind::Simulator;
+    options.target = target;
+    options.library = library;
+    device = take(Device::open(options));
+  }
+  return *device;
+}
+
+static const char *stringify(LaunchReport::Status status) {
+  switch (status) {
+  case LaunchReport::Status::Ok:
+    return "ok";
+  case LaunchReport::Status::Findings:
+    return "findings";
+  case LaunchReport::Status::Deadlock:
+    return "deadlock";
+  }
+  return "unknown";
+}
+
+/// status, findings (JSON array), the driver's words, warp instructions,
+/// seconds.
+using RunTuple = std::tuple<std::string, std::string, std::string,
+                            std::optional<uint64_t>, double>;
+
+static RunTuple run(const std::string &ptx, const std::string &manifestText,
+                    Input q, Input k, Input v, Output o, std::optional<Lse> lse,
+                    const std::string &deviceKind, const std::string &library,
+                    const std::string &policy, uint64_t scheduleSeed,
+                    const std::string &checks) {
+  Manifest manifest = take(parseManifest(manifestText));
+  AttentionTensors tensors;
+  tensors.q = view(q, manifest.dtype);
+  tensors.k = view(k, manifest.dtype);
+  tensors.v = view(v, manifest.dtype);
+  tensors.o = view(o, manifest.dtype);
+  if (lse)
+    tensors.lse = view(*lse, ElementType::F32);
+  RunOptions options;
+  options.policy = policy;
+  options.scheduleSeed = scheduleSeed;
+  options.checks = checks;
+
+  // The options of the simulator are the process's own, so launches take turns.
+  static std::mutex turn;
+  nb::gil_scoped_release unlocked;
+  std::lock_guard<std::mutex> lock(turn);
+  Device &device = openDevice(deviceKind, library, manifest.target);
+  LaunchReport report =
+      take(runAttention(manifest, ptx, device, tensors, options));
+  std::string findings =
+      llvm::formatv("{0}", llvm::json::Value(std::move(report.findings)));
+  return {stringify(report.status), findings, report.driverError,
+          report.warpInstructions, report.seconds};
+}
+
+/// The bits of a 16-bit float array from any library, as a NumPy array over the
+/// same memory, and "f16" or "bf16".
+static std::tuple<nb::ndarray<nb::numpy, uint16_t>, std::string>
+bits(nb::ndarray<nb::device::cpu> array) {
+  bool isHalf =
+      array.dtype() ==
+      nb::dlpack::dtype{uint8_t(nb::dlpack::dtype_code::Float), 16, 1};
+  bool isBFloat =
+      array.dtype() ==
+      nb::dlpack::dtype{uint8_t(nb::dlpack::dtype_code::Bfloat), 16, 1};
+  if (!isHalf && !isBFloat)
+    throw nb::type_error("expected an array of float16 or bfloat16");
+  std::vector<size_t> shape;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    shape.push_back(array.shape(i));
+    strides.push_back(array.stride(i));
+  }
+  using Owned = nb::ndarray<nb::device::cpu>;
+  nb::capsule owner(new Owned(array), [](void *pointer) noexcept {
+    delete static_cast<Owned *>(pointer);
+  });
+  nb::ndarray<nb::numpy, uint16_t> result(array.data(), shape.size(),
+                                          shape.data(), owner, strides.data());
+  return {result, isHalf ? "f16" : "bf16"};
+}
+
+void fmha::python::bindRun(nb::module_ &module) {
+  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+             nb::arg("schedule_seed"), nb::arg("checks"));
+  module.def("bits", &bits, nb::arg("array"));
+}
