@@ -51,9 +51,16 @@ template <typename From, typename To, Rounding R, bool Sat> struct Across {
 /// f64 to a half keeps the sign and the top payload of a NaN, quieted.
 template <typename H, Rounding R, bool Sat> struct DoubleToHalf {
   static uint16_t run(double a) {
+    if (!Sat && a != a)
+      return nan(bits(a));
     float odd = toOddFloat(a);
-    uint16_t code = H::template narrow<R>(Sat ? saturate(odd) : odd);
-    return code;
+    return H::template narrow<R>(Sat ? saturate(odd) : odd);
+  }
+  static uint16_t nan(uint64_t u) {
+    uint64_t payload = (u >> 48 & 0xF) << 48 | (u & 0xFFFFFFFFFFFF);
+    uint64_t quieted = payload | uint64_t(1) << 51;
+    return static_cast<uint16_t>((u >> 63) << 15 | H::infinity |
+                                 quieted >> (52 - H::mantissaBits));
   }
 };
 template <Rounding R, bool Ftz, bool Sat> struct DoubleToF32 {
@@ -133,15 +140,12 @@ template <typename H, typename Mode, bool Sat> struct IntegralHalf {
 // tf32 is float32 without its low 13 bits.
 constexpr uint32_t tf32Mask = 0xFFFFE000;
 
-/// .rna adds half a unit and cuts, on the bits of everything but infinity;
-/// payloads pass through it as silicon does it.
+/// .rna adds half a unit to finite bits and cuts; payloads are cut, too, so
+/// that a NaN may turn into infinity, as on silicon.
 template <bool Finite> struct Tf32Away {
   static uint32_t run(uint32_t u) {
-    uint32_t magnitude = u & 0x7FFFFFFF;
-    uint32_t rounded = u;
-    if (magnitude != 0x7F800000)
-      rounded = u + 0x1000;
-    rounded &= tf32Mask;
+    bool finite = (u & 0x7FFFFFFF) < 0x7F800000;
+    uint32_t rounded = (finite ? u + 0x1000 : u) & tf32Mask;
     if (Finite && (rounded & 0x7FFFFFFF) >= 0x7F800000)
       rounded -= 0x2000;
     return rounded;

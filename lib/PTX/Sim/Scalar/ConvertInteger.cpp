@@ -1,5 +1,5 @@
 //===- ConvertInteger.cpp - cvt between integers, and between integers and
-//floats (PTX 9.7.9) -===//
+// floats (PTX 9.7.9) -===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

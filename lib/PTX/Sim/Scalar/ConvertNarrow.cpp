@@ -1,5 +1,5 @@
 //===- ConvertNarrow.cpp - cvt of 8-, 6- and 4-bit floats, scale exponents,
-//random rounding, pack -===//
+// random rounding, pack -===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -41,7 +41,12 @@ inline double asDouble(uint64_t x) { return std::bit_cast<double>(x); }
 inline constexpr uint32_t nanF32 = 0x7FFFFFFF;
 inline constexpr uint16_t nanF16 = 0x7FFF;
 
-inline float canonical(float x) { return x != x ? asFloat(nanF32) : x; }
+/// NaN of any sign and payload becomes the one that silicon returns. The test
+/// is on the bits: a compiler may take any NaN for any other.
+inline float canonical(float x) {
+  uint32_t u = bits(x);
+  return asFloat((u & 0x7FFFFFFF) > 0x7F800000 ? nanF32 : u);
+}
 
 /// A subnormal becomes the zero of its sign.
 inline float flush(float x) {
@@ -178,6 +183,7 @@ uint32_t overflowCode(uint32_t infinity, uint32_t largest, uint32_t sign) {
 /// The two 16-bit formats: bits to float32 and back.
 template <typename Fmt, uint16_t Infinity> struct Half16 {
   static constexpr uint16_t infinity = Infinity;
+  static constexpr unsigned mantissaBits = Fmt::mantissaBits;
 
   static float widen(uint16_t h) {
     uint32_t magnitude = h & 0x7FFF;
