@@ -1,0 +1,57 @@
+//===- Passes.h - Passes over the fmha dialect ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_TRANSFORMS_PASSES_H
+#define FMHA_DIALECT_FMHA_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+namespace arith {
+class ArithDialect;
+} // namespace arith
+namespace bufferization {
+class BufferizationDialect;
+} // namespace bufferization
+namespace linalg {
+class LinalgDialect;
+} // namespace linalg
+namespace math {
+class MathDialect;
+} // namespace math
+namespace tensor {
+class TensorDialect;
+} // namespace tensor
+class OpPassManager;
+class RewriterBase;
+} // namespace mlir
+
+namespace fmha {
+class AttentionOp;
+
+#define GEN_PASS_DECL
+#include "fmha/Dialect/FMHA/Transforms/Passes.h.inc"
+
+/// Replaces `op` by linalg ops; what fmha-decompose-to-linalg does to each op.
+void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
+
+/// Appends upstream passes that take a module with fmha.attention down to the
+/// LLVM dialect for the CPU, through fmha-decompose-to-linalg. Functions get C
+/// wrappers where they carry llvm.emit_c_interface. Tensor arguments become
+/// memrefs with run-time strides.
+void buildCPUPipeline(mlir::OpPassManager &pm);
+
+/// Registers the pipeline above as "fmha-to-cpu".
+void registerCPUPipeline();
+
+#define GEN_PASS_REGISTRATION
+#include "fmha/Dialect/FMHA/Transforms/Passes.h.inc"
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_FMHA_TRANSFORMS_PASSES_H

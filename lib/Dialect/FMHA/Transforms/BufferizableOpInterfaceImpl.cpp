@@ -1,0 +1,65 @@
+//===- BufferizableOpInterfaceImpl.cpp - Bufferize fmha
+//-----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+
+namespace {
+struct AttentionBufferization
+    : DstBufferizableOpInterfaceExternalModel<AttentionBufferization,
+                                              fmha::AttentionOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    // Destinations are overwritten whole, so a caller may pass tensor.empty.
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+
+  bool bufferizesToElementwiseAccess(Operation *, const AnalysisState &,
+                                     ArrayRef<OpOperand *>) const {
+    // A row of the output needs every key: inputs and outputs cannot share a
+    // buffer.
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
+      return success();
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    auto results = ValueRange(buffers).take_back(op->getNumResults());
+    OperationState newOp(op->getLoc(), op->getName(), buffers, TypeRange(),
+                         op->getAttrs());
+    rewriter.create(newOp);
+    replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+} // namespace
+
+void fmha::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
+    context->loadDialect<BufferizationDialect>();
+    AttentionOp::attachInterface<AttentionBufferization>(*context);
+  });
+}

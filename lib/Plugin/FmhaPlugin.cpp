@@ -1,0 +1,46 @@
+//===- FmhaPlugin.cpp - The project inside stock mlir-opt
+//---------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   mlir-opt --load-dialect-plugin=FmhaPlugin.so
+//   --load-pass-plugin=FmhaPlugin.so
+//            --pass-pipeline='builtin.module(fmha-decompose-to-linalg)'
+//
+// Loading a plugin happens after the command line is read, so passes are named
+// in --pass-pipeline and not by flags of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Compiler.h"
+
+static constexpr const char *pluginName = "Fmha";
+/// MLIR checks only its plugin API number; the LLVM version in here tells a
+/// person which host the plugin was built for.
+static constexpr const char *pluginVersion =
+    FMHA_VERSION "-llvm" LLVM_VERSION_STRING;
+
+extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::DialectPluginLibraryInfo
+mlirGetDialectPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
+          [](mlir::DialectRegistry *registry) {
+            fmha::registerFMHADialect(*registry);
+            // A host that is given the dialect alone still knows the passes.
+            fmha::registerFMHATransforms();
+          }};
+}
+
+extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::PassPluginLibraryInfo
+mlirGetPassPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
+          [] { fmha::registerFMHATransforms(); }};
+}
