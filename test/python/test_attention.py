@@ -1,0 +1,106 @@
+"""fmha.attention on the simulator against float64."""
+
+import fmha
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import assert_close, reference
+
+TYPES = {"f16": (np.float16, 2.0**-11), "bf16": (ml_dtypes.bfloat16, 2.0**-8)}
+
+
+def draw(random, dtype, batch, q_len, kv_len, q_heads, kv_heads, dim):
+    shapes = (
+        (batch, q_len, q_heads, dim),
+        (batch, kv_len, kv_heads, dim),
+        (batch, kv_len, kv_heads, dim),
+    )
+    return [random.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    "batch, q_len, kv_len, q_heads, kv_heads, dim",
+    [(1, 128, 128, 1, 1, 64), (2, 77, 201, 4, 2, 128), (1, 130, 3, 2, 1, 64)],
+)
+def test_agrees_with_float64(
+    random, dtype, causal, batch, q_len, kv_len, q_heads, kv_heads, dim
+):
+    element, unit = TYPES[dtype]
+    q, k, v = draw(random, element, batch, q_len, kv_len, q_heads, kv_heads, dim)
+    out, lse = fmha.attention(q, k, v, causal=causal, lse=True)
+    assert out.dtype == element and out.shape == q.shape
+    assert lse.dtype == np.float32 and lse.shape == (batch, q_heads, q_len)
+    assert_close(out.astype(np.float64), lse, reference(q, k, v, causal), unit)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.3, 2.0])
+def test_any_finite_scale(random, scale):
+    q, k, v = draw(random, np.float16, 1, 64, 150, 1, 1, 64)
+    out = fmha.attention(q, k, v, scale=scale)
+    assert_close(out.astype(np.float64), None, reference(q, k, v, scale=scale), 2**-11)
+
+
+def test_layouts_and_strides_do_not_change_the_answer(random):
+    q, k, v = draw(random, np.float16, 2, 40, 50, 4, 2, 64)
+    expected = fmha.attention(q, k, v)
+    swapped = [np.ascontiguousarray(x.transpose(0, 2, 1, 3)) for x in (q, k, v)]
+    got = fmha.attention(*swapped, layout="bhsd")
+    assert np.array_equal(got.transpose(0, 2, 1, 3), expected)
+    # Rows apart, columns reversed and copied: what NumPy users hand over.
+    spread = [np.repeat(x, 2, axis=1)[:, ::2] for x in (q, k, v)]
+    assert np.array_equal(fmha.attention(*spread), expected)
+    backward = [np.ascontiguousarray(x[..., ::-1])[..., ::-1] for x in (q, k, v)]
+    assert np.array_equal(fmha.attention(*backward), expected)
+
+
+def test_read_only_inputs_are_taken(random):
+    arrays = draw(random, np.float16, 1, 16, 16, 1, 1, 64)
+    for array in arrays:
+        array.flags.writeable = False
+    assert np.isfinite(fmha.attention(*arrays)).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_float32_is_rounded_and_comes_back_as_float32(random, dtype):
+    q, k, v = draw(random, np.float32, 1, 33, 44, 2, 1, 64)
+    element, unit = TYPES[dtype]
+    out = fmha.attention(q, k, v, dtype=dtype)
+    assert out.dtype == np.float32
+    rounded = [x.astype(element) for x in (q, k, v)]
+    assert_close(out, None, reference(*rounded), unit)
+    same = fmha.attention(*rounded)
+    assert np.array_equal(out, same.astype(np.float32))
+
+
+def test_no_keys_give_zero_and_minus_infinity(random):
+    q, k, v = draw(random, np.float16, 1, 5, 0, 2, 1, 64)
+    out, lse = fmha.attention(q, k, v, lse=True)
+    assert np.all(out == 0) and np.all(np.isneginf(lse))
+
+
+def test_policies_and_seeds_give_the_same_bits(random):
+    arrays = draw(random, ml_dtypes.bfloat16, 1, 130, 260, 1, 1, 64)
+    expected = fmha.attention(*arrays).view(np.uint16)
+    for policy, seed in [("late", 0), ("random", 1), ("random", 2)]:
+        got = fmha.attention(*arrays, policy=policy, seed=seed).view(np.uint16)
+        assert np.array_equal(got, expected), (policy, seed)
+
+
+@pytest.mark.parametrize("p_placement", ["tmem", "smem"])
+@pytest.mark.parametrize("q_tiles", [1, 2])
+def test_forced_schedules_agree_with_float64(random, p_placement, q_tiles):
+    q, k, v = draw(random, ml_dtypes.bfloat16, 1, 260, 140, 1, 1, 64)
+    out = fmha.attention(q, k, v, p_placement=p_placement, q_tiles=q_tiles)
+    assert_close(out.astype(np.float64), None, reference(q, k, v), 2**-8)
+
+
+def test_threads_may_call_at_once(random):
+    from concurrent.futures import ThreadPoolExecutor
+
+    arrays = draw(random, np.float16, 1, 40, 40, 1, 1, 64)
+    expected = fmha.attention(*arrays)
+    with ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(fmha.attention, *arrays) for _ in range(4)]
+        assert all(np.array_equal(each.result(), expected) for each in futures)

@@ -1,0 +1,89 @@
+"""fmha.compile: results and errors."""
+
+import re
+
+import fmha
+import pytest
+
+LEVELS = ["attention", "tiled", "placed", "specialised", "machine", "nvvm"]
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    return fmha.compile(head_dim=128, causal=True, lse=True)
+
+
+def test_ptx_is_of_the_target(kernel):
+    assert re.search(r"^\.target sm_100a\b", kernel.ptx, re.M)
+    assert f".entry {kernel.manifest['kernel']}(" in kernel.ptx
+
+
+def test_manifest_says_what_was_asked_for(kernel):
+    manifest = kernel.manifest
+    assert manifest["schema_version"] == 1
+    assert manifest["target"] == "sm_100a" and manifest["dtype"] == "bf16"
+    assert manifest["head_dim"] == 128 and manifest["mask"] == "causal"
+    assert manifest["lse"] is True
+    entry = kernel.ptx.split(f".entry {manifest['kernel']}(", 1)[1].split(")", 1)[0]
+    assert entry.count(".param") == len(manifest["parameters"])
+
+
+def test_levels_are_all_there_in_their_order(kernel):
+    assert list(kernel.levels) == LEVELS
+    assert "fmha.attention" in kernel.levels["attention"]
+    assert "fmha.attention" not in kernel.levels["nvvm"]
+
+
+def test_report_fits_the_manifest(kernel):
+    report, manifest = kernel.report, kernel.manifest
+    assert report.reason
+    assert report.schedule["p_placement"] == manifest["p_placement"]
+    assert report.schedule["roles"] == manifest["roles"]
+    assert max(r["column"] + r["columns"] for r in report.tmem) <= manifest["tmem_columns"] <= 512
+    assert max(r["offset"] + r["bytes"] * r["stages"] for r in report.smem) <= manifest["smem_bytes"]
+
+
+def test_assembles_without_spills(kernel):
+    assembly = kernel.assemble()
+    if assembly.status == "missing":
+        pytest.skip("no ptxas here")
+    assert assembly.status == "ok", assembly.log
+    assert assembly.spill_store_bytes == assembly.spill_load_bytes == 0
+    assert 0 < assembly.registers <= 255
+
+
+def test_module_text_gives_the_same_kernel_as_its_shape(kernel):
+    again = fmha.compile(kernel.levels["attention"])
+    assert again.manifest == kernel.manifest
+
+
+def test_broken_module_raises_with_its_location():
+    with pytest.raises(fmha.CompileError) as caught:
+        fmha.compile("module {\n  func.func @f( {\n}\n", name="broken.mlir")
+    first = caught.value.diagnostics[0]
+    assert first.severity == "error"
+    assert re.match(r"broken\.mlir:\d+:\d+$", first.location)
+    assert first.message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"target": "sm_1"}, "sm_1"),
+        ({"head_dim": 96}, "96"),
+        ({"p_placement": "registers"}, "registers"),
+    ],
+)
+def test_what_cannot_be_compiled_says_what(options, says):
+    with pytest.raises(fmha.CompileError, match=says):
+        fmha.compile(**options)
+
+
+@pytest.mark.parametrize("options", [{"dtype": "f64"}, {"p_placement": "moon"}])
+def test_unknown_words_are_value_errors(options):
+    with pytest.raises(ValueError, match="expected"):
+        fmha.compile(**options)
+
+
+def test_compiling_again_gives_the_same_bytes():
+    assert fmha.compile(head_dim=64).ptx == fmha.compile(head_dim=64).ptx

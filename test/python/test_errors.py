@@ -1,0 +1,55 @@
+"""Arrays that do not fit are refused before anything runs, with both sides named."""
+
+import fmha
+import numpy as np
+import pytest
+
+
+def zeros(*shape, dtype=np.float16):
+    return np.zeros(shape, dtype)
+
+
+GOOD = {"q": zeros(1, 8, 2, 64), "k": zeros(1, 8, 1, 64), "v": zeros(1, 8, 1, 64)}
+
+
+@pytest.mark.parametrize(
+    "changed, error, says",
+    [
+        ({"q": zeros(8, 2, 64)}, ValueError, "q: expected 4 dimensions"),
+        ({"q": zeros(2, 8, 2, 64)}, ValueError, "batch"),
+        ({"v": zeros(1, 9, 1, 64)}, ValueError, "k and v"),
+        ({"k": zeros(1, 8, 1, 128)}, ValueError, "head dim: q has 64, k has 128"),
+        ({"q": zeros(1, 8, 3, 64), "k": zeros(1, 8, 2, 64), "v": zeros(1, 8, 2, 64)}, ValueError, "multiple"),
+        ({"k": zeros(1, 8, 1, 64, dtype=np.float64)}, TypeError, "k: expected float16"),
+        ({"k": zeros(1, 8, 1, 64, dtype=np.float32)}, TypeError, "expected one type"),
+        ({"dtype": "bf16"}, TypeError, "is f16"),
+        ({"device": "tpu"}, ValueError, "device"),
+        ({"layout": "sbhd"}, ValueError, "layout"),
+    ],
+)
+def test_refused(changed, error, says):
+    with pytest.raises(error, match=says):
+        fmha.attention(**{**GOOD, **changed})
+
+
+def test_compile_errors_come_through():
+    arrays = (zeros(1, 8, 1, 96),) * 3
+    with pytest.raises(fmha.CompileError, match="96"):
+        fmha.attention(*arrays)
+
+
+def test_cuda_without_a_gpu_says_so():
+    try:
+        fmha.attention(**GOOD, device="cuda")
+    except fmha.Error as error:
+        assert "libcuda" in str(error) or "GPU" in str(error) or "CUDA" in str(error)
+
+
+def test_exceptions_carry_their_parts():
+    diagnostic = fmha.Diagnostic("error", "a.mlir:1:2", "no")
+    assert str(fmha.CompileError([diagnostic])) == "a.mlir:1:2: error: no"
+    finding = fmha.Finding("SMEM-UNINIT", "read", 7, 3, None)
+    error = fmha.SimulationError("ended", [finding])
+    assert error.findings == (finding,)
+    assert str(error) == "ended\n[SMEM-UNINIT] read (PTX line 7, warp 3)"
+    assert issubclass(fmha.CompileError, fmha.Error)
