@@ -1,0 +1,59 @@
+"""The scripts refuse what they do not understand, and say what they are for."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("script", ["setup", "test", "demo", "format", "common.sh"])
+def test_syntax(script):
+    done = run("bash", "-n", SCRIPTS / script)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("script", ["test", "demo"])
+@pytest.mark.parametrize("argument", ["--fast", "--jobs=0", "--jobs=two"])
+def test_bad_argument_is_refused_before_any_work(script, argument):
+    done = run(SCRIPTS / script, argument)
+    assert done.returncode == 2
+    assert "error:" in done.stderr and "fmha set-up" not in done.stderr
+
+
+@pytest.mark.parametrize("script", ["test", "demo"])
+def test_help(script):
+    done = run(SCRIPTS / script, "--help")
+    assert done.returncode == 0
+    assert f"scripts/{script}" in done.stdout and "#" not in done.stdout
+
+
+def test_ci_runs_exactly_the_tests():
+    commands = [
+        line
+        for line in (ROOT / ".ci/run").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    assert len(commands) == 1 and re.match(r"exec .*scripts/test\"?$", commands[0])
+
+
+def test_every_python_package_is_pinned():
+    lines = (ROOT / "python/requirements.lock").read_text().splitlines()
+    wanted = [line for line in lines if line and not line.startswith("#")]
+    assert wanted
+    assert [line for line in wanted if not re.fullmatch(r"[\w-]+==[\w.]+", line)] == []
+
+
+def test_step_that_fails_stops_and_shows_its_log():
+    script = f'source {SCRIPTS}/common.sh; logs=$(mktemp -d); step x "Trying" bash -c "echo why; exit 3"; echo on'
+    done = run("bash", "-c", script)
+    assert done.returncode == 1
+    assert "why" in done.stderr and "step failed: Trying" in done.stderr
+    assert "on\n" not in done.stdout
