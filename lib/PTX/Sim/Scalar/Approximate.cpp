@@ -20,14 +20,14 @@ PTX_SCALAR_BEGIN
 
 namespace {
 
-inline double ulpOf(double x) {
+PTX_SCALAR_INLINE double ulpOf(double x) {
   double floor = std::fabs(x) < 0x1p-126 ? 0x1p-126 : x;
   return asDouble(bits(floor) & 0x7FF0000000000000) * 0x1p-23;
 }
 
 /// 2^x by its Taylor series around the nearest integer; the remainder after
 /// the 13th power is below 2^-56.
-inline double exp2Double(double x) {
+PTX_SCALAR_INLINE double exp2Double(double x) {
   x = x > 200 ? 200 : x;
   x = x < -200 ? -200 : x;
   constexpr double shifter = 0x1.8p52;
@@ -58,56 +58,68 @@ inline double exp2Double(double x) {
 struct Ex2 {
   static constexpr std::string_view word = "ex2";
   static constexpr Mufu mufu = Mufu::Ex2;
-  static double exact(double x) { return exp2Double(x); }
-  static double slack(double, double y) { return 1.4 * ulpOf(y); }
+  PTX_SCALAR_INLINE static double exact(double x) { return exp2Double(x); }
+  PTX_SCALAR_INLINE static double slack(double, double y) {
+    return 1.4 * ulpOf(y);
+  }
 };
 struct Lg2 {
   static constexpr std::string_view word = "lg2";
   static constexpr Mufu mufu = Mufu::Lg2;
-  static double exact(double x) { return std::log2(x == 0 ? 0.0 : x); }
-  static double slack(double x, double y) {
+  PTX_SCALAR_INLINE static double exact(double x) {
+    return std::log2(x == 0 ? 0.0 : x);
+  }
+  PTX_SCALAR_INLINE static double slack(double x, double y) {
     return x > 0.5 && x < 2 ? 0x1.8p-23 : 1.4 * ulpOf(y);
   }
 };
 struct Rcp {
   static constexpr std::string_view word = "rcp";
   static constexpr Mufu mufu = Mufu::Rcp;
-  static double exact(double x) { return 1.0 / x; }
-  static double slack(double, double y) { return 0.45 * ulpOf(y); }
+  PTX_SCALAR_INLINE static double exact(double x) { return 1.0 / x; }
+  PTX_SCALAR_INLINE static double slack(double, double y) {
+    return 0.45 * ulpOf(y);
+  }
 };
 struct Rsqrt {
   static constexpr std::string_view word = "rsqrt";
   static constexpr Mufu mufu = Mufu::Rsqrt;
-  static double exact(double x) { return 1.0 / std::sqrt(x); }
-  static double slack(double, double y) { return 0.5 * ulpOf(y); }
+  PTX_SCALAR_INLINE static double exact(double x) { return 1.0 / std::sqrt(x); }
+  PTX_SCALAR_INLINE static double slack(double, double y) {
+    return 0.5 * ulpOf(y);
+  }
 };
 struct Sqrt {
   static constexpr std::string_view word = "sqrt";
   static constexpr Mufu mufu = Mufu::None;
-  static double exact(double x) { return std::sqrt(x); }
-  static double slack(double, double y) { return 0.45 * ulpOf(y); }
+  PTX_SCALAR_INLINE static double exact(double x) { return std::sqrt(x); }
+  PTX_SCALAR_INLINE static double slack(double, double y) {
+    return 0.45 * ulpOf(y);
+  }
 };
 struct Sin {
   static constexpr std::string_view word = "sin";
   static constexpr Mufu mufu = Mufu::None;
-  static double exact(double x) { return std::sin(x); }
-  static double slack(double, double) { return 0x1.4p-21; }
+  PTX_SCALAR_INLINE static double exact(double x) { return std::sin(x); }
+  PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }
 };
 struct Cos {
   static constexpr std::string_view word = "cos";
   static constexpr Mufu mufu = Mufu::None;
-  static double exact(double x) { return std::cos(x); }
-  static double slack(double, double) { return 0x1.4p-21; }
+  PTX_SCALAR_INLINE static double exact(double x) { return std::cos(x); }
+  PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }
 };
 struct Tanh {
   static constexpr std::string_view word = "tanh";
   static constexpr Mufu mufu = Mufu::None;
-  static double exact(double x) { return std::tanh(x); }
-  static double slack(double, double y) { return 0x1.ep-12 * std::fabs(y); }
+  PTX_SCALAR_INLINE static double exact(double x) { return std::tanh(x); }
+  PTX_SCALAR_INLINE static double slack(double, double y) {
+    return 0x1.ep-12 * std::fabs(y);
+  }
 };
 
 /// Uniform in [-1, 1), from a SplitMix64 step of the caller's state.
-inline double draw(uint64_t &state) {
+PTX_SCALAR_INLINE double draw(uint64_t &state) {
   uint64_t z = state += 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
@@ -123,12 +135,14 @@ template <typename Fn> double perturb(double x, double y, uint64_t *state) {
 }
 
 template <typename Fn, bool Ftz> struct Correct {
-  static float run(float a) {
+  PTX_SCALAR_INLINE static float run(float a) {
     return finish<Rounding::Rn, Ftz, false>(Fn::exact(flushIf<Ftz>(a)));
   }
 };
 template <typename Fn, bool Ftz> struct Sm90 {
-  static float run(float a) { return asFloat(mufuF32(Fn::mufu, bits(a), Ftz)); }
+  PTX_SCALAR_INLINE static float run(float a) {
+    return asFloat(mufuF32(Fn::mufu, bits(a), Ftz));
+  }
 };
 
 template <typename Fn, bool Ftz>
@@ -155,17 +169,17 @@ void approximate(const Context &context, LaneMask active, Row *const *dst,
 /// Half results are the float32 result cut, not rounded (silicon). A float32
 /// beyond the format is infinite. Ftz is bf16's ex2.
 template <typename H, typename Fn, bool Ftz> struct Half {
-  static uint16_t cut(float y) {
+  PTX_SCALAR_INLINE static uint16_t cut(float y) {
     uint16_t code = H::template narrow<Rounding::Rz>(y);
     bool over = std::fabs(y) >= 0x1p16f && H::infinity == HalfF16::infinity;
     return over ? (code & 0x8000) | H::infinity : code;
   }
-  static uint16_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     return cut(Correct<Fn, Ftz>::run(H::widen(a)));
   }
 };
 template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
-  static uint16_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     float x = H::widen(a);
     return Half<H, Fn, Ftz>::cut(Sm90<Fn, Ftz>::run(x));
   }
@@ -205,7 +219,7 @@ void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
 /// Divisions have two operands. div.approx gives 0 for divisors above 2^126
 /// (NaN for an infinite dividend), as the manual says; div.full does not.
 template <bool Ftz, bool Full> struct Divide {
-  static double exact(float a, float b) {
+  PTX_SCALAR_INLINE static double exact(float a, float b) {
     a = flushIf<Ftz>(a);
     b = flushIf<Ftz>(b);
     double magnitude = std::fabs(b);
@@ -214,7 +228,7 @@ template <bool Ftz, bool Full> struct Divide {
     double small = std::fabs(a) < 0x1p128 ? sign * 0.0 : asDouble(~uint64_t(0));
     return huge ? small : static_cast<double>(a) / b;
   }
-  static float run(float a, float b) {
+  PTX_SCALAR_INLINE static float run(float a, float b) {
     return finish<Rounding::Rn, Ftz, false>(exact(a, b));
   }
 };

@@ -14,16 +14,22 @@ PTX_SCALAR_BEGIN
 namespace {
 
 struct And {
-  template <typename V> static V run(V a, V b) { return a & b; }
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, V b) {
+    return a & b;
+  }
 };
 struct Or {
-  template <typename V> static V run(V a, V b) { return a | b; }
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, V b) {
+    return a | b;
+  }
 };
 struct Xor {
-  template <typename V> static V run(V a, V b) { return a ^ b; }
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, V b) {
+    return a ^ b;
+  }
 };
 struct Not {
-  template <typename V> static V run(V a) {
+  template <typename V> PTX_SCALAR_INLINE static V run(V a) {
     if constexpr (std::is_same_v<V, bool>)
       return !a;
     else
@@ -31,17 +37,17 @@ struct Not {
   }
 };
 struct Cnot {
-  template <typename V> static V run(V a) { return a == 0; }
+  template <typename V> PTX_SCALAR_INLINE static V run(V a) { return a == 0; }
 };
 
 /// Shift amounts clamp at the width: zeros, or copies of the sign for .s.
 struct Shl {
-  template <typename V> static V run(V a, uint32_t n) {
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, uint32_t n) {
     return n >= sizeof(V) * 8 ? V(0) : static_cast<V>(a << n);
   }
 };
 struct Shr {
-  template <typename V> static V run(V a, uint32_t n) {
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, uint32_t n) {
     constexpr uint32_t top = sizeof(V) * 8 - 1;
     V shifted = static_cast<V>(a >> (n > top ? top : n));
     return std::is_signed_v<V> || n <= top ? shifted : V(0);
@@ -54,13 +60,13 @@ template <bool Wrap> uint32_t funnelAmount(uint32_t n) {
 /// The 64-bit value {b, a} shifted; the high word of a left shift, the low
 /// word of a right shift.
 template <bool Wrap> struct FunnelLeft {
-  static uint32_t run(uint32_t a, uint32_t b, uint32_t n) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b, uint32_t n) {
     uint64_t both = uint64_t(b) << 32 | a;
     return static_cast<uint32_t>((both << funnelAmount<Wrap>(n)) >> 32);
   }
 };
 template <bool Wrap> struct FunnelRight {
-  static uint32_t run(uint32_t a, uint32_t b, uint32_t n) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b, uint32_t n) {
     uint64_t both = uint64_t(b) << 32 | a;
     return static_cast<uint32_t>(both >> funnelAmount<Wrap>(n));
   }
@@ -68,7 +74,8 @@ template <bool Wrap> struct FunnelRight {
 
 /// A sum of minterms: bit 4a + 2b + c of the table is the result.
 struct Lop3 {
-  static uint32_t run(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b, uint32_t c,
+                                        uint32_t table) {
     uint32_t result = 0;
     for (unsigned i = 0; i < 8; ++i)
       result |= (0u - (table >> i & 1)) & (i & 4 ? a : ~a) & (i & 2 ? b : ~b) &
@@ -103,7 +110,8 @@ template <typename V> uint32_t fieldPart(uint32_t n) {
 /// The field, filled above with the highest bit that it has inside the operand
 /// (.s) or with zeros.
 struct Bfe {
-  template <typename V> static V run(V a, uint32_t pos, uint32_t len) {
+  template <typename V>
+  PTX_SCALAR_INLINE static V run(V a, uint32_t pos, uint32_t len) {
     using U = std::make_unsigned_t<V>;
     constexpr uint32_t msb = sizeof(V) * 8 - 1;
     pos = fieldPart<V>(pos);
@@ -124,7 +132,8 @@ struct Bfe {
 
 /// Inserts the low `len` bits of a into b at `pos`.
 struct Bfi {
-  template <typename V> static V run(V a, V b, uint32_t pos, uint32_t len) {
+  template <typename V>
+  PTX_SCALAR_INLINE static V run(V a, V b, uint32_t pos, uint32_t len) {
     constexpr uint32_t width = sizeof(V) * 8;
     pos = fieldPart<V>(pos);
     len = fieldPart<V>(len);
@@ -136,7 +145,7 @@ struct Bfi {
 };
 
 struct Brev {
-  template <typename V> static V run(V a) {
+  template <typename V> PTX_SCALAR_INLINE static V run(V a) {
     V result = 0;
     for (unsigned i = 0; i < sizeof(V) * 8; ++i)
       result |= (a >> i & 1) << (sizeof(V) * 8 - 1 - i);
@@ -145,7 +154,7 @@ struct Brev {
 };
 
 template <bool Wrap> struct Bmsk {
-  static uint32_t run(uint32_t pos, uint32_t len) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t pos, uint32_t len) {
     pos = funnelAmount<Wrap>(pos);
     len = funnelAmount<Wrap>(len);
     return static_cast<uint32_t>(((uint64_t(1) << len) - 1) << pos);
@@ -154,7 +163,7 @@ template <bool Wrap> struct Bmsk {
 
 /// Extends from `n` bits; none is 0, more than the width keeps the value.
 template <bool Wrap> struct Szext {
-  template <typename V> static V run(V a, uint32_t n) {
+  template <typename V> PTX_SCALAR_INLINE static V run(V a, uint32_t n) {
     n = funnelAmount<Wrap>(n);
     uint64_t up = n == 0 ? 0 : uint64_t(uint32_t(a)) << (64 - n);
     if constexpr (std::is_signed_v<V>)
@@ -168,7 +177,8 @@ template <bool Wrap> struct Szext {
 /// downwards for negative, `base` itself being the first; all ones if there is
 /// none. n = 0 asks for the bit at base.
 struct Fns {
-  static uint32_t run(uint32_t mask, uint32_t base, int32_t n) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t mask, uint32_t base,
+                                        int32_t n) {
     if (base > 31)
       return 0xFFFFFFFF;
     if (n == 0)
@@ -182,14 +192,15 @@ struct Fns {
   }
 };
 
-inline uint32_t byteOf(uint32_t a, uint32_t b, uint32_t index) {
+PTX_SCALAR_INLINE uint32_t byteOf(uint32_t a, uint32_t b, uint32_t index) {
   uint64_t both = uint64_t(b) << 32 | a;
   return static_cast<uint32_t>(both >> (8 * (index & 7))) & 0xFF;
 }
 
 /// Each nibble picks one of the eight bytes; its top bit replicates the sign.
 struct Prmt {
-  static uint32_t run(uint32_t a, uint32_t b, uint32_t selectors) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b,
+                                        uint32_t selectors) {
     uint32_t result = 0;
     for (unsigned i = 0; i < 4; ++i) {
       uint32_t selector = selectors >> (4 * i) & 0xF;
@@ -204,7 +215,7 @@ struct Prmt {
 /// The named modes: Table holds the four byte indices for each of the values
 /// 0..3 of c, one nibble per byte, lowest byte first.
 template <uint16_t S0, uint16_t S1, uint16_t S2, uint16_t S3> struct PrmtMode {
-  static uint32_t run(uint32_t a, uint32_t b, uint32_t c) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b, uint32_t c) {
     constexpr uint16_t selectors[] = {S0, S1, S2, S3};
     return Prmt::run(a, b, selectors[c & 3]);
   }

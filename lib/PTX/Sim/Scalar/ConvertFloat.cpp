@@ -13,14 +13,14 @@ PTX_SCALAR_BEGIN
 
 namespace {
 
-inline float rectify(float x, bool relu) {
+PTX_SCALAR_INLINE float rectify(float x, bool relu) {
   return relu ? ptxsim::scalar::PTX_SCALAR_LEVEL::relu(x) : x;
 }
 
 /// Narrowing of an exact or odd float32 with .relu and .satfinite. A result
 /// beyond the largest finite becomes that under .satfinite; NaN stays.
 template <typename H, Rounding R, bool Relu, bool Finite> struct Narrow {
-  static uint16_t run(float x) {
+  PTX_SCALAR_INLINE static uint16_t run(float x) {
     uint16_t code = H::template narrow<R>(rectify(x, Relu));
     if (Finite && (code & 0x7FFF) == H::infinity)
       code -= 1;
@@ -28,21 +28,21 @@ template <typename H, Rounding R, bool Relu, bool Finite> struct Narrow {
   }
 };
 template <typename H, Rounding R, bool Ftz, bool Sat> struct NarrowPlain {
-  static uint16_t run(float x) {
+  PTX_SCALAR_INLINE static uint16_t run(float x) {
     x = flushIf<Ftz>(x);
     return H::template narrow<R>(Sat ? saturate(x) : x);
   }
 };
 /// Two floats to one word: a is the high half, b the low half.
 template <typename Op> struct NarrowPair {
-  static uint32_t run(float a, float b) {
+  PTX_SCALAR_INLINE static uint32_t run(float a, float b) {
     return static_cast<uint32_t>(Op::run(a)) << 16 | Op::run(b);
   }
 };
 
 /// A half format to the other; NaN is canonical.
 template <typename From, typename To, Rounding R, bool Sat> struct Across {
-  static uint16_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     float x = From::widen(a);
     return To::template narrow<R>(Sat ? saturate(x) : x);
   }
@@ -50,13 +50,13 @@ template <typename From, typename To, Rounding R, bool Sat> struct Across {
 
 /// f64 to a half keeps the sign and the top payload of a NaN, quieted.
 template <typename H, Rounding R, bool Sat> struct DoubleToHalf {
-  static uint16_t run(double a) {
+  PTX_SCALAR_INLINE static uint16_t run(double a) {
     if (!Sat && a != a)
       return nan(bits(a));
     float odd = toOddFloat(a);
     return H::template narrow<R>(Sat ? saturate(odd) : odd);
   }
-  static uint16_t nan(uint64_t u) {
+  PTX_SCALAR_INLINE static uint16_t nan(uint64_t u) {
     uint64_t payload = (u >> 48 & 0xF) << 48 | (u & 0xFFFFFFFFFFFF);
     uint64_t quieted = payload | uint64_t(1) << 51;
     return static_cast<uint16_t>((u >> 63) << 15 | H::infinity |
@@ -64,7 +64,7 @@ template <typename H, Rounding R, bool Sat> struct DoubleToHalf {
   }
 };
 template <Rounding R, bool Ftz, bool Sat> struct DoubleToF32 {
-  static float run(double a) {
+  PTX_SCALAR_INLINE static float run(double a) {
     float f = finish<R, Ftz, Sat>(a);
     return Sat || a == a ? f : static_cast<float>(a);
   }
@@ -72,13 +72,13 @@ template <Rounding R, bool Ftz, bool Sat> struct DoubleToF32 {
 
 /// f16 to f32 makes NaN canonical; bf16 to f32 moves the bits.
 template <bool Ftz, bool Sat> struct F16ToF32 {
-  static float run(uint16_t a) {
+  PTX_SCALAR_INLINE static float run(uint16_t a) {
     float x = canonical(HalfF16::widen(a));
     return Sat ? saturate(x) : x;
   }
 };
 template <bool Ftz, bool Sat> struct BF16ToF32 {
-  static uint32_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint32_t run(uint16_t a) {
     float x = HalfBF16::widen(a);
     if (Sat)
       return bits(saturate(flushIf<Ftz>(x)));
@@ -86,52 +86,54 @@ template <bool Ftz, bool Sat> struct BF16ToF32 {
   }
 };
 template <typename H> struct HalfToDouble {
-  static double run(uint16_t a) { return H::widen(a); }
+  PTX_SCALAR_INLINE static double run(uint16_t a) { return H::widen(a); }
 };
 template <bool Ftz> struct F32ToDouble {
-  static double run(float a) { return Ftz ? canonical(flush(a)) : a; }
+  PTX_SCALAR_INLINE static double run(float a) {
+    return Ftz ? canonical(flush(a)) : a;
+  }
 };
 
-inline double saturateDouble(double x) {
+PTX_SCALAR_INLINE double saturateDouble(double x) {
   return x > 0 ? (x < 1 ? x : 1.0) : 0.0;
 }
 
 // Rounding to an integral value of the same type; None leaves the value.
 struct None {
   static constexpr std::string_view word = "";
-  static double round(double x) { return x; }
+  PTX_SCALAR_INLINE static double round(double x) { return x; }
 };
 struct Rni {
   static constexpr std::string_view word = "rni";
-  static double round(double x) { return std::nearbyint(x); }
+  PTX_SCALAR_INLINE static double round(double x) { return std::nearbyint(x); }
 };
 struct Rzi {
   static constexpr std::string_view word = "rzi";
-  static double round(double x) { return std::trunc(x); }
+  PTX_SCALAR_INLINE static double round(double x) { return std::trunc(x); }
 };
 struct Rmi {
   static constexpr std::string_view word = "rmi";
-  static double round(double x) { return std::floor(x); }
+  PTX_SCALAR_INLINE static double round(double x) { return std::floor(x); }
 };
 struct Rpi {
   static constexpr std::string_view word = "rpi";
-  static double round(double x) { return std::ceil(x); }
+  PTX_SCALAR_INLINE static double round(double x) { return std::ceil(x); }
 };
 
 template <typename Mode, bool Ftz, bool Sat> struct IntegralF32 {
-  static float run(float a) {
+  PTX_SCALAR_INLINE static float run(float a) {
     float x = static_cast<float>(Mode::round(flushIf<Ftz>(a)));
     return Sat ? saturate(x) : canonical(x);
   }
 };
 template <typename Mode, bool Sat> struct IntegralF64 {
-  static double run(double a) {
+  PTX_SCALAR_INLINE static double run(double a) {
     double x = Mode::round(a);
     return Sat ? saturateDouble(x) : x;
   }
 };
 template <typename H, typename Mode, bool Sat> struct IntegralHalf {
-  static uint16_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     float x = static_cast<float>(Mode::round(H::widen(a)));
     return H::narrow(Sat ? saturate(x) : x);
   }
@@ -143,7 +145,7 @@ constexpr uint32_t tf32Mask = 0xFFFFE000;
 /// .rna adds half a unit to finite bits and cuts; payloads are cut, too, so
 /// that a NaN may turn into infinity, as on silicon.
 template <bool Finite> struct Tf32Away {
-  static uint32_t run(uint32_t u) {
+  PTX_SCALAR_INLINE static uint32_t run(uint32_t u) {
     bool finite = (u & 0x7FFFFFFF) < 0x7F800000;
     uint32_t rounded = (finite ? u + 0x1000 : u) & tf32Mask;
     if (Finite && (rounded & 0x7FFFFFFF) >= 0x7F800000)
@@ -152,7 +154,7 @@ template <bool Finite> struct Tf32Away {
   }
 };
 template <Rounding R, bool Relu, bool Finite> struct Tf32 {
-  static uint32_t run(float x) {
+  PTX_SCALAR_INLINE static uint32_t run(float x) {
     if (x != x)
       return 0x7FFFE000;
     x = rectify(x, Relu);

@@ -21,28 +21,29 @@ struct Narrow {
   static constexpr unsigned width = 1 + Fmt::exponentBits + Fmt::mantissaBits;
   static constexpr uint32_t largest = Largest, nan = Nan;
 
-  static uint32_t signedCode(uint32_t magnitude, uint32_t sign) {
+  PTX_SCALAR_INLINE static uint32_t signedCode(uint32_t magnitude,
+                                               uint32_t sign) {
     magnitude = magnitude > Largest ? Largest : magnitude;
     return magnitude | sign << (width - 1);
   }
   /// Saturates; NaN has no sign. Formats without NaN turn it into the largest.
-  static uint32_t encode(float x) {
+  PTX_SCALAR_INLINE static uint32_t encode(float x) {
     uint32_t code =
         signedCode(Fmt::template encode<Rounding::Rn>(x), bits(x) >> 31);
     code = std::fabs(x) > 0x1p127f ? signedCode(Largest, bits(x) >> 31) : code;
     return x != x ? Nan : code;
   }
-  static float decode(uint32_t code) {
+  PTX_SCALAR_INLINE static float decode(uint32_t code) {
     uint32_t magnitude = code & ((1u << (width - 1)) - 1);
     float x = Fmt::decode(magnitude);
     x = code >> (width - 1) & 1 ? -x : x;
     return special(magnitude) ? specialValue(code) : x;
   }
-  static bool special(uint32_t magnitude) {
+  PTX_SCALAR_INLINE static bool special(uint32_t magnitude) {
     return Nan > Largest && magnitude > Largest;
   }
   /// Above the largest finite: infinity directly above it (e5m2), else NaN.
-  static float specialValue(uint32_t code) {
+  PTX_SCALAR_INLINE static float specialValue(uint32_t code) {
     uint32_t magnitude = code & ((1u << (width - 1)) - 1);
     bool infinite = Nan - Largest > 1 && magnitude == Largest + 1;
     uint32_t sign = (code >> (width - 1) & 1) << 31;
@@ -60,23 +61,25 @@ using E2M1 = Narrow<Format<2, 1>, 0x7, 0x7, Type::E2M1x2, Type::B16>;
 template <typename N> constexpr unsigned stride = N::width == 4 ? 4 : 8;
 
 template <typename N, bool Relu> struct FromF32Pair {
-  static uint32_t one(float x) { return N::encode(Relu ? relu(x) : x); }
-  static uint16_t run(float a, float b) {
+  PTX_SCALAR_INLINE static uint32_t one(float x) {
+    return N::encode(Relu ? relu(x) : x);
+  }
+  PTX_SCALAR_INLINE static uint16_t run(float a, float b) {
     return static_cast<uint16_t>(one(a) << stride<N> | one(b));
   }
 };
 template <typename N, typename H, bool Relu> struct FromHalfPair {
-  static uint16_t run(uint32_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint32_t a) {
     return FromF32Pair<N, Relu>::run(H::widen(static_cast<uint16_t>(a >> 16)),
                                      H::widen(static_cast<uint16_t>(a)));
   }
 };
 template <typename N, typename H, bool Relu> struct ToHalfPair {
-  static uint16_t one(uint32_t code) {
+  PTX_SCALAR_INLINE static uint16_t one(uint32_t code) {
     float x = N::decode(code & ((1u << N::width) - 1));
     return H::narrow(Relu ? relu(x) : x);
   }
-  static uint32_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint32_t run(uint16_t a) {
     return static_cast<uint32_t>(one(a >> stride<N>)) << 16 | one(a);
   }
 };
@@ -84,7 +87,7 @@ template <typename N, typename H, bool Relu> struct ToHalfPair {
 /// ue8m0: a biased exponent, 0xFF is NaN. The sign is dropped. .rp rounds the
 /// magnitude up to a power of two, .rz down.
 template <bool Up, bool Finite> struct ToScale {
-  static uint32_t one(float x) {
+  PTX_SCALAR_INLINE static uint32_t one(float x) {
     uint32_t u = bits(x) & 0x7FFFFFFF;
     if (u > 0x7F800000)
       return 0xFF;
@@ -94,12 +97,12 @@ template <bool Up, bool Finite> struct ToScale {
     uint32_t code = exponent + (Up && rest ? 1 : 0);
     return Finite && code > 0xFE ? 0xFE : (code > 0xFF ? 0xFF : code);
   }
-  static uint16_t run(float a, float b) {
+  PTX_SCALAR_INLINE static uint16_t run(float a, float b) {
     return static_cast<uint16_t>(one(a) << 8 | one(b));
   }
 };
 template <bool Up, bool Finite> struct HalfToScale {
-  static uint16_t run(uint32_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint32_t a) {
     return ToScale<Up, Finite>::run(
         HalfBF16::widen(static_cast<uint16_t>(a >> 16)),
         HalfBF16::widen(static_cast<uint16_t>(a)));
@@ -108,11 +111,13 @@ template <bool Up, bool Finite> struct HalfToScale {
 struct FromScale {
   /// 2^(code - 127): a bf16 with this exponent field; 0 is the subnormal
   /// 2^-127.
-  static uint32_t one(uint32_t code) {
+  PTX_SCALAR_INLINE static uint32_t one(uint32_t code) {
     code &= 0xFF;
     return code == 0xFF ? nanF16 : (code ? code << 7 : 0x40);
   }
-  static uint32_t run(uint16_t a) { return one(a >> 8) << 16 | one(a); }
+  PTX_SCALAR_INLINE static uint32_t run(uint16_t a) {
+    return one(a >> 8) << 16 | one(a);
+  }
 };
 
 /// Stochastic rounding: random bits are added below the last kept bit, and the
@@ -123,7 +128,7 @@ template <unsigned Drop> uint32_t addRandom(uint32_t u, uint32_t random) {
 template <typename H, bool Relu, bool Finite> struct RandomPair {
   // bf16 drops 16 bits of float32, f16 drops 13.
   static constexpr unsigned drop = H::infinity == HalfBF16::infinity ? 16 : 13;
-  static uint32_t one(float x, uint32_t random) {
+  PTX_SCALAR_INLINE static uint32_t one(float x, uint32_t random) {
     x = Relu ? relu(x) : x;
     if (std::fabs(x) < std::numeric_limits<float>::infinity())
       x = asFloat(addRandom<drop>(bits(x), random));
@@ -134,7 +139,7 @@ template <typename H, bool Relu, bool Finite> struct RandomPair {
       code -= 1;
     return code;
   }
-  static uint32_t run(float a, float b, uint32_t random) {
+  PTX_SCALAR_INLINE static uint32_t run(float a, float b, uint32_t random) {
     return one(a, random >> 16) << 16 | one(b, random);
   }
 };
@@ -142,7 +147,7 @@ template <typename H, bool Relu, bool Finite> struct RandomPair {
 /// Four elements, the first operand the highest. Each takes its share of the
 /// random word below its last kept bit.
 template <typename N, typename Fmt, bool Relu> struct RandomFour {
-  static uint32_t one(float x, uint32_t random) {
+  PTX_SCALAR_INLINE static uint32_t one(float x, uint32_t random) {
     x = Relu ? relu(x) : x;
     constexpr unsigned drop = 23 - Fmt::mantissaBits;
     if (std::fabs(x) < std::numeric_limits<float>::infinity())
@@ -153,7 +158,8 @@ template <typename N, typename Fmt, bool Relu> struct RandomFour {
                                    : code;
     return x != x ? N::nan : code;
   }
-  static uint32_t run(float a, float b, float e, float f, uint32_t random) {
+  PTX_SCALAR_INLINE static uint32_t run(float a, float b, float e, float f,
+                                        uint32_t random) {
     constexpr unsigned step = stride<N>;
     return one(a, random >> 24) << (3 * step) |
            one(b, random >> 16) << (2 * step) | one(e, random >> 8) << step |
@@ -163,16 +169,16 @@ template <typename N, typename Fmt, bool Relu> struct RandomFour {
 
 /// cvt.pack.sat: a above b, c moved up by both. Bits is the width of a part.
 template <unsigned Bits, bool Signed> struct Pack {
-  static uint32_t clamp(int32_t x) {
+  PTX_SCALAR_INLINE static uint32_t clamp(int32_t x) {
     constexpr int32_t high = Signed ? (1 << (Bits - 1)) - 1 : (1 << Bits) - 1;
     constexpr int32_t low = Signed ? -(1 << (Bits - 1)) : 0;
     x = x < low ? low : (x > high ? high : x);
     return static_cast<uint32_t>(x) & ((1u << Bits) - 1);
   }
-  static uint32_t run(int32_t a, int32_t b) {
+  PTX_SCALAR_INLINE static uint32_t run(int32_t a, int32_t b) {
     return clamp(a) << Bits | clamp(b);
   }
-  static uint32_t run(int32_t a, int32_t b, uint32_t c) {
+  PTX_SCALAR_INLINE static uint32_t run(int32_t a, int32_t b, uint32_t c) {
     return run(a, b) | c << (Bits * 2 - 1) << 1;
   }
 };

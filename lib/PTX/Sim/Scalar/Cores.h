@@ -19,48 +19,59 @@
 PTX_SCALAR_BEGIN
 
 struct SumCore {
-  static float native(float a, float b) { return a + b; }
-  template <Rounding R> static double odd(double a, double b) {
+  PTX_SCALAR_INLINE static float native(float a, float b) { return a + b; }
+  template <Rounding R>
+  PTX_SCALAR_INLINE static double odd(double a, double b) {
     return oddSum<R>(a, b);
   }
 };
 struct DifferenceCore {
-  static float native(float a, float b) { return a - b; }
-  template <Rounding R> static double odd(double a, double b) {
+  PTX_SCALAR_INLINE static float native(float a, float b) { return a - b; }
+  template <Rounding R>
+  PTX_SCALAR_INLINE static double odd(double a, double b) {
     return oddSum<R>(a, -b);
   }
 };
 struct ProductCore {
-  static float native(float a, float b) { return a * b; }
+  PTX_SCALAR_INLINE static float native(float a, float b) { return a * b; }
   // 24 by 24 bits are exact in double.
-  template <Rounding R> static double odd(double a, double b) { return a * b; }
+  template <Rounding R>
+  PTX_SCALAR_INLINE static double odd(double a, double b) {
+    return a * b;
+  }
 };
 struct FusedCore {
-  static float native(float a, float b, float c) { return std::fma(a, b, c); }
-  template <Rounding R> static double odd(double a, double b, double c) {
+  PTX_SCALAR_INLINE static float native(float a, float b, float c) {
+    return std::fma(a, b, c);
+  }
+  template <Rounding R>
+  PTX_SCALAR_INLINE static double odd(double a, double b, double c) {
     return oddSum<R>(a * b, c);
   }
 };
 struct QuotientCore {
-  static float native(float a, float b) { return a / b; }
-  template <Rounding R> static double odd(double a, double b) {
+  PTX_SCALAR_INLINE static float native(float a, float b) { return a / b; }
+  template <Rounding R>
+  PTX_SCALAR_INLINE static double odd(double a, double b) {
     return oddQuotient(a, b);
   }
 };
 struct ReciprocalCore {
-  static float native(float a) { return 1.0f / a; }
-  template <Rounding R> static double odd(double a) {
+  PTX_SCALAR_INLINE static float native(float a) { return 1.0f / a; }
+  template <Rounding R> PTX_SCALAR_INLINE static double odd(double a) {
     return oddQuotient(1.0, a);
   }
 };
 struct RootCore {
-  static float native(float a) { return std::sqrt(a); }
-  template <Rounding R> static double odd(double a) { return oddRoot(a); }
+  PTX_SCALAR_INLINE static float native(float a) { return std::sqrt(a); }
+  template <Rounding R> PTX_SCALAR_INLINE static double odd(double a) {
+    return oddRoot(a);
+  }
 };
 
 /// A float32 operation with its qualifiers.
 template <typename Core, Rounding R, bool Ftz, bool Sat> struct Arithmetic {
-  template <typename... A> static float run(A... a) {
+  template <typename... A> PTX_SCALAR_INLINE static float run(A... a) {
     if constexpr (R == Rounding::Rn && !Ftz) {
       float f = canonical(Core::native(a...));
       return Sat ? saturate(f) : f;

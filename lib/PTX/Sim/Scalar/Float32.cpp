@@ -14,15 +14,19 @@ namespace {
 
 /// Operations that drop or keep the sign return the canonical NaN for NaN.
 template <bool Ftz> struct Abs {
-  static float run(float a) { return canonical(std::fabs(flushIf<Ftz>(a))); }
+  PTX_SCALAR_INLINE static float run(float a) {
+    return canonical(std::fabs(flushIf<Ftz>(a)));
+  }
 };
 template <bool Ftz> struct Neg {
-  static float run(float a) { return canonical(-flushIf<Ftz>(a)); }
+  PTX_SCALAR_INLINE static float run(float a) {
+    return canonical(-flushIf<Ftz>(a));
+  }
 };
 
 /// An operation on both floats of a 64-bit pair, element 0 in the low word.
 template <typename Op> struct Pair {
-  template <typename... A> static uint64_t run(A... a) {
+  template <typename... A> PTX_SCALAR_INLINE static uint64_t run(A... a) {
     uint64_t low = bits(Op::run(asFloat(static_cast<uint32_t>(a))...));
     uint64_t high = bits(Op::run(asFloat(static_cast<uint32_t>(a >> 32))...));
     return low | high << 32;
@@ -31,12 +35,14 @@ template <typename Op> struct Pair {
 
 /// 16-bit operands widened to float32, which is exact.
 template <typename H, typename Op> struct MixedFused {
-  static float run(uint16_t a, uint16_t b, float c) {
+  PTX_SCALAR_INLINE static float run(uint16_t a, uint16_t b, float c) {
     return Op::run(H::widen(a), H::widen(b), c);
   }
 };
 template <typename H, typename Op> struct MixedSum {
-  static float run(uint16_t a, float c) { return Op::run(H::widen(a), c); }
+  PTX_SCALAR_INLINE static float run(uint16_t a, float c) {
+    return Op::run(H::widen(a), c);
+  }
 };
 
 /// Registers `opcode` with a rounding word, and without it for .rn where the

@@ -30,7 +30,7 @@ template <bool Sat, bool Relu> float limit(float x) {
 /// rounding is flushed under .ftz.
 template <typename H, typename Core, bool Ftz, bool Sat, bool Relu>
 struct Arithmetic16 {
-  template <typename... A> static uint16_t run(A... a) {
+  template <typename... A> PTX_SCALAR_INLINE static uint16_t run(A... a) {
     double odd = Core::template odd<Rounding::Rn>(
         static_cast<double>(read<H, Ftz>(a))...);
     if constexpr (Ftz)
@@ -43,7 +43,7 @@ struct Arithmetic16 {
 /// writes out of bounds, 0x7FF7 (PTX 9.7.4.4). 0x7FFF is a NaN like any other.
 template <typename Fused> struct OutOfBounds {
   static constexpr uint16_t pattern = 0x7FF7;
-  static uint16_t run(uint16_t a, uint16_t b, uint16_t c) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a, uint16_t b, uint16_t c) {
     bool outside = (a == pattern) | (b == pattern) | (c == pattern);
     return outside ? 0 : Fused::run(a, b, c);
   }
@@ -51,7 +51,7 @@ template <typename Fused> struct OutOfBounds {
 
 /// neg and abs lose the sign of a NaN.
 template <typename H, bool Ftz, uint16_t Keep, uint16_t Flip> struct SignOf {
-  static uint16_t run(uint16_t a) {
+  PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     uint16_t h = Ftz ? flushHalf<H>(a) : a;
     return (h & 0x7FFF) > H::infinity ? nanF16 : (h & Keep) ^ Flip;
   }

@@ -60,6 +60,9 @@
 #define PTX_SCALAR_VECTORIZE _Pragma("GCC ivdep")
 #endif
 
+// A semantic must be inlined whole for its loop to be vectorised.
+#define PTX_SCALAR_INLINE [[gnu::always_inline]] inline
+
 PTX_SCALAR_BEGIN
 
 /// An operand type: its PTX name and the host type that holds a value. Half
@@ -67,7 +70,7 @@ PTX_SCALAR_BEGIN
 template <Type K, typename V> struct Operand {
   using Value = V;
   static constexpr Type type = K;
-  static V load(uint64_t slot) {
+  PTX_SCALAR_INLINE static V load(uint64_t slot) {
     if constexpr (std::is_same_v<V, bool>)
       return slot & 1;
     else if constexpr (std::is_same_v<V, float>)
@@ -77,7 +80,7 @@ template <Type K, typename V> struct Operand {
     else
       return static_cast<V>(slot);
   }
-  static uint64_t store(V value) {
+  PTX_SCALAR_INLINE static uint64_t store(V value) {
     if constexpr (std::is_same_v<V, bool>)
       return value;
     else if constexpr (std::is_same_v<V, float>)
@@ -157,7 +160,7 @@ template <typename Op, typename D, typename... S> Form form() {
 
 /// A form that computes two 16-bit halves of a 32-bit operand apart.
 template <typename Op> struct Halves {
-  template <typename... A> static uint32_t run(A... a) {
+  template <typename... A> PTX_SCALAR_INLINE static uint32_t run(A... a) {
     uint32_t low = static_cast<uint16_t>(Op::run(static_cast<uint16_t>(a)...));
     uint32_t high =
         static_cast<uint16_t>(Op::run(static_cast<uint16_t>(a >> 16)...));

@@ -19,34 +19,38 @@ template <bool Ftz> struct Single {
       ptxsim::scalar::PTX_SCALAR_LEVEL::Operand<Type::F32, uint32_t>;
   using Bits = uint32_t;
   static constexpr Bits sign = 0x80000000, nan = nanF32;
-  static Bits read(Bits a) { return bits(flushIf<Ftz>(asFloat(a))); }
-  static float value(Bits a) { return asFloat(a); }
+  PTX_SCALAR_INLINE static Bits read(Bits a) {
+    return bits(flushIf<Ftz>(asFloat(a)));
+  }
+  PTX_SCALAR_INLINE static float value(Bits a) { return asFloat(a); }
 };
 struct Double {
   using Operand =
       ptxsim::scalar::PTX_SCALAR_LEVEL::Operand<Type::F64, uint64_t>;
   using Bits = uint64_t;
   static constexpr Bits nan = 0xFFF8000000000000;
-  static Bits read(Bits a) { return a; }
-  static double value(Bits a) { return asDouble(a); }
+  PTX_SCALAR_INLINE static Bits read(Bits a) { return a; }
+  PTX_SCALAR_INLINE static double value(Bits a) { return asDouble(a); }
 };
 template <typename H, bool Ftz> struct Half {
   using Operand = typename H::Operand;
   using Packed = typename H::Packed;
   using Bits = uint16_t;
   static constexpr Bits sign = 0x8000, nan = nanF16;
-  static Bits read(Bits a) {
+  PTX_SCALAR_INLINE static Bits read(Bits a) {
     return Ftz && !(a & H::infinity) ? a & 0x8000 : a;
   }
-  static float value(Bits a) { return H::widen(a); }
+  PTX_SCALAR_INLINE static float value(Bits a) { return H::widen(a); }
 };
 
 /// -0 is less than +0; one NaN is dropped unless KeepNan; the result of NaN is
 /// canonical. Values that compare equal differ in the sign of zero only.
 template <typename Fmt, bool Max, bool KeepNan> struct Extreme {
   using Bits = typename Fmt::Bits;
-  static Bits run(Bits a, Bits b) { return pick(Fmt::read(a), Fmt::read(b)); }
-  static Bits pick(Bits a, Bits b) {
+  PTX_SCALAR_INLINE static Bits run(Bits a, Bits b) {
+    return pick(Fmt::read(a), Fmt::read(b));
+  }
+  PTX_SCALAR_INLINE static Bits pick(Bits a, Bits b) {
     auto x = Fmt::value(a), y = Fmt::value(b);
     bool first = Max ? x > y : x < y;
     bool second = Max ? x < y : x > y;
@@ -61,7 +65,7 @@ template <typename Fmt, bool Max, bool KeepNan> struct Extreme {
 /// Compares magnitudes and gives the winner the product's sign.
 template <typename Fmt, typename Pick> struct XorSign {
   using Bits = typename Fmt::Bits;
-  static Bits run(Bits a, Bits b) {
+  PTX_SCALAR_INLINE static Bits run(Bits a, Bits b) {
     a = Fmt::read(a);
     b = Fmt::read(b);
     Bits magnitude = Pick::pick(a & ~Fmt::sign, b & ~Fmt::sign);
@@ -74,10 +78,10 @@ template <typename Fmt, typename Pick> struct XorSign {
 /// Three inputs, from the left. Magnitudes under .abs.
 template <typename Fmt, typename Pick, bool Abs> struct Three {
   using Bits = typename Fmt::Bits;
-  static Bits read(Bits a) {
+  PTX_SCALAR_INLINE static Bits read(Bits a) {
     return Abs ? Fmt::read(a) & ~Fmt::sign : Fmt::read(a);
   }
-  static Bits run(Bits a, Bits b, Bits c) {
+  PTX_SCALAR_INLINE static Bits run(Bits a, Bits b, Bits c) {
     return Pick::pick(Pick::pick(read(a), read(b)), read(c));
   }
 };
@@ -123,7 +127,7 @@ void registerHalfFormat(Registry &r) {
 
 /// f64 has no qualifiers. Of two NaN the first passes, quieted.
 template <bool Max> struct ExtremeF64 {
-  static uint64_t run(uint64_t a, uint64_t b) {
+  PTX_SCALAR_INLINE static uint64_t run(uint64_t a, uint64_t b) {
     double x = asDouble(a), y = asDouble(b);
     if (x != x && y != y)
       return a | uint64_t(1) << 51;

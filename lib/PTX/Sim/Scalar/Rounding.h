@@ -33,37 +33,45 @@ template <typename F> void eachRounding(F f) {
   eachValue<Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp>(f);
 }
 
-inline uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
-inline uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
-inline float asFloat(uint32_t x) { return std::bit_cast<float>(x); }
-inline double asDouble(uint64_t x) { return std::bit_cast<double>(x); }
+PTX_SCALAR_INLINE uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
+PTX_SCALAR_INLINE uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
+PTX_SCALAR_INLINE float asFloat(uint32_t x) { return std::bit_cast<float>(x); }
+PTX_SCALAR_INLINE double asDouble(uint64_t x) {
+  return std::bit_cast<double>(x);
+}
 
 inline constexpr uint32_t nanF32 = 0x7FFFFFFF;
 inline constexpr uint16_t nanF16 = 0x7FFF;
 
 /// NaN of any sign and payload becomes the one that silicon returns. The test
 /// is on the bits: a compiler may take any NaN for any other.
-inline float canonical(float x) {
+PTX_SCALAR_INLINE float canonical(float x) {
   uint32_t u = bits(x);
   return asFloat((u & 0x7FFFFFFF) > 0x7F800000 ? nanF32 : u);
 }
 
 /// A subnormal becomes the zero of its sign.
-inline float flush(float x) {
+PTX_SCALAR_INLINE float flush(float x) {
   uint32_t u = bits(x);
   return asFloat(u & 0x7F800000 ? u : u & 0x80000000);
 }
-template <bool Ftz> float flushIf(float x) { return Ftz ? flush(x) : x; }
+template <bool Ftz> PTX_SCALAR_INLINE float flushIf(float x) {
+  return Ftz ? flush(x) : x;
+}
 
 /// .sat: NaN and -0 become +0.
-inline float saturate(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
+PTX_SCALAR_INLINE float saturate(float x) {
+  return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
+}
 
 /// .relu: negative values and -0 become +0, NaN stays.
-inline float relu(float x) { return x != x ? x : (x > 0 ? x : 0.0f); }
+PTX_SCALAR_INLINE float relu(float x) {
+  return x != x ? x : (x > 0 ? x : 0.0f);
+}
 
 /// `value` is the nearest double of an exact result, `error` has the sign of
 /// exact - value (0 or NaN: nothing lost).
-inline double toOdd(double value, double error) {
+PTX_SCALAR_INLINE double toOdd(double value, double error) {
   uint64_t u = bits(value);
   bool lost = (error < 0) | (error > 0);
   bool away = (error > 0) == (value > 0);
@@ -72,7 +80,7 @@ inline double toOdd(double value, double error) {
 }
 
 /// a + b; the zero of an exact cancellation is negative under .rm.
-template <Rounding R> double oddSum(double a, double b) {
+template <Rounding R> PTX_SCALAR_INLINE double oddSum(double a, double b) {
   double s = a + b;
   double c = s - a;
   double odd = toOdd(s, (a - (s - c)) + (b - c));
@@ -84,19 +92,19 @@ template <Rounding R> double oddSum(double a, double b) {
 }
 
 /// a / b of values that are exact in 24 bits.
-inline double oddQuotient(double a, double b) {
+PTX_SCALAR_INLINE double oddQuotient(double a, double b) {
   double q = a / b;
   double rest = std::fma(-q, b, a);
   return toOdd(q, b < 0 ? -rest : rest);
 }
 
-inline double oddRoot(double x) {
+PTX_SCALAR_INLINE double oddRoot(double x) {
   double r = std::sqrt(x);
   return toOdd(r, std::fma(-r, r, x));
 }
 
 /// The float32 of an odd-rounded double.
-template <Rounding R> float roundTo(double x) {
+template <Rounding R> PTX_SCALAR_INLINE float roundTo(double x) {
   float f = static_cast<float>(x);
   double g = f;
   uint32_t u = bits(f);
@@ -110,13 +118,14 @@ template <Rounding R> float roundTo(double x) {
 }
 
 /// The float32 that is `x` rounded to odd.
-inline float toOddFloat(double x) {
+PTX_SCALAR_INLINE float toOddFloat(double x) {
   float f = roundTo<Rounding::Rz>(x);
   return asFloat(bits(f) | (static_cast<double>(f) != x && x == x ? 1 : 0));
 }
 
 /// A float32 result from the odd-rounded exact one, with the qualifiers.
-template <Rounding R, bool Ftz, bool Sat> float finish(double odd) {
+template <Rounding R, bool Ftz, bool Sat>
+PTX_SCALAR_INLINE float finish(double odd) {
   float f = roundTo<R>(odd);
   if constexpr (Ftz)
     f = std::fabs(odd) < 0x1p-126 ? asFloat(bits(f) & 0x80000000) : f;
@@ -132,7 +141,7 @@ template <unsigned E, unsigned M> struct Format {
 
   /// Rounds the magnitude of a finite or infinite float32 to a code, without
   /// an upper bound: what exceeds the format gives a code above its largest.
-  template <Rounding R> static uint32_t encode(float x) {
+  template <Rounding R> PTX_SCALAR_INLINE static uint32_t encode(float x) {
     uint32_t u = bits(x), sign = u >> 31;
     u &= 0x7FFFFFFF;
     int field = static_cast<int>(u >> 23);
@@ -150,8 +159,8 @@ template <unsigned E, unsigned M> struct Format {
   }
 
   template <Rounding R>
-  static uint32_t roundsUp(uint32_t kept, uint32_t rest, uint32_t half,
-                           uint32_t sign) {
+  PTX_SCALAR_INLINE static uint32_t roundsUp(uint32_t kept, uint32_t rest,
+                                             uint32_t half, uint32_t sign) {
     if constexpr (R == Rounding::Rn)
       return (rest > half) | ((rest == half) & kept & 1);
     if constexpr (R == Rounding::Rm)
@@ -162,7 +171,7 @@ template <unsigned E, unsigned M> struct Format {
   }
 
   /// The value of a code of a finite number.
-  static float decode(uint32_t code) {
+  PTX_SCALAR_INLINE static float decode(uint32_t code) {
     float scaled = asFloat(code << (23 - M));
     return scaled * asFloat(static_cast<uint32_t>(127 + 127 - bias) << 23);
   }
@@ -170,7 +179,8 @@ template <unsigned E, unsigned M> struct Format {
 
 /// What overflows in rounding direction R: infinity or the largest finite.
 template <Rounding R>
-uint32_t overflowCode(uint32_t infinity, uint32_t largest, uint32_t sign) {
+PTX_SCALAR_INLINE uint32_t overflowCode(uint32_t infinity, uint32_t largest,
+                                        uint32_t sign) {
   if constexpr (R == Rounding::Rz)
     return largest;
   if constexpr (R == Rounding::Rm)
@@ -185,7 +195,7 @@ template <typename Fmt, uint16_t Infinity> struct Half16 {
   static constexpr uint16_t infinity = Infinity;
   static constexpr unsigned mantissaBits = Fmt::mantissaBits;
 
-  static float widen(uint16_t h) {
+  PTX_SCALAR_INLINE static float widen(uint16_t h) {
     uint32_t magnitude = h & 0x7FFF;
     uint32_t u = magnitude >= Infinity
                      ? 0x7F800000 | magnitude << (23 - Fmt::mantissaBits)
@@ -194,7 +204,8 @@ template <typename Fmt, uint16_t Infinity> struct Half16 {
   }
 
   /// Rounds an exact or odd-rounded float32. NaN becomes 0x7FFF.
-  template <Rounding R = Rounding::Rn> static uint16_t narrow(float x) {
+  template <Rounding R = Rounding::Rn>
+  PTX_SCALAR_INLINE static uint16_t narrow(float x) {
     uint32_t sign = bits(x) >> 31;
     uint32_t code = Fmt::template encode<R>(x);
     uint32_t over = overflowCode<R>(Infinity, Infinity - 1, sign);
@@ -213,7 +224,9 @@ struct HalfF16 : Half16<Format<5, 10>, 0x7C00> {
 struct HalfBF16 : Half16<Format<8, 7>, 0x7F80> {
   using Operand = BF16;
   using Packed = BF16x2;
-  static float widen(uint16_t h) { return asFloat(uint32_t(h) << 16); }
+  PTX_SCALAR_INLINE static float widen(uint16_t h) {
+    return asFloat(uint32_t(h) << 16);
+  }
 };
 
 PTX_SCALAR_END
