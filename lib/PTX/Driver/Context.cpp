@@ -1,4 +1,4 @@
-//===- Context.cpp - Initialisation and contexts -------------------------===//
+//===- Context.cpp - Initialisation and contexts --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Control.cpp - What libptxsim.so offers beside the driver API -----===//
+//===- Control.cpp - What libptxsim.so offers beside the driver API -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Driver/PtxSim.h"
 #include "State.h"
+#include "fmha/PTX/Driver/PtxSim.h"
 
 #ifndef FMHA_VERSION
 #define FMHA_VERSION "unknown"

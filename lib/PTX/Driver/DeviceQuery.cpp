@@ -1,4 +1,4 @@
-//===- DeviceQuery.cpp - What the one simulated device says of itself ----===//
+//===- DeviceQuery.cpp - What the one simulated device says of itself -----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

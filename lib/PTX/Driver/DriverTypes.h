@@ -1,4 +1,4 @@
-//===- DriverTypes.h - The types of the CUDA driver's ABI --------*- C++ -*-===//
+//===- DriverTypes.h - The types of the CUDA driver's ABI -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,9 +24,9 @@
 /// The per-thread-default-stream twins of a function: every stream of the
 /// simulator is synchronous, so they are the same code. Both names must be in
 /// the file that defines the function.
-#define DRIVER_TWIN(name, twin)                                               \
-  extern "C" __attribute__((visibility("default"),                            \
-                            alias(#name))) decltype(name) twin
+#define DRIVER_TWIN(name, twin)                                                \
+  extern "C"                                                                   \
+      __attribute__((visibility("default"), alias(#name))) decltype(name) twin
 #define DRIVER_PTSZ(name) DRIVER_TWIN(name, name##_ptsz)
 #define DRIVER_PTDS(name) DRIVER_TWIN(name, name##_ptds)
 

@@ -1,4 +1,4 @@
-//===- Errors.cpp - Names and texts of the result codes -----------------===//
+//===- Errors.cpp - Names and texts of the result codes -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Faults.cpp - Which driver error a finding becomes ----------------===//
+//===- Faults.cpp - Which driver error a finding becomes ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Faults.h - Which driver error a finding becomes -----------*- C++ -*-===//
+//===- Faults.h - Which driver error a finding becomes ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

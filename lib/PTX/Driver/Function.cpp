@@ -1,4 +1,4 @@
-//===- Function.cpp - Attributes and parameters of kernels --------------===//
+//===- Function.cpp - Attributes and parameters of kernels ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -75,8 +75,8 @@ std::optional<int> attributeOf(State &state, const CUfunc_st &f, int which) {
 }
 
 CUresult setMaxDynamicShared(State &state, CUfunc_st &f, int value) {
-  int64_t room = int64_t(state.facts().sharedPerBlockOptin) -
-                 f.entry->staticSharedBytes;
+  int64_t room =
+      int64_t(state.facts().sharedPerBlockOptin) - f.entry->staticSharedBytes;
   if (value < 0 || value > room)
     return fail(CUDA_ERROR_INVALID_VALUE,
                 "MAX_DYNAMIC_SHARED_SIZE_BYTES is " + std::to_string(value) +
@@ -105,8 +105,9 @@ CUresult setAttribute(State &state, CUfunc_st &f, int which, int value) {
   }
 }
 
-CUresult withFunction(CUfunction function,
-                      const std::function<CUresult(State &, CUfunc_st &)> &body) {
+CUresult
+withFunction(CUfunction function,
+             const std::function<CUresult(State &, CUfunc_st &)> &body) {
   return guarded(Needs::Init, [&](State &state) {
     return state.functions.count(function) ? body(state, *function)
                                            : CUDA_ERROR_INVALID_HANDLE;
@@ -163,8 +164,8 @@ int activeBlocks(const ptxsim::DeviceFacts &facts, const CUfunc_st &f,
   if (threads > unsigned(maxThreadsOf(f)) ||
       dynamicShared > facts.sharedPerBlockOptin)
     return 0;
-  uint32_t shared = roundUp(
-      f.entry->staticSharedBytes + uint32_t(dynamicShared), granule);
+  uint32_t shared =
+      roundUp(f.entry->staticSharedBytes + uint32_t(dynamicShared), granule);
   uint32_t byThreads = facts.threadsPerMultiprocessor / roundUp(threads, 32);
   uint32_t byShared = facts.sharedPerMultiprocessor / (shared + reserved);
   return int(std::min({byThreads, byShared, facts.blocksPerMultiprocessor}));
@@ -185,7 +186,8 @@ CUresult occupancy(int *blocks, CUfunction function, int threads,
 DRIVER_API cuFuncGetAttribute(int *out, int which, CUfunction function) {
   return getAttribute(out, which, function);
 }
-DRIVER_API cuKernelGetAttribute(int *out, int which, CUkernel kernel, CUdevice) {
+DRIVER_API cuKernelGetAttribute(int *out, int which, CUkernel kernel,
+                                CUdevice) {
   return getAttribute(out, which, kernel);
 }
 DRIVER_API cuFuncSetAttribute(CUfunction function, int which, int value) {

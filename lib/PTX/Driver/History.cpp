@@ -1,4 +1,4 @@
-//===- History.cpp - The reports over all launches ----------------------===//
+//===- History.cpp - The reports over all launches ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -29,8 +29,8 @@ const char *statusOf(const History &history) {
 void writeReport(const State &state) {
   if (state.settings.reportFile.empty())
     return;
-  std::string text = wholeReport(state).dump(2, ' ', false,
-                                             Json::error_handler_t::replace);
+  std::string text =
+      wholeReport(state).dump(2, ' ', false, Json::error_handler_t::replace);
   if (auto wrong = writeWhole(state.settings.reportFile, text + "\n"))
     std::fprintf(stderr, "ptxsim: %s\n", wrong->c_str());
 }
@@ -62,7 +62,8 @@ Json wholeReport(const State &state) {
   json["warp_instructions"] = history.warpInstructions;
   json["seconds_run"] = history.seconds;
   json["reports"] = history.notOk;
-  bool lastIsKept = !history.notOk.empty() && history.notOk.back() == history.last;
+  bool lastIsKept =
+      !history.notOk.empty() && history.notOk.back() == history.last;
   if (!history.last.is_null() && !lastIsKept)
     json["reports"].push_back(history.last);
   return json;

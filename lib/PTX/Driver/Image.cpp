@@ -1,4 +1,4 @@
-//===- Image.cpp - What a host hands over as a module image -------------===//
+//===- Image.cpp - What a host hands over as a module image ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

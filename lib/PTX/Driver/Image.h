@@ -1,4 +1,4 @@
-//===- Image.h - What a host hands over as a module image --------*- C++ -*-===//
+//===- Image.h - What a host hands over as a module image -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Launch.cpp - Launching kernels -----------------------------------===//
+//===- Launch.cpp - Launching kernels -------------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,9 +40,8 @@ std::string text(const Dim3 &d) {
 
 CUresult refuse(CUresult result, const std::string &what,
                 const std::string &got, const std::string &expected) {
-  return fail(result,
-              "launch refused: " + what + " is " + got + ", expected " +
-                  expected);
+  return fail(result, "launch refused: " + what + " is " + got + ", expected " +
+                          expected);
 }
 
 CUresult checkShape(const Request &request) {
@@ -67,11 +66,10 @@ CUresult checkShape(const Request &request) {
     return refuse(bad, "the block", text(block),
                   "the entry's .reqntid " + text(*required));
   if (request.sharedBytes > request.function->maxDynamicShared)
-    return refuse(bad, "the dynamic shared memory",
-                  std::to_string(request.sharedBytes),
-                  "at most " +
-                      std::to_string(request.function->maxDynamicShared) +
-                      "; raise MAX_DYNAMIC_SHARED_SIZE_BYTES first");
+    return refuse(
+        bad, "the dynamic shared memory", std::to_string(request.sharedBytes),
+        "at most " + std::to_string(request.function->maxDynamicShared) +
+            "; raise MAX_DYNAMIC_SHARED_SIZE_BYTES first");
   return CUDA_SUCCESS;
 }
 
@@ -134,14 +132,14 @@ void print(const State &state, const CUmod_st &module,
     std::fputs(
         ptxsim::describe(result.findings[i], module.name, module.text).c_str(),
         stderr);
-  uint64_t hidden =
-      result.findings.size() - shown + result.findingsDropped;
+  uint64_t hidden = result.findings.size() - shown + result.findingsDropped;
   if (hidden)
     std::fprintf(stderr, "ptxsim: %llu more findings\n",
                  static_cast<unsigned long long>(hidden));
   if (result.status == Status::StepLimit)
-    std::fprintf(stderr, "ptxsim: the launch was stopped after %llu warp "
-                         "instructions (max-steps)\n",
+    std::fprintf(stderr,
+                 "ptxsim: the launch was stopped after %llu warp "
+                 "instructions (max-steps)\n",
                  static_cast<unsigned long long>(result.warpInstructions));
 }
 

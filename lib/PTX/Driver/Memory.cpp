@@ -1,4 +1,4 @@
-//===- Memory.cpp - Device and host memory ------------------------------===//
+//===- Memory.cpp - Device and host memory --------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -230,7 +230,8 @@ DRIVER_API cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
   });
 }
 
-DRIVER_API cuPointerGetAttribute(void *out, int attribute, CUdeviceptr pointer) {
+DRIVER_API cuPointerGetAttribute(void *out, int attribute,
+                                 CUdeviceptr pointer) {
   return guarded(Needs::Healthy, [&](State &state) {
     return pointerAttribute(state, out, attribute, pointer);
   });

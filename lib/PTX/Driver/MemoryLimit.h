@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - How much global memory there is -----------*- C++ -*-===//
+//===- MemoryLimit.h - How much global memory there is ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

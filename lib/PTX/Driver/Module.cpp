@@ -1,4 +1,4 @@
-//===- Module.cpp - Modules and libraries -------------------------------===//
+//===- Module.cpp - Modules and libraries ---------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

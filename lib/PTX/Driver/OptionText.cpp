@@ -1,4 +1,4 @@
-//===- OptionText.cpp - Options of a run, given as text ------------------===//
+//===- OptionText.cpp - Options of a run, given as text -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -89,8 +89,8 @@ Outcome setApprox(Options &o, std::string_view name, std::string_view value) {
 
 Outcome setConformance(Options &o, std::string_view name,
                        std::string_view value) {
-  static const Word<Conformance> words[] = {{"isa", Conformance::Isa},
-                                            {"practice", Conformance::Practice}};
+  static const Word<Conformance> words[] = {
+      {"isa", Conformance::Isa}, {"practice", Conformance::Practice}};
   return setWord(o.conformance, name, value, words);
 }
 
@@ -135,8 +135,7 @@ Outcome setSeed(Options &o, std::string_view name, std::string_view value) {
   return setNumber(o.scheduleSeed, name, value);
 }
 
-Outcome setMaxSteps(Options &o, std::string_view name,
-                    std::string_view value) {
+Outcome setMaxSteps(Options &o, std::string_view name, std::string_view value) {
   return setNumber(o.maxSteps, name, value);
 }
 

@@ -1,4 +1,4 @@
-//===- Parameters.cpp - The bytes of a kernel's parameters --------------===//
+//===- Parameters.cpp - The bytes of a kernel's parameters ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Parameters.h - The bytes of a kernel's parameters ---------*- C++ -*-===//
+//===- Parameters.h - The bytes of a kernel's parameters --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

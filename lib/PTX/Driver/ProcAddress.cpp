@@ -1,4 +1,4 @@
-//===- ProcAddress.cpp - Functions by name -------------------------------===//
+//===- ProcAddress.cpp - Functions by name --------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

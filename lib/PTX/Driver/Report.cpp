@@ -1,4 +1,4 @@
-//===- Report.cpp - The outcome of a launch as JSON and as text ----------===//
+//===- Report.cpp - The outcome of a launch as JSON and as text -----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -108,9 +108,8 @@ Json toJson(const std::vector<Finding> &findings) {
 
 std::string describe(const Finding &finding, std::string_view file,
                      std::string_view text) {
-  std::string result = place(file, finding.ptxLine) +
-                       nameOf(finding.severity) + " [" + finding.id +
-                       "]: " + finding.message + "\n" +
+  std::string result = place(file, finding.ptxLine) + nameOf(finding.severity) +
+                       " [" + finding.id + "]: " + finding.message + "\n" +
                        excerpt(text, finding.ptxLine);
   if (std::string who = whoseText(finding); !who.empty())
     result += "  at " + who + "\n";

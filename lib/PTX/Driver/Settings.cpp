@@ -1,4 +1,4 @@
-//===- Settings.cpp - Options by name and from the environment -----------===//
+//===- Settings.cpp - Options by name and from the environment ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -56,10 +56,9 @@ constexpr Setter setters[] = {{"target", setTarget},
                               {"on-finding", setOnFinding},
                               {"messages", setMessages}};
 
-constexpr const char *names[] = {"target",   "policy",     "seed",
-                                 "checks",   "conformance", "mma",
-                                 "approx",   "max-steps",  "report",
-                                 "on-finding", "messages"};
+constexpr const char *names[] = {
+    "target", "policy",    "seed",   "checks",     "conformance", "mma",
+    "approx", "max-steps", "report", "on-finding", "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -1,4 +1,4 @@
-//===- State.h - What lives behind the driver API ----------------*- C++ -*-===//
+//===- State.h - What lives behind the driver API ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

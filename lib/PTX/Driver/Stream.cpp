@@ -1,4 +1,4 @@
-//===- Stream.cpp - Streams and events, which are synchronous here ------===//
+//===- Stream.cpp - Streams and events, which are synchronous here --------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -29,7 +29,8 @@ CUresult withStream(CUstream stream, Needs needs,
   });
 }
 
-CUresult withEvent(CUevent event, const std::function<CUresult(State &)> &body) {
+CUresult withEvent(CUevent event,
+                   const std::function<CUresult(State &)> &body) {
   return guarded(Needs::Context, [&](State &state) {
     if (!state.events.contains(event))
       return CUDA_ERROR_INVALID_HANDLE;

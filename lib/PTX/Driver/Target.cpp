@@ -1,4 +1,4 @@
-//===- Target.cpp - The devices that the driver API reports --------------===//
+//===- Target.cpp - The devices that the driver API reports ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -59,8 +59,8 @@ constexpr unsigned kib = 1024, mib = 1024 * 1024;
 constexpr std::array<DeviceFacts, 7> devices = {{
     {80, 108, 163 * kib, 164 * kib, 2048, 32, 80 * gib, 40 * mib, 1410000,
      1593000, 5120},
-    {86, 84, 99 * kib, 100 * kib, 1536, 16, 48 * gib, 6 * mib, 1740000,
-     8001000, 384},
+    {86, 84, 99 * kib, 100 * kib, 1536, 16, 48 * gib, 6 * mib, 1740000, 8001000,
+     384},
     {89, 128, 99 * kib, 100 * kib, 1536, 24, 24 * gib, 72 * mib, 2520000,
      10501000, 384},
     {90, 132, 227 * kib, 228 * kib, 2048, 32, 140 * gib, 60 * mib, 1980000,

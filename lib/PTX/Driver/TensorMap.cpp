@@ -1,4 +1,4 @@
-//===- TensorMap.cpp - Encoding tensor maps -----------------------------===//
+//===- TensorMap.cpp - Encoding tensor maps -------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -79,9 +79,8 @@ bool misplaced(const CUtensorMap *map) {
 }
 
 CUresult nullArgument(const char *what) {
-  return fail(CUDA_ERROR_INVALID_VALUE,
-              std::string("tensor map refused: ") + what +
-                  " is null or misaligned");
+  return fail(CUDA_ERROR_INVALID_VALUE, std::string("tensor map refused: ") +
+                                            what + " is null or misaligned");
 }
 
 } // namespace

@@ -93,9 +93,9 @@ static void withoutContext(void) {
 }
 
 static void deviceFacts(void) {
-  static const int attributes[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,  10,
-                                   12, 39, 41, 75, 76, 81, 82, 97, 106, 111,
-                                   120, 127};
+  static const int attributes[] = {1,  2,  3,   4,   5,   6,  7,  8,
+                                   9,  10, 12,  39,  41,  75, 76, 81,
+                                   82, 97, 106, 111, 120, 127};
   int value = 0;
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
     CUresult r = cuDeviceGetAttribute(&value, attributes[i], 0);
@@ -302,9 +302,9 @@ static void clusters(void) {
   ASK(cluster("nothing", 4, 0, 1, 1));
   ASK(cluster("nothing", 8, 8, 1, 1));
   ASK(cluster("nothing", 16, 16, 1, 1));
-  ASK(cuFuncSetAttribute(
-      function("nothing"), CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-      1));
+  ASK(cuFuncSetAttribute(function("nothing"),
+                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                         1));
   ASK(cluster("nothing", 16, 16, 1, 1));
   ASK(cluster("nothing", 32, 32, 1, 1));
   ASK(cluster("pair", 4, 2, 1, 1));

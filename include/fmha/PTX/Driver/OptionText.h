@@ -1,4 +1,4 @@
-//===- OptionText.h - Options of a run, given as text ------------*- C++ -*-===//
+//===- OptionText.h - Options of a run, given as text -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

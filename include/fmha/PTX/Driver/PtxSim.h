@@ -1,4 +1,4 @@
-/*===- PtxSim.h - What libptxsim.so offers beside the driver API -*- C -*-----===
+/*===- PtxSim.h - What libptxsim.so offers beside the API -------*- C -*-===*
  *
  * Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.
@@ -11,25 +11,29 @@
  * knows the simulator finds these functions with dlsym and controls it from
  * code. They may be called at any time, before cuInit too, and are thread-safe.
  *
- *   option        variable             values (default first)
- *   target        PTXSIM_TARGET        the highest .target loaded | sm_100a, ...
- *   policy        PTXSIM_POLICY        eager | late | random
- *   seed          PTXSIM_SEED          0, the schedule seed of policy random
- *   checks        PTXSIM_CHECKS        all | none | finding ids, comma-separated
- *   conformance   PTXSIM_CONFORMANCE   isa | practice
- *   mma           PTXSIM_MMA           fast | exact
- *   approx        PTXSIM_APPROX        correct | perturb | sm_90
- *   max-steps     PTXSIM_MAX_STEPS     0 = no limit, in warp instructions
- *   report        PTXSIM_REPORT        none | file that gets the JSON report
- *   on-finding    PTXSIM_ON_FINDING    fail: the next synchronising call and
- *                                      every later one return the error
- *                                      | report: only the report tells
- *   messages      PTXSIM_MESSAGES      on | off: findings on stderr
- *
  * An environment variable with a value that is none of these makes cuInit
  * return CUDA_ERROR_INVALID_VALUE and says so on stderr.
  *
  *===------------------------------------------------------------------------===*/
+
+/* clang-format off */
+/*
+ * option       variable            values, the default first
+ * target       PTXSIM_TARGET       the highest .target loaded | sm_100a | ...
+ * policy       PTXSIM_POLICY       eager | late | random
+ * seed         PTXSIM_SEED         0: the schedule seed of policy random
+ * checks       PTXSIM_CHECKS       all | none | finding ids, comma-separated
+ * conformance  PTXSIM_CONFORMANCE  isa | practice
+ * mma          PTXSIM_MMA          fast | exact
+ * approx       PTXSIM_APPROX       correct | perturb | sm_90
+ * max-steps    PTXSIM_MAX_STEPS    0: no limit, in warp instructions
+ * report       PTXSIM_REPORT       none | file that gets the JSON report
+ * on-finding   PTXSIM_ON_FINDING   fail: the next synchronising call and every
+ *                                  later one return the error
+ *                                  | report: only the report tells
+ * messages     PTXSIM_MESSAGES     on | off: findings on stderr
+ */
+/* clang-format on */
 
 #ifndef FMHA_PTX_DRIVER_PTXSIM_H
 #define FMHA_PTX_DRIVER_PTXSIM_H

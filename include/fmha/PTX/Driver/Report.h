@@ -1,4 +1,4 @@
-//===- Report.h - The outcome of a launch as JSON and as text ----*- C++ -*-===//
+//===- Report.h - The outcome of a launch as JSON and as text ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

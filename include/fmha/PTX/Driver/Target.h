@@ -1,4 +1,4 @@
-//===- Target.h - The devices that the driver API reports --------*- C++ -*-===//
+//===- Target.h - The devices that the driver API reports -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,0 +1,222 @@
+//===- CommandLine.cpp - The options of ptx-sim ---------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandLine.h"
+
+#include "ElementType.h"
+#include "fmha/PTX/Driver/OptionText.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <map>
+
+namespace ptxsim::tool {
+namespace {
+
+const char *const description =
+    R"(Runs a kernel of a PTX file on the CPU and reports what it did wrong.
+
+The file may come from any compiler. Buffers are .npy files; what the kernel
+writes goes back to .npy files. Reads of memory that nobody wrote, accesses out
+of bounds, races with TMA and tensor cores, deadlocks and leaks are findings,
+each with its PTX line, warp, lane and CTA.)";
+
+const char *const footer = R"(
+Arguments, one --arg for each parameter of the entry, in order:
+  u32:7  i64:-1  f32:0.5       a value (u, i, s, b of 8..64 bits, f16, bf16, f32, f64)
+  bytes:HEX                    a value of any size, as hexadecimal bytes
+  in:a.npy                     address of a buffer that holds the array
+  out:o.npy:f16:4x8            address of a poisoned buffer, stored to o.npy
+                               after the run (bf16 is stored as float32)
+  inout:a.npy:after.npy        both
+  zero:BYTES                   address of that many zero bytes
+  tmap:map.json                a tensor map: a JSON object with the arguments of
+                               cuTensorMapEncodeTiled (or Im2col) by name, and
+                               "tensor": the number of an earlier buffer, from 0.
+                               A buffer that the entry takes only through its map
+                               comes before the maps and is no parameter.
+
+Examples:
+  Add two vectors of 1000 floats, 8 blocks of 128 threads:
+    ptx-sim add.ptx --grid=8 --block=128 --arg=in:a.npy --arg=in:b.npy \
+        --arg=out:sum.npy:f32:1000 --arg=u32:1000
+  Look for races: run 50 schedules of the asynchronous units and report the
+  first whose result differs from the eager one:
+    ptx-sim gemm.ptx --entry=gemm --grid=4,4 --block=256 --smem=98304 \
+        --arg=in:a.npy --arg=out:c.npy:f32:64x64 \
+        --arg=tmap:a.json --schedules=50
+
+Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that is
+not supported, 3 stopped by --max-steps. An option given twice: the last counts.)";
+
+/// What CLI11 fills before it is checked.
+struct Raw {
+  std::string grid = "1", block, cluster, smem = "0", schedules = "0";
+  /// Values of the options that setOption knows, by name.
+  std::map<std::string, std::string> options;
+};
+
+Dim3 parseDim(const std::string &name, const std::string &text) {
+  uint32_t extents[3] = {1, 1, 1};
+  std::string_view rest = text;
+  for (unsigned i = 0; i < 3; ++i) {
+    size_t comma = rest.find(',');
+    auto extent = parseUnsigned(rest.substr(0, comma));
+    if (!extent || *extent == 0 || *extent > UINT32_MAX)
+      break;
+    extents[i] = uint32_t(*extent);
+    if (comma == rest.npos)
+      return {extents[0], extents[1], extents[2]};
+    rest.remove_prefix(comma + 1);
+  }
+  throw BadInput("--" + name + " is '" + text +
+                 "', expected x[,y[,z]] with every extent at least 1");
+}
+
+uint64_t parseNumber(const std::string &name, const std::string &text,
+                     uint64_t most) {
+  auto value = parseUnsigned(text);
+  if (!value || *value > most)
+    throw BadInput("--" + name + " is '" + text +
+                   "', expected a number from 0 "
+                   "to " +
+                   std::to_string(most));
+  return *value;
+}
+
+void declareLaunch(CLI::App &app, CommandLine &line, Raw &raw) {
+  app.add_option("kernel", line.kernel, "PTX file, - for the standard input")
+      ->type_name("FILE");
+  app.add_option("--entry", line.entry,
+                 "Entry to launch; may be left out if there is only one")
+      ->type_name("NAME");
+  app.add_option("--grid", raw.grid, "CTAs, default 1")->type_name("x[,y[,z]]");
+  app.add_option("--block", raw.block,
+                 "Threads of a CTA, default the entry's .reqntid, or 1")
+      ->type_name("x[,y[,z]]");
+  app.add_option("--cluster", raw.cluster,
+                 "CTAs of a cluster, default the entry's .reqnctapercluster")
+      ->type_name("x[,y[,z]]");
+  app.add_option("--smem", raw.smem, "Dynamic shared memory, default 0")
+      ->type_name("BYTES");
+  app.add_option("--arg", line.arguments, "An argument, see below")
+      ->type_name("KIND:VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
+  auto add = [&](const char *flag, const char *name, const char *help,
+                 const char *type) {
+    app.add_option(flag, raw.options[name], help)->type_name(type);
+  };
+  add("--policy", "policy",
+      "When asynchronous work completes, default eager: at once, as late as "
+      "something waits, or at a random moment",
+      "eager|late|random");
+  add("--schedule-seed", "seed", "Seed of the random policy, default 0", "N");
+  app.add_option("--schedules", raw.schedules,
+                 "Compare N random schedules, from the seed on, with the run "
+                 "that the other options describe")
+      ->type_name("N");
+  add("--checks", "checks", "Findings to look for, default all",
+      "all|none|ID,...");
+  add("--conformance", "conformance",
+      "The manual to the letter (default), or what ptxas does for the best "
+      "public kernels",
+      "isa|practice");
+  add("--mma", "mma",
+      "Tensor core sums in fp32 (default), or as its adder rounds",
+      "fast|exact");
+  add("--approx", "approx",
+      "Approximate functions: correctly rounded (default), anywhere in the "
+      "manual's bounds, or the bits of an H200",
+      "correct|perturb|sm_90");
+  add("--max-steps", "max-steps",
+      "Stop after N warp instructions, default 0: never", "N");
+  app.add_flag(
+      "--json", line.json,
+      "One JSON object on the standard output, and nothing else there");
+  app.add_flag("--list-entries", line.listEntries,
+               "List the entries of the file and their parameters");
+}
+
+void check(CommandLine &line, const Raw &raw) {
+  line.grid = parseDim("grid", raw.grid);
+  if (!raw.block.empty())
+    line.block = parseDim("block", raw.block);
+  if (!raw.cluster.empty())
+    line.cluster = parseDim("cluster", raw.cluster);
+  line.sharedBytes = uint32_t(parseNumber("smem", raw.smem, UINT32_MAX));
+  line.schedules = parseNumber("schedules", raw.schedules, 1000000);
+  for (const auto &[name, value] : raw.options)
+    if (!value.empty())
+      if (auto wrong = setOption(line.options, name, value))
+        throw BadInput("--" + *wrong);
+  if (line.kernel.empty())
+    throw BadInput("no PTX file given; try ptx-sim --help");
+}
+
+/// `word` so that a shell reads it back unchanged.
+std::string quote(const std::string &word) {
+  static const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
+                                   "RSTUVWXYZ0123456789_-./:,=+%@";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos)
+    return word;
+  std::string quoted = "'";
+  for (char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+} // namespace
+
+std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
+  CommandLine line;
+  Raw raw;
+  line.words.assign(argv, argv + argc);
+  CLI::App app(description, "ptx-sim");
+  app.footer(footer);
+  app.set_version_flag("--version", "ptx-sim " FMHA_VERSION);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  declareLaunch(app, line, raw);
+  declareRun(app, line, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    return app.exit(done, std::cout, std::cerr);
+  } catch (const CLI::ParseError &error) {
+    throw BadInput(std::string(error.what()) + "; try ptx-sim --help");
+  }
+  check(line, raw);
+  return line;
+}
+
+std::string replayCommand(const CommandLine &line, uint64_t seed) {
+  static const char *const dropped[] = {"--schedules", "--schedule-seed",
+                                        "--policy"};
+  std::string command;
+  for (size_t i = 0; i < line.words.size(); ++i) {
+    const std::string &word = line.words[i];
+    bool skip = false;
+    for (const char *name : dropped) {
+      // Both "--name=value" and "--name value".
+      skip |= word.starts_with(std::string(name) + "=");
+      if (word != name)
+        continue;
+      skip = true;
+      ++i;
+    }
+    if (!skip)
+      command += (command.empty() ? "" : " ") + quote(word);
+  }
+  return command + " --policy=random --schedule-seed=" + std::to_string(seed);
+}
+
+} // namespace ptxsim::tool

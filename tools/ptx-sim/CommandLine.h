@@ -1,0 +1,44 @@
+//===- CommandLine.h - The options of ptx-sim -------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_PTXSIM_COMMANDLINE_H
+#define FMHA_TOOLS_PTXSIM_COMMANDLINE_H
+
+#include "fmha/PTX/Sim/Simulator.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ptxsim::tool {
+
+struct CommandLine {
+  std::string kernel, entry;
+  Dim3 grid;
+  std::optional<Dim3> block, cluster;
+  uint32_t sharedBytes = 0;
+  std::vector<std::string> arguments;
+  Options options;
+  uint64_t schedules = 0;
+  bool json = false, listEntries = false;
+  /// All of argv, for the command that replays a schedule.
+  std::vector<std::string> words;
+};
+
+/// The options, or the exit code where there is nothing more to do (--help,
+/// --version). Throws BadInput for what cannot be understood.
+std::variant<CommandLine, int> parseCommandLine(int argc, char **argv);
+
+/// The command that repeats the run of one random schedule, as typed to a
+/// shell.
+std::string replayCommand(const CommandLine &line, uint64_t seed);
+
+} // namespace ptxsim::tool
+
+#endif // FMHA_TOOLS_PTXSIM_COMMANDLINE_H

@@ -1,0 +1,185 @@
+//===- Output.cpp - What ptx-sim prints -----------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Output.h"
+
+#include "fmha/PTX/Driver/Report.h"
+
+#include <cstdio>
+
+namespace ptxsim::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schemaVersion = 1;
+
+std::string dump(const Json &json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// A run whose only trouble is that another schedule differs is no clean one.
+const char *statusOf(const Summary &summary) {
+  const LaunchResult &result = summary.outcome.result;
+  bool finds = summary.divergence || !result.findings.empty();
+  if (result.status == Status::Ok && finds)
+    return nameOf(Status::Findings);
+  return nameOf(result.status);
+}
+
+bool stored(const Summary &summary) {
+  Status status = summary.outcome.result.status;
+  return status == Status::Ok || status == Status::Findings;
+}
+
+Json outputs(const Summary &summary) {
+  Json list = Json::array();
+  for (size_t i = 0; i < summary.arguments.list.size(); ++i) {
+    const Argument &argument = summary.arguments.list[i];
+    if (!argument.isOutput() || !stored(summary))
+      continue;
+    Json json;
+    json["arg"] = i;
+    json["path"] = argument.outputPath;
+    json["dtype"] = argument.array.dtype;
+    json["shape"] = argument.array.shape;
+    list.push_back(json);
+  }
+  return list;
+}
+
+Json schedules(const Summary &summary) {
+  if (!summary.line.schedules)
+    return nullptr;
+  Json json;
+  json["requested"] = summary.line.schedules;
+  json["first_difference"] = nullptr;
+  if (const auto &divergence = summary.divergence) {
+    json["first_difference"] = {{"seed", divergence->seed},
+                                {"what", divergence->what},
+                                {"replay", divergence->replay}};
+    json["first_difference"]["findings"] =
+        toJson(divergence->outcome.result.findings);
+  }
+  return json;
+}
+
+std::string text(const Dim3 &d) {
+  return std::to_string(d.x) + "," + std::to_string(d.y) + "," +
+         std::to_string(d.z);
+}
+
+template <typename... Values>
+std::string format(const char *pattern, Values... values) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return buffer;
+}
+
+std::string scheduleText(const Summary &summary) {
+  if (!summary.line.schedules)
+    return "";
+  if (!summary.divergence)
+    return "schedules: " + std::to_string(summary.line.schedules) +
+           " random ones gave the same bytes and findings\n";
+  const Divergence &d = *summary.divergence;
+  std::string result = "schedules: seed " + std::to_string(d.seed) +
+                       " is the first that differs: " + d.what + "\n";
+  for (const Finding &finding : d.outcome.result.findings)
+    result += describe(finding, summary.line.kernel, summary.text);
+  return result + "replay: " + d.replay + "\n";
+}
+
+} // namespace
+
+std::string jsonReport(const Summary &summary) {
+  const LaunchResult &result = summary.outcome.result;
+  Json json;
+  json["schema_version"] = schemaVersion;
+  json["status"] = statusOf(summary);
+  json["error"] = nullptr;
+  json["entry"] = summary.config.entry;
+  json["grid"] = toJson(summary.config.grid);
+  json["block"] = toJson(summary.config.block);
+  json["cluster"] =
+      summary.config.cluster ? toJson(*summary.config.cluster) : Json(nullptr);
+  json["findings"] = toJson(result.findings);
+  json["findings_dropped"] = result.findingsDropped;
+  json["warp_instructions"] = result.warpInstructions;
+  json["seconds_run"] = summary.outcome.seconds;
+  json["outputs"] = outputs(summary);
+  json["schedules"] = schedules(summary);
+  return dump(json);
+}
+
+std::string jsonError(const std::string &message, unsigned ptxLine) {
+  Json json;
+  json["schema_version"] = schemaVersion;
+  json["status"] = "error";
+  json["error"] = {{"message", message},
+                   {"ptx_line", ptxLine ? Json(ptxLine) : Json(nullptr)}};
+  for (const char *absent : {"entry", "grid", "block", "cluster"})
+    json[absent] = nullptr;
+  json["findings"] = Json::array();
+  json["findings_dropped"] = 0;
+  json["warp_instructions"] = nullptr;
+  json["seconds_run"] = nullptr;
+  json["outputs"] = Json::array();
+  json["schedules"] = nullptr;
+  return dump(json);
+}
+
+std::string textReport(const Summary &summary) {
+  const LaunchResult &result = summary.outcome.result;
+  std::string report;
+  for (const Finding &finding : result.findings)
+    report += describe(finding, summary.line.kernel, summary.text);
+  if (result.findingsDropped)
+    report += std::to_string(result.findingsDropped) + " more findings\n";
+  report += scheduleText(summary);
+  for (const Json &output : outputs(summary))
+    report += "wrote " + output["path"].get<std::string>() + "\n";
+  report += summary.config.entry + " grid " + text(summary.config.grid) +
+            " block " + text(summary.config.block) + ": " + statusOf(summary);
+  if (!result.findings.empty())
+    report += format(", %zu findings", result.findings.size());
+  return report +
+         format(", %llu warp instructions in %.3f s\n",
+                static_cast<unsigned long long>(result.warpInstructions),
+                summary.outcome.seconds);
+}
+
+std::string listEntries(const Module &module, bool json) {
+  Json entries = Json::array();
+  std::string report = module.target() + ", PTX " + module.version() + "\n";
+  for (const Module::Entry &entry : module.entries()) {
+    Json item;
+    item["name"] = entry.name;
+    item["static_smem_bytes"] = entry.staticSharedBytes;
+    item["parameters"] = Json::array();
+    report += entry.name + format(" (%u bytes of static shared memory)\n",
+                                  entry.staticSharedBytes);
+    for (const Module::Parameter &parameter : entry.parameters) {
+      item["parameters"].push_back({{"name", parameter.name},
+                                    {"size", parameter.size},
+                                    {"align", parameter.align}});
+      report += "  " + parameter.name +
+                format(": %u bytes, aligned to %u\n", parameter.size,
+                       parameter.align);
+    }
+    entries.push_back(item);
+  }
+  Json whole;
+  whole["schema_version"] = schemaVersion;
+  whole["target"] = module.target();
+  whole["version"] = module.version();
+  whole["entries"] = entries;
+  return json ? dump(whole) : report;
+}
+
+} // namespace ptxsim::tool

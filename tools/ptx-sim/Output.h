@@ -1,0 +1,43 @@
+//===- Output.h - What ptx-sim prints ---------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_PTXSIM_OUTPUT_H
+#define FMHA_TOOLS_PTXSIM_OUTPUT_H
+
+#include "CommandLine.h"
+#include "Run.h"
+
+namespace ptxsim::tool {
+
+/// A random schedule whose result is another than the first run's.
+struct Divergence {
+  uint64_t seed;
+  std::string what, replay;
+  Outcome outcome;
+};
+
+struct Summary {
+  const CommandLine &line;
+  const LaunchConfig &config;
+  const Arguments &arguments;
+  const Outcome &outcome;
+  const std::optional<Divergence> &divergence;
+  /// The PTX.
+  const std::string &text;
+};
+
+/// {schema_version, status, entry, target..., findings, outputs, schedules}
+std::string jsonReport(const Summary &summary);
+/// The same object where nothing ran: status "error".
+std::string jsonError(const std::string &message, unsigned ptxLine);
+std::string textReport(const Summary &summary);
+std::string listEntries(const Module &module, bool json);
+
+} // namespace ptxsim::tool
+
+#endif // FMHA_TOOLS_PTXSIM_OUTPUT_H

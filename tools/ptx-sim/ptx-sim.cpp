@@ -1,0 +1,167 @@
+//===- ptx-sim.cpp - Run a PTX kernel on the CPU --------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandLine.h"
+#include "Files.h"
+#include "Output.h"
+#include "Progress.h"
+#include "Run.h"
+#include "fmha/PTX/Driver/Report.h"
+
+#include <cstdio>
+
+using namespace ptxsim;
+using namespace ptxsim::tool;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+enum ExitCode { Clean = 0, Findings = 1, BadInputCode = 2, StepLimit = 3 };
+
+const Module::Entry &findEntry(const Module &module, const CommandLine &line) {
+  const auto &entries = module.entries();
+  if (line.entry.empty() && entries.size() == 1)
+    return entries.front();
+  std::string names;
+  for (const Module::Entry &entry : entries)
+    names += (names.empty() ? "" : ", ") + entry.name;
+  if (entries.empty())
+    throw BadInput(line.kernel + " has no entry");
+  if (line.entry.empty())
+    throw BadInput("--entry is missing and " + line.kernel +
+                   " has several: " + names);
+  const Module::Entry *entry = module.findEntry(line.entry);
+  if (!entry)
+    throw BadInput(line.kernel + " has no entry '" + line.entry +
+                   "', expected one of " + names);
+  return *entry;
+}
+
+LaunchConfig configure(const CommandLine &line, const Module::Entry &entry) {
+  LaunchConfig config;
+  config.entry = entry.name;
+  config.grid = line.grid;
+  config.block = line.block.value_or(entry.requiredBlock.value_or(Dim3()));
+  config.cluster = line.cluster;
+  config.dynamicSharedBytes = line.sharedBytes;
+  return config;
+}
+
+ExitCode codeOf(const Outcome &outcome, bool differs) {
+  if (outcome.result.status == Status::StepLimit)
+    return StepLimit;
+  return clean(outcome.result) && !differs ? Clean : Findings;
+}
+
+struct Job {
+  const CommandLine &line;
+  std::string text;
+  Module module;
+};
+
+/// Runs the random schedules until one differs from `first`.
+std::optional<Divergence> compare(const Job &job, const LaunchConfig &config,
+                                  const Arguments &arguments,
+                                  const Outcome &first, Progress &progress) {
+  Options options = job.line.options;
+  options.policy = Policy::Random;
+  progress.attach(options);
+  for (uint64_t i = 0; i < job.line.schedules; ++i) {
+    options.scheduleSeed = job.line.options.scheduleSeed + i;
+    progress.schedule(i + 1, job.line.schedules);
+    Outcome next = run(job.module, config, arguments, options);
+    if (auto what = difference(arguments, first, next))
+      return Divergence{options.scheduleSeed, *what,
+                        replayCommand(job.line, options.scheduleSeed),
+                        std::move(next)};
+  }
+  return std::nullopt;
+}
+
+/// Stores the outputs, unless the kernel did not come to its end.
+void store(const Arguments &arguments, const Outcome &outcome) {
+  bool ended = outcome.result.status == Status::Ok ||
+               outcome.result.status == Status::Findings;
+  size_t output = 0;
+  for (const Argument &argument : arguments.list) {
+    if (!argument.isOutput() || !ended)
+      continue;
+    Array array = argument.array;
+    array.bytes = outcome.outputs[output++];
+    if (argument.type && argument.type->kind == ElementType::Kind::BF16)
+      array.bytes = widenBf16(array.bytes);
+    if (auto wrong = writeWhole(argument.outputPath, npyText(array)))
+      throw BadInput(*wrong);
+  }
+}
+
+int simulate(const Job &job) {
+  const CommandLine &line = job.line;
+  const Module::Entry &entry = findEntry(job.module, line);
+  Arguments arguments = readArguments(line.arguments, entry);
+  LaunchConfig config = configure(line, entry);
+  Progress progress;
+  Options options = line.options;
+  progress.attach(options);
+  Outcome outcome = run(job.module, config, arguments, options);
+  std::optional<Divergence> divergence =
+      compare(job, config, arguments, outcome, progress);
+  progress.clear();
+  store(arguments, outcome);
+  Summary summary{line, config, arguments, outcome, divergence, job.text};
+  std::fputs((line.json ? jsonReport(summary) : textReport(summary)).c_str(),
+             stdout);
+  return codeOf(outcome, divergence.has_value());
+}
+
+int complain(bool json, const std::string &message, unsigned ptxLine,
+             const std::string &text) {
+  std::fputs(text.c_str(), stderr);
+  if (json)
+    std::fputs(jsonError(message, ptxLine).c_str(), stdout);
+  return BadInputCode;
+}
+
+int runTool(const CommandLine &line) {
+  std::string text;
+  try {
+    text = readFile(line.kernel);
+    Job job{line, text, Module::parse(text, line.kernel)};
+    if (!line.listEntries)
+      return simulate(job);
+    std::fputs(listEntries(job.module, line.json).c_str(), stdout);
+    return Clean;
+  } catch (const Error &error) {
+    return complain(line.json, error.what(), error.line,
+                    describe(error, line.kernel, text));
+  } catch (const BadInput &error) {
+    return complain(line.json, error.what(), 0,
+                    std::string("ptx-sim: error: ") + error.what() + "\n");
+  } catch (const std::bad_alloc &) {
+    return complain(line.json, "out of memory", 0,
+                    "ptx-sim: error: out of memory\n");
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  try {
+    auto parsed = parseCommandLine(argc, argv);
+    if (const int *code = std::get_if<int>(&parsed))
+      return *code;
+    return runTool(std::get<CommandLine>(parsed));
+  } catch (const BadInput &error) {
+    // The options are not known, but whoever asked for JSON gets it.
+    bool json = false;
+    for (int i = 1; i < argc; ++i)
+      json |= std::string_view(argv[i]) == "--json";
+    return complain(json, error.what(), 0,
+                    std::string("ptx-sim: error: ") + error.what() + "\n");
+  }
+}
