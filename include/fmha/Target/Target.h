@@ -1,0 +1,54 @@
+//===- Target.h - What is known of each GPU ---------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rows of Targets.td, where every field and the source of every odd number
+// is described.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TARGET_TARGET_H
+#define FMHA_TARGET_TARGET_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fmha::target {
+
+/// Capacities in bytes, registers, threads and columns; rates per SM and clock.
+struct Target {
+  const char *name;
+  const char *product;
+  const char *features;
+  bool supported;
+  /// Why not, empty where it is.
+  const char *reason;
+  bool hasTcgen05, hasWgmma, hasTma;
+  unsigned tmemColumns, tmemAllocationUnit;
+  unsigned smemBytesPerCta;
+  unsigned registersPerSm, maxRegistersPerThread, maxThreadsPerCta;
+  unsigned sms;
+  unsigned mmaFlopsPerClock, mufuPerClock, fmaPerClock;
+  unsigned smemBytesPerClock, tmemBytesPerClock;
+};
+
+/// The row of that exact name ("sm_100a"), or null.
+const Target *findTarget(std::string_view name);
+
+/// All rows; `supported` only those that attention can be compiled for. The
+/// compilable ones come first.
+std::vector<std::string> names(bool supported = false);
+
+/// "sm_100a, sm_103a": the names that attention can be compiled for, for
+/// messages.
+std::string supportedNames();
+
+} // namespace fmha::target
+
+#endif // FMHA_TARGET_TARGET_H
