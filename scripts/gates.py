@@ -112,7 +112,7 @@ def gate_function_length(root, exempt=None):
 
 def pass_records(text):
     """(line, flag, body) of every pass of a Passes.td."""
-    starts = list(re.finditer(r'^def\s+\w+\s*:\s*(?:Interface)?Pass<\s*"([\w-]+)"', text, re.M))
+    starts = list(re.finditer(r'^def\s+\w+\s*:\s*\w*Pass<\s*"([\w-]+)"', text, re.M))
     for this, following in zip(starts, starts[1:] + [None]):
         body = text[this.start() : following.start() if following else len(text)]
         yield text.count("\n", 0, this.start()) + 1, this.group(1), body

@@ -58,7 +58,7 @@ def test_function_length_exemption_must_be_live(tree):
 
 def test_pass_needs_summary_description_and_lit_file(tree):
     full = 'def A : Pass<"fmha-a"> { let summary = "a"; let description = [{ a }]; }\n'
-    bare = 'def B : Pass<"fmha-b", "ModuleOp"> {}\n'
+    bare = 'def B : Tile_Pass<"fmha-b", "ModuleOp"> {}\n'
     tree("include/fmha/X/Passes.td", full + bare)
     tree("test/X/fmha-a.mlir", "// RUN: true\n")
     found = gates.gate_passes(tree.root)
