@@ -57,8 +57,8 @@ function(fmha_add_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  # Helpers of tests are no part of an installation.
-  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(test|benchmark)(/|$)")
+  # Helpers of tests and tools are no part of an installation.
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(test|benchmark|tools)(/|$)")
     install(TARGETS ${name} EXPORT FmhaTargets ARCHIVE DESTINATION lib)
   endif()
 endfunction()
