@@ -29,6 +29,7 @@ config.substitutions += [
     ("%test-data", os.path.join(config.test_source_root, "data")),
     ("%source-root", os.path.dirname(config.test_source_root)),
     ("%python", config.python),
+    ("%llvm-lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")),
 ]
 
 # REQUIRES: ptxas, REQUIRES: compiler.

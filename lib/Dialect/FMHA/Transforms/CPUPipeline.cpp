@@ -25,6 +25,7 @@ using namespace mlir;
 void fmha::buildCPUPipeline(OpPassManager &pm) {
   pm.addPass(createFMHADecomposeToLinalg());
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));

@@ -1,0 +1,84 @@
+// RUN: fmha-opt %s | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --mlir-print-op-generic | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --emit-bytecode | fmha-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @tensors
+func.func @tensors(%q: tensor<?x?x32x128xbf16>, %k: tensor<?x?x8x128xbf16>,
+                   %v: tensor<?x?x8x128xbf16>, %out: tensor<?x?x32x128xbf16>,
+                   %lse: tensor<?x32x?xf32>)
+    -> (tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>) {
+  // CHECK: fmha.attention ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x?x32x128xbf16>, tensor<?x?x8x128xbf16>, tensor<?x?x8x128xbf16>)
+  // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
+  // CHECK-SAME: {mask = #fmha.mask<causal>, scale = 1.000000e-01 : f64}
+  // CHECK-SAME: -> tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>
+  %o, %l = fmha.attention
+      ins(%q, %k, %v : tensor<?x?x32x128xbf16>, tensor<?x?x8x128xbf16>,
+                       tensor<?x?x8x128xbf16>)
+      outs(%out, %lse : tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>)
+      {mask = #fmha.mask<causal>, scale = 0.1 : f64}
+      -> tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>
+  return %o, %l : tensor<?x?x32x128xbf16>, tensor<?x32x?xf32>
+}
+
+// The two layouts that hosts use are strides of one logical index order, here
+// [batch, length, heads, head_dim] over length 64, 4 heads, head dim 64.
+// CHECK-LABEL: func.func @layouts
+func.func @layouts(
+    %bshd: memref<2x64x4x64xf16, strided<[16384, 256, 64, 1]>>,
+    %bhsd: memref<2x64x4x64xf16, strided<[16384, 64, 4096, 1]>>) {
+  // CHECK: fmha.attention
+  // CHECK-SAME: outs(%{{[a-z0-9]+}} : memref<2x64x4x64xf16, strided<[16384, 64, 4096, 1]>>)
+  // CHECK-NOT: ->
+  // CHECK: return
+  fmha.attention
+      ins(%bshd, %bshd, %bshd : memref<2x64x4x64xf16, strided<[16384, 256, 64, 1]>>,
+                                memref<2x64x4x64xf16, strided<[16384, 256, 64, 1]>>,
+                                memref<2x64x4x64xf16, strided<[16384, 256, 64, 1]>>)
+      outs(%bhsd : memref<2x64x4x64xf16, strided<[16384, 64, 4096, 1]>>)
+  return
+}
+
+// A mask that is the default is not printed; scale 0 and negative scales are
+// legal.
+// CHECK-LABEL: func.func @attributes
+func.func @attributes(%x: tensor<1x1x1x8xf16>) {
+  // CHECK: fmha.attention
+  // CHECK-NOT: mask
+  // CHECK-SAME: {scale = 0.000000e+00 : f64}
+  %0 = fmha.attention
+      ins(%x, %x, %x : tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>)
+      outs(%x : tensor<1x1x1x8xf16>)
+      {scale = 0.0 : f64, mask = #fmha.mask<none>} -> tensor<1x1x1x8xf16>
+  // CHECK: {scale = -2.500000e+00 : f64}
+  %1 = fmha.attention
+      ins(%x, %x, %x : tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>, tensor<1x1x1x8xf16>)
+      outs(%x : tensor<1x1x1x8xf16>)
+      {scale = -2.5 : f64} -> tensor<1x1x1x8xf16>
+  return
+}
+
+// Query and key have one head dim, value and output another.
+// CHECK-LABEL: func.func @two_head_dims
+func.func @two_head_dims(%q: tensor<1x?x4x192xf16>, %k: tensor<1x?x2x192xf16>,
+                         %v: tensor<1x?x2x128xf16>, %out: tensor<1x?x4x128xf16>)
+    -> tensor<1x?x4x128xf16> {
+  // CHECK: fmha.attention
+  %o = fmha.attention
+      ins(%q, %k, %v : tensor<1x?x4x192xf16>, tensor<1x?x2x192xf16>, tensor<1x?x2x128xf16>)
+      outs(%out : tensor<1x?x4x128xf16>) -> tensor<1x?x4x128xf16>
+  return %o : tensor<1x?x4x128xf16>
+}
+
+// Global memory has several spellings.
+// CHECK-LABEL: func.func @memory_spaces
+func.func @memory_spaces(%q: memref<1x8x1x64xf16>, %k: memref<1x8x1x64xf16, 1>,
+                         %v: memref<1x8x1x64xf16, #gpu.address_space<global>>,
+                         %out: memref<1x8x1x64xf16>,
+                         %lse: memref<1x1x8xf32, strided<[?, ?, 3], offset: ?>>) {
+  // CHECK: fmha.attention
+  fmha.attention
+      ins(%q, %k, %v : memref<1x8x1x64xf16>, memref<1x8x1x64xf16, 1>,
+                       memref<1x8x1x64xf16, #gpu.address_space<global>>)
+      outs(%out, %lse : memref<1x8x1x64xf16>, memref<1x1x8xf32, strided<[?, ?, 3], offset: ?>>)
+  return
+}

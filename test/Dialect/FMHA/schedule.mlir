@@ -1,0 +1,39 @@
+// RUN: fmha-opt %s | fmha-opt | FileCheck %s
+
+// Absent fields get the defaults of the schedule type, in any order; printing
+// writes all of them.
+
+// CHECK-LABEL: func.func private @defaults
+// CHECK-SAME: #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128, kv_block = 128,
+// CHECK-SAME: cta_group = 1, kv_stages = 3, p_placement = tmem, p_slices = 1,
+// CHECK-SAME: rescale_threshold = 8.000000e+00, exp2_emulated = 0, persistent = false,
+// CHECK-SAME: splits = 1, roles = []>
+func.func private @defaults() attributes {s = #fmha.schedule<target = "sm_100a">}
+
+// CHECK-LABEL: func.func private @every_field
+// CHECK-SAME: #fmha.schedule<target = "sm_103a", q_tiles = 1, q_tile_rows = 64, kv_block = 256,
+// CHECK-SAME: cta_group = 2, kv_stages = 4, p_placement = smem, p_slices = 2,
+// CHECK-SAME: rescale_threshold = 1.000000e-01, exp2_emulated = 25, persistent = true,
+// CHECK-SAME: splits = 3,
+// CHECK-SAME: roles = [#fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>,
+// CHECK-SAME: #fmha.role<"load", first_warp = 4, warps = 1, registers = 24>,
+// CHECK-SAME: #fmha.role<"mma", first_warp = 5, warps = 1, registers = 24>]>
+func.func private @every_field() attributes {s = #fmha.schedule<
+    roles = [#fmha.role<"softmax0", registers = 192, first_warp = 0, warps = 4>,
+             #fmha.role<"load", first_warp = 4, warps = 1, registers = 24>,
+             #fmha.role<"mma", first_warp = 5, warps = 1, registers = 24>],
+    splits = 3, persistent = true, exp2_emulated = 25, rescale_threshold = 0.1,
+    p_slices = 2, p_placement = smem, kv_stages = 4, cta_group = 2, kv_block = 256,
+    q_tile_rows = 64, q_tiles = 1, target = "sm_103a">}
+
+// CHECK-LABEL: func.func private @placements
+// CHECK-SAME: p_placement = auto
+// CHECK-SAME: p_placement = registers
+func.func private @placements() attributes {
+  a = #fmha.schedule<p_placement = auto>, b = #fmha.schedule<p_placement = registers>}
+
+// The whole register file, 65536, is not too much.
+// CHECK-LABEL: func.func private @all_registers
+// CHECK-SAME: registers = 256>
+func.func private @all_registers() attributes {
+  a = #fmha.schedule<roles = [#fmha.role<"a", first_warp = 0, warps = 8, registers = 256>]>}
