@@ -14,6 +14,22 @@
 using namespace mlir;
 using namespace fmha::tile;
 
+/// A tile in shared or tensor memory is read where it is an operand and written
+/// where it is a result.
+static void addEffectsOfPlaces(
+    Operation *op,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  auto inMemory = [](Type type) {
+    auto tile = dyn_cast<TileType>(type);
+    return tile && (tile.getSmem() || tile.getTmem());
+  };
+  if (llvm::any_of(op->getOperandTypes(), inMemory))
+    effects.emplace_back(MemoryEffects::Read::get());
+  if (llvm::any_of(op->getResultTypes(), inMemory))
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
 #define GET_OP_CLASSES
 #include "fmha/Dialect/Tile/IR/TileOps.cpp.inc"
 

@@ -1,4 +1,4 @@
-//===- ChannelOps.td - Roles and the channels between them --*- tablegen -*--===//
+//===- ChannelOps.td - Roles and the channels between them --*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

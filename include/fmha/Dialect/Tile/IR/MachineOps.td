@@ -1,4 +1,4 @@
-//===- MachineOps.td - One op, one instruction ------------*- tablegen -*--===//
+//===- MachineOps.td - One op, one instruction ------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

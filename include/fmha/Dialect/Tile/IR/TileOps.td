@@ -1,4 +1,4 @@
-//===- TileOps.td - Attention on tile values --------------*- tablegen -*--===//
+//===- TileOps.td - Attention on tile values --------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,6 +16,18 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+/// An op on values, until its result has a place in memory: from then on it
+/// writes there, and must not be moved or dropped.
+class Tile_ValueOp<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(::llvm::SmallVectorImpl<
+        ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
+      addEffectsOfPlaces(getOperation(), effects);
+    }
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -73,7 +85,7 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+def Tile_FillOp : Tile_ValueOp<"fill", []> {
   let summary = "A tile whose elements are all `value`";
   let description = [{ `%m = tile.fill 0xFF800000 : !tile.tile<128xf32>` }];
   let arguments = (ins F32Attr:$value);
@@ -81,7 +93,7 @@ def Tile_FillOp : Tile_Op<"fill", [Pure]> {
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }
 
-def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
+def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let summary = "A matrix product in f32";
   let description = [{
     `a`·`b`, or `a`·`b`ᵀ with `transpose_b`; `acc` is added where it is given and, if there is one, `accumulate` holds.
@@ -101,7 +113,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-class Tile_SameTypeOp<string mnemonic> : Tile_Op<mnemonic, [Pure, AllTypesMatch<["input", "result"]>]>;
+class Tile_SameTypeOp<string mnemonic> : Tile_ValueOp<mnemonic, [AllTypesMatch<["input", "result"]>]>;
 
 def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
   let summary = "Multiplies every element";
@@ -128,7 +140,7 @@ def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
   }];
 }
 
-def Tile_RowMaxOp : Tile_Op<"row_max", [Pure, AllTypesMatch<["old", "max", "alpha"]>]> {
+def Tile_RowMaxOp : Tile_ValueOp<"row_max", [AllTypesMatch<["old", "max", "alpha"]>]> {
   let summary = "The running row maximum, and what it does to earlier sums";
   let description = [{
     With t = max(`old`, row maximum of `input`): where (t - `old`)·`log2_scale` > `threshold`, `max` = t and `alpha` =
@@ -160,7 +172,7 @@ def Tile_Exp2Op : Tile_SameTypeOp<"exp2"> {
   let assemblyFormat = "$input `,` $max `scale` $log2_scale attr-dict `:` type($input) `,` type($max)";
 }
 
-def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["old", "alpha", "result"]>]> {
+def Tile_RowSumOp : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>]> {
   let summary = "old·alpha + the sum of each row";
   let description = [{
     ```mlir
@@ -172,7 +184,7 @@ def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["old", "alpha", "re
   let assemblyFormat = "$input `,` $old `,` $alpha attr-dict `:` type($input) `,` type($old)";
 }
 
-def Tile_CastOp : Tile_Op<"cast", [Pure]> {
+def Tile_CastOp : Tile_ValueOp<"cast", []> {
   let summary = "Rounds every element to nearest even";
   let description = [{ `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>` }];
   let arguments = (ins Tile_TileType:$input);
@@ -194,7 +206,7 @@ def Tile_RescaleOp : Tile_SameTypeOp<"rescale"> {
   let assemblyFormat = "$input `,` $alpha attr-dict `:` type($input) `,` type($alpha)";
 }
 
-def Tile_NormalizeOp : Tile_Op<"normalize", [Pure]> {
+def Tile_NormalizeOp : Tile_ValueOp<"normalize", []> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
     ```mlir
@@ -206,7 +218,7 @@ def Tile_NormalizeOp : Tile_Op<"normalize", [Pure]> {
   let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
-def Tile_LseOp : Tile_Op<"lse", [Pure, AllTypesMatch<["max", "sum", "result"]>]> {
+def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
   let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
   let description = [{ `%e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>` }];
   let arguments = (ins Tile_TileType:$max, Tile_TileType:$sum, F32Attr:$log2_scale);
@@ -214,7 +226,7 @@ def Tile_LseOp : Tile_Op<"lse", [Pure, AllTypesMatch<["max", "sum", "result"]>]>
   let assemblyFormat = "$max `,` $sum `scale` $log2_scale attr-dict `:` type($max)";
 }
 
-def Tile_MoveOp : Tile_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_MoveOp : Tile_ValueOp<"move"> {
   let summary = "The same tile in another place";
   let description = [{
     ```mlir

@@ -1,0 +1,31 @@
+//===- Passes.h - Passes that go from one level to the next -----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_CONVERSION_PASSES_H
+#define FMHA_CONVERSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+namespace gpu {
+class GPUModuleOp;
+}
+} // namespace mlir
+
+namespace fmha {
+
+#define GEN_PASS_DECL
+#include "fmha/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fmha/Conversion/Passes.h.inc"
+
+} // namespace fmha
+
+#endif // FMHA_CONVERSION_PASSES_H

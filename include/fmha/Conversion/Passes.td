@@ -1,0 +1,67 @@
+//===- Passes.td - Passes that go from one level to the next --*- tablegen -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_CONVERSION_PASSES_TD
+#define FMHA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
+  let summary = "Give every attention op without a schedule one";
+  let description = [{
+    Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
+    there, written by hand, is kept if it says the same target. Each candidate that was not taken becomes a remark of
+    category `fmha-plan`, with its reason.
+
+    Before:
+    ```mlir
+    fmha.attention ins(...) outs(...)
+    ```
+    After:
+    ```mlir
+    fmha.attention ins(...) outs(...) {schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2, ...>}
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_100a\"", "GPU to plan for, for example sm_100a">,
+    Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
+           "Where P waits for the second product: auto, tmem, smem or registers">,
+    Option<"qTiles", "q-tiles", "unsigned", "0", "128-row query tiles per CTA: 1, 2, or 0 for the planner's choice">,
+    Option<"kvStages", "kv-stages", "unsigned", "0", "Stages of the K/V ring, or 0 for the planner's choice">
+  ];
+  let dependentDialects = ["::fmha::FMHADialect"];
+}
+
+def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Tile each attention op into a kernel of its own";
+  let description = [{
+    Makes a `gpu.module` with one kernel for every `fmha.attention` that has a schedule: the grid decides which rows of
+    which head a CTA owns, an `scf.for` runs over the KV blocks, and tile values carry the online softmax. The kernel
+    still has one thread of control and no memory spaces. Its operands are memrefs with run-time extents and strides, so
+    that one kernel serves every length; the op stays where it is and names its kernel in `fmha.kernel`.
+  }];
+  let dependentDialects = [
+    "::fmha::tile::TileDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect"
+  ];
+}
+
+def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn machine-level kernels into NVVM functions";
+  let description = [{
+    Each machine op becomes the NVVM op of its instruction. A kernel's memrefs become what the hardware takes: a tensor
+    map for each of q, k, v and o, a pointer and strides for the LSE, and the lengths as 32-bit scalars. The order of the
+    parameters is that of the launch manifest.
+  }];
+  let dependentDialects = [
+    "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect"
+  ];
+}
+
+#endif // FMHA_CONVERSION_PASSES_TD

@@ -1,0 +1,44 @@
+//===- KernelAbi.h - Parameters of a compiled kernel -------------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One list says what the kernel's parameters are; the conversion and the launch
+// manifest both follow it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_CONVERSION_TILETONVVM_KERNELABI_H
+#define FMHA_CONVERSION_TILETONVVM_KERNELABI_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha {
+
+struct KernelParameter {
+  enum class Kind { TensorMap, Pointer, U64, U32 };
+  std::string name;
+  Kind kind;
+};
+
+/// q, k, v, o as tensor maps; with an LSE its pointer and its strides of batch,
+/// head and row in elements; then q_len, kv_len, q_heads, kv_heads.
+std::vector<KernelParameter> kernelParameters(bool lse);
+
+/// The index of a parameter by its name; it must exist.
+unsigned parameterIndex(const std::vector<KernelParameter> &parameters,
+                        const std::string &name);
+
+/// The parameter that holds extent `dimension` ([batch, length, heads, dim]) of
+/// operand `operand` (q, k, v, o), if a kernel may ask for it.
+std::optional<std::string> extentParameter(unsigned operand,
+                                           unsigned dimension);
+
+} // namespace fmha
+
+#endif // FMHA_CONVERSION_TILETONVVM_KERNELABI_H

@@ -1,0 +1,44 @@
+//===- KernelInfo.h - What a kernel function says of itself -----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
+#define FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
+
+#include "fmha/Schedule/Schedule.h"
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir {
+class Operation;
+namespace gpu {
+class GPUFuncOp;
+}
+} // namespace mlir
+
+namespace fmha::tile {
+
+/// Problem and schedule of a kernel, read off its operands, its ops and its
+/// `fmha.schedule` attribute.
+struct KernelInfo {
+  schedule::Problem problem;
+  schedule::Schedule schedule;
+  schedule::MemoryMap map;
+};
+
+/// Fails with a diagnostic on `func` if it has no schedule, or one that its
+/// target cannot hold. Functions without tile ops are not kernels of ours:
+/// `isTiledKernel` tells.
+mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
+bool isTiledKernel(mlir::gpu::GPUFuncOp func);
+
+/// The query tile that `op` serves, from its "tile.q_tile" mark.
+std::optional<unsigned> queryTileOf(mlir::Operation *op);
+
+} // namespace fmha::tile
+
+#endif // FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H

@@ -1,0 +1,345 @@
+//===- FMHAToTile.cpp - An attention op becomes a tiled kernel --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Target/Target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fmha {
+#define GEN_PASS_DEF_CONVERTFMHATOTILE
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+using tile::TileType;
+
+namespace {
+
+struct ConvertFMHAToTilePass
+    : public fmha::impl::ConvertFMHAToTileBase<ConvertFMHAToTilePass> {
+  using ConvertFMHAToTileBase::ConvertFMHAToTileBase;
+  void runOnOperation() override;
+};
+
+/// What one CTA knows of its place in the grid, all of type index.
+struct Coordinates {
+  Value batch, head, kvHead, qLen, kvLen;
+  /// First query row of each tile.
+  SmallVector<Value> rows;
+  /// KV blocks that some row of the CTA may see.
+  Value blocks;
+  /// kv_len - q_len, for the causal mask.
+  Value offset;
+};
+
+/// Running maximum, running sum and output accumulator of one query tile.
+struct State {
+  Value max, sum, acc;
+};
+
+/// Builds the kernel of one attention op.
+class KernelBuilder {
+public:
+  KernelBuilder(AttentionOp op, gpu::GPUFuncOp func)
+      : op(op), plan(op.getScheduleAttr().getValue()), func(func),
+        b(ImplicitLocOpBuilder::atBlockEnd(op.getLoc(),
+                                           &func.getBody().front())) {}
+  void build();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value extent(unsigned argument, int64_t dimension) {
+    return memref::DimOp::create(b, func.getArgument(argument), dimension);
+  }
+  template <typename OpTy>
+  Value make(Value lhs, Value rhs) {
+    return OpTy::create(b, lhs, rhs);
+  }
+  TileType tileType(int64_t columns, Type element) {
+    return TileType::get(b.getContext(), {plan.qTileRows, columns}, element,
+                         Attribute());
+  }
+  TileType rowType() {
+    return TileType::get(b.getContext(), {plan.qTileRows}, b.getF32Type(),
+                         Attribute());
+  }
+  /// Marks the ops that serve one query tile; roles are cut along these marks.
+  template <typename OpTy>
+  OpTy mark(OpTy made, unsigned tile) {
+    made->setAttr("tile.q_tile", b.getI32IntegerAttr(tile));
+    return made;
+  }
+
+  Coordinates buildCoordinates();
+  Value buildBlockCount(const Coordinates &at);
+  SmallVector<Value> buildInitialState();
+  void buildBlock(const Coordinates &at, ArrayRef<Value> queries, Value block,
+                  SmallVectorImpl<State> &states);
+  State buildStep(const Coordinates &at, unsigned tile, Value query, Value key,
+                  Value value, Value column, State state);
+  void buildEpilogue(const Coordinates &at, ValueRange results);
+
+  AttentionOp op;
+  const schedule::Schedule &plan;
+  gpu::GPUFuncOp func;
+  ImplicitLocOpBuilder b;
+};
+
+enum Argument : unsigned { Query = 0, Key = 1, Values = 2, Output = 3, Lse = 4 };
+
+Coordinates KernelBuilder::buildCoordinates() {
+  Coordinates at;
+  int64_t rowsPerCta = int64_t(plan.qTiles) * plan.qTileRows;
+  at.qLen = extent(Query, AttentionOp::Length);
+  at.kvLen = extent(Key, AttentionOp::Length);
+  Value heads = extent(Query, AttentionOp::Heads);
+  Value kvHeads = extent(Key, AttentionOp::Heads);
+  // The grid has one dimension, since only x may exceed 65535.
+  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value rowBlocks = make<arith::CeilDivUIOp>(at.qLen, index(rowsPerCta));
+  Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
+  Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
+  at.head = make<arith::RemUIOp>(headAndBatch, heads);
+  at.batch = make<arith::DivUIOp>(headAndBatch, heads);
+  at.kvHead = make<arith::DivUIOp>(at.head,
+                                   make<arith::DivUIOp>(heads, kvHeads));
+  Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    at.rows.push_back(
+        make<arith::AddIOp>(first, index(int64_t(tile) * plan.qTileRows)));
+  at.offset = make<arith::SubIOp>(at.kvLen, at.qLen);
+  at.blocks = buildBlockCount(at);
+  return at;
+}
+
+/// Causal: the last row of the CTA, i = min(first + rows, q_len) - 1, sees keys
+/// up to i + offset, so that min(first + rows, q_len) + offset keys matter, and
+/// none if that is negative.
+Value KernelBuilder::buildBlockCount(const Coordinates &at) {
+  Value keys = at.kvLen;
+  if (op.getMask() == schedule::Mask::Causal) {
+    Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
+    Value lastSeen = make<arith::AddIOp>(
+        make<arith::MinSIOp>(end, at.qLen), at.offset);
+    keys = make<arith::MaxSIOp>(lastSeen, index(0));
+  }
+  return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
+}
+
+SmallVector<Value> KernelBuilder::buildInitialState() {
+  SmallVector<Value> values;
+  auto fill = [&](unsigned tile, Type type, float value) {
+    auto made = tile::FillOp::create(b, type, b.getF32FloatAttr(value));
+    values.push_back(mark(made, tile));
+  };
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
+    fill(tile, rowType(), -std::numeric_limits<float>::infinity());
+    fill(tile, rowType(), 0.0f);
+    fill(tile, tileType(op.getHeadDimV(), b.getF32Type()), 0.0f);
+  }
+  return values;
+}
+
+/// One KV block and one query tile of online softmax:
+///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum p;
+///   acc' = acc·alpha + p·v.
+State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
+                               Value query, Value key, Value value,
+                               Value column, State state) {
+  double scale = op.getScaleOrDefault() * std::log2(std::exp(1.0));
+  Type f32 = b.getF32Type();
+  Value s = mark(tile::DotOp::create(b, tileType(plan.kvBlock, f32), query, key,
+                                     Value(), Value(), /*transpose_b=*/true),
+                 tile);
+  // The maximum may be taken before the scaling only if the scale is positive.
+  if (scale <= 0) {
+    s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(scale)),
+             tile);
+    scale = 1.0;
+  }
+  bool causal = op.getMask() == schedule::Mask::Causal;
+  s = mark(tile::MaskOp::create(b, s.getType(), s, at.rows[tile], column,
+                                at.kvLen, causal ? at.offset : Value()),
+           tile);
+  FloatAttr scaleAttr = b.getF32FloatAttr(scale);
+  auto max = mark(
+      tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max, scaleAttr,
+                             b.getF32FloatAttr(plan.rescaleThreshold)),
+      tile);
+  Value p =
+      mark(tile::Exp2Op::create(b, s.getType(), s, max.getMax(), scaleAttr),
+           tile);
+  Value sum = mark(
+      tile::RowSumOp::create(b, rowType(), p, state.sum, max.getAlpha()), tile);
+  Value half = mark(
+      tile::CastOp::create(b, tileType(plan.kvBlock, op.getElementType()), p),
+      tile);
+  Value acc = mark(tile::RescaleOp::create(b, state.acc.getType(), state.acc,
+                                           max.getAlpha()),
+                   tile);
+  acc = mark(tile::DotOp::create(b, acc.getType(), half, value, acc, Value(),
+                                 /*transpose_b=*/false),
+             tile);
+  return {max.getMax(), sum, acc};
+}
+
+void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
+                               Value block, SmallVectorImpl<State> &states) {
+  Value column = make<arith::MulIOp>(block, index(plan.kvBlock));
+  auto load = [&](unsigned argument, int64_t columns) -> Value {
+    TileType type = TileType::get(b.getContext(), {plan.kvBlock, columns},
+                                  op.getElementType(), Attribute());
+    return tile::LoadOp::create(b, type, func.getArgument(argument), at.batch,
+                                column, at.kvHead, Value());
+  };
+  Value key = load(Key, op.getHeadDim());
+  Value value = load(Values, op.getHeadDimV());
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    states[tile] = buildStep(at, tile, queries[tile], key, value, column,
+                             states[tile]);
+}
+
+void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
+  double scale = op.getScaleOrDefault() * std::log2(std::exp(1.0));
+  FloatAttr scaleAttr = b.getF32FloatAttr(scale <= 0 ? 1.0 : scale);
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
+    Value max = results[3 * tile], sum = results[3 * tile + 1];
+    Value acc = results[3 * tile + 2];
+    TileType type = tileType(op.getHeadDimV(), op.getElementType());
+    Value out = mark(tile::NormalizeOp::create(b, type, acc, sum), tile);
+    mark(tile::StoreOp::create(b, out, func.getArgument(Output), at.batch,
+                               at.rows[tile], at.head),
+         tile);
+    if (!op.getLse())
+      continue;
+    Value lse =
+        mark(tile::LseOp::create(b, rowType(), max, sum, scaleAttr), tile);
+    mark(tile::StoreRowsOp::create(b, lse, func.getArgument(Lse), at.batch,
+                                   at.head, at.rows[tile], at.qLen),
+         tile);
+  }
+}
+
+void KernelBuilder::build() {
+  Coordinates at = buildCoordinates();
+  SmallVector<Value> queries;
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    queries.push_back(mark(
+        tile::LoadOp::create(
+            b, tileType(op.getHeadDim(), op.getElementType()),
+            func.getArgument(Query), at.batch, at.rows[tile], at.head, Value()),
+        tile));
+  SmallVector<Value> initial = buildInitialState();
+  auto loop = scf::ForOp::create(b, index(0), at.blocks, index(1), initial);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<State> states;
+    ValueRange args = loop.getRegionIterArgs();
+    for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+      states.push_back({args[3 * tile], args[3 * tile + 1], args[3 * tile + 2]});
+    buildBlock(at, queries, loop.getInductionVar(), states);
+    SmallVector<Value> yielded;
+    for (const State &state : states)
+      yielded.append({state.max, state.sum, state.acc});
+    scf::YieldOp::create(b, yielded);
+  }
+  buildEpilogue(at, loop.getResults());
+  gpu::ReturnOp::create(b);
+}
+
+/// Every kernel takes run-time extents and strides, whatever its op knows.
+MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
+                         Type element, bool contiguous) {
+  SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
+  if (contiguous)
+    strides.back() = 1;
+  return MemRefType::get(shape, element,
+                         StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
+}
+
+FunctionType kernelType(AttentionOp op) {
+  MLIRContext *ctx = op.getContext();
+  constexpr int64_t dyn = ShapedType::kDynamic;
+  auto tensor = [&](int64_t headDim) -> Type {
+    return dynamicMemref(ctx, {dyn, dyn, dyn, headDim}, op.getElementType(),
+                         /*contiguous=*/true);
+  };
+  SmallVector<Type> inputs = {tensor(op.getHeadDim()), tensor(op.getHeadDim()),
+                              tensor(op.getHeadDimV()),
+                              tensor(op.getHeadDimV())};
+  if (op.getLse())
+    inputs.push_back(dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
+                                   /*contiguous=*/false));
+  return FunctionType::get(ctx, inputs, {});
+}
+
+/// gpu.module @fmha_fwd_kernel [#nvvm.target<...>] { gpu.func @fmha_fwd(...) }
+gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
+  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
+  const target::Target *gpu = target::findTarget(plan.target);
+  MLIRContext *ctx = op.getContext();
+  OpBuilder b(ctx);
+  auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_fwd_kernel");
+  symbols.insert(module);
+  NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
+  Attribute attrs[] = {NVVM::NVVMTargetAttr::get(
+      ctx, /*optLevel=*/2, "nvptx64-nvidia-cuda", plan.target,
+      StringRef(gpu->features), b.getDictionaryAttr({ftz}))};
+  module.setTargetsAttr(b.getArrayAttr(attrs));
+  b.setInsertionPointToStart(&module.getBodyRegion().front());
+  auto func =
+      gpu::GPUFuncOp::create(b, op.getLoc(), "fmha_fwd", kernelType(op));
+  unsigned warps = 0;
+  for (const schedule::Role &role : plan.roles)
+    warps = std::max(warps, role.firstWarp + role.warps);
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(warps * 32), 1, 1}));
+  func->setAttr("fmha.schedule", op.getScheduleAttr());
+  return func;
+}
+
+void ConvertFMHAToTilePass::runOnOperation() {
+  SmallVector<AttentionOp> ops;
+  getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
+  SymbolTable symbols(getOperation());
+  for (AttentionOp op : ops) {
+    if (!op.getScheduleAttr()) {
+      op.emitError() << "has no schedule; run fmha-plan-schedule first";
+      return signalPassFailure();
+    }
+    gpu::GPUFuncOp func = makeKernel(op, symbols);
+    KernelBuilder(op, func).build();
+    auto module = func->getParentOfType<gpu::GPUModuleOp>();
+    op->setAttr("fmha.kernel",
+                SymbolRefAttr::get(module.getNameAttr(),
+                                   {FlatSymbolRefAttr::get(func)}));
+  }
+  if (!ops.empty())
+    getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                            UnitAttr::get(&getContext()));
+}
+
+} // namespace

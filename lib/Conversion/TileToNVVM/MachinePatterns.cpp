@@ -1,0 +1,330 @@
+//===- MachinePatterns.cpp - One machine op, one NVVM op ---------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MachinePatterns.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// Small builders
+//===----------------------------------------------------------------------===//
+
+static Value i32(ImplicitLocOpBuilder &b, int32_t value) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                  b.getI32IntegerAttr(value));
+}
+
+static Value i64(ImplicitLocOpBuilder &b, int64_t value) {
+  return LLVM::ConstantOp::create(b, b.getI64Type(),
+                                  b.getI64IntegerAttr(value));
+}
+
+static Value toI32(ImplicitLocOpBuilder &b, Value index) {
+  return arith::IndexCastOp::create(b, b.getI32Type(), index);
+}
+
+static Value sharedAddress(ImplicitLocOpBuilder &b, int32_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value base = LLVM::AddressOfOp::create(b, pointer, sharedMemorySymbol);
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+/// Address of the mbarrier of one stage: 8 bytes each.
+static Value stageAddress(ImplicitLocOpBuilder &b, Value barrier, Value stage) {
+  return LLVM::GEPOp::create(b, barrier.getType(), b.getI64Type(), barrier,
+                             ArrayRef<LLVM::GEPArg>{toI32(b, stage)});
+}
+
+static Value tmemPointer(ImplicitLocOpBuilder &b, Value address) {
+  return LLVM::IntToPtrOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), 6), address);
+}
+
+/// Innermost first, as TMA counts: column, row, head, batch.
+static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, int32_t column,
+                                      Value row, Value head, Value batch) {
+  return {i32(b, column), toI32(b, row), toI32(b, head), toI32(b, batch)};
+}
+
+namespace {
+
+template <typename OpTy>
+struct MachinePattern : public OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+  using Adaptor = typename OpTy::Adaptor;
+  /// Builds the op's replacement; the value for its result, if it has one.
+  virtual Value lower(OpTy op, Adaptor adaptor,
+                      ImplicitLocOpBuilder &b) const = 0;
+
+  LogicalResult
+  matchAndRewrite(OpTy op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const final {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value value = lower(op, adaptor, b);
+    if (op->getNumResults())
+      rewriter.replaceOp(op, value);
+    else
+      rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+#define MACHINE_PATTERN(OP)                                                    \
+  struct Lower##OP : public MachinePattern<tile::OP> {                         \
+    using MachinePattern::MachinePattern;                                      \
+    Value lower(tile::OP op, Adaptor adaptor, ImplicitLocOpBuilder &b)         \
+        const override;                                                        \
+  };                                                                           \
+  Value Lower##OP::lower([[maybe_unused]] tile::OP op,                         \
+                         [[maybe_unused]] Adaptor adaptor,                     \
+                         ImplicitLocOpBuilder &b) const
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(BarrierOp) { return sharedAddress(b, op.getOffset()); }
+
+MACHINE_PATTERN(InitBarrierOp) {
+  unsigned count = op.getBarrier().getType().getCount();
+  for (unsigned stage = 0; stage < count; ++stage) {
+    Value address = LLVM::GEPOp::create(
+        b, adaptor.getBarrier().getType(), b.getI64Type(), adaptor.getBarrier(),
+        ArrayRef<LLVM::GEPArg>{int32_t(stage)});
+    NVVM::MBarrierInitOp::create(b, address, i32(b, op.getArrivals()), Value());
+  }
+  return {};
+}
+
+/// try_wait may fail at any time, so it stands in a loop; the loop is ours and
+/// not the one of nvvm.mbarrier.try_wait.parity, which is opaque assembly.
+MACHINE_PATTERN(WaitOp) {
+  Value address = stageAddress(b, adaptor.getBarrier(), op.getStage());
+  Value parity = toI32(b, op.getParity());
+  auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&loop.getBefore());
+  Value done =
+      NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), address, parity, Value());
+  Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  scf::ConditionOp::create(b, arith::XOrIOp::create(b, done, yes),
+                           ValueRange());
+  b.createBlock(&loop.getAfter());
+  scf::YieldOp::create(b);
+  return {};
+}
+
+MACHINE_PATTERN(ArriveOp) {
+  NVVM::MBarrierArriveOp::create(
+      b, b.getI64Type(), stageAddress(b, adaptor.getBarrier(), op.getStage()),
+      Value());
+  return {};
+}
+
+MACHINE_PATTERN(ArriveExpectTxOp) {
+  NVVM::MBarrierArriveExpectTxOp::create(
+      b, Type(), stageAddress(b, adaptor.getBarrier(), op.getStage()),
+      i32(b, op.getBytes()), NVVM::MemScopeKind::CTA, /*relaxed=*/false,
+      Value());
+  return {};
+}
+
+/// The shared-memory form: the generic one prints a wrong address space.
+MACHINE_PATTERN(CommitOp) {
+  NVVM::Tcgen05CommitOp::create(
+      b, stageAddress(b, adaptor.getBarrier(), op.getStage()), Value());
+  return {};
+}
+
+MACHINE_PATTERN(FenceOp) {
+  switch (op.getKind()) {
+  case FenceKind::Tcgen05Before:
+    NVVM::Tcgen05FenceOp::create(b, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+    break;
+  case FenceKind::Tcgen05After:
+    NVVM::Tcgen05FenceOp::create(b, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+    break;
+  case FenceKind::ProxyAsync:
+    NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared,
+                               NVVM::SharedSpaceAttr::get(
+                                   b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    break;
+  case FenceKind::MbarrierInit:
+    NVVM::FenceMbarrierInitOp::create(b);
+    break;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(SmemAddressOp) { return sharedAddress(b, op.getOffset()); }
+
+/// base + column, and 32·(warp mod 4) lanes in the upper half.
+MACHINE_PATTERN(TmemAddressOp) {
+  Value address = LLVM::AddOp::create(b, adaptor.getBase(),
+                                      i32(b, op.getColumn()));
+  if (op.getOfWarp()) {
+    Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+    Value lanes = LLVM::AndOp::create(b, thread, i32(b, 0x60));
+    Value field = LLVM::ShlOp::create(b, lanes, i32(b, 16));
+    address = LLVM::AddOp::create(b, address, field);
+  }
+  return tmemPointer(b, address);
+}
+
+/// Start address in units of 16 bytes, below the fields that are constants.
+MACHINE_PATTERN(DescriptorOp) {
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
+                                           adaptor.getBase());
+  address = LLVM::AddOp::create(b, address, i32(b, op.getOffset()));
+  Value inside = LLVM::AndOp::create(b, address, i32(b, 0x3FFFF));
+  Value encoded = LLVM::LShrOp::create(b, inside, i32(b, 4));
+  Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);
+  return LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
+}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(TmaLoadOp) {
+  SmallVector<Value> at =
+      coordinates(b, op.getColumn(), op.getRow(), op.getHead(), op.getBatch());
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, adaptor.getDest(), adaptor.getSrc(), at,
+      stageAddress(b, adaptor.getBarrier(), op.getStage()), ValueRange(),
+      Value(), Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
+      NVVM::CTAGroupKindAttr(), Value());
+  return {};
+}
+
+MACHINE_PATTERN(TmaStoreOp) {
+  SmallVector<Value> at =
+      coordinates(b, op.getColumn(), op.getRow(), op.getHead(), op.getBatch());
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      b, adaptor.getDest(), adaptor.getSrc(), at, Value(),
+      NVVM::TMAStoreMode::TILE, Value());
+  return {};
+}
+
+MACHINE_PATTERN(TmaStoreWaitOp) {
+  NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, 0, b.getUnitAttr());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory and tensor core
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(TmemAllocOp) {
+  NVVM::Tcgen05AllocOp::create(b, sharedAddress(b, op.getOffset()),
+                               i32(b, op.getColumns()));
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(b);
+  return {};
+}
+
+MACHINE_PATTERN(TmemBaseOp) {
+  return LLVM::LoadOp::create(b, b.getI32Type(),
+                              sharedAddress(b, op.getOffset()));
+}
+
+MACHINE_PATTERN(TmemDeallocOp) {
+  NVVM::Tcgen05DeallocOp::create(b, tmemPointer(b, adaptor.getBase()),
+                                 i32(b, op.getColumns()));
+  return {};
+}
+
+MACHINE_PATTERN(TmemLoadOp) {
+  return NVVM::Tcgen05LdOp::create(b, op.getType(), /*pack=*/false,
+                                   NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+                                   adaptor.getAddress(), Value());
+}
+
+MACHINE_PATTERN(TmemStoreOp) {
+  NVVM::Tcgen05StOp::create(b, /*unpack=*/false,
+                            NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+                            adaptor.getAddress(), adaptor.getValue(), Value());
+  return {};
+}
+
+MACHINE_PATTERN(TmemWaitOp) {
+  bool load = op.getAccess() == TmemAccess::Load;
+  NVVM::Tcgen05WaitOp::create(b, load ? NVVM::Tcgen05WaitKind::LOAD
+                                      : NVVM::Tcgen05WaitKind::STORE);
+  return {};
+}
+
+MACHINE_PATTERN(MmaOp) {
+  NVVM::Tcgen05MMAOp::create(
+      b, NVVM::Tcgen05MMAKind::F16, NVVM::CTAGroupKind::CTA_1,
+      NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, adaptor.getD(),
+      adaptor.getA(), adaptor.getB(), i32(b, op.getInstruction()),
+      adaptor.getAccumulate(), Value(), Value());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Warps
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(SetRegistersOp) {
+  bool more = op.getCount() > op.getPrevious();
+  NVVM::SetMaxRegisterOp::create(b, op.getCount(),
+                                 more ? NVVM::SetMaxRegisterAction::increase
+                                      : NVVM::SetMaxRegisterAction::decrease);
+  return {};
+}
+
+MACHINE_PATTERN(ElectOp) {
+  return NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+}
+
+MACHINE_PATTERN(AnyInWarpOp) {
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(b, -1),
+                                  adaptor.getCondition(),
+                                  NVVM::VoteSyncKind::any);
+}
+
+MACHINE_PATTERN(SyncWarpOp) {
+  NVVM::SyncWarpOp::create(b, i32(b, -1));
+  return {};
+}
+
+MACHINE_PATTERN(SyncCtaOp) {
+  NVVM::BarrierOp::create(b);
+  return {};
+}
+
+} // namespace
+
+void fmha::populateMachinePatterns(RewritePatternSet &patterns,
+                                   const TypeConverter &converter) {
+  patterns.add<LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
+               LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
+               LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp,
+               LowerTmaLoadOp, LowerTmaStoreOp, LowerTmaStoreWaitOp,
+               LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
+               LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
+               LowerSetRegistersOp, LowerElectOp, LowerAnyInWarpOp,
+               LowerSyncWarpOp, LowerSyncCtaOp>(converter,
+                                                patterns.getContext());
+}

@@ -1,0 +1,284 @@
+//===- TileToNVVM.cpp - Turn machine-level kernels into NVVM functions --*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MachinePatterns.h"
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Conversion/TileToNVVM/KernelAbi.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_CONVERTTILETONVVM
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+
+/// Bytes of a tensor map, which the driver encodes and nobody looks into.
+static constexpr unsigned tensorMapBytes = 128;
+
+static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
+  switch (kind) {
+  case KernelParameter::Kind::TensorMap:
+    return LLVM::LLVMPointerType::get(ctx);
+  case KernelParameter::Kind::Pointer:
+    return LLVM::LLVMPointerType::get(ctx, 1);
+  case KernelParameter::Kind::U64:
+    return IntegerType::get(ctx, 64);
+  case KernelParameter::Kind::U32:
+    return IntegerType::get(ctx, 32);
+  }
+  llvm_unreachable("every kind is listed");
+}
+
+/// Rank 4: a tensor map; rank 3: the LSE's pointer.
+static Type convertMemref(MemRefType type) {
+  MLIRContext *ctx = type.getContext();
+  if (type.getRank() == 4)
+    return parameterType(KernelParameter::Kind::TensorMap, ctx);
+  if (type.getRank() == 3)
+    return parameterType(KernelParameter::Kind::Pointer, ctx);
+  return {};
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// gpu.func @f(%q: memref, ...) kernel -> llvm.func @f(%q: !llvm.ptr {byval}, ...)
+struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    std::vector<KernelParameter> parameters =
+        kernelParameters(/*lse=*/op.getNumArguments() == 5);
+    SmallVector<Type> types;
+    for (const KernelParameter &parameter : parameters)
+      types.push_back(parameterType(parameter.kind, getContext()));
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(getContext()), types);
+    auto func =
+        LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
+    setAttributes(func, op, parameters);
+
+    // Memref operand n becomes parameter n; the rest follow behind.
+    TypeConverter::SignatureConversion signature(op.getNumArguments());
+    for (unsigned n = 0; n < op.getNumArguments(); ++n)
+      signature.addInputs(n, types[n]);
+    signature.addInputs(ArrayRef<Type>(types).drop_front(op.getNumArguments()));
+    rewriter.inlineRegionBefore(op.getBody(), func.getBody(), func.end());
+    rewriter.applySignatureConversion(&func.getBody().front(), signature,
+                                      getTypeConverter());
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void setAttributes(LLVM::LLVMFuncOp func, gpu::GPUFuncOp op,
+                     ArrayRef<KernelParameter> parameters) const {
+    OpBuilder b(getContext());
+    func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    if (auto size = op.getKnownBlockSizeAttr())
+      func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+    // Subnormals carry nothing here, and keeping them costs instructions.
+    func->setAttr("denormal_fpenv_f32_is_ftz", b.getUnitAttr());
+    auto map = LLVM::LLVMArrayType::get(b.getI8Type(), tensorMapBytes);
+    for (auto [n, parameter] : llvm::enumerate(parameters)) {
+      if (parameter.kind != KernelParameter::Kind::TensorMap)
+        continue;
+      func.setArgAttr(n, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(map));
+      func.setArgAttr(n, LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(64));
+      func.setArgAttr(n, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      b.getUnitAttr());
+    }
+  }
+};
+
+struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(gpu::ReturnOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Extents and the LSE
+//===----------------------------------------------------------------------===//
+
+/// The kernel's parameter of that name. The function has been converted before
+/// its body.
+Value parameterOf(Operation *op, const std::string &name) {
+  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
+  bool lse = func.getNumArguments() > kernelParameters(false).size();
+  return func.getArgument(parameterIndex(kernelParameters(lse), name));
+}
+
+/// memref.dim %q, 1 -> the parameter q_len
+struct LowerDim : public OpConversionPattern<memref::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto operand = dyn_cast<BlockArgument>(adaptor.getSource());
+    std::optional<int64_t> dimension = op.getConstantIndex();
+    if (!operand || !dimension)
+      return rewriter.notifyMatchFailure(op, "not an extent of a parameter");
+    auto name = extentParameter(operand.getArgNumber(), *dimension);
+    if (!name)
+      return rewriter.notifyMatchFailure(op, "no parameter holds this extent");
+    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
+        op, rewriter.getIndexType(), parameterOf(op, *name));
+    return success();
+  }
+};
+
+/// lse[b, h, r]: 64-bit element offsets, since a batch may be large.
+struct LowerLseStore : public OpConversionPattern<memref::StoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getIndices().size() != 3)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    const char *strides[] = {"lse_stride_batch", "lse_stride_head",
+                             "lse_stride_row"};
+    Value offset;
+    for (auto [index, stride] : llvm::zip(op.getIndices(), strides)) {
+      Value wide = arith::ExtUIOp::create(
+          b, b.getI64Type(),
+          arith::IndexCastOp::create(b, b.getI32Type(), index));
+      Value term = LLVM::MulOp::create(b, wide, parameterOf(op, stride));
+      offset = offset ? Value(LLVM::AddOp::create(b, offset, term)) : term;
+    }
+    Value address = LLVM::GEPOp::create(
+        b, adaptor.getMemref().getType(), b.getF32Type(), adaptor.getMemref(),
+        ArrayRef<LLVM::GEPArg>{offset});
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), address);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Indices and functions that have no LLVM intrinsic on this target
+//===----------------------------------------------------------------------===//
+
+struct LowerThreadId : public OpConversionPattern<gpu::ThreadIdOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(gpu::ThreadIdOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getDimension() != gpu::Dimension::x)
+      return rewriter.notifyMatchFailure(op, "kernels use dimension x only");
+    Value id = NVVM::ThreadIdXOp::create(rewriter, op.getLoc(),
+                                         rewriter.getI32Type());
+    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
+        op, rewriter.getIndexType(), id);
+    return success();
+  }
+};
+
+struct LowerBlockId : public OpConversionPattern<gpu::BlockIdOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(gpu::BlockIdOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getDimension() != gpu::Dimension::x)
+      return rewriter.notifyMatchFailure(op, "kernels use dimension x only");
+    Value id = NVVM::BlockIdXOp::create(rewriter, op.getLoc(),
+                                        rewriter.getI32Type());
+    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
+        op, rewriter.getIndexType(), id);
+    return success();
+  }
+};
+
+/// llvm.log2 would be a call to a library that PTX does not have.
+struct LowerLog2 : public OpConversionPattern<math::Log2Op> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(math::Log2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return rewriter.notifyMatchFailure(op, "lg2.approx is for f32");
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr("llvm.nvvm.lg2.approx.f"),
+        adaptor.getOperand());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct ConvertTileToNVVMPass
+    : public fmha::impl::ConvertTileToNVVMBase<ConvertTileToNVVMPass> {
+  void runOnOperation() override {
+    if (!hasKernel())
+      return;
+    declareSharedMemory();
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion([](MemRefType type) { return convertMemref(type); });
+    converter.addConversion([](tile::BarrierType type) -> Type {
+      return LLVM::LLVMPointerType::get(type.getContext(), 3);
+    });
+    RewritePatternSet patterns(&getContext());
+    populateMachinePatterns(patterns, converter);
+    patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
+                 LowerThreadId, LowerBlockId, LowerLog2>(converter,
+                                                         &getContext());
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<tile::TileDialect, memref::MemRefDialect>();
+    target.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
+                        gpu::BlockIdOp, math::Log2Op>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+
+private:
+  bool hasKernel() {
+    return llvm::any_of(getOperation().getOps<gpu::GPUFuncOp>(),
+                        tile::isTiledKernel);
+  }
+
+  /// External, so that stores reached only through descriptors are kept; aligned
+  /// to the swizzle pattern.
+  void declareSharedMemory() {
+    OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());
+    LLVM::GlobalOp::create(
+        b, getOperation().getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+        /*isConstant=*/false, LLVM::Linkage::External, sharedMemorySymbol,
+        Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
+  }
+};
+
+} // namespace

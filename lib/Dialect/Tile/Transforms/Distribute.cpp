@@ -1,0 +1,138 @@
+//===- Distribute.cpp - Give tiles to threads, and roles to warps --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEDISTRIBUTE
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// Small builders
+//===----------------------------------------------------------------------===//
+
+Value tile::constantI32(ImplicitLocOpBuilder &b, int32_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+
+Value tile::constantF32(ImplicitLocOpBuilder &b, float value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+
+Value tile::threadRow(ImplicitLocOpBuilder &b) {
+  Value thread = arith::IndexCastOp::create(
+      b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  return arith::AndIOp::create(b, thread, constantI32(b, 127));
+}
+
+Value tile::slice(ImplicitLocOpBuilder &b, Value vector, int64_t first,
+                  int64_t count) {
+  return vector::ExtractStridedSliceOp::create(
+      b, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{count},
+      ArrayRef<int64_t>{1});
+}
+
+Value tile::advance(ImplicitLocOpBuilder &b, Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+Value tile::tmemAddress(ImplicitLocOpBuilder &b,
+                        const DistributeContext &context, int64_t column,
+                        bool ofWarp) {
+  return TmemAddressOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 6),
+                               int32_t(column), context.tmemBase, ofWarp);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Registers: a thread's row, a vector or, for rank 1, a number. Memory: an
+/// address.
+static Type convertTile(TileType type) {
+  MLIRContext *ctx = type.getContext();
+  if (type.getSmem())
+    return LLVM::LLVMPointerType::get(ctx, 3);
+  if (type.getTmem())
+    return LLVM::LLVMPointerType::get(ctx, 6);
+  if (!type.inRegisters())
+    return {};
+  if (type.getShape().size() == 1)
+    return type.getElementType();
+  return VectorType::get({type.getColumns()}, type.getElementType());
+}
+
+namespace {
+
+struct TileDistributePass
+    : public fmha::tile::impl::TileDistributeBase<TileDistributePass> {
+  void runOnOperation() override {
+    if (!isTiledKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info))
+      return signalPassFailure();
+    SpecialiseOp specialise = findSpecialise();
+    if (!specialise)
+      return;
+    if (failed(distribute(specialise, *info)) ||
+        failed(lowerSpecialise(specialise, *info)))
+      signalPassFailure();
+  }
+
+private:
+  SpecialiseOp findSpecialise() {
+    auto ops = getOperation().getBody().front().getOps<SpecialiseOp>();
+    return ops.empty() ? SpecialiseOp() : *ops.begin();
+  }
+  LogicalResult distribute(SpecialiseOp op, const KernelInfo &info);
+};
+
+LogicalResult TileDistributePass::distribute(SpecialiseOp op,
+                                             const KernelInfo &info) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value base = TmemBaseOp::create(b, b.getI32Type(),
+                                  info.map.findSmem("tmem_address")->offset);
+  DistributeContext context{info, base};
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](TileType type) { return convertTile(type); });
+
+  RewritePatternSet patterns(&getContext());
+  populateDistributeArithmetic(patterns, converter, context);
+  populateDistributeMemory(patterns, converter, context);
+  ConversionTarget target(getContext());
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *other) { return converter.isLegal(other); });
+  target.addIllegalOp<SlotAddressOp>();
+  target.addIllegalOp<FillOp, MoveOp, DotOp, ScaleOp, MaskOp, RowMaxOp, Exp2Op,
+                      RowSumOp, CastOp, RescaleOp, NormalizeOp, LseOp,
+                      StoreRowsOp>();
+  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+}
+
+} // namespace

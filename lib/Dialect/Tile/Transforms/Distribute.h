@@ -1,0 +1,85 @@
+//===- Distribute.h - Patterns that give tiles to threads -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_DISTRIBUTE_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_DISTRIBUTE_H
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace fmha::tile {
+
+/// Columns that one tcgen05.ld or st moves, and that stay in registers at once
+/// where a row is processed piece by piece.
+constexpr int64_t chunkColumns = 32;
+/// Columns of one 128-byte swizzle panel of 16-bit elements.
+constexpr int64_t panelColumns = 64;
+
+/// What patterns need to know of the kernel besides their op.
+struct DistributeContext {
+  const KernelInfo &info;
+  /// The allocation's first column, i32.
+  mlir::Value tmemBase;
+};
+
+template <typename OpTy>
+class DistributePattern : public mlir::OpConversionPattern<OpTy> {
+public:
+  DistributePattern(const mlir::TypeConverter &converter,
+                    const DistributeContext &context)
+      : mlir::OpConversionPattern<OpTy>(
+            converter, context.tmemBase.getContext()),
+        context(context) {}
+
+protected:
+  const DistributeContext &context;
+};
+
+//===----------------------------------------------------------------------===//
+// Small builders
+//===----------------------------------------------------------------------===//
+
+mlir::Value constantI32(mlir::ImplicitLocOpBuilder &b, int32_t value);
+mlir::Value constantF32(mlir::ImplicitLocOpBuilder &b, float value);
+/// The row that this thread owns: its index in the warpgroup, i32.
+mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b);
+/// Columns [first, first + count) of a row held as a vector.
+mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
+                  int64_t first, int64_t count);
+/// `base` plus a run-time number of bytes (i32).
+mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
+                    mlir::Value bytes);
+
+/// Tensor memory address of `column`, relative to the kernel's allocation;
+/// threads address the lanes of their warp, the MMA lane 0.
+mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
+                        const DistributeContext &context, int64_t column,
+                        bool ofWarp);
+
+/// Writes columns [first, first + n) of this thread's row of a 16-bit tile in
+/// shared memory: 16-byte pieces, K-major, 128-byte swizzle, panels of 64
+/// columns. `first` and n are multiples of 8.
+void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                   mlir::Value values, int64_t first);
+
+void populateDistributeArithmetic(mlir::RewritePatternSet &patterns,
+                                  const mlir::TypeConverter &converter,
+                                  const DistributeContext &context);
+void populateDistributeMemory(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const DistributeContext &context);
+
+/// tile.specialise -> branches over the warp index, with prologue and epilogue.
+mlir::LogicalResult lowerSpecialise(SpecialiseOp op, const KernelInfo &info);
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_DISTRIBUTE_H

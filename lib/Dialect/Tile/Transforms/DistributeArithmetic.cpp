@@ -1,0 +1,254 @@
+//===- DistributeArithmetic.cpp - Row arithmetic, one row a thread --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fmha::tile;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+static Value broadcast(ImplicitLocOpBuilder &b, Value scalar, Type vector) {
+  return vector::BroadcastOp::create(b, vector, scalar);
+}
+
+/// Halves the vector until two elements are left, so that the dependence chain
+/// is logarithmic and sums pair up for packed additions; the order is fixed.
+template <typename OpTy>
+static Value reduceTree(ImplicitLocOpBuilder &b, Value vector) {
+  int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
+  for (; size > 2; size /= 2)
+    vector = OpTy::create(b, slice(b, vector, 0, size / 2),
+                          slice(b, vector, size / 2, size / 2));
+  return OpTy::create(b, vector::ExtractOp::create(b, vector, 0),
+                      vector::ExtractOp::create(b, vector, 1));
+}
+
+namespace {
+
+/// Registers only; a fill of shared memory is a memory pattern.
+struct FillRegisters : public DistributePattern<FillOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(FillOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().inRegisters())
+      return failure();
+    Type type = getTypeConverter()->convertType(op.getType());
+    TypedAttr value = op.getValueAttr();
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, value);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
+    return success();
+  }
+};
+
+struct DistributeScale : public DistributePattern<ScaleOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Value factor =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, x, broadcast(b, factor, x.getType()));
+    return success();
+  }
+};
+
+/// Only blocks at an edge need a mask: the test is the same for the whole CTA.
+///   limit = keys that this thread's row sees, from the block's first one
+///   if (the first row's limit < columns) x = select(column < limit, x, -inf)
+struct DistributeMask : public DistributePattern<MaskOp> {
+  using DistributePattern::DistributePattern;
+
+  LogicalResult
+  matchAndRewrite(MaskOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    auto [least, own] = limits(b, op);
+    int64_t columns = op.getType().getColumns();
+    Value edge = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, least,
+                                       constantI32(b, columns));
+    auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, edge,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, masked(b, x, own, columns));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, x);
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+
+private:
+  /// Keys from the block's first one that the tile's first row sees, and that
+  /// this thread's row does.
+  static std::pair<Value, Value> limits(ImplicitLocOpBuilder &b, MaskOp op) {
+    auto toI32 = [&](Value v) -> Value {
+      return arith::IndexCastOp::create(b, b.getI32Type(), v);
+    };
+    Value column = toI32(op.getCol());
+    Value least = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
+    if (!op.getOffset())
+      return {least, least};
+    Value diagonal = arith::AddIOp::create(b, toI32(op.getRow()),
+                                           toI32(op.getOffset()));
+    diagonal = arith::SubIOp::create(b, diagonal, column);
+    diagonal = arith::AddIOp::create(b, diagonal, constantI32(b, 1));
+    Value ownDiagonal = arith::AddIOp::create(b, diagonal, threadRow(b));
+    return {arith::MinSIOp::create(b, least, diagonal),
+            arith::MinSIOp::create(b, least, ownDiagonal)};
+  }
+
+  static Value masked(ImplicitLocOpBuilder &b, Value x, Value limit,
+                      int64_t columns) {
+    auto type = VectorType::get({columns}, b.getI32Type());
+    SmallVector<int32_t> iota;
+    for (int64_t column = 0; column < columns; ++column)
+      iota.push_back(column);
+    Value indices = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(iota)));
+    Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, indices,
+                                       broadcast(b, limit, type));
+    Value none = broadcast(b, constantF32(b, -infinity), x.getType());
+    return arith::SelectOp::create(b, live, x, none);
+  }
+};
+
+/// t = max(old, row); grown = (t - old)·c > threshold, which is false for NaN,
+/// that is for a row that has seen no key yet.
+struct DistributeRowMax : public DistributePattern<RowMaxOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value old = adaptor.getOld();
+    Value row = reduceTree<arith::MaxNumFOp>(b, adaptor.getInput());
+    Value top = arith::MaxNumFOp::create(b, old, row);
+    Value c = arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
+    Value threshold =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
+    Value drop =
+        arith::MulFOp::create(b, arith::SubFOp::create(b, old, top), c);
+    Value growth = arith::NegFOp::create(b, drop);
+    Value grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth,
+                                        threshold);
+    Value factor = math::Exp2Op::create(b, drop);
+    Value alpha =
+        arith::SelectOp::create(b, grown, factor, constantF32(b, 1.0f));
+    Value max = arith::SelectOp::create(b, grown, top, old);
+    rewriter.replaceOp(op, {max, alpha});
+    return success();
+  }
+};
+
+/// 2^(x·c - m·c) in one fused step; m = -inf (no key seen) counts as 0, so that
+/// -inf - -inf never occurs.
+struct DistributeExp2 : public DistributePattern<Exp2Op> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput(), max = adaptor.getMax();
+    float c = op.getLog2Scale().convertToFloat();
+    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
+                                         constantF32(b, -infinity));
+    Value safe =
+        arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
+    Value shift = arith::MulFOp::create(b, safe, constantF32(b, -c));
+    Value exponent =
+        math::FmaOp::create(b, x, broadcast(b, constantF32(b, c), x.getType()),
+                            broadcast(b, shift, x.getType()));
+    rewriter.replaceOpWithNewOp<math::Exp2Op>(op, exponent);
+    return success();
+  }
+};
+
+struct DistributeRowSum : public DistributePattern<RowSumOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value row = reduceTree<arith::AddFOp>(b, adaptor.getInput());
+    rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
+                                             adaptor.getAlpha(), row);
+    return success();
+  }
+};
+
+struct DistributeCast : public DistributePattern<CastOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(CastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+        op, getTypeConverter()->convertType(op.getType()), adaptor.getInput());
+    return success();
+  }
+};
+
+/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN.
+struct DistributeLse : public DistributePattern<LseOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(LseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value c = arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
+    Value log2 = math::Log2Op::create(b, adaptor.getSum());
+    Value sum = math::FmaOp::create(b, adaptor.getMax(), c, log2);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, sum, constantF32(b, 0.693147180559945309f));
+    return success();
+  }
+};
+
+struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value thread =
+        arith::IndexCastOp::create(b, b.getIndexType(), threadRow(b));
+    Value row = arith::AddIOp::create(b, op.getRow(), thread);
+    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
+                                         op.getLength());
+    auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
+                            ValueRange{op.getBatch(), op.getHead(), row});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeArithmetic(
+    RewritePatternSet &patterns, const TypeConverter &converter,
+    const DistributeContext &context) {
+  patterns.add<FillRegisters, DistributeScale, DistributeMask, DistributeRowMax,
+               DistributeExp2, DistributeRowSum, DistributeCast, DistributeLse,
+               DistributeStoreRows>(converter, context);
+}

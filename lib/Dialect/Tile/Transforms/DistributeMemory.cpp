@@ -1,0 +1,362 @@
+//===- DistributeMemory.cpp - Moves and matrix products ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+#include "fmha/Layout/Instruction.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static LLVM::LLVMPointerType smemPointer(MLIRContext *ctx) {
+  return LLVM::LLVMPointerType::get(ctx, 3);
+}
+
+static Value smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
+  return SmemAddressOp::create(b, smemPointer(b.getContext()),
+                               int32_t(offset));
+}
+
+static layout::PanelTile panelTile(TileType tile) {
+  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
+}
+
+void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
+                               Value values, int64_t first) {
+  layout::PanelTile panels = panelTile(tile);
+  Value row = threadRow(b);
+  Value rowOffset = arith::MulIOp::create(
+      b, row, constantI32(b, layout::PanelTile::rowBytes));
+  Value rowXor = arith::MulIOp::create(
+      b, arith::AndIOp::create(b, row, constantI32(b, 7)),
+      constantI32(b, layout::PanelTile::chunkBytes));
+  Value base = advance(b, smemAddress(b, tile.getSmem().getOffset()), rowOffset);
+  constexpr int64_t chunk = layout::PanelTile::chunkElements;
+  auto words = VectorType::get({4}, b.getI32Type());
+  int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+  for (int64_t column = 0; column < count; column += chunk) {
+    Value piece = vector::BitCastOp::create(b, words,
+                                            slice(b, values, column, chunk));
+    uint32_t constant = panels.chunkConstant((first + column) / chunk);
+    // The XOR acts inside a row of the panel; the panel's start is a constant.
+    uint32_t inRow = constant % layout::PanelTile::rowBytes;
+    Value offset = arith::XOrIOp::create(b, rowXor, constantI32(b, inRow));
+    offset = arith::AddIOp::create(b, offset, constantI32(b, constant - inRow));
+    LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
+  }
+}
+
+/// 32 columns of this thread's row of an f32 tile in tensor memory.
+static Value loadChunk(ImplicitLocOpBuilder &b,
+                       const DistributeContext &context, int64_t column) {
+  auto words = VectorType::get({chunkColumns}, b.getI32Type());
+  return TmemLoadOp::create(b, words,
+                            tmemAddress(b, context, column, /*ofWarp=*/true));
+}
+
+static Value asF32(ImplicitLocOpBuilder &b, Value words) {
+  auto type = cast<VectorType>(words.getType());
+  return vector::BitCastOp::create(
+      b, VectorType::get(type.getShape(), b.getF32Type()), words);
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+struct DistributeSlot : public DistributePattern<SlotAddressOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(SlotAddressOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType tile = op.getType();
+    if (TmemAttr place = tile.getTmem()) {
+      bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
+      rewriter.replaceOp(op,
+                         tmemAddress(b, context, place.getColumn(), ofWarp));
+      return success();
+    }
+    SmemAttr place = tile.getSmem();
+    Value address = smemAddress(b, place.getOffset());
+    if (place.getStages() > 1) {
+      Value stage =
+          arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
+      address = advance(b, address,
+                        arith::MulIOp::create(
+                            b, stage, constantI32(b, tile.getBytes())));
+    }
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// A finished output of zeros.
+struct FillShared : public DistributePattern<FillOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(FillOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType tile = op.getType();
+    if (!tile.getSmem() || !op.getValue().isZero())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto row = VectorType::get({tile.getColumns()}, tile.getElementType());
+    storeSwizzled(b, tile, arith::ConstantOp::create(b, b.getZeroAttr(row)), 0);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+struct DistributeMove : public DistributePattern<MoveOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(MoveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    bool row = from.getShape().size() == 1;
+    if (from.getTmem() && to.inRegisters())
+      rewriter.replaceOp(op, tmemToRegisters(b, from));
+    else if (from.inRegisters() && to.getTmem())
+      rewriter.replaceOp(op, registersToTmem(b, adaptor.getInput(), to));
+    else if (from.inRegisters() && to.getSmem())
+      rewriter.replaceOp(op, row ? rowToShared(b, adaptor.getInput(), to)
+                                 : tileToShared(b, adaptor.getInput(), to));
+    else if (row && from.getSmem() && to.inRegisters())
+      rewriter.replaceOp(op, sharedToRow(b, from));
+    else
+      return rewriter.notifyMatchFailure(op, "no way between these places");
+    return success();
+  }
+
+private:
+  Value rowAddress(ImplicitLocOpBuilder &b, TileType tile) const {
+    Value bytes = arith::MulIOp::create(b, threadRow(b), constantI32(b, 4));
+    return advance(b, smemAddress(b, tile.getSmem().getOffset()), bytes);
+  }
+
+  /// All loads are issued before the one wait.
+  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from) const {
+    int64_t columns = from.getColumns(), first = from.getTmem().getColumn();
+    SmallVector<Value> chunks;
+    for (int64_t column = 0; column < columns; column += chunkColumns)
+      chunks.push_back(loadChunk(b, context, first + column));
+    TmemWaitOp::create(b, TmemAccess::Load);
+    auto type = VectorType::get({columns}, b.getF32Type());
+    Value all = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    for (auto [n, chunk] : llvm::enumerate(chunks))
+      all = vector::InsertStridedSliceOp::create(
+          b, asF32(b, chunk), all, ArrayRef<int64_t>{int64_t(n) * chunkColumns},
+          ArrayRef<int64_t>{1});
+    return all;
+  }
+
+  /// Two 16-bit elements a column: the order in which an A operand is read.
+  Value registersToTmem(ImplicitLocOpBuilder &b, Value values,
+                        TileType to) const {
+    int64_t columns = to.getColumns() / 2;
+    Value words = vector::BitCastOp::create(
+        b, VectorType::get({columns}, b.getI32Type()), values);
+    int64_t first = to.getTmem().getColumn();
+    for (int64_t column = 0; column < columns; column += chunkColumns)
+      TmemStoreOp::create(
+          b, slice(b, words, column, std::min(chunkColumns, columns - column)),
+          tmemAddress(b, context, first + column, /*ofWarp=*/true));
+    TmemWaitOp::create(b, TmemAccess::Store);
+    return tmemAddress(b, context, first, /*ofWarp=*/true);
+  }
+
+  Value tileToShared(ImplicitLocOpBuilder &b, Value values, TileType to) const {
+    storeSwizzled(b, to, values, 0);
+    return smemAddress(b, to.getSmem().getOffset());
+  }
+
+  Value rowToShared(ImplicitLocOpBuilder &b, Value value, TileType to) const {
+    LLVM::StoreOp::create(b, value, rowAddress(b, to));
+    return smemAddress(b, to.getSmem().getOffset());
+  }
+
+  Value sharedToRow(ImplicitLocOpBuilder &b, TileType from) const {
+    return LLVM::LoadOp::create(b, from.getElementType(), rowAddress(b, from));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// One tcgen05.mma for each 16 elements of the inner extent:
+///   tile.mma %d, %a0, %b0 accumulate %acc
+///   tile.mma %d, %a1, %b1 accumulate %true ...
+struct DistributeDot : public DistributePattern<DotOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(DotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    layout::Instruction shape = instruction(op);
+    if (auto error = shape.check())
+      return op.emitOpError() << *error;
+    layout::PanelTile bPanels = panelTile(op.getB().getType());
+    layout::SmemTile bTile =
+        op.getTransposeB() ? bPanels.kMajor() : bPanels.mnMajor();
+    uint32_t word = layout::instructionDescriptor(shape);
+    Value d = tmemAddress(b, context, op.getType().getTmem().getColumn(),
+                          /*ofWarp=*/false);
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    Value first = adaptor.getAccumulate();
+    if (!first)
+      first = arith::ConstantOp::create(b, b.getBoolAttr(bool(op.getAcc())));
+    for (unsigned step = 0; step < bTile.kSteps(); ++step) {
+      Value bDescriptor =
+          descriptor(b, adaptor.getB(), bTile.kStepOffset(step), bTile);
+      MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
+                    int32_t(word), step == 0 ? first : yes);
+    }
+    rewriter.replaceOp(op, d);
+    return success();
+  }
+
+private:
+  static layout::Instruction instruction(DotOp op) {
+    TileType a = op.getA().getType(), d = op.getType();
+    layout::Instruction shape;
+    shape.a = shape.b = a.getElementType().isF16() ? layout::InputType::F16
+                                                   : layout::InputType::BF16;
+    shape.m = d.getRows();
+    shape.n = d.getColumns();
+    shape.bMajor =
+        op.getTransposeB() ? layout::Major::K : layout::Major::MN;
+    return shape;
+  }
+
+  static Value descriptor(ImplicitLocOpBuilder &b, Value base, uint32_t offset,
+                          const layout::SmemTile &tile) {
+    return DescriptorOp::create(b, base, int32_t(offset),
+                                int64_t(tile.descriptorFields()));
+  }
+
+  /// A K step of 16-bit elements takes 8 columns of tensor memory.
+  Value aOperand(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
+                 unsigned step) const {
+    TileType a = op.getA().getType();
+    if (TmemAttr place = a.getTmem())
+      return tmemAddress(b, context, place.getColumn() + 8 * step,
+                         /*ofWarp=*/false);
+    layout::SmemTile tile = panelTile(a).kMajor();
+    return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The output accumulator
+//===----------------------------------------------------------------------===//
+
+/// Only if some row of the warp has a factor other than 1: 32 columns at a time
+/// go to registers and back.
+struct DistributeRescale : public DistributePattern<RescaleOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value alpha = adaptor.getAlpha();
+    Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
+                                          constantF32(b, 1.0f));
+    Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
+    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      b.setInsertionPointToStart(branch.thenBlock());
+      multiplyInPlace(b, op.getType(), alpha);
+    }
+    rewriter.replaceOp(op, adaptor.getInput());
+    return success();
+  }
+
+private:
+  void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
+                       Value alpha) const {
+    int64_t first = tile.getTmem().getColumn();
+    auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
+    auto words = VectorType::get({chunkColumns}, b.getI32Type());
+    Value factor = vector::BroadcastOp::create(b, chunk, alpha);
+    for (int64_t column = 0; column < tile.getColumns();
+         column += chunkColumns) {
+      Value loaded = loadChunk(b, context, first + column);
+      TmemWaitOp::create(b, TmemAccess::Load);
+      Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
+      TmemStoreOp::create(
+          b, vector::BitCastOp::create(b, words, scaled),
+          tmemAddress(b, context, first + column, /*ofWarp=*/true));
+    }
+    TmemWaitOp::create(b, TmemAccess::Store);
+  }
+};
+
+/// acc/l in 16 bits, 32 columns at a time, into the staging tile; a row whose
+/// sum is 0 saw no key and becomes 0.
+struct DistributeNormalize : public DistributePattern<NormalizeOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    int64_t first = from.getTmem().getColumn();
+    auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
+    auto rounded = VectorType::get({chunkColumns}, to.getElementType());
+    Value factor = vector::BroadcastOp::create(b, chunk,
+                                               inverse(b, adaptor.getSum()));
+    for (int64_t column = 0; column < from.getColumns();
+         column += chunkColumns) {
+      Value loaded = loadChunk(b, context, first + column);
+      TmemWaitOp::create(b, TmemAccess::Load);
+      Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
+      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, scaled), column);
+    }
+    rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
+    return success();
+  }
+
+private:
+  /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
+  /// to 16 bits.
+  static Value inverse(ImplicitLocOpBuilder &b, Value sum) {
+    Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
+                                       constantF32(b, 0.0f));
+    Value quotient = arith::DivFOp::create(
+        b, constantF32(b, 1.0f), sum,
+        arith::FastMathFlagsAttr::get(b.getContext(),
+                                      arith::FastMathFlags::afn |
+                                          arith::FastMathFlags::arcp));
+    return arith::SelectOp::create(b, none, constantF32(b, 0.0f), quotient);
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeMemory(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const DistributeContext &context) {
+  patterns.add<DistributeSlot, FillShared, DistributeMove, DistributeDot,
+               DistributeRescale, DistributeNormalize>(converter, context);
+}

@@ -1,0 +1,66 @@
+//===- KernelInfo.cpp - What a kernel function says of itself ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+bool tile::isTiledKernel(gpu::GPUFuncOp func) {
+  return func->hasAttr("fmha.schedule");
+}
+
+static schedule::Problem problemOf(gpu::GPUFuncOp func) {
+  schedule::Problem problem;
+  auto query = cast<MemRefType>(func.getArgument(0).getType());
+  auto value = cast<MemRefType>(func.getArgument(2).getType());
+  problem.dtype = query.getElementType().isF16() ? schedule::DataType::F16
+                                                 : schedule::DataType::BF16;
+  problem.headDim = query.getDimSize(3);
+  problem.headDimV = value.getDimSize(3);
+  problem.lse = func.getNumArguments() == 5;
+  func.walk([&](MaskOp op) {
+    if (op.getOffset())
+      problem.mask = schedule::Mask::Causal;
+  });
+  return problem;
+}
+
+FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
+  auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
+  if (!attr)
+    return func.emitError()
+           << "has no fmha.schedule; kernels come from convert-fmha-to-tile";
+  bool shaped = func.getNumArguments() == 4 || func.getNumArguments() == 5;
+  for (Type type : func.getArgumentTypes())
+    shaped = shaped && isa<MemRefType>(type);
+  if (!shaped)
+    return func.emitError() << "expected memrefs q, k, v, o and perhaps lse as "
+                               "operands, got "
+                            << func.getFunctionType();
+  KernelInfo info;
+  info.problem = problemOf(func);
+  info.schedule = attr.getValue();
+  if (auto error = schedule::check(info.problem, info.schedule))
+    return func.emitError() << *error;
+  info.map = schedule::layOut(info.problem, info.schedule);
+  if (auto error = schedule::verify(info.problem, info.schedule, info.map))
+    return func.emitError() << *error;
+  return info;
+}
+
+std::optional<unsigned> tile::queryTileOf(Operation *op) {
+  if (auto attr = op->getAttrOfType<IntegerAttr>("tile.q_tile"))
+    return attr.getInt();
+  return std::nullopt;
+}

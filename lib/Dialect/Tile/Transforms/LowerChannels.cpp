@@ -1,0 +1,316 @@
+//===- LowerChannels.cpp - Turn channels into mbarriers ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILELOWERCHANNELS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// Columns of one swizzle panel of 16-bit elements: 128 bytes.
+constexpr int64_t panelColumns = 64;
+
+/// The barriers of one channel; `free` may be another channel's, or null.
+struct Barriers {
+  ChannelOp channel;
+  Value full, free;
+};
+
+class ChannelLowering {
+public:
+  ChannelLowering(gpu::GPUFuncOp func, const KernelInfo &info)
+      : func(func), info(info), b(func.getLoc(), func.getContext()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult makeBarriers();
+  Value makeBarrier(const Twine &name, unsigned count, unsigned arrivals);
+  void lower(Operation *op);
+  void lowerAcquire(AcquireOp op);
+  void lowerReceive(ReceiveOp op);
+  void lowerPublish(PublishOp op);
+  void lowerRelease(ReleaseOp op);
+  void lowerLoad(LoadOp op);
+  void lowerStore(StoreOp op);
+
+  void wait(Value barrier, unsigned depth, Value message, bool free);
+  void slot(Operation *op, unsigned depth, Value message);
+  Value panelAddress(TileType tile, Value stage, int64_t panel);
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+  Value stageOf(unsigned depth, Value message) {
+    if (depth == 1)
+      return index(0);
+    return arith::RemUIOp::create(b, message, index(depth));
+  }
+  Barriers &barriersOf(Value channel) { return barriers.find(channel)->second; }
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  ImplicitLocOpBuilder b;
+  llvm::DenseMap<Value, Barriers> barriers;
+  /// Byte offset of the next barrier in dynamic shared memory, and the first
+  /// one behind the region.
+  unsigned nextOffset = 0, endOffset = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+Value ChannelLowering::makeBarrier(const Twine &name, unsigned count,
+                                   unsigned arrivals) {
+  auto type = BarrierType::get(b.getContext(), count);
+  Value made = BarrierOp::create(b, type, b.getStringAttr(name), nextOffset,
+                                 arrivals);
+  nextOffset += 8 * count;
+  return made;
+}
+
+/// %ch = tile.channel "kv" ... -> %full = tile.barrier "kv.full" at ...
+///                                %free = tile.barrier "kv.free" at ...
+LogicalResult ChannelLowering::makeBarriers() {
+  const schedule::SmemRegion *region = info.map.findSmem("barriers");
+  nextOffset = region->offset;
+  endOffset = region->offset + region->bytes * region->stages;
+  llvm::StringMap<Value> freeByName;
+  SmallVector<ChannelOp> channels;
+  func.walk([&](ChannelOp op) { channels.push_back(op); });
+  for (ChannelOp op : channels) {
+    b.setInsertionPoint(op);
+    b.setLoc(op.getLoc());
+    Barriers made{op, makeBarrier(op.getName() + ".full", op.getDepth(),
+                                  op.getProducerArrivals()),
+                  Value()};
+    if (op.hasReleaseBarrier())
+      made.free = makeBarrier(op.getName() + ".free", op.getDepth(),
+                              op.getConsumerArrivals());
+    freeByName[op.getName()] = made.free;
+    barriers[op.getResult()] = made;
+  }
+  for (ChannelOp op : channels) {
+    if (!op.getReleasedBy())
+      continue;
+    Value free = freeByName.lookup(*op.getReleasedBy());
+    if (!free)
+      return op.emitOpError() << "is released by \"" << *op.getReleasedBy()
+                              << "\", which is no channel with releases";
+    barriers[op.getResult()].free = free;
+  }
+  if (nextOffset > endOffset)
+    return func.emitError() << "needs " << nextOffset - region->offset
+                            << " bytes of barriers, but the schedule keeps "
+                            << endOffset - region->offset;
+  return success();
+}
+
+/// Waits until the slot of `message` is full, or free: a free slot's barrier is
+/// one phase ahead, so that nobody waits in the first round.
+void ChannelLowering::wait(Value barrier, unsigned depth, Value message,
+                           bool free) {
+  Value round = message;
+  if (depth != 1)
+    round = arith::DivUIOp::create(b, message, index(depth));
+  Value parity = arith::AndIOp::create(b, round, index(1));
+  if (free)
+    parity = arith::XOrIOp::create(b, parity, index(1));
+  WaitOp::create(b, barrier, stageOf(depth, message), parity);
+}
+
+void ChannelLowering::slot(Operation *op, unsigned depth, Value message) {
+  Value made = SlotAddressOp::create(b, op->getResult(0).getType(),
+                                     stageOf(depth, message));
+  op->getResult(0).replaceAllUsesWith(made);
+  op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of a channel
+//===----------------------------------------------------------------------===//
+
+void ChannelLowering::lowerAcquire(AcquireOp op) {
+  Barriers &own = barriersOf(op.getChannel());
+  unsigned depth = own.channel.getDepth();
+  if (own.free) {
+    wait(own.free, depth, op.getMessage(), /*free=*/true);
+    // The slot's columns were read or written by tcgen05 before.
+    if (op.getType().getTmem())
+      FenceOp::create(b, FenceKind::Tcgen05After);
+  }
+  slot(op, depth, op.getMessage());
+}
+
+void ChannelLowering::lowerReceive(ReceiveOp op) {
+  Barriers &own = barriersOf(op.getChannel());
+  unsigned depth = own.channel.getDepth();
+  wait(own.full, depth, op.getMessage(), /*free=*/false);
+  // What follows are tcgen05 accesses of other threads' work.
+  bool tcgen05 = op.getType().getTmem() ||
+                 own.channel.getConsumer() == Agent::Mma;
+  if (tcgen05)
+    FenceOp::create(b, FenceKind::Tcgen05After);
+  slot(op, depth, op.getMessage());
+}
+
+void ChannelLowering::lowerPublish(PublishOp op) {
+  Barriers &own = barriersOf(op.getChannel());
+  ChannelOp channel = own.channel;
+  Value stage = stageOf(channel.getDepth(), op.getMessage());
+  switch (channel.getProducer()) {
+  case Agent::Tma:
+    // The copy itself signals, by the bytes that it delivers.
+    break;
+  case Agent::Mma:
+    CommitOp::create(b, own.full, stage);
+    break;
+  case Agent::Threads:
+    if (channel.getType().getTile().getTmem())
+      FenceOp::create(b, FenceKind::Tcgen05Before);
+    else if (channel.getConsumer() != Agent::Threads)
+      FenceOp::create(b, FenceKind::ProxyAsync);
+    ArriveOp::create(b, own.full, stage);
+    break;
+  }
+  op.erase();
+}
+
+void ChannelLowering::lowerRelease(ReleaseOp op) {
+  Barriers &own = barriersOf(op.getChannel());
+  ChannelOp channel = own.channel;
+  Value stage = stageOf(channel.getDepth(), op.getMessage());
+  if (channel.getConsumer() == Agent::Mma) {
+    CommitOp::create(b, own.free, stage);
+  } else {
+    if (channel.getType().getTile().getTmem())
+      FenceOp::create(b, FenceKind::Tcgen05Before);
+    ArriveOp::create(b, own.free, stage);
+  }
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Address of a panel of 64 columns in a stage of the tile's place.
+Value ChannelLowering::panelAddress(TileType tile, Value stage,
+                                    int64_t panel) {
+  SmemAttr place = tile.getSmem();
+  int64_t panelBytes = tile.getRows() * panelColumns * 2;
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value base = SmemAddressOp::create(
+      b, pointer, int32_t(place.getOffset() + panel * panelBytes));
+  if (place.getStages() == 1)
+    return base;
+  Value bytes = arith::IndexCastOp::create(
+      b, b.getI32Type(),
+      arith::MulIOp::create(b, stage, index(tile.getBytes())));
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+/// %t = tile.load %k[...] into %slot ->
+///   tile.arrive_expect_tx %full[%stage] bytes 32768
+///   tile.tma_load %k[...] column 0 to %p0 signals %full[%stage]
+///   tile.tma_load %k[...] column 64 to %p1 signals %full[%stage]
+void ChannelLowering::lowerLoad(LoadOp op) {
+  auto acquired = op.getInto().getDefiningOp<AcquireOp>();
+  Barriers &own = barriersOf(acquired.getChannel());
+  TileType tile = op.getType();
+  Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
+  ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
+    TmaLoadOp::create(b, op.getSrc(), op.getBatch(), op.getRow(), op.getHead(),
+                      int32_t(panel * panelColumns),
+                      panelAddress(tile, stage, panel), own.full, stage);
+  op.erase();
+}
+
+void ChannelLowering::lowerStore(StoreOp op) {
+  TileType tile = op.getValue().getType();
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
+    TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
+                       op.getBatch(), op.getRow(), op.getHead(),
+                       int32_t(panel * panelColumns));
+  // Shared memory must outlive the reads of the copy.
+  TmaStoreWaitOp::create(b);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Driver
+//===----------------------------------------------------------------------===//
+
+void ChannelLowering::lower(Operation *op) {
+  b.setInsertionPoint(op);
+  b.setLoc(op->getLoc());
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoadOp>([&](LoadOp load) { lowerLoad(load); })
+      .Case<StoreOp>([&](StoreOp store) { lowerStore(store); })
+      .Case<AcquireOp>([&](AcquireOp end) { lowerAcquire(end); })
+      .Case<ReceiveOp>([&](ReceiveOp end) { lowerReceive(end); })
+      .Case<PublishOp>([&](PublishOp end) { lowerPublish(end); })
+      .Case<ReleaseOp>([&](ReleaseOp end) { lowerRelease(end); });
+}
+
+LogicalResult ChannelLowering::run() {
+  SmallVector<Operation *> loads, ends, channels;
+  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
+        return load.emitOpError()
+               << "has no acquired slot; run tile-specialise first";
+      loads.push_back(op);
+    } else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op)) {
+      ends.push_back(op);
+    } else if (isa<ChannelOp>(op)) {
+      channels.push_back(op);
+    }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted() || failed(makeBarriers()))
+    return failure();
+  // Loads first: they look at the op that acquired their slot.
+  for (Operation *op : llvm::concat<Operation *>(loads, ends))
+    lower(op);
+  for (Operation *op : channels)
+    op->erase();
+  return success();
+}
+
+struct TileLowerChannelsPass
+    : public fmha::tile::impl::TileLowerChannelsBase<TileLowerChannelsPass> {
+  void runOnOperation() override {
+    if (!isTiledKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) || failed(ChannelLowering(getOperation(), *info).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

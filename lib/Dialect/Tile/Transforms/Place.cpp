@@ -1,0 +1,193 @@
+//===- Place.cpp - Give every tile a space, a layout and an address --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEPLACE
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// Writes places into the types of one kernel, in program order.
+class Placer {
+public:
+  Placer(gpu::GPUFuncOp func, const KernelInfo &info)
+      : func(func), info(info), ctx(func.getContext()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult placeOp(Operation *op);
+  void placeLoad(LoadOp op);
+  void placeDot(DotOp op);
+  void placeCast(CastOp op);
+  void placeRowMax(RowMaxOp op);
+  void placeNormalize(NormalizeOp op);
+  void placeLoop(scf::ForOp op);
+
+  Attribute registers() { return RegistersAttr::get(ctx); }
+  Attribute smem(const Twine &name) {
+    const schedule::SmemRegion *region = info.map.findSmem(name.str());
+    return SmemAttr::get(ctx, region->offset, region->stages);
+  }
+  Attribute tmem(const Twine &name) {
+    return TmemAttr::get(ctx, info.map.findTmem(name.str())->column);
+  }
+  static void setPlace(Value value, Attribute place) {
+    value.setType(cast<TileType>(value.getType()).withPlace(place));
+  }
+  /// Moves `value`, made by `after`, to `place`, for the uses that `wanted`
+  /// picks.
+  MoveOp move(Value value, Operation *after, Attribute place,
+              function_ref<bool(OpOperand &)> wanted);
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  MLIRContext *ctx;
+};
+
+MoveOp Placer::move(Value value, Operation *after, Attribute place,
+                    function_ref<bool(OpOperand &)> wanted) {
+  OpBuilder b(ctx);
+  b.setInsertionPointAfter(after);
+  Type type = cast<TileType>(value.getType()).withPlace(place);
+  auto made = MoveOp::create(b, after->getLoc(), type, value, Value());
+  if (Attribute mark = after->getAttr("tile.q_tile"))
+    made->setAttr("tile.q_tile", mark);
+  value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) {
+    return use.getOwner() != made && wanted(use);
+  });
+  return made;
+}
+
+bool anyUse(OpOperand &) { return true; }
+
+/// A query tile has SMEM of its own; K and V blocks share the ring.
+void Placer::placeLoad(LoadOp op) {
+  if (std::optional<unsigned> tile = queryTileOf(op))
+    setPlace(op.getResult(), smem("Q" + Twine(*tile)));
+  else
+    setPlace(op.getResult(), smem("KV"));
+}
+
+/// Scores go on to registers; the output accumulator stays in tensor memory.
+void Placer::placeDot(DotOp op) {
+  unsigned tile = *queryTileOf(op);
+  if (!op.getTransposeB())
+    return setPlace(op.getResult(), tmem("O" + Twine(tile)));
+  setPlace(op.getResult(), tmem("S" + Twine(tile)));
+  move(op.getResult(), op, registers(), anyUse);
+}
+
+/// P placement: tensor memory over its own scores, or shared memory.
+void Placer::placeCast(CastOp op) {
+  std::string name = ("P" + Twine(*queryTileOf(op))).str();
+  setPlace(op.getResult(), registers());
+  bool inTmem = info.schedule.pPlacement == schedule::PPlacement::Tmem;
+  move(op.getResult(), op, inTmem ? tmem(name) : smem(name), anyUse);
+}
+
+/// alpha reaches the correction warps, which rescale O, through shared memory.
+void Placer::placeRowMax(RowMaxOp op) {
+  setPlace(op.getMax(), registers());
+  setPlace(op.getAlpha(), registers());
+  auto toRescale = [](OpOperand &use) { return isa<RescaleOp>(use.getOwner()); };
+  MoveOp out = move(op.getAlpha(), op, smem("stats" + Twine(*queryTileOf(op))),
+                    toRescale);
+  move(out.getResult(), out, registers(), toRescale);
+}
+
+/// So does the final sum, which they divide by.
+void Placer::placeNormalize(NormalizeOp op) {
+  unsigned tile = *queryTileOf(op);
+  setPlace(op.getResult(), smem("out" + Twine(tile)));
+  OpBuilder b(op);
+  Attribute places[] = {smem("stats" + Twine(tile)), registers()};
+  Value sum = op.getSum();
+  for (Attribute place : places) {
+    Type type = cast<TileType>(sum.getType()).withPlace(place);
+    auto moved = MoveOp::create(b, op.getLoc(), type, sum, Value());
+    moved->setAttr("tile.q_tile", op->getAttr("tile.q_tile"));
+    sum = moved.getResult();
+  }
+  op.getSumMutable().assign(sum);
+}
+
+/// What a loop carries keeps the place that it enters with.
+void Placer::placeLoop(scf::ForOp op) {
+  for (auto [init, arg, result] :
+       llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
+    arg.setType(init.getType());
+    result.setType(init.getType());
+  }
+}
+
+LogicalResult Placer::placeOp(Operation *op) {
+  if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
+      !isa<LoadOp>(op) && !queryTileOf(op))
+    return op->emitOpError()
+           << "has no tile.q_tile mark; tiled kernels carry one on every op of "
+              "a query tile";
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoadOp>([&](LoadOp load) { placeLoad(load); })
+      .Case<DotOp>([&](DotOp dot) { placeDot(dot); })
+      .Case<CastOp>([&](CastOp cast) { placeCast(cast); })
+      .Case<RowMaxOp>([&](RowMaxOp max) { placeRowMax(max); })
+      .Case<NormalizeOp>([&](NormalizeOp norm) { placeNormalize(norm); })
+      .Case<scf::ForOp>([&](scf::ForOp loop) { placeLoop(loop); })
+      .Case<FillOp>([&](FillOp fill) {
+        bool row = fill.getType().getShape().size() == 1;
+        setPlace(fill.getResult(),
+                 row ? registers() : tmem("O" + Twine(*queryTileOf(fill))));
+      })
+      .Case<RescaleOp>([&](RescaleOp rescale) {
+        setPlace(rescale.getResult(), rescale.getInput().getType().getPlace());
+      })
+      .Case<ScaleOp, MaskOp, Exp2Op, RowSumOp, LseOp>(
+          [&](auto other) { setPlace(other.getResult(), registers()); });
+  return success();
+}
+
+LogicalResult Placer::run() {
+  // Moves appear behind the op at hand and have their places already.
+  SmallVector<Operation *> ops;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    if (failed(placeOp(op)))
+      return failure();
+  return success();
+}
+
+struct TilePlacePass : public fmha::tile::impl::TilePlaceBase<TilePlacePass> {
+  void runOnOperation() override {
+    if (!isTiledKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) || failed(Placer(getOperation(), *info).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,461 @@
+//===- Specialise.cpp - Cut the sequential program into roles ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SpecialiseParts.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILESPECIALISE
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// Channels of one query tile, named after what they carry.
+struct TileChannels {
+  /// load -> mma: the query.
+  Value query;
+  /// mma -> softmax: scores of a block; softmax -> mma: P of a block.
+  Value scores, p;
+  /// softmax -> correction: alpha of each block, at last the row sum.
+  Value stats;
+  /// correction -> mma: O may take the product of a block; and back: it has.
+  Value ready, done;
+  /// correction -> store: the finished output.
+  Value out;
+};
+
+class Specialiser {
+public:
+  Specialiser(gpu::GPUFuncOp func, const KernelInfo &info,
+              KernelParts &parts)
+      : func(func), info(info), parts(parts),
+        b(func.getLoc(), func.getContext()) {}
+  void run();
+
+private:
+  using Tiles = ArrayRef<unsigned>;
+  using RoleBody = void (Specialiser::*)(Tiles);
+
+  void buildChannels();
+  Value channel(const Twine &name, Type tile, Agent from, Agent to,
+                bool unreleased, StringRef releasedBy = {});
+  void buildRole(const schedule::Role &role);
+  void buildSoftmax(unsigned tile);
+  void forActiveTiles(RoleBody body);
+
+  void buildLoad(Tiles tiles);
+  void buildMma(Tiles tiles);
+  void buildCorrection(Tiles tiles);
+  void buildStore(Tiles tiles);
+
+  void loadInto(LoadOp original, Value channel, Value message, Value row);
+  void issueScores(unsigned tile, Value query, Value key, Value message);
+  void issueProduct(unsigned tile, Value value, Value message);
+  void rescaleOutput(unsigned tile, Value message);
+  void finishOutput(unsigned tile);
+  void softmaxBlock(unsigned tile, Value block, Value &max, Value &sum);
+  void sendStats(unsigned tile, MoveOp original, Value stats, Value message);
+
+  // Small builders.
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+  Value add(Value v, int64_t n) {
+    return arith::AddIOp::create(b, v, index(n));
+  }
+  /// 2·block + n: K and V take turns in the ring.
+  Value ringMessage(Value block, int64_t n) {
+    return add(arith::MulIOp::create(b, block, index(2)), n);
+  }
+  Value positive(Value v) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, v, index(0));
+  }
+  Value receive(Value channel, Value message) {
+    return ReceiveOp::create(b, tileOf(channel), channel, message);
+  }
+  Value acquire(Value channel, Value message) {
+    return AcquireOp::create(b, tileOf(channel), channel, message);
+  }
+  void publish(Value channel, Value message) {
+    PublishOp::create(b, channel, message);
+  }
+  void release(Value channel, Value message) {
+    ReleaseOp::create(b, channel, message);
+  }
+  static TileType tileOf(Value channel) {
+    return cast<ChannelType>(channel.getType()).getTile();
+  }
+  void ifThen(Value condition, function_ref<void()> body,
+              function_ref<void()> otherwise = nullptr);
+  void forBlocks(Value count, function_ref<void(Value)> body);
+  /// Clones `op`, its operand number n replaced by values[n] where that is set.
+  template <typename OpTy>
+  OpTy clone(OpTy op, ArrayRef<Value> values) {
+    auto made = cast<OpTy>(b.clone(*op.getOperation()));
+    for (auto [n, value] : llvm::enumerate(values))
+      if (value)
+        made->setOperand(n, value);
+    return made;
+  }
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  KernelParts &parts;
+  ImplicitLocOpBuilder b;
+  SmallVector<TileChannels> channels;
+  Value ring;
+  /// KV blocks of this CTA, and whether its second query tile has rows.
+  Value blocks, secondActive;
+};
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+void Specialiser::ifThen(Value condition, function_ref<void()> body,
+                         function_ref<void()> otherwise) {
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/!!otherwise);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(op.elseBlock());
+  otherwise();
+}
+
+void Specialiser::forBlocks(Value count, function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, index(0), count, index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+/// A CTA at the end of a sequence may have rows for its first query tile only;
+/// then nothing of the second one runs.
+void Specialiser::forActiveTiles(RoleBody body) {
+  if (parts.tiles.size() == 1)
+    return (this->*body)({0});
+  ifThen(
+      secondActive, [&] { (this->*body)({0, 1}); },
+      [&] { (this->*body)({0}); });
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+Value Specialiser::channel(const Twine &name, Type tile, Agent from, Agent to,
+                           bool unreleased, StringRef releasedBy) {
+  auto arrivals = [](Agent agent) { return agent == Agent::Threads ? 128 : 1; };
+  auto type = ChannelType::get(b.getContext(), cast<TileType>(tile));
+  StringAttr releaser =
+      releasedBy.empty() ? StringAttr() : b.getStringAttr(releasedBy);
+  return ChannelOp::create(b, type, b.getStringAttr(name), from, to,
+                           arrivals(from), arrivals(to), unreleased, releaser);
+}
+
+void Specialiser::buildChannels() {
+  ring = channel("kv", parts.key.getType(), Agent::Tma, Agent::Mma, false);
+  bool aliased = info.schedule.pPlacement == schedule::PPlacement::Tmem;
+  for (auto [i, tile] : llvm::enumerate(parts.tiles)) {
+    TileChannels ch;
+    std::string n = std::to_string(i);
+    // Query, output and accumulator slots are never free for a second message
+    // of their own accord: the first two are written once, and O goes to and
+    // fro between mma and correction.
+    ch.query = channel("q" + n, tile.query.getType(), Agent::Tma, Agent::Mma,
+                       /*unreleased=*/true);
+    // P over S: the columns are free for new scores once the MMA has read P.
+    ch.scores = channel("s" + n, tile.scores.getType(), Agent::Mma,
+                        Agent::Threads, false, aliased ? "p" + n : "");
+    ch.p = channel("p" + n, tile.pOut.getType(), Agent::Threads, Agent::Mma,
+                   false);
+    ch.stats = channel("stats" + n, tile.alphaOut.getType(), Agent::Threads,
+                       Agent::Threads, false);
+    ch.ready = channel("ready" + n, tile.product.getType(), Agent::Threads,
+                       Agent::Mma, /*unreleased=*/true);
+    ch.done = channel("done" + n, tile.product.getType(), Agent::Mma,
+                      Agent::Threads, /*unreleased=*/true);
+    ch.out = channel("out" + n, tile.normalize.getType(), Agent::Threads,
+                     Agent::Tma, /*unreleased=*/true);
+    channels.push_back(ch);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// load
+//===----------------------------------------------------------------------===//
+
+void Specialiser::loadInto(LoadOp original, Value channel, Value message,
+                           Value row) {
+  Value slot = acquire(channel, message);
+  LoadOp::create(b, original.getType(), original.getSrc(), original.getBatch(),
+                 row, original.getHead(), slot);
+  publish(channel, message);
+}
+
+/// Without KV blocks nothing reads the queries, and the output may take their
+/// place at once: so they are not loaded.
+void Specialiser::buildLoad(Tiles tiles) {
+  ifThen(positive(blocks), [&] {
+    for (unsigned tile : tiles)
+      loadInto(parts.tiles[tile].query, channels[tile].query, index(0),
+               parts.tiles[tile].query.getRow());
+    forBlocks(blocks, [&](Value block) {
+      Value row =
+          arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+      loadInto(parts.key, ring, ringMessage(block, 0), row);
+      loadInto(parts.value, ring, ringMessage(block, 1), row);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// mma
+//===----------------------------------------------------------------------===//
+
+void Specialiser::issueScores(unsigned tile, Value query, Value key,
+                              Value message) {
+  acquire(channels[tile].scores, message);
+  clone(parts.tiles[tile].scores, {query, key});
+  publish(channels[tile].scores, message);
+}
+
+/// O takes the product as it stands for block 0, and is added to afterwards.
+void Specialiser::issueProduct(unsigned tile, Value value, Value message) {
+  TileChannels &ch = channels[tile];
+  DotOp original = parts.tiles[tile].product;
+  Value p = receive(ch.p, message);
+  Value acc = receive(ch.ready, message);
+  DotOp::create(b, original.getType(), p, value, acc, positive(message),
+                /*transpose_b=*/false);
+  publish(ch.done, message);
+  release(ch.p, message);
+}
+
+/// scores 0; for each next block: product j, scores j + 1; product of the last.
+void Specialiser::buildMma(Tiles tiles) {
+  ifThen(positive(blocks), [&] {
+    SmallVector<Value> queries;
+    for (unsigned tile : tiles)
+      queries.push_back(receive(channels[tile].query, index(0)));
+    Value firstKey = receive(ring, index(0));
+    for (unsigned tile : tiles)
+      issueScores(tile, queries[tile], firstKey, index(0));
+    release(ring, index(0));
+    Value last = add(blocks, -1);
+    forBlocks(last, [&](Value block) {
+      Value value = receive(ring, ringMessage(block, 1)), key;
+      for (unsigned tile : tiles) {
+        issueProduct(tile, value, block);
+        if (!key)
+          key = receive(ring, ringMessage(block, 2));
+        issueScores(tile, queries[tile], key, add(block, 1));
+      }
+      release(ring, ringMessage(block, 1));
+      release(ring, ringMessage(block, 2));
+    });
+    Value lastValue = receive(ring, ringMessage(last, 1));
+    for (unsigned tile : tiles)
+      issueProduct(tile, lastValue, last);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// softmax
+//===----------------------------------------------------------------------===//
+
+void Specialiser::sendStats(unsigned tile, MoveOp original, Value stats,
+                            Value message) {
+  Value slot = acquire(channels[tile].stats, message);
+  MoveOp::create(b, original.getType(), stats, slot);
+  publish(channels[tile].stats, message);
+}
+
+/// alpha leaves before the exponentials, so that O is rescaled meanwhile.
+void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
+                               Value &sum) {
+  QueryTileParts &part = parts.tiles[tile];
+  TileChannels &ch = channels[tile];
+  Value scores = receive(ch.scores, block);
+  Value x = clone(part.scoresOut, {scores}).getResult();
+  if (ch.scores.getDefiningOp<ChannelOp>().hasReleaseBarrier())
+    release(ch.scores, block);
+  if (part.scale)
+    x = clone(part.scale, {x}).getResult();
+  Value column =
+      arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+  x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
+  RowMaxOp newMax = clone(part.max, {x, max});
+  sendStats(tile, part.alphaOut, newMax.getAlpha(), block);
+  Value p = clone(part.exp, {x, newMax.getMax()}).getResult();
+  sum = clone(part.sum, {p, sum, newMax.getAlpha()}).getResult();
+  max = newMax.getMax();
+  Value half = clone(part.cast, {p}).getResult();
+  Value slot = acquire(ch.p, block);
+  MoveOp::create(b, part.pOut.getType(), half, slot);
+  publish(ch.p, block);
+}
+
+void Specialiser::buildSoftmax(unsigned tile) {
+  QueryTileParts &part = parts.tiles[tile];
+  Value max = clone(part.maxInit, {}).getResult();
+  Value sum = clone(part.sumInit, {}).getResult();
+  auto loop =
+      scf::ForOp::create(b, index(0), blocks, index(1), ValueRange{max, sum});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value newMax = loop.getRegionIterArg(0), newSum = loop.getRegionIterArg(1);
+    softmaxBlock(tile, loop.getInductionVar(), newMax, newSum);
+    scf::YieldOp::create(b, ValueRange{newMax, newSum});
+  }
+  sendStats(tile, part.sumOut, loop.getResult(1), blocks);
+  if (!part.lse)
+    return;
+  Value lse =
+      clone(part.lse, {loop.getResult(0), loop.getResult(1)}).getResult();
+  clone(part.storeRows, {lse});
+}
+
+//===----------------------------------------------------------------------===//
+// correction
+//===----------------------------------------------------------------------===//
+
+void Specialiser::rescaleOutput(unsigned tile, Value message) {
+  QueryTileParts &part = parts.tiles[tile];
+  TileChannels &ch = channels[tile];
+  Value stats = receive(ch.stats, message);
+  Value alpha = clone(part.alphaIn, {stats}).getResult();
+  release(ch.stats, message);
+  ifThen(positive(message), [&] {
+    Value acc = receive(ch.done, add(message, -1));
+    clone(part.rescale, {acc, alpha});
+  });
+  publish(ch.ready, message);
+}
+
+/// Rows of a CTA without KV blocks are zeros: O was never written.
+void Specialiser::finishOutput(unsigned tile) {
+  QueryTileParts &part = parts.tiles[tile];
+  TileChannels &ch = channels[tile];
+  Value stats = receive(ch.stats, blocks);
+  Value sum = clone(part.sumIn, {stats}).getResult();
+  ifThen(
+      positive(blocks),
+      [&] {
+        Value acc = receive(ch.done, add(blocks, -1));
+        clone(part.normalize, {acc, sum});
+      },
+      [&] {
+        FillOp::create(b, part.normalize.getType(), b.getF32FloatAttr(0.0f));
+      });
+  publish(ch.out, index(0));
+}
+
+void Specialiser::buildCorrection(Tiles tiles) {
+  forBlocks(blocks, [&](Value block) {
+    for (unsigned tile : tiles)
+      rescaleOutput(tile, block);
+  });
+  for (unsigned tile : tiles)
+    finishOutput(tile);
+}
+
+//===----------------------------------------------------------------------===//
+// store
+//===----------------------------------------------------------------------===//
+
+void Specialiser::buildStore(Tiles tiles) {
+  for (unsigned tile : tiles) {
+    Value out = receive(channels[tile].out, index(0));
+    clone(parts.tiles[tile].store, {out});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+void Specialiser::buildRole(const schedule::Role &role) {
+  static const llvm::StringMap<RoleBody> bodies = {
+      {"load", &Specialiser::buildLoad},
+      {"mma", &Specialiser::buildMma},
+      {"correction", &Specialiser::buildCorrection},
+      {"store", &Specialiser::buildStore}};
+  StringRef name = role.name;
+  bool single = name == "load" || name == "mma" || name == "store";
+  auto op = RoleOp::create(b, name, role.firstWarp, role.firstWarp + role.warps,
+                           role.registers, single);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&op.getBody());
+  if (auto body = bodies.find(name); body != bodies.end())
+    forActiveTiles(body->second);
+  else if (name == "softmax0")
+    buildSoftmax(0);
+  else if (name == "softmax1" && parts.tiles.size() == 2)
+    ifThen(secondActive, [&] { buildSoftmax(1); });
+}
+
+void Specialiser::run() {
+  b.setInsertionPoint(func.getBody().front().getTerminator());
+  blocks = parts.loop.getUpperBound();
+  if (parts.tiles.size() == 2) {
+    Value length = memref::DimOp::create(b, func.getArgument(0), 1);
+    secondActive =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                              parts.tiles[1].query.getRow(), length);
+  }
+  buildChannels();
+  auto all = SpecialiseOp::create(b);
+  b.createBlock(&all.getBody());
+  for (const schedule::Role &role : info.schedule.roles)
+    buildRole(role);
+}
+
+/// The sequential program goes, uses before definitions.
+void eraseSequential(gpu::GPUFuncOp func) {
+  Block &entry = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
+    if (isa<scf::ForOp>(op) ||
+        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())))
+      op.erase();
+}
+
+struct TileSpecialisePass
+    : public fmha::tile::impl::TileSpecialiseBase<TileSpecialisePass> {
+  void runOnOperation() override {
+    if (!isTiledKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info))
+      return signalPassFailure();
+    FailureOr<KernelParts> parts =
+        findParts(getOperation(), info->schedule.qTiles);
+    if (failed(parts))
+      return signalPassFailure();
+    Specialiser(getOperation(), *info, *parts).run();
+    eraseSequential(getOperation());
+  }
+};
+
+} // namespace

@@ -1,0 +1,139 @@
+//===- SpecialiseParts.cpp - The ops that roles are cut from ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SpecialiseParts.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+/// Which of a query tile's six moves this is follows from what it moves, and
+/// where to.
+static MoveOp *moveField(QueryTileParts &tile, MoveOp move) {
+  bool toRegisters = move.getType().inRegisters();
+  Operation *source = move.getInput().getDefiningOp();
+  if (isa_and_nonnull<DotOp>(source))
+    return &tile.scoresOut;
+  if (isa_and_nonnull<CastOp>(source))
+    return &tile.pOut;
+  if (isa_and_nonnull<RowMaxOp>(source))
+    return &tile.alphaOut;
+  if (isa_and_nonnull<MoveOp>(source))
+    return source->getParentOp() && isa<scf::ForOp>(source->getParentOp())
+               ? &tile.alphaIn
+               : &tile.sumIn;
+  return toRegisters ? nullptr : &tile.sumOut;
+}
+
+static void addFill(QueryTileParts &tile, FillOp fill) {
+  if (fill.getType().getShape().size() != 1)
+    return;
+  bool isMax = fill.getValue().isInfinity();
+  (isMax ? tile.maxInit : tile.sumInit) = fill;
+}
+
+static void addPart(QueryTileParts &tile, Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoadOp>([&](LoadOp part) { tile.query = part; })
+      .Case<FillOp>([&](FillOp part) { addFill(tile, part); })
+      .Case<DotOp>([&](DotOp part) {
+        (part.getTransposeB() ? tile.scores : tile.product) = part;
+      })
+      .Case<ScaleOp>([&](ScaleOp part) { tile.scale = part; })
+      .Case<MaskOp>([&](MaskOp part) { tile.mask = part; })
+      .Case<RowMaxOp>([&](RowMaxOp part) { tile.max = part; })
+      .Case<Exp2Op>([&](Exp2Op part) { tile.exp = part; })
+      .Case<RowSumOp>([&](RowSumOp part) { tile.sum = part; })
+      .Case<CastOp>([&](CastOp part) { tile.cast = part; })
+      .Case<RescaleOp>([&](RescaleOp part) { tile.rescale = part; })
+      .Case<NormalizeOp>([&](NormalizeOp part) { tile.normalize = part; })
+      .Case<StoreOp>([&](StoreOp part) { tile.store = part; })
+      .Case<LseOp>([&](LseOp part) { tile.lse = part; })
+      .Case<StoreRowsOp>([&](StoreRowsOp part) { tile.storeRows = part; })
+      .Case<MoveOp>([&](MoveOp part) {
+        if (MoveOp *field = moveField(tile, part))
+          *field = part;
+      });
+}
+
+/// The name of the first part that is missing, empty if none is.
+static StringRef missingPart(const QueryTileParts &tile) {
+  const std::pair<StringRef, bool> parts[] = {
+      {"load of the query", !!tile.query},
+      {"initial maximum", !!tile.maxInit},
+      {"initial sum", !!tile.sumInit},
+      {"dot of query and key", !!tile.scores},
+      {"move of the scores to registers", !!tile.scoresOut},
+      {"mask", !!tile.mask},
+      {"row_max", !!tile.max},
+      {"exp2", !!tile.exp},
+      {"row_sum", !!tile.sum},
+      {"cast of P", !!tile.cast},
+      {"move of P", !!tile.pOut},
+      {"move of alpha to shared memory", !!tile.alphaOut},
+      {"move of alpha to registers", !!tile.alphaIn},
+      {"rescale", !!tile.rescale},
+      {"dot of P and value", !!tile.product},
+      {"move of the sum to shared memory", !!tile.sumOut},
+      {"move of the sum to registers", !!tile.sumIn},
+      {"normalize", !!tile.normalize},
+      {"store", !!tile.store},
+  };
+  for (auto [name, there] : parts)
+    if (!there)
+      return name;
+  return {};
+}
+
+/// K is the ring's tile that scores are made from, V the other one.
+static void addRingLoad(KernelParts &parts, LoadOp load) {
+  bool isKey = llvm::any_of(load->getUsers(), [](Operation *user) {
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && dot.getTransposeB();
+  });
+  (isKey ? parts.key : parts.value) = load;
+}
+
+static LogicalResult verifyParts(gpu::GPUFuncOp func,
+                                 const KernelParts &parts) {
+  auto missing = [&](StringRef what) {
+    return func.emitError() << "has no " << what
+                            << ", which tile-specialise needs; run tile-place "
+                               "on a kernel of convert-fmha-to-tile first";
+  };
+  if (!parts.loop)
+    return missing("loop over KV blocks");
+  if (!parts.key)
+    return missing("load of the key");
+  if (!parts.value)
+    return missing("load of the value");
+  for (const QueryTileParts &tile : parts.tiles)
+    if (StringRef name = missingPart(tile); !name.empty())
+      return missing(name);
+  return success();
+}
+
+FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
+                                             unsigned queryTiles) {
+  KernelParts parts;
+  parts.tiles.resize(queryTiles);
+  func.walk([&](Operation *op) {
+    std::optional<unsigned> tile = queryTileOf(op);
+    if (tile && *tile < queryTiles)
+      addPart(parts.tiles[*tile], op);
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      parts.loop = loop;
+    else if (auto load = dyn_cast<LoadOp>(op))
+      addRingLoad(parts, load);
+  });
+  if (failed(verifyParts(func, parts)))
+    return failure();
+  return parts;
+}

@@ -1,0 +1,55 @@
+//===- SpecialiseParts.h - The ops that roles are cut from ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISEPARTS_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISEPARTS_H
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fmha::tile {
+
+/// The ops of a placed kernel that serve one query tile. All are there but
+/// `scale` (a positive scale needs none), `lse` and `storeRows`.
+struct QueryTileParts {
+  LoadOp query;
+  FillOp maxInit, sumInit;
+  DotOp scores, product;
+  ScaleOp scale;
+  MaskOp mask;
+  RowMaxOp max;
+  Exp2Op exp;
+  RowSumOp sum;
+  CastOp cast;
+  RescaleOp rescale;
+  NormalizeOp normalize;
+  StoreOp store;
+  LseOp lse;
+  StoreRowsOp storeRows;
+  /// Moves: scores to registers, P to its place, alpha and the final sum to
+  /// shared memory and back.
+  MoveOp scoresOut, pOut, alphaOut, alphaIn, sumOut, sumIn;
+};
+
+/// A placed kernel taken apart.
+struct KernelParts {
+  mlir::scf::ForOp loop;
+  LoadOp key, value;
+  llvm::SmallVector<QueryTileParts> tiles;
+};
+
+/// Fails with a diagnostic that names the first missing part: the kernel is not
+/// what tile-place leaves behind.
+mlir::FailureOr<KernelParts> findParts(mlir::gpu::GPUFuncOp func,
+                                       unsigned queryTiles);
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISEPARTS_H

@@ -1,0 +1,189 @@
+//===- WarpSwitch.cpp - Roles become branches over the warp index --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   prologue: allocate tensor memory, initialise barriers, one CTA barrier
+//   if (warp < 4) { setmaxnreg; softmax0 }
+//   else if (warp < 8) { ... }
+//   else { setmaxnreg; if (warp == 12) { if (elected) load } else ... }
+//   epilogue: one CTA barrier, free tensor memory
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+constexpr unsigned warpsPerGroup = 4;
+/// 32-bit registers of an SM.
+constexpr unsigned registerFile = 65536;
+
+class WarpSwitch {
+public:
+  WarpSwitch(SpecialiseOp op, const KernelInfo &info)
+      : op(op), info(info), b(op.getLoc(), op.getContext()) {}
+  LogicalResult run();
+
+private:
+  void buildPrologue();
+  void buildEpilogue();
+  void buildGroups(unsigned group);
+  void buildGroup(unsigned group);
+  void buildRoles(ArrayRef<RoleOp> roles);
+  void buildRole(RoleOp role);
+
+  Value warpBelow(unsigned warp) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warpIndex,
+                                 constantI32(b, warp));
+  }
+  Value isWarp(unsigned warp) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpIndex,
+                                 constantI32(b, warp));
+  }
+  void ifThen(Value condition, function_ref<void()> body,
+              function_ref<void()> otherwise = nullptr);
+  unsigned tmemOffset() const {
+    return info.map.findSmem("tmem_address")->offset;
+  }
+
+  SpecialiseOp op;
+  const KernelInfo &info;
+  ImplicitLocOpBuilder b;
+  /// Roles by warpgroup.
+  SmallVector<SmallVector<RoleOp>> groups;
+  /// The role whose warp allocates and frees tensor memory.
+  RoleOp mma;
+  Value warpIndex, thread;
+  unsigned warps = 0;
+};
+
+void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
+                        function_ref<void()> otherwise) {
+  auto made = scf::IfOp::create(b, condition, /*withElseRegion=*/!!otherwise);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.thenBlock());
+  body();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(made.elseBlock());
+  otherwise();
+}
+
+void WarpSwitch::buildPrologue() {
+  auto func = op->getParentOfType<gpu::GPUFuncOp>();
+  thread = arith::IndexCastOp::create(
+      b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+  warpIndex = arith::ShRUIOp::create(b, thread, constantI32(b, 5));
+  ifThen(isWarp(mma.getFirstWarp()), [&] {
+    TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset());
+  });
+  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread,
+                                      constantI32(b, 0));
+  ifThen(first, [&] {
+    func.walk([&](BarrierOp barrier) {
+      InitBarrierOp::create(b, barrier, barrier.getArrivals());
+    });
+    FenceOp::create(b, FenceKind::MbarrierInit);
+  });
+  FenceOp::create(b, FenceKind::Tcgen05Before);
+  SyncCtaOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05After);
+}
+
+/// Nobody may leave while the tensor memory is in use, and it must be freed.
+void WarpSwitch::buildEpilogue() {
+  SyncWarpOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05Before);
+  SyncCtaOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05After);
+  ifThen(isWarp(mma.getFirstWarp()), [&] {
+    Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
+    TmemDeallocOp::create(b, base, info.map.tmemColumns);
+  });
+}
+
+/// TMA and MMA are issued by one thread, which stays the same throughout: commits
+/// and bulk groups track the work of the thread that issued it.
+void WarpSwitch::buildRole(RoleOp role) {
+  auto inlineBody = [&] {
+    Block *into = b.getInsertionBlock();
+    into->getOperations().splice(b.getInsertionPoint(),
+                                 role.getBody().front().getOperations());
+  };
+  if (!role.getSingleThread())
+    return inlineBody();
+  Value leader = ElectOp::create(b, b.getI1Type());
+  ifThen(leader, inlineBody);
+}
+
+void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
+  if (roles.empty())
+    return;
+  RoleOp role = roles.front();
+  if (role.getLastWarp() - role.getFirstWarp() == warpsPerGroup)
+    return buildRole(role);
+  ifThen(
+      isWarp(role.getFirstWarp()), [&] { buildRole(role); },
+      [&] { buildRoles(roles.drop_front()); });
+}
+
+/// setmaxnreg is one instruction for the whole warpgroup, so it stands before
+/// its warps part.
+void WarpSwitch::buildGroup(unsigned group) {
+  unsigned atLaunch = registerFile / (warps * 32);
+  if (!groups[group].empty())
+    if (unsigned count = groups[group].front().getRegisters();
+        count != atLaunch)
+      SetRegistersOp::create(b, count, atLaunch);
+  buildRoles(groups[group]);
+}
+
+void WarpSwitch::buildGroups(unsigned group) {
+  if (group + 1 == groups.size())
+    return buildGroup(group);
+  ifThen(
+      warpBelow((group + 1) * warpsPerGroup), [&] { buildGroup(group); },
+      [&] { buildGroups(group + 1); });
+}
+
+LogicalResult WarpSwitch::run() {
+  for (RoleOp role : op.getBody().front().getOps<RoleOp>()) {
+    unsigned group = role.getFirstWarp() / warpsPerGroup;
+    groups.resize(std::max<size_t>(groups.size(), group + 1));
+    groups[group].push_back(role);
+    warps = std::max(warps, role.getLastWarp());
+    if (role.getName() == "mma")
+      mma = role;
+  }
+  if (!mma)
+    return op.emitOpError() << "has no role \"mma\", whose warp allocates "
+                               "tensor memory";
+  // The base address is read behind the prologue that stores it.
+  b.setInsertionPoint(op->getPrevNode());
+  buildPrologue();
+  b.setInsertionPoint(op);
+  buildGroups(0);
+  buildEpilogue();
+  op.erase();
+  return success();
+}
+
+} // namespace
+
+LogicalResult fmha::tile::lowerSpecialise(SpecialiseOp op,
+                                          const KernelInfo &info) {
+  return WarpSwitch(op, info).run();
+}
