@@ -13,7 +13,9 @@
 #include <bit>
 #include <climits>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 // Calls across translation units choose the widest vectors that the machine
 // has; other compilers and architectures take the plain build.
@@ -114,30 +116,41 @@ bool specialResult(std::span<const float> a, const float *b, size_t strideB,
   return true;
 }
 
-PTXSIM_VECTOR_CLONES
-void fastRows(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
-              uint32_t k) {
-  for (uint32_t i = 0; i < m; ++i) {
-    float *row = d + size_t(i) * n;
-    const float *left = a + size_t(i) * k;
-    // Blocks of columns stay in registers while k runs.
-    for (uint32_t j = 0; j < n; j += 8 * 8) {
-      uint32_t width = std::min(64u, n - j);
-      float sums[64];
-      std::copy_n(row + j, width, sums);
-      for (uint32_t x = 0; x < k; ++x) {
-        const float *right = b + size_t(x) * n + j;
-        float factor = left[x];
-        if (width == 64)
-          for (uint32_t c = 0; c < 64; ++c)
-            sums[c] += factor * right[c];
-        else
-          for (uint32_t c = 0; c < width; ++c)
-            sums[c] += factor * right[c];
-      }
-      std::copy_n(sums, width, row + j);
-    }
+/// Adds the products of one row to 64 columns (or fewer) of D.
+template <typename Width>
+inline void addProducts(const float *left, const float *right, size_t strideB,
+                        float *sums, uint32_t k, Width width) {
+  for (uint32_t x = 0; x < k; ++x) {
+    float factor = left[x];
+    const float *row = right + x * strideB;
+    for (uint32_t c = 0; c < width; ++c)
+      sums[c] += factor * row[c];
   }
+}
+
+constexpr uint32_t blockColumns = 64;
+using FullWidth = std::integral_constant<uint32_t, blockColumns>;
+
+PTXSIM_VECTOR_CLONES
+void fastRows(const float *a, const float *b, uint32_t *d,
+              const MmaBlock &block) {
+  for (uint32_t i = 0; i < block.m; ++i)
+    for (uint32_t j = 0; j < block.n; j += blockColumns) {
+      // A block of columns stays in registers while k runs.
+      uint32_t *target = d + i * block.strideD + j;
+      uint32_t width = std::min(blockColumns, block.n - j);
+      alignas(64) float sums[blockColumns] = {};
+      if (block.accumulate)
+        std::memcpy(sums, target, width * sizeof(float));
+      const float *left = a + size_t(i) * block.k;
+      if (width == blockColumns)
+        addProducts(left, b + j, block.strideB, sums, block.k, FullWidth());
+      else
+        addProducts(left, b + j, block.strideB, sums, block.k, width);
+      for (uint32_t c = 0; c < width; ++c)
+        target[c] = sums[c] == sums[c] ? std::bit_cast<uint32_t>(sums[c])
+                                       : canonicalNan;
+    }
 }
 
 } // namespace
@@ -174,20 +187,20 @@ float exactDot(std::span<const float> a, const float *b, size_t strideB,
                        encodeF16(std::ldexp(double(sum), quantum)));
 }
 
-void fastMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
-             uint32_t k, bool accumulate) {
-  if (!accumulate)
-    std::fill_n(d, size_t(m) * n, 0.0f);
-  fastRows(a, b, d, m, n, k);
+void fastMma(const float *a, const float *b, uint32_t *d,
+             const MmaBlock &block) {
+  fastRows(a, b, d, block);
 }
 
-void exactMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
-              uint32_t k, bool accumulate, const SumRules &rules) {
-  for (uint32_t i = 0; i < m; ++i)
-    for (uint32_t j = 0; j < n; ++j) {
-      float &element = d[size_t(i) * n + j];
-      element = exactDot({a + size_t(i) * k, k}, b + j, n,
-                         accumulate ? element : 0.0f, rules);
+void exactMma(const float *a, const float *b, uint32_t *d,
+              const MmaBlock &block, const SumRules &rules) {
+  for (uint32_t i = 0; i < block.m; ++i)
+    for (uint32_t j = 0; j < block.n; ++j) {
+      uint32_t &element = d[i * block.strideD + j];
+      float c = block.accumulate ? std::bit_cast<float>(element) : 0.0f;
+      float sum = exactDot({a + size_t(i) * block.k, block.k}, b + j,
+                           block.strideB, c, rules);
+      element = std::bit_cast<uint32_t>(sum);
     }
 }
 

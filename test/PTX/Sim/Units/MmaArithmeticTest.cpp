@@ -43,6 +43,12 @@ uint32_t word(const std::vector<uint8_t> &bytes, size_t index) {
   return value;
 }
 
+std::vector<uint32_t> bitsOf(const std::vector<float> &values) {
+  std::vector<uint32_t> bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
 struct Fragments {
   const std::vector<uint8_t> &bytes;
   const nlohmann::json &arrays;
@@ -114,11 +120,12 @@ TEST(MmaArithmetic, ExactSumsAreThoseOfSilicon) {
              std::vector<float>(128), std::vector<uint32_t>(128)};
       readOperands(fragments, c, tile, t);
       readResults(fragments, c, tile, t);
-      std::vector<float> d = t.c;
-      exactMma(t.a.data(), t.b.data(), d.data(), 16, 8, c.k, true, rules);
+      std::vector<uint32_t> d = bitsOf(t.c);
+      exactMma(t.a.data(), t.b.data(), d.data(), {16, 8, c.k, 8, 8, true},
+               rules);
       for (unsigned i = 0; i < 128; ++i, ++compared) {
         uint32_t got =
-            c.halfResult ? encodeF16(d[i]) : std::bit_cast<uint32_t>(d[i]);
+            c.halfResult ? encodeF16(std::bit_cast<float>(d[i])) : d[i];
         ASSERT_EQ(got, t.expected[i])
             << c.name << " tile " << tile << " element " << i;
       }
@@ -144,7 +151,10 @@ TEST(MmaArithmetic, FastIsWithinItsRoundings) {
     for (float &x : d)
       x = normal(generator);
     before = d;
-    fastMma(a.data(), b.data(), d.data(), m, n, k, true);
+    std::vector<uint32_t> bits = bitsOf(d);
+    fastMma(a.data(), b.data(), bits.data(), {m, n, k, n, n, true});
+    for (size_t i = 0; i < d.size(); ++i)
+      d[i] = std::bit_cast<float>(bits[i]);
     for (uint32_t i = 0; i < m; ++i)
       for (uint32_t j = 0; j < n; ++j) {
         double sum = before[i * n + j], magnitude = std::fabs(sum);
@@ -158,23 +168,28 @@ TEST(MmaArithmetic, FastIsWithinItsRoundings) {
 }
 
 TEST(MmaArithmetic, WithoutAccumulationTheOldResultIsIgnored) {
-  std::vector<float> a(16, 1), b(16 * 8, 2), d(8, NAN);
-  fastMma(a.data(), b.data(), d.data(), 1, 8, 16, false);
-  for (float x : d)
-    EXPECT_EQ(x, 32.0f);
-  d.assign(8, NAN);
-  exactMma(a.data(), b.data(), d.data(), 1, 8, 16, false, {});
-  for (float x : d)
-    EXPECT_EQ(x, 32.0f);
+  std::vector<float> a(16, 1), b(16 * 8, 2);
+  std::vector<uint32_t> d(8, 0x7fc00000);
+  fastMma(a.data(), b.data(), d.data(), {1, 8, 16, 8, 8, false});
+  for (uint32_t x : d)
+    EXPECT_EQ(std::bit_cast<float>(x), 32.0f);
+  d.assign(8, 0x7fc00000);
+  exactMma(a.data(), b.data(), d.data(), {1, 8, 16, 8, 8, false}, {});
+  for (uint32_t x : d)
+    EXPECT_EQ(std::bit_cast<float>(x), 32.0f);
+  fastMma(a.data(), b.data(), d.data(), {1, 8, 16, 8, 8, true});
+  for (uint32_t x : d)
+    EXPECT_EQ(std::bit_cast<float>(x), 64.0f);
 }
 
 /// A whole 128 x 128 x 16 instruction stays well below 100 microseconds.
 TEST(MmaArithmetic, FastIsFast) {
-  std::vector<float> a(128 * 16, 0.5f), b(16 * 128, 0.25f), d(128 * 128);
+  std::vector<float> a(128 * 16, 0.5f), b(16 * 128, 0.25f);
+  std::vector<uint32_t> d(128 * 128);
   double best = 1;
   for (int i = 0; i < 20; ++i) {
     auto start = std::chrono::steady_clock::now();
-    fastMma(a.data(), b.data(), d.data(), 128, 128, 16, true);
+    fastMma(a.data(), b.data(), d.data(), {128, 128, 16, 128, 128, true});
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - start;
     best = std::min(best, took.count());

@@ -40,15 +40,23 @@ struct SumRules {
 float exactDot(std::span<const float> a, const float *b, size_t strideB,
                float c, const SumRules &rules);
 
-/// d[i][j] = c + sum over k of a[i][k] * b[k][j] in f32, in the order of k; c
-/// is d[i][j] if `accumulate`, else 0. Rows of a are K long, rows of b and d
-/// are N long.
-void fastMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
-             uint32_t k, bool accumulate);
+/// A block of D: d[i][j] = c + sum over k of a[i][k] * b[k][j], where c is
+/// d[i][j] if `accumulate`, else 0. Rows of a are k long; rows of b and d lie
+/// strideB and strideD elements apart.
+struct MmaBlock {
+  uint32_t m = 0, n = 0, k = 0;
+  size_t strideB = 0, strideD = 0;
+  bool accumulate = false;
+};
 
-/// The same shapes with exactDot.
-void exactMma(const float *a, const float *b, float *d, uint32_t m, uint32_t n,
-              uint32_t k, bool accumulate, const SumRules &rules);
+/// Products and sums in f32, in the order of k. `d` holds the bits of f32
+/// values; NaN is 0x7fffffff.
+void fastMma(const float *a, const float *b, uint32_t *d,
+             const MmaBlock &block);
+
+/// The same with exactDot.
+void exactMma(const float *a, const float *b, uint32_t *d,
+              const MmaBlock &block, const SumRules &rules);
 
 } // namespace ptxsim
 

@@ -1,0 +1,26 @@
+//===- Async.h - Asynchronous PTX instructions ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions whose work is done by agents: semantics over the units of
+// Sim/Units and the machine of Sim/Core.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_ASYNC_ASYNC_H
+#define FMHA_PTX_SIM_ASYNC_ASYNC_H
+
+#include "fmha/PTX/Sim/Core/Decoder.h"
+
+namespace ptxsim {
+
+/// mbarrier, cp.async, bulk and tensor copies, fences, setmaxnreg, tcgen05.
+void registerAsync(Registry &registry);
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_ASYNC_ASYNC_H

@@ -1,0 +1,369 @@
+//===- BulkCopy.cpp - Bulk copies without a tensor map --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, cp.async.bulk and cp.reduce.async.bulk. Prefetches have no effect.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyTargets.h"
+#include "Families.h"
+
+#include "fmha/PTX/Sim/Units/TmaReduce.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+using Bytes = std::shared_ptr<std::vector<uint8_t>>;
+
+struct Reduction {
+  ReduceOp op;
+  ReduceType type;
+};
+
+/// Everything that the opcode says.
+struct Payload {
+  AddressOperand destination, source, barrier;
+  Operand size, multicast, byteMask;
+  std::optional<Reduction> reduction;
+};
+
+std::string amount(uint32_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+/// Global to shared memory of one or more CTAs.
+class BulkLoad : public Agent {
+public:
+  BulkLoad(const Site &site, uint64_t source, uint32_t bytes,
+           std::vector<CopyTarget> targets)
+      : Agent(site), source(source), bytes(bytes), targets(std::move(targets)) {
+    for (CopyTarget &target : this->targets)
+      beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
+  }
+  void complete(Cluster &cluster) override {
+    const uint8_t *data = cluster.global(site, source, bytes, 16, Access::Read);
+    if (!data)
+      return;
+    for (CopyTarget &target : targets) {
+      endAsyncWrite(*target.shared.cta, target.shared.offset, data, bytes);
+      completeTx(cluster, site, target.barrier, bytes);
+    }
+  }
+  std::string describe() const override {
+    return "bulk load of " + amount(bytes) + " to shared " +
+           describeShared(*targets[0].shared.cta, targets[0].shared.offset);
+  }
+
+private:
+  uint64_t source;
+  uint32_t bytes;
+  std::vector<CopyTarget> targets;
+};
+
+/// Shared memory of the own CTA to that of another, plain or reducing.
+class BulkExchange : public Agent {
+public:
+  BulkExchange(const Site &site, SharedRef source, CopyTarget target,
+               uint32_t bytes, std::optional<Reduction> reduction)
+      : Agent(site), source(source), target(target), bytes(bytes),
+        reduction(reduction) {
+    checkAsyncSource(site, *source.cta, source.offset, bytes);
+    beginAsyncRead(*source.cta, source.offset, bytes);
+    if (!reduction)
+      beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
+  }
+  void complete(Cluster &cluster) override {
+    std::vector<uint8_t> data(source.data(), source.data() + bytes);
+    endAsyncRead(*source.cta, source.offset, bytes);
+    if (reduction) {
+      std::vector<uint8_t> sum(target.shared.data(),
+                               target.shared.data() + bytes);
+      reduceInto(reduction->op, reduction->type, sum, data);
+      data = std::move(sum);
+    }
+    endAsyncWrite(*target.shared.cta, target.shared.offset, data.data(), bytes);
+    completeTx(cluster, site, target.barrier, bytes);
+  }
+  std::string describe() const override {
+    return "bulk copy of " + amount(bytes) + " to shared " +
+           describeShared(*target.shared.cta, target.shared.offset);
+  }
+
+private:
+  SharedRef source;
+  CopyTarget target;
+  uint32_t bytes;
+  std::optional<Reduction> reduction;
+};
+
+class BulkRead : public GroupAgent {
+public:
+  BulkRead(const Site &site, BulkGroups &groups, SharedRef source,
+           uint32_t bytes, Bytes staging)
+      : GroupAgent(site, groups), source(source), bytes(bytes),
+        staging(std::move(staging)) {
+    checkAsyncSource(site, *source.cta, source.offset, bytes);
+    beginAsyncRead(*source.cta, source.offset, bytes);
+  }
+  void complete(Cluster &cluster) override {
+    staging->assign(source.data(), source.data() + bytes);
+    endAsyncRead(*source.cta, source.offset, bytes);
+    finish(cluster);
+  }
+  std::string describe() const override {
+    return "bulk store reading " + amount(bytes) + " at shared " +
+           describeShared(*source.cta, source.offset);
+  }
+
+private:
+  SharedRef source;
+  uint32_t bytes;
+  Bytes staging;
+};
+
+class BulkWrite : public GroupAgent {
+public:
+  BulkWrite(const Site &site, BulkGroups &groups, uint64_t destination,
+            Bytes staging, std::optional<Reduction> reduction, uint16_t mask)
+      : GroupAgent(site, groups), destination(destination),
+        staging(std::move(staging)), reduction(reduction), mask(mask) {}
+  void complete(Cluster &cluster) override {
+    if (reduction)
+      reduce(cluster);
+    else if (mask == 0xffff)
+      store(cluster, 0, staging->size());
+    else
+      for (size_t at = 0; at < staging->size(); ++at)
+        if (mask >> (at % 16) & 1)
+          store(cluster, at, 1);
+    finish(cluster);
+  }
+  std::string describe() const override {
+    return "bulk store to global memory";
+  }
+
+private:
+  void store(Cluster &cluster, size_t at, size_t count) {
+    if (uint8_t *target =
+            cluster.global(site, destination + at, count, 1, Access::Write))
+      std::memcpy(target, staging->data() + at, count);
+  }
+  void reduce(Cluster &cluster) {
+    if (uint8_t *target = cluster.global(site, destination, staging->size(), 16,
+                                         Access::Atomic))
+      reduceInto(reduction->op, reduction->type, {target, staging->size()},
+                 *staging);
+  }
+  uint64_t destination;
+  Bytes staging;
+  std::optional<Reduction> reduction;
+  uint16_t mask;
+};
+
+/// Sizes and addresses come in 16 bytes. False after a fault.
+bool checkOperands(Warp &warp, const Site &site, uint64_t size,
+                   uint64_t destination, uint64_t source) {
+  for (auto [what, value] : {std::pair{"size", size},
+                             {"destination", destination},
+                             {"source", source}})
+    if (value % 16) {
+      warp.machine.fault(FindingId::BulkOperand, site,
+                         std::string(what) + " " + std::to_string(value) +
+                             ", expected a multiple of 16");
+      return false;
+    }
+  return true;
+}
+
+using LaneFunction = void (*)(Warp &, const Instruction &, unsigned lane);
+
+template <LaneFunction perLane>
+Outcome executeLanes(Warp &warp, const Instruction &inst, LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    if (!warp.machine.stopped)
+      perLane(warp, inst, lane);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  auto destination = sharedAddress(warp, inst, p.destination, lane);
+  auto barrier = sharedAddress(warp, inst, p.barrier, lane);
+  uint64_t source = warp.addressOf(p.source, lane);
+  uint32_t size = uint32_t(warp.row(p.size)[lane]);
+  if (!destination || !barrier ||
+      !checkOperands(warp, site, size, *destination, source) || !size)
+    return;
+  std::optional<uint16_t> mask;
+  if (p.multicast.valid())
+    mask = uint16_t(warp.row(p.multicast)[lane]);
+  std::vector<CopyTarget> targets = copyTargets(
+      warp.cluster, site, *destination, *barrier, mask, false, size, 16);
+  if (!targets.empty())
+    warp.cluster.issue(
+        std::make_unique<BulkLoad>(site, source, size, std::move(targets)));
+}
+
+void exchangeLane(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  auto destination = sharedAddress(warp, inst, p.destination, lane);
+  auto source = sharedAddress(warp, inst, p.source, lane);
+  auto barrier = sharedAddress(warp, inst, p.barrier, lane);
+  uint32_t size = uint32_t(warp.row(p.size)[lane]);
+  if (!destination || !source || !barrier ||
+      !checkOperands(warp, site, size, *destination, *source) || !size)
+    return;
+  SharedRef from = resolveShared(warp.cluster, site, *source, size, 16);
+  std::vector<CopyTarget> targets = copyTargets(
+      warp.cluster, site, *destination, *barrier, {}, false, size, 16);
+  if (from && !targets.empty())
+    warp.cluster.issue(std::make_unique<BulkExchange>(site, from, targets[0],
+                                                      size, p.reduction));
+}
+
+void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  uint64_t destination = warp.addressOf(p.destination, lane);
+  auto source = sharedAddress(warp, inst, p.source, lane);
+  uint32_t size = uint32_t(warp.row(p.size)[lane]);
+  if (!source || !checkOperands(warp, site, size, destination, *source) ||
+      !size)
+    return;
+  SharedRef from = resolveShared(warp.cluster, site, *source, size, 16);
+  if (!from)
+    return;
+  uint16_t mask = 0xffff;
+  if (p.byteMask.valid())
+    mask = uint16_t(warp.row(p.byteMask)[lane]);
+  BulkGroups &groups = warp.states.get<BulkGroups>();
+  auto staging = std::make_shared<std::vector<uint8_t>>();
+  issueInGroup(warp, lane,
+               std::make_unique<BulkRead>(site, groups, from, size, staging),
+               std::make_unique<BulkWrite>(site, groups, destination, staging,
+                                           p.reduction, mask));
+}
+
+Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Next;
+}
+
+/// The reduction at the end of the opcode: ".add{.noftz}.f16".
+Reduction reductionOf(const Decoder &decoder) {
+  const auto &parts = decoder.text().parts;
+  std::optional<ReduceOp> op;
+  for (std::string_view part : parts)
+    if (auto parsed = parseReduceOp(part))
+      op = parsed;
+  std::optional<ReduceType> type = parseReduceType(parts.back());
+  if (!op || !type || !isReduction(*op, *type))
+    decoder.unsupported("no such reduction");
+  return {*op, *type};
+}
+
+constexpr std::initializer_list<std::string_view> modifiers = {
+    "async",
+    "bulk",
+    "reduce",
+    "shared::cluster",
+    "shared::cta",
+    "global",
+    "mbarrier::complete_tx::bytes",
+    "multicast::cluster",
+    "L2::cache_hint",
+    "bulk_group",
+    "cp_mask",
+    "add",
+    "min",
+    "max",
+    "inc",
+    "dec",
+    "and",
+    "or",
+    "xor",
+    "noftz",
+    "u32",
+    "s32",
+    "u64",
+    "s64",
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "b32",
+    "b64"};
+
+/// Positions of the state spaces in the opcode: destination, then source.
+std::pair<std::string_view, std::string_view> spacesOf(const Decoder &decoder) {
+  std::pair<std::string_view, std::string_view> spaces;
+  for (std::string_view part : decoder.text().parts)
+    if (part == "global" || part == "shared::cta" || part == "shared::cluster")
+      (spaces.first.empty() ? spaces.first : spaces.second) = part;
+  return spaces;
+}
+
+void decodeToShared(Decoder &decoder, Instruction &inst, Payload &payload,
+                    bool fromGlobal) {
+  bool multicast = decoder.has("multicast::cluster");
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(4 + multicast + hint, 4 + multicast + hint);
+  payload.destination = decoder.address(0, Space::Shared);
+  payload.source =
+      decoder.address(1, fromGlobal ? Space::Global : Space::Shared);
+  payload.size = decoder.source(2, Type::U32);
+  payload.barrier = decoder.address(3, Space::Shared);
+  if (multicast)
+    payload.multicast = decoder.source(4, Type::U16);
+  inst.handler =
+      fromGlobal ? executeLanes<loadLane> : executeLanes<exchangeLane>;
+}
+
+void decodeToGlobal(Decoder &decoder, Instruction &inst, Payload &payload) {
+  bool byteMask = decoder.has("cp_mask");
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(3 + byteMask + hint, 3 + byteMask + hint);
+  payload.destination = decoder.address(0, Space::Global);
+  payload.source = decoder.address(1, Space::Shared);
+  payload.size = decoder.source(2, Type::U32);
+  if (byteMask)
+    payload.byteMask = decoder.source(3 + hint, Type::U16);
+  inst.handler = executeLanes<storeLane>;
+}
+
+void decodeBulk(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  Payload payload;
+  if (decoder.has("reduce"))
+    payload.reduction = reductionOf(decoder);
+  auto [to, from] = spacesOf(decoder);
+  if (to == "global" && from == "shared::cta" && decoder.has("bulk_group"))
+    decodeToGlobal(decoder, inst, payload);
+  else if (to != "global" && decoder.has("mbarrier::complete_tx::bytes") &&
+           (from == "global" || from == "shared::cta"))
+    decodeToShared(decoder, inst, payload, from == "global");
+  else
+    decoder.unsupported("no bulk copy has these state spaces and completion");
+  inst.payload = decoder.payload(payload);
+}
+
+void decodePrefetch(Decoder &decoder, Instruction &inst) {
+  inst.handler = executeNothing;
+}
+
+} // namespace
+
+void registerBulkCopy(Registry &registry) {
+  registry.add("cp.async.bulk", decodeBulk);
+  registry.add("cp.reduce.async.bulk", decodeBulk);
+  registry.add("cp.async.bulk.prefetch", decodePrefetch);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,304 @@
+//===- MbarrierOps.cpp - mbarrier instructions ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, Parallel Synchronization and Communication Instructions: mbarrier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "MbarrierTable.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+using Update = MbarrierFault (Mbarrier::*)(uint32_t);
+
+/// An operation that changes a barrier.
+struct Form {
+  const char *what;
+  Update update;
+  /// Value where the instruction has no operand for it.
+  uint32_t implied = 1;
+  bool expects = false;
+};
+
+struct Payload {
+  Form form;
+  Operand amount;
+  bool hasResult = false;
+};
+
+/// init and inval decide which bytes belong to the synchronisation unit.
+void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
+                 const Mbarrier &object) {
+  SharedRef ref = resolveShared(cluster, site, address, 8, 8);
+  if (!ref)
+    return;
+  uint64_t state = object.state();
+  std::memcpy(ref.data(), &state, sizeof state);
+  for (uint32_t at = ref.offset; at < ref.offset + 8; ++at)
+    if (!ref.cta->sharedShadow.empty()) {
+      uint8_t &shadow = ref.cta->sharedShadow[at];
+      shadow = object.live ? shadow | kBarrier : shadow & ~kBarrier;
+      shadow |= kWritten;
+    }
+}
+
+BarrierEntry *barrierOf(Warp &warp, const Instruction &inst, unsigned lane) {
+  std::optional<uint32_t> address =
+      sharedAddress(warp, inst, inst.address, lane);
+  if (!address)
+    return nullptr;
+  return findBarrier(warp.cluster, warp.site(inst, int(lane)), *address);
+}
+
+Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    BarrierEntry *entry = barrierOf(warp, inst, lane);
+    if (!entry)
+      return;
+    Site site = warp.site(inst, int(lane));
+    uint32_t count = uint32_t(warp.row(inst.src[0])[lane]);
+    if (entry->object.live)
+      warp.machine.report.add(FindingId::MbarrierReinit, site,
+                              "the mbarrier is in " +
+                                  entry->object.describeState());
+    uint64_t phase = entry->object.phase;
+    if (settle(warp.cluster, site, *entry, entry->object.init(count), phase,
+               "init", count))
+      markBarrier(warp.cluster, site,
+                  *sharedAddress(warp, inst, inst.address, lane),
+                  entry->object);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+Outcome executeInvalidate(Warp &warp, const Instruction &inst,
+                          LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    BarrierEntry *entry = barrierOf(warp, inst, lane);
+    if (!entry)
+      return;
+    Site site = warp.site(inst, int(lane));
+    uint64_t phase = entry->object.phase;
+    if (settle(warp.cluster, site, *entry, entry->object.invalidate(), phase,
+               "inval", 0))
+      markBarrier(warp.cluster, site,
+                  *sharedAddress(warp, inst, inst.address, lane),
+                  entry->object);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+/// arrive, arrive_drop, expect_tx, complete_tx. Every lane gets the state from
+/// before the warp's arrivals, as silicon does it.
+Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
+  const Payload &payload = inst.data<Payload>();
+  std::array<BarrierEntry *, 32> entries{};
+  forLanes(active, [&](unsigned lane) {
+    entries[lane] = barrierOf(warp, inst, lane);
+    if (entries[lane] && payload.hasResult)
+      warp.row(inst.dst[0])[lane] = entries[lane]->object.state();
+  });
+  forLanes(active, [&](unsigned lane) {
+    BarrierEntry *entry = entries[lane];
+    if (!entry || warp.machine.stopped)
+      return;
+    uint32_t amount = payload.form.implied;
+    if (payload.amount.valid())
+      amount = uint32_t(warp.row(payload.amount)[lane]);
+    Site site = warp.site(inst, int(lane));
+    if (payload.form.expects)
+      entry->lastExpect = site;
+    uint64_t phase = entry->object.phase;
+    MbarrierFault fault = (entry->object.*payload.form.update)(amount);
+    settle(warp.cluster, site, *entry, fault, phase, payload.form.what, amount);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+struct WaitForm {
+  bool parity = false, parks = false;
+};
+
+/// test_wait and try_wait: sleeps only if no lane got a True.
+Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
+  const WaitForm &form = inst.data<WaitForm>();
+  bool anyDone = false;
+  BarrierEntry *waited = nullptr;
+  uint64_t wanted = 0;
+  forLanes(active, [&](unsigned lane) {
+    BarrierEntry *entry = barrierOf(warp, inst, lane);
+    if (!entry)
+      return;
+    Site site = warp.site(inst, int(lane));
+    if (!entry->object.live) {
+      settle(warp.cluster, site, *entry, MbarrierFault::NotInitialised,
+             entry->object.phase, "wait", 0);
+      return;
+    }
+    uint64_t value = warp.row(inst.src[0])[lane];
+    bool done = form.parity ? entry->object.completedParity(uint32_t(value))
+                            : entry->object.completed(value);
+    warp.row(inst.dst[0])[lane] = done;
+    anyDone |= done;
+    if (!done) {
+      waited = entry;
+      wanted = form.parity ? value & 1 : value >> 63;
+    }
+  });
+  if (warp.machine.stopped)
+    return Outcome::Fault;
+  if (!form.parks)
+    return anyDone ? Outcome::Next : Outcome::Yield;
+  if (anyDone && warp.cluster.spurious()) {
+    forLanes(active, [&](unsigned lane) { warp.row(inst.dst[0])[lane] = 0; });
+    return Outcome::Next;
+  }
+  if (anyDone)
+    return Outcome::Next;
+  warp.wait = {};
+  warp.wait.key = waited;
+  warp.wait.soft = true;
+  warp.wait.data[0] = reinterpret_cast<uint64_t>(waited);
+  warp.wait.data[1] = wanted;
+  warp.wait.describe = describeBarrierWait;
+  return Outcome::NextAndWait;
+}
+
+Outcome executePendingCount(Warp &warp, const Instruction &inst,
+                            LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    warp.row(inst.dst[0])[lane] =
+        Mbarrier::pendingCount(warp.row(inst.src[0])[lane]);
+  });
+  return Outcome::Next;
+}
+
+constexpr std::initializer_list<std::string_view> modifiers = {
+    "init",
+    "inval",
+    "arrive",
+    "arrive_drop",
+    "expect_tx",
+    "complete_tx",
+    "test_wait",
+    "try_wait",
+    "parity",
+    "pending_count",
+    "noComplete",
+    "release",
+    "acquire",
+    "relaxed",
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+    "shared",
+    "shared::cta",
+    "shared::cluster",
+    "b64"};
+
+Space spaceOf(const Decoder &decoder) {
+  bool shared = decoder.has("shared") || decoder.has("shared::cta") ||
+                decoder.has("shared::cluster");
+  return shared ? Space::Shared : Space::Generic;
+}
+
+void decodeInit(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  decoder.expectOperands(2, 2);
+  inst.address = decoder.address(0, spaceOf(decoder));
+  inst.src = decoder.sources(1, Type::U32);
+  inst.handler = executeInit;
+}
+
+void decodeInvalidate(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  decoder.expectOperands(1, 1);
+  inst.address = decoder.address(0, spaceOf(decoder));
+  inst.handler = executeInvalidate;
+}
+
+/// arrive and arrive_drop, with or without .expect_tx and a count.
+void decodeArrive(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  bool expects = decoder.has("expect_tx");
+  bool drops = decoder.text().parts[1] == "arrive_drop";
+  decoder.expectOperands(expects ? 3 : 2, 3);
+  if (decoder.has("shared::cluster") && !decoder.isSink(0))
+    decoder.unsupported("an arrive on shared::cluster has no result, write _");
+  Payload payload;
+  payload.form = drops ? Form{"arrive_drop", &Mbarrier::arriveDrop}
+                       : Form{"arrive", &Mbarrier::arrive};
+  if (expects)
+    payload.form =
+        drops ? Form{"arrive_drop.expect_tx", &Mbarrier::arriveDropExpectTx, 0,
+                     true}
+              : Form{"arrive.expect_tx", &Mbarrier::arriveExpectTx, 0, true};
+  payload.hasResult = !decoder.isSink(0);
+  if (decoder.size() == 3)
+    payload.amount = decoder.source(2, Type::U32);
+  inst.dst = decoder.destinations(0);
+  inst.address = decoder.address(1, spaceOf(decoder));
+  inst.payload = decoder.payload(payload);
+  inst.handler = executeUpdate;
+}
+
+void decodeTx(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  decoder.expectOperands(2, 2);
+  Payload payload;
+  payload.form = decoder.text().parts[1] == "expect_tx"
+                     ? Form{"expect_tx", &Mbarrier::expectTx, 0, true}
+                     : Form{"complete_tx", &Mbarrier::completeTx, 0};
+  payload.amount = decoder.source(1, Type::U32);
+  inst.address = decoder.address(0, spaceOf(decoder));
+  inst.payload = decoder.payload(payload);
+  inst.handler = executeUpdate;
+}
+
+void decodeWait(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  bool parks = decoder.text().parts[1] == "try_wait";
+  decoder.expectOperands(3, parks ? 4 : 3);
+  if (decoder.has("shared::cluster"))
+    decoder.unsupported("only a barrier of the own CTA can be waited for");
+  WaitForm form{decoder.has("parity"), parks};
+  inst.dst = decoder.destinations(0);
+  inst.address = decoder.address(1, spaceOf(decoder));
+  inst.src = decoder.sources(2, form.parity ? Type::U32 : Type::B64);
+  inst.payload = decoder.payload(form);
+  inst.handler = executeWait;
+}
+
+void decodePendingCount(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  decoder.expectOperands(2, 2);
+  inst.dst = decoder.destinations(0);
+  inst.src = decoder.sources(1, Type::B64);
+  inst.handler = executePendingCount;
+}
+
+} // namespace
+
+void registerMbarrier(Registry &registry) {
+  registry.add("mbarrier.init", decodeInit);
+  registry.add("mbarrier.inval", decodeInvalidate);
+  registry.add("mbarrier.arrive", decodeArrive);
+  registry.add("mbarrier.arrive_drop", decodeArrive);
+  registry.add("mbarrier.expect_tx", decodeTx);
+  registry.add("mbarrier.complete_tx", decodeTx);
+  registry.add("mbarrier.test_wait", decodeWait);
+  registry.add("mbarrier.try_wait", decodeWait);
+  registry.add("mbarrier.pending_count", decodePendingCount);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,131 @@
+//===- MbarrierTable.cpp - The mbarriers of a CTA -------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MbarrierTable.h"
+
+namespace ptxsim {
+namespace {
+
+FindingId findingOf(MbarrierFault fault) {
+  static constexpr std::array<FindingId, 7> ids = {
+      FindingId::Count,
+      FindingId::MbarrierNotInitialised,
+      FindingId::MbarrierCount,
+      FindingId::MbarrierUnderflow,
+      FindingId::MbarrierTxRange,
+      FindingId::MbarrierTxRange,
+      FindingId::MbarrierDropsLast};
+  return ids[unsigned(fault)];
+}
+
+std::string describeSite(const Site &site) {
+  std::string text;
+  if (site.warp)
+    text += " by warp " + std::to_string(site.warp->index);
+  if (site.lane >= 0)
+    text += " lane " + std::to_string(site.lane);
+  if (site.inst)
+    text += " (line " + std::to_string(site.inst->line) + ")";
+  return text;
+}
+
+std::string lastEvents(const BarrierEntry &entry) {
+  std::string text;
+  unsigned size = unsigned(entry.events.size());
+  unsigned first = entry.eventCount > size ? entry.eventCount - size : 0;
+  for (unsigned i = first; i < entry.eventCount; ++i) {
+    const BarrierEvent &event = entry.events[i % size];
+    text += (i == first ? "; last events: " : ", ") + std::string(event.what) +
+            " " + std::to_string(event.amount) + describeSite(event.site);
+  }
+  return text;
+}
+
+} // namespace
+
+BarrierEntry &MbarrierTable::at(uint32_t offset) {
+  std::unique_ptr<BarrierEntry> &entry = entries[offset];
+  if (!entry) {
+    entry = std::make_unique<BarrierEntry>();
+    entry->offset = offset;
+  }
+  return *entry;
+}
+
+void MbarrierTable::atCtaExit(Cta &cta) {
+  for (auto &[offset, entry] : entries) {
+    const Mbarrier &object = entry->object;
+    if (!object.live || object.tx == 0)
+      continue;
+    cta.machine.report.add(FindingId::MbarrierTxLeft, entry->lastExpect,
+                           "mbarrier at shared " + describeShared(cta, offset) +
+                               " ends with tx-count " +
+                               std::to_string(object.tx) + ", expected 0",
+                           object.describeState() + lastEvents(*entry));
+  }
+}
+
+BarrierEntry *findBarrier(Cluster &cluster, const Site &site,
+                          uint32_t address) {
+  SharedRef ref =
+      resolveShared(cluster, site, address, Mbarrier::stateBytes, 8);
+  if (!ref)
+    return nullptr;
+  return &ref.cta->states.get<MbarrierTable>().at(ref.offset);
+}
+
+bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
+            MbarrierFault fault, uint64_t phaseBefore, const char *what,
+            uint32_t amount) {
+  if (fault != MbarrierFault::None) {
+    char where[16];
+    std::snprintf(where, sizeof where, "0x%x", entry.offset);
+    cluster.machine.fault(findingOf(fault), site,
+                          std::string(what) + " " + std::to_string(amount) +
+                              " on the mbarrier at shared " + where + ": " +
+                              describe(fault),
+                          entry.object.describeState() + lastEvents(entry));
+    return false;
+  }
+  entry.record(what, amount, site);
+  if (entry.object.phase != phaseBefore)
+    cluster.notify(&entry);
+  cluster.changed();
+  return true;
+}
+
+bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
+                uint32_t bytes) {
+  BarrierEntry *entry = findBarrier(cluster, site, address);
+  if (!entry)
+    return false;
+  uint64_t phase = entry->object.phase;
+  MbarrierFault fault = entry->object.completeTx(bytes);
+  return settle(cluster, site, *entry, fault, phase, "complete_tx", bytes);
+}
+
+bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address) {
+  BarrierEntry *entry = findBarrier(cluster, site, address);
+  if (!entry)
+    return false;
+  uint64_t phase = entry->object.phase;
+  MbarrierFault fault = entry->object.arrive();
+  return settle(cluster, site, *entry, fault, phase, "arrive", 1);
+}
+
+std::string describeBarrierWait(const Warp &warp, const Wait &wait) {
+  const auto &entry = *reinterpret_cast<const BarrierEntry *>(wait.data[0]);
+  char where[16];
+  std::snprintf(where, sizeof where, "0x%x", entry.offset);
+  return "mbarrier at shared " + std::string(where) +
+         ": waits for the end of a phase of parity " +
+         std::to_string(wait.data[1]) + ", is in " +
+         entry.object.describeState() + lastEvents(entry);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,71 @@
+//===- MbarrierTable.h - The mbarriers of a CTA -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H
+#define FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H
+
+#include "SharedAccess.h"
+
+#include "fmha/PTX/Sim/Units/Mbarrier.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace ptxsim {
+
+/// What happened to a barrier, for deadlock reports.
+struct BarrierEvent {
+  const char *what = nullptr;
+  uint32_t amount = 0;
+  Site site;
+};
+
+struct BarrierEntry {
+  Mbarrier object;
+  uint32_t offset = 0;
+  /// The last events, oldest first, round.
+  std::array<BarrierEvent, 8> events;
+  unsigned eventCount = 0;
+  Site lastExpect;
+
+  void record(const char *what, uint32_t amount, const Site &site) {
+    events[eventCount++ % events.size()] = {what, amount, site};
+  }
+};
+
+/// Barriers by address; an entry lives as long as the CTA, so its address can
+/// be a wait key.
+class MbarrierTable : public UnitState {
+public:
+  BarrierEntry &at(uint32_t offset);
+  void atCtaExit(Cta &cta) override;
+
+private:
+  std::unordered_map<uint32_t, std::unique_ptr<BarrierEntry>> entries;
+};
+
+/// The barrier at a 32-bit shared::cluster address; null after a fault.
+BarrierEntry *findBarrier(Cluster &cluster, const Site &site, uint32_t address);
+
+/// Records the event, reports the fault, if any, and wakes waiters if the phase
+/// moved on from `phaseBefore`. False after a fault.
+bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
+            MbarrierFault fault, uint64_t phaseBefore, const char *what,
+            uint32_t amount);
+
+/// The signals of agents.
+bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
+                uint32_t bytes);
+bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address);
+
+/// For Wait::describe: data[0] = entry, data[1] = wanted parity.
+std::string describeBarrierWait(const Warp &warp, const Wait &wait);
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H

@@ -1,0 +1,266 @@
+//===- Mma.cpp - One tensor core instruction in flight --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mma.h"
+
+#include "fmha/PTX/Sim/Units/MmaArithmetic.h"
+
+#include <cmath>
+
+namespace ptxsim {
+namespace {
+
+TensorMemory &memoryOf(Cta &cta) { return cta.states.get<TensorMemory>(); }
+
+/// A rectangle of D whose rows are consecutive lanes and whose columns are
+/// consecutive columns.
+struct Patch {
+  uint32_t m = 0, rows = 0, n = 0, columns = 0;
+};
+
+std::vector<Patch> patchesOf(TmemLayout layout, uint32_t n) {
+  uint32_t rows = rowsPerCta(layout);
+  bool half = layout == TmemLayout::F || layout == TmemLayout::C;
+  uint32_t rowStep = half ? 16 : rows;
+  uint32_t columns = accumulatorColumns(layout, n);
+  std::vector<Patch> patches;
+  for (uint32_t m = 0; m < rows; m += rowStep)
+    for (uint32_t at = 0; at < n; at += columns)
+      patches.push_back({m, rowStep, at, columns});
+  return patches;
+}
+
+/// f16 accumulators lie in the low halves of their columns.
+uint32_t widen(uint32_t cell) {
+  return std::bit_cast<uint32_t>(
+      decodeElement(ElementType::F16, cell & 0xffff));
+}
+
+uint32_t narrow(uint32_t bits) { return encodeF16(std::bit_cast<float>(bits)); }
+
+uint32_t scaled(uint32_t bits, uint32_t scale) {
+  float value = std::bit_cast<float>(bits);
+  return std::bit_cast<uint32_t>(std::ldexp(value, -int(scale)));
+}
+
+void reportUnwritten(const Site &site, TensorMemory &memory, const Patch &patch,
+                     TmemCell first) {
+  for (uint32_t i = 0; i < patch.rows; ++i)
+    for (uint32_t j = 0; j < patch.columns; ++j)
+      if (!memory.isWritten(first.lane + i, first.column + j))
+        return site.warp->machine.report.add(
+            FindingId::TmemUninit, site,
+            "the MMA adds to lane " + std::to_string(first.lane + i) +
+                " column " + std::to_string(first.column + j) +
+                ", which nobody wrote");
+}
+
+/// D of one patch in rows of patch.columns, ready for the sum.
+void loadPatch(TensorMemory &memory, const MmaWork &work, const Patch &patch,
+               TmemCell first, std::vector<uint32_t> &d) {
+  d.resize(size_t(patch.rows) * patch.columns);
+  if (!work.accumulate)
+    return;
+  uint32_t *out = d.data();
+  for (uint32_t i = 0; i < patch.rows; ++i)
+    for (uint32_t j = 0; j < patch.columns; ++j, ++out) {
+      uint32_t cell = memory.cell(first.lane + i, first.column + j);
+      *out = work.instr.d == ElementType::F16 ? widen(cell) : cell;
+      if (work.scale)
+        *out = scaled(*out, work.scale);
+    }
+}
+
+void storePatch(TensorMemory &memory, const MmaWork &work, unsigned part,
+                const Patch &patch, TmemCell first,
+                const std::vector<uint32_t> &d) {
+  bool half = work.instr.d == ElementType::F16;
+  const uint32_t *in = d.data();
+  for (uint32_t i = 0; i < patch.rows; ++i) {
+    uint32_t lane = first.lane + i;
+    uint32_t mask = work.disabledLanes[part * 4 + lane / 32];
+    if (mask >> (lane % 32) & 1) {
+      in += patch.columns;
+      continue;
+    }
+    for (uint32_t j = 0; j < patch.columns; ++j, ++in) {
+      memory.cell(lane, first.column + j) = half ? narrow(*in) : *in;
+      memory.setWritten(lane, first.column + j);
+    }
+  }
+}
+
+SumRules rulesOf(const InstrDescriptor &instr) {
+  SumRules rules;
+  rules.minExponentA = minExponent(instr.a);
+  rules.minExponentB = minExponent(instr.b);
+  rules.halfResult = instr.d == ElementType::F16;
+  return rules;
+}
+
+/// F and C use half the lanes of each quarter, from lane 0 or 16.
+bool checkLane(const Site &site, TmemLayout layout, uint32_t lane,
+               const char *what) {
+  bool half = layout == TmemLayout::F || layout == TmemLayout::C;
+  if (lane == 0 || (half && lane == 16))
+    return true;
+  site.warp->machine.fault(FindingId::InvalidDatapathAlignment, site,
+                           std::string(what) + " starts at lane " +
+                               std::to_string(lane) + ", expected lane 0" +
+                               (half ? " or 16" : ""));
+  return false;
+}
+
+/// The manual orders few pairs of MMAs; kernels of practice rely on issue
+/// order, so there one MMA is no hazard for another.
+bool inIssueOrder(const Site &site) {
+  return site.warp->machine.options.conformance == Conformance::Practice;
+}
+
+bool checkAInTmem(const Site &site, MmaWork &work) {
+  if (!checkLane(site, work.layout, work.aTmem.base.lane, "A"))
+    return false;
+  Report &report = site.warp->machine.report;
+  TmemRange range = work.aTmem.range();
+  for (Cta *cta : work.ctas) {
+    TensorMemory &memory = memoryOf(*cta);
+    if (!checkColumns(memory, site, range.column, range.count, "A of the MMA"))
+      return false;
+    if (memory.inUse(range, {TensorMemory::StoreWrites}) ||
+        (!inIssueOrder(site) && memory.inUse(range, {TensorMemory::MmaWrites})))
+      report.add(FindingId::TmemInFlight, site,
+                 "A of the MMA, " + describeColumns(range.column, range.count));
+  }
+  if (work.aTmem.base.lane != work.d.lane)
+    report.add(FindingId::InvalidDatapathAlignment, site,
+               "A and D start at different lanes");
+  return true;
+}
+
+bool checkAccumulator(const Site &site, MmaWork &work) {
+  if (!checkLane(site, work.layout, work.d.lane, "D"))
+    return false;
+  TmemRange range = work.accumulator();
+  for (Cta *cta : work.ctas) {
+    TensorMemory &memory = memoryOf(*cta);
+    if (!checkColumns(memory, site, range.column, range.count, "D of the MMA"))
+      return false;
+    Report &report = site.warp->machine.report;
+    std::string text =
+        "D of the MMA, " + describeColumns(range.column, range.count);
+    if (memory.inUse(range, {TensorMemory::StoreWrites}))
+      report.add(FindingId::TmemInFlight, site, text);
+    if (memory.inUse(range, {TensorMemory::LoadReads}) ||
+        (!inIssueOrder(site) && memory.inUse(range, {TensorMemory::MmaReads})))
+      report.add(FindingId::TmemWriteUnderRead, site, text);
+  }
+  return true;
+}
+
+bool checkSmem(const Site &site, MmaWork &work, const SmemOperand &operand) {
+  for (Cta *cta : work.ctas) {
+    if (!checkBounds(site, *cta, operand))
+      return false;
+    checkReady(site, *cta, operand);
+  }
+  return true;
+}
+
+} // namespace
+
+uint64_t MmaWork::key() const {
+  uint64_t types = uint64_t(form.kind) << 8 | uint64_t(instr.d);
+  return types << 48 | uint64_t(instr.m) << 39 | uint64_t(instr.n) << 30 |
+         uint64_t(d.lane) << 16 | d.column;
+}
+
+TmemRange MmaWork::accumulator() const {
+  return {layoutGroups(layout, d.lane), d.column,
+          accumulatorColumns(layout, instr.n)};
+}
+
+bool checkIssue(const Site &site, MmaWork &work) {
+  if (!checkAccumulator(site, work))
+    return false;
+  bool a = work.form.aInTmem ? checkAInTmem(site, work)
+                             : checkSmem(site, work, work.a);
+  return a && checkSmem(site, work, work.b);
+}
+
+MmaAgent::MmaAgent(const Site &site, MmaWork given)
+    : Agent(site), work(std::move(given)) {
+  for (Cta *cta : work.ctas) {
+    memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites);
+    if (work.form.aInTmem)
+      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::MmaReads);
+    else
+      beginRead(*cta, work.a);
+    beginRead(*cta, work.b);
+  }
+}
+
+void MmaAgent::gatherB(std::vector<float> &b) const {
+  // Each CTA of a pair holds its share of the columns of B.
+  uint32_t n = work.instr.n;
+  b.resize(size_t(work.instr.k) * n);
+  for (unsigned part = 0; part < work.ctas.size(); ++part)
+    gather(*work.ctas[part], work.b, b.data() + part * work.b.mn, 1, n);
+}
+
+void MmaAgent::run(Cta &cta, unsigned part, const std::vector<float> &b) {
+  static thread_local std::vector<float> a;
+  static thread_local std::vector<uint32_t> d;
+  TensorMemory &memory = memoryOf(cta);
+  uint32_t k = work.instr.k, n = work.instr.n;
+  a.resize(size_t(rowsPerCta(work.layout)) * k);
+  if (work.form.aInTmem)
+    gather(site, memory, work.aTmem, a.data());
+  else
+    gather(cta, work.a, a.data(), k, 1);
+  bool exact = cta.machine.options.mma == MmaMode::Exact;
+  for (const Patch &patch : patchesOf(work.layout, n)) {
+    TmemCell first = accumulatorCell(work.layout, patch.m, patch.n, n);
+    first.lane += work.d.lane;
+    first.column += work.d.column;
+    if (work.accumulate)
+      reportUnwritten(site, memory, patch, first);
+    loadPatch(memory, work, patch, first, d);
+    MmaBlock block{patch.rows, patch.columns, k,
+                   n,          patch.columns, work.accumulate};
+    const float *left = a.data() + size_t(patch.m) * k;
+    if (exact)
+      exactMma(left, b.data() + patch.n, d.data(), block, rulesOf(work.instr));
+    else
+      fastMma(left, b.data() + patch.n, d.data(), block);
+    storePatch(memory, work, part, patch, first, d);
+  }
+}
+
+void MmaAgent::complete(Cluster &cluster) {
+  static thread_local std::vector<float> b;
+  gatherB(b);
+  for (unsigned part = 0; part < work.ctas.size(); ++part) {
+    Cta &cta = *work.ctas[part];
+    run(cta, part, b);
+    memoryOf(cta).end(work.accumulator(), TensorMemory::MmaWrites);
+    if (work.form.aInTmem)
+      memoryOf(cta).end(work.aTmem.range(), TensorMemory::MmaReads);
+    else
+      endRead(cta, work.a);
+    endRead(cta, work.b);
+  }
+  cluster.changed();
+}
+
+std::string MmaAgent::describe() const {
+  return std::string("tcgen05.mma ") + nameOf(work.form.kind) + " m" +
+         std::to_string(work.instr.m) + " n" + std::to_string(work.instr.n) +
+         " into " + describeColumns(work.d.column, work.accumulator().count);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,56 @@
+//===- Mma.h - One tensor core instruction in flight ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_MMA_H
+#define FMHA_LIB_PTX_SIM_ASYNC_MMA_H
+
+#include "MmaOperands.h"
+
+namespace ptxsim {
+
+/// An MMA with its operands resolved.
+struct MmaWork {
+  MmaForm form;
+  InstrDescriptor instr;
+  TmemLayout layout = TmemLayout::D;
+  /// The CTAs that take part, the even one of a pair first.
+  std::vector<Cta *> ctas;
+  /// A of each CTA; both share one descriptor or address.
+  SmemOperand a, b;
+  TmemOperand aTmem;
+  TmemCell d;
+  bool accumulate = false;
+  /// D is multiplied by 2^-scale before the sum.
+  uint32_t scale = 0;
+  /// Lanes of D that are not written, 128 bits per CTA.
+  std::array<uint32_t, 8> disabledLanes{};
+
+  /// Accumulator, shape and kind as one number.
+  uint64_t key() const;
+  TmemRange accumulator() const;
+};
+
+/// Rules that hold at issue: alignment of lanes, columns, descriptors, bytes
+/// ready. False after a fault.
+bool checkIssue(const Site &site, MmaWork &work);
+
+class MmaAgent : public Agent {
+public:
+  MmaAgent(const Site &site, MmaWork work);
+  void complete(Cluster &cluster) override;
+  std::string describe() const override;
+
+private:
+  void gatherB(std::vector<float> &b) const;
+  void run(Cta &cta, unsigned part, const std::vector<float> &b);
+  MmaWork work;
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_MMA_H

@@ -1,0 +1,155 @@
+//===- MmaOperands.cpp - Operands of one tensor core instruction ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MmaOperands.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+constexpr uint32_t chunkBytes = 16;
+
+/// Calls `visit(address, mn, k)` for each 16 bytes, with their first element.
+/// Rows that stay together under the swizzle are visited piece by piece all
+/// the same: 16 bytes are what every layout keeps contiguous.
+template <typename Visit>
+void forChunks(const SmemOperand &operand, Visit visit) {
+  unsigned bytes = operand.elementBytes();
+  uint32_t per = chunkBytes / bytes;
+  bool alongK = operand.major == Major::K;
+  uint32_t outer = alongK ? operand.mn : operand.k;
+  uint32_t inner = alongK ? operand.k : operand.mn;
+  for (uint32_t o = 0; o < outer; ++o)
+    for (uint32_t i = 0; i < inner; i += per) {
+      uint32_t mn = alongK ? o : i, k = alongK ? i : o;
+      visit(operand.descriptor.address(operand.major, bytes, mn, k), mn, k);
+    }
+}
+
+bool marksReads(const Cta &cta) {
+  return cta.machine.options.policy != Policy::Eager &&
+         !cta.sharedShadow.empty();
+}
+
+template <typename Container>
+void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
+                 size_t stride) {
+  float sign = operand.negate ? -1.0f : 1.0f;
+  Container values[chunkBytes / sizeof(Container)];
+  std::memcpy(values, bytes, chunkBytes);
+  for (Container value : values) {
+    *out = sign * decodeElement(operand.type, value);
+    out += stride;
+  }
+}
+
+using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
+                              size_t);
+
+ChunkDecoder chunkDecoder(ElementType type) {
+  switch (containerBits(type)) {
+  case 8:
+    return decodeChunk<uint8_t>;
+  case 16:
+    return decodeChunk<uint16_t>;
+  default:
+    return decodeChunk<uint32_t>;
+  }
+}
+
+} // namespace
+
+bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand) {
+  uint32_t lowest = UINT32_MAX, highest = 0;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    lowest = std::min(lowest, address);
+    highest = std::max(highest, address);
+  });
+  if (lowest >= kSharedBase && highest + chunkBytes <= cta.sharedEnd)
+    return true;
+  cta.machine.fault(
+      FindingId::OutOfBounds, site,
+      "the descriptor reaches shared bytes " + std::to_string(lowest) + ".." +
+          std::to_string(highest + chunkBytes - 1) + ", expected them inside " +
+          std::to_string(kSharedBase) + ".." +
+          std::to_string(cta.sharedEnd - 1));
+  return false;
+}
+
+void checkReady(const Site &site, Cta &cta, const SmemOperand &operand) {
+  if (cta.sharedShadow.empty())
+    return;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    checkAsyncSource(site, cta, address, chunkBytes);
+  });
+}
+
+void beginRead(Cta &cta, const SmemOperand &operand) {
+  if (marksReads(cta))
+    forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+      beginAsyncRead(cta, address, chunkBytes);
+    });
+}
+
+void endRead(Cta &cta, const SmemOperand &operand) {
+  if (marksReads(cta))
+    forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+      endAsyncRead(cta, address, chunkBytes);
+    });
+}
+
+void gather(const Cta &cta, const SmemOperand &operand, float *out,
+            size_t strideMn, size_t strideK) {
+  ChunkDecoder decode = chunkDecoder(operand.type);
+  size_t stride = operand.major == Major::K ? strideK : strideMn;
+  forChunks(operand, [&](uint32_t address, uint32_t mn, uint32_t k) {
+    decode(&cta.shared[address], operand, out + mn * strideMn + k * strideK,
+           stride);
+  });
+}
+
+uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane) {
+  bool half = layout == TmemLayout::F || layout == TmemLayout::C;
+  if (half)
+    return baseLane % 32 ? 0xaa : 0x55;
+  return 0xff;
+}
+
+TmemRange TmemOperand::range() const {
+  return {layoutGroups(layout, base.lane), base.column, columns()};
+}
+
+void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
+            float *out) {
+  unsigned bits = containerBits(operand.type);
+  float sign = operand.negate ? -1.0f : 1.0f;
+  uint32_t perColumn = 32 / bits;
+  bool missing = false;
+  for (uint32_t row = 0; row < operand.rows; ++row) {
+    TmemCell start = operandCell(operand.layout, row, 0, bits).cell;
+    uint32_t lane = operand.base.lane + start.lane;
+    for (uint32_t c = 0; c < operand.columns(); ++c) {
+      uint32_t word = memory.cell(lane, operand.base.column + c);
+      missing |= !memory.isWritten(lane, operand.base.column + c);
+      for (uint32_t i = 0; i < perColumn; ++i) {
+        uint32_t element = word >> (i * bits);
+        if (bits < 32)
+          element &= (1u << bits) - 1;
+        *out++ = sign * decodeElement(operand.type, element);
+      }
+    }
+  }
+  if (missing)
+    site.warp->machine.report.add(
+        FindingId::TmemUninit, site,
+        "A in tensor memory, " +
+            describeColumns(operand.base.column, operand.columns()));
+}
+
+} // namespace ptxsim

@@ -1,0 +1,207 @@
+//===- SharedAccess.cpp - Shared memory as agents see it ------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedAccess.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+constexpr uint32_t chunkBytes = 16;
+constexpr uint64_t everyByte = 0x0101010101010101;
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
+  return text;
+}
+
+/// How many agents read each 16 bytes; the shadow's bit says "at least one".
+struct ReaderCounts : UnitState {
+  std::vector<uint16_t> counts;
+};
+
+ReaderCounts &readersOf(Cta &cta) {
+  ReaderCounts &readers = cta.states.get<ReaderCounts>();
+  readers.counts.resize(cta.sharedEnd / chunkBytes + 2);
+  return readers;
+}
+
+template <typename Visit>
+void forChunks(uint32_t offset, uint32_t bytes, Visit visit) {
+  if (bytes)
+    for (uint32_t c = offset / chunkBytes;
+         c <= (offset + bytes - 1) / chunkBytes; ++c)
+      visit(c);
+}
+
+/// Whether the generic write of this byte has not been fenced by its thread.
+/// A stale mark is cleared on the way.
+bool isDirty(Cta &cta, uint32_t at) {
+  if (!(cta.sharedShadow[at] & kGenericDirty))
+    return false;
+  if (at / 4 >= cta.sharedWriter.size())
+    return true;
+  uint32_t stamp = cta.sharedWriter[at / 4];
+  uint32_t thread = stamp >> 16;
+  bool dirty = thread >= cta.proxyFences.size() ||
+               cta.proxyFences[thread] == uint16_t(stamp);
+  if (!dirty)
+    cta.sharedShadow[at] &= ~kGenericDirty;
+  return dirty;
+}
+
+std::string writerOf(const Cta &cta, uint32_t at) {
+  if (at / 4 >= cta.sharedWriter.size())
+    return "";
+  return "written by thread " + std::to_string(cta.sharedWriter[at / 4] >> 16) +
+         " of the CTA";
+}
+
+/// The slow path of checkAsyncSource: one byte, one finding at most.
+bool checkByte(const Site &site, Cta &cta, uint32_t at) {
+  Report &report = cta.machine.report;
+  uint8_t shadow = cta.sharedShadow[at];
+  std::string where = "shared " + describeShared(cta, at);
+  if (shadow & kAsyncWrite)
+    report.add(FindingId::AsyncWriteInFlight, site,
+               "reads " + where + " while a copy to it is in flight");
+  else if (!(shadow & kWritten))
+    report.add(FindingId::UninitShared, site,
+               "the async proxy reads " + where + ", which nobody wrote");
+  else if (isDirty(cta, at))
+    report.add(FindingId::MissingProxyFence, site, "reads " + where,
+               writerOf(cta, at));
+  else
+    return false;
+  return true;
+}
+
+} // namespace
+
+std::string describeShared(const Cta &cta, uint32_t offset) {
+  std::string text = hex(offset);
+  if (cta.cluster.ctas.size() > 1)
+    text += " of the CTA of rank " + std::to_string(cta.rank);
+  return text;
+}
+
+SharedRef resolveShared(Cluster &cluster, const Site &site, uint32_t address,
+                        uint32_t bytes, uint32_t align) {
+  Cta *cta = cluster.ctaOf(site, address);
+  if (!cta)
+    return {};
+  uint32_t offset = address & 0xffffff;
+  if (offset % align) {
+    cluster.machine.fault(FindingId::Misaligned, site,
+                          "shared address " + hex(offset) +
+                              ", expected a multiple of " +
+                              std::to_string(align));
+    return {};
+  }
+  if (uint64_t(offset) + bytes > cta->sharedEnd || offset < kSharedBase) {
+    cluster.machine.fault(FindingId::OutOfBounds, site,
+                          std::to_string(bytes) + " bytes at shared address " +
+                              hex(offset) + ", expected them inside " +
+                              hex(kSharedBase) + " .. " + hex(cta->sharedEnd));
+    return {};
+  }
+  return {cta, offset};
+}
+
+std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
+                                      const AddressOperand &operand,
+                                      unsigned lane) {
+  uint64_t address = warp.addressOf(operand, lane);
+  bool inWindow = (address & kWindowMask) == kSharedWindow;
+  if (operand.space != Space::Generic || inWindow)
+    return uint32_t(address);
+  warp.machine.fault(FindingId::OutOfBounds, warp.site(inst, int(lane)),
+                     "generic address " + hex(address) +
+                         ", expected one in shared memory");
+  return std::nullopt;
+}
+
+void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
+                      uint32_t bytes) {
+  if (cta.sharedShadow.empty())
+    return;
+  constexpr uint64_t bad = everyByte * (kGenericDirty | kAsyncWrite);
+  uint32_t end = offset + bytes;
+  for (uint32_t at = offset; at < end; at += 8) {
+    if (end - at >= 8) {
+      uint64_t shadow;
+      std::memcpy(&shadow, &cta.sharedShadow[at], 8);
+      if ((shadow & everyByte) == everyByte && !(shadow & bad))
+        continue;
+    }
+    for (uint32_t byte = at; byte < std::min(at + 8, end); ++byte)
+      if (checkByte(site, cta, byte))
+        return;
+  }
+}
+
+void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
+  if (cta.sharedShadow.empty())
+    return;
+  ReaderCounts &readers = readersOf(cta);
+  forChunks(offset, bytes, [&](uint32_t c) { ++readers.counts[c]; });
+  for (uint32_t at = offset; at < offset + bytes; ++at)
+    cta.sharedShadow[at] |= kAsyncRead;
+}
+
+void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
+  if (cta.sharedShadow.empty())
+    return;
+  ReaderCounts &readers = readersOf(cta);
+  forChunks(offset, bytes, [&](uint32_t c) {
+    if (--readers.counts[c])
+      return;
+    uint32_t end = std::min((c + 1) * chunkBytes, cta.sharedEnd);
+    for (uint32_t at = c * chunkBytes; at < end; ++at)
+      cta.sharedShadow[at] &= ~kAsyncRead;
+  });
+}
+
+void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
+                     uint32_t bytes) {
+  std::memset(&cta.shared[offset], 0xCB, bytes);
+  if (cta.sharedShadow.empty())
+    return;
+  uint8_t seen = 0;
+  for (uint32_t at = offset; at < offset + bytes; ++at) {
+    seen |= cta.sharedShadow[at];
+    cta.sharedShadow[at] =
+        (cta.sharedShadow[at] & ~(kWritten | kGenericDirty)) | kAsyncWrite;
+  }
+  std::string where =
+      std::to_string(bytes) + " bytes at shared " + describeShared(cta, offset);
+  Report &report = cta.machine.report;
+  if (seen & kAsyncRead)
+    report.add(FindingId::AsyncReadInFlight, site,
+               "a copy overwrites " + where);
+  if (seen & kAsyncWrite)
+    report.add(FindingId::AsyncWriteInFlight, site,
+               "a second copy writes " + where);
+  if (seen & kBarrier)
+    report.add(FindingId::MbarrierLiveAccess, site, "a copy writes " + where);
+}
+
+void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,
+                   uint32_t count) {
+  std::memcpy(&cta.shared[offset], bytes, count);
+  if (cta.sharedShadow.empty())
+    return;
+  for (uint32_t at = offset; at < offset + count; ++at)
+    cta.sharedShadow[at] =
+        (cta.sharedShadow[at] & ~(kAsyncWrite | kGenericDirty)) | kWritten;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,415 @@
+//===- TensorCopy.cpp - Copies through a tensor map -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, cp.async.bulk.tensor and cp.reduce.async.bulk.tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyTargets.h"
+#include "Families.h"
+
+#include "fmha/PTX/Sim/Units/TmaReduce.h"
+#include "fmha/PTX/Sim/Units/TmaTile.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+enum class Mode : uint8_t { Tile, Gather4, Im2col };
+
+/// Everything that the opcode says.
+struct Payload {
+  AddressOperand map, shared, barrier;
+  std::vector<Operand> coordinates, offsets;
+  Operand multicast;
+  Mode mode = Mode::Tile;
+  bool pair = false;
+  std::optional<ReduceOp> reduction;
+};
+
+using Plan = std::shared_ptr<const TilePlan>;
+using Rows = std::shared_ptr<std::vector<uint8_t>>;
+
+std::string sizeText(const TilePlan &plan) {
+  return std::to_string(plan.txBytes) + " bytes";
+}
+
+/// Calls `visit(offset, bytes)` for the shared bytes that the box touches.
+template <typename Visit>
+void forFootprint(const TilePlan &plan, uint32_t base, Visit visit) {
+  if (plan.imageBytes() == plan.pitch && plan.pieceGlobal == 16)
+    return visit(base, plan.footprint);
+  for (const TileRow &row : plan.rows)
+    forEachPiece(plan, row, base, [&](uint32_t at, uint32_t, uint32_t bytes) {
+      visit(at, bytes);
+    });
+}
+
+class TensorLoad : public Agent {
+public:
+  TensorLoad(const Site &site, Plan plan, std::vector<CopyTarget> targets)
+      : Agent(site), plan(std::move(plan)), targets(std::move(targets)) {
+    for (CopyTarget &target : this->targets)
+      forFootprint(*this->plan, target.shared.offset,
+                   [&](uint32_t at, uint32_t bytes) {
+                     beginAsyncWrite(site, *target.shared.cta, at, bytes);
+                   });
+  }
+  void complete(Cluster &cluster) override {
+    std::vector<uint8_t> image(plan->imageBytes());
+    for (const TileRow &row : plan->rows) {
+      std::span<const uint8_t> valid;
+      if (row.validBytes()) {
+        const uint8_t *data =
+            cluster.global(site, row.global, row.validBytes(), 1, Access::Read);
+        if (!data)
+          return;
+        valid = {data, row.validBytes()};
+      }
+      loadRowImage(*plan, row, valid, image);
+      for (CopyTarget &target : targets)
+        forEachPiece(*plan, row, target.shared.offset,
+                     [&](uint32_t at, uint32_t from, uint32_t bytes) {
+                       endAsyncWrite(*target.shared.cta, at, &image[from],
+                                     bytes);
+                     });
+    }
+    for (CopyTarget &target : targets)
+      if (!cluster.machine.stopped)
+        completeTx(cluster, site, target.barrier, plan->txBytes);
+  }
+  std::string describe() const override {
+    return "TMA load of " + sizeText(*plan) + " to shared " +
+           describeShared(*targets[0].shared.cta, targets[0].shared.offset);
+  }
+
+private:
+  Plan plan;
+  std::vector<CopyTarget> targets;
+};
+
+/// Reads the box from shared memory into rows one after another.
+class TensorRead : public GroupAgent {
+public:
+  TensorRead(const Site &site, BulkGroups &groups, Plan plan, SharedRef source,
+             Rows rows)
+      : GroupAgent(site, groups), plan(std::move(plan)), source(source),
+        rows(std::move(rows)) {
+    for (const TileRow &row : this->plan->rows)
+      if (row.validBytes())
+        forEachPiece(*this->plan, row, source.offset,
+                     [&](uint32_t at, uint32_t from, uint32_t bytes) {
+                       if (from < row.validEnd)
+                         checkAsyncSource(site, *source.cta, at,
+                                          std::min(bytes, row.validEnd - from));
+                     });
+    forFootprint(*this->plan, source.offset, [&](uint32_t at, uint32_t bytes) {
+      beginAsyncRead(*source.cta, at, bytes);
+    });
+  }
+  void complete(Cluster &cluster) override {
+    uint32_t rowBytes = plan->imageBytes();
+    rows->resize(size_t(rowBytes) * plan->rows.size());
+    uint8_t *out = rows->data();
+    for (const TileRow &row : plan->rows) {
+      forEachPiece(*plan, row, source.offset,
+                   [&](uint32_t at, uint32_t from, uint32_t bytes) {
+                     std::memcpy(out + from, &source.cta->shared[at], bytes);
+                   });
+      out += rowBytes;
+    }
+    forFootprint(*plan, source.offset, [&](uint32_t at, uint32_t bytes) {
+      endAsyncRead(*source.cta, at, bytes);
+    });
+    finish(cluster);
+  }
+  std::string describe() const override {
+    return "TMA store reading " + sizeText(*plan) + " at shared " +
+           describeShared(*source.cta, source.offset);
+  }
+
+private:
+  Plan plan;
+  SharedRef source;
+  Rows rows;
+};
+
+std::optional<ReduceType> reduceTypeOf(MapType type) {
+  return parseReduceType(nameOf(type));
+}
+
+class TensorWrite : public GroupAgent {
+public:
+  TensorWrite(const Site &site, BulkGroups &groups, Plan plan, Rows rows,
+              std::optional<ReduceOp> reduction)
+      : GroupAgent(site, groups), plan(std::move(plan)), rows(std::move(rows)),
+        reduction(reduction) {}
+  void complete(Cluster &cluster) override {
+    const uint8_t *in = rows->data();
+    for (const TileRow &row : plan->rows) {
+      if (row.validBytes() && !writeRow(cluster, row, in))
+        return;
+      in += plan->imageBytes();
+    }
+    finish(cluster);
+  }
+  std::string describe() const override {
+    return "TMA store of " + sizeText(*plan) + " to global memory";
+  }
+
+private:
+  bool writeRow(Cluster &cluster, const TileRow &row, const uint8_t *in) {
+    Access access = reduction ? Access::Atomic : Access::Write;
+    uint8_t *target =
+        cluster.global(site, row.global, row.validBytes(), 1, access);
+    if (!target)
+      return false;
+    std::span<uint8_t> out(target, row.validBytes());
+    std::span<const uint8_t> from(in + row.validBegin, row.validBytes());
+    if (reduction)
+      reduceInto(*reduction, *reduceTypeOf(plan->type), out, from);
+    else
+      std::copy(from.begin(), from.end(), out.begin());
+    return true;
+  }
+  Plan plan;
+  Rows rows;
+  std::optional<ReduceOp> reduction;
+};
+
+/// The 128 bytes behind the map operand, or null after a fault.
+const uint8_t *mapBytes(Warp &warp, const Instruction &inst,
+                        const AddressOperand &map, unsigned lane) {
+  Site site = warp.site(inst, int(lane));
+  uint64_t address = warp.addressOf(map, lane);
+  if (map.space != Space::Param)
+    return warp.cluster.generic(site, address, 128, 64, Access::Read);
+  const uint8_t *bytes = warp.cluster.parameter(address, 128);
+  if (!bytes)
+    warp.machine.fault(FindingId::OutOfBounds, site,
+                       "a tensor map beyond the kernel's parameters");
+  return bytes;
+}
+
+std::optional<TensorMap> readMap(Warp &warp, const Instruction &inst,
+                                 const AddressOperand &operand, unsigned lane) {
+  const uint8_t *bytes = mapBytes(warp, inst, operand, lane);
+  if (!bytes)
+    return std::nullopt;
+  auto map = decodeTensorMap(std::span<const uint8_t, 128>(bytes, 128));
+  if (!map)
+    warp.machine.fault(FindingId::TmaBadMap, warp.site(inst, int(lane)),
+                       "the 128 bytes of the operand were not written by a "
+                       "tensor map encoder");
+  return map;
+}
+
+FindingId findingOf(TileFault fault) {
+  static constexpr std::array<FindingId, 5> ids = {
+      FindingId::Count, FindingId::TmaInnerUnaligned,
+      FindingId::TmaNegativeStore, FindingId::TmaBadMap, FindingId::TmaBadMap};
+  return ids[unsigned(fault)];
+}
+
+Plan planOf(Warp &warp, const Instruction &inst, unsigned lane,
+            TileDirection direction) {
+  const Payload &p = inst.data<Payload>();
+  std::optional<TensorMap> map = readMap(warp, inst, p.map, lane);
+  if (!map)
+    return nullptr;
+  std::vector<int32_t> coordinates;
+  for (Operand operand : p.coordinates)
+    coordinates.push_back(int32_t(warp.row(operand)[lane]));
+  std::vector<uint16_t> offsets;
+  for (Operand operand : p.offsets)
+    offsets.push_back(uint16_t(warp.row(operand)[lane]));
+  auto plan = std::make_shared<TilePlan>(
+      p.mode == Mode::Im2col    ? planIm2col(*map, coordinates, offsets)
+      : p.mode == Mode::Gather4 ? planGather4(*map, coordinates, direction)
+                                : planTile(*map, coordinates, direction));
+  if (plan->fault == TileFault::None)
+    return plan;
+  warp.machine.fault(
+      findingOf(plan->fault), warp.site(inst, int(lane)),
+      std::string(describe(plan->fault)) + "; first coordinate " +
+          std::to_string(coordinates[0]) + " of " + nameOf(map->type));
+  return nullptr;
+}
+
+bool checkShared(Warp &warp, const Site &site, uint32_t address) {
+  if (address % 128 == 0)
+    return true;
+  warp.machine.fault(FindingId::TmaSharedAlignment, site,
+                     "shared address " + std::to_string(address & 0xffffff) +
+                         ", expected a multiple of 128");
+  return false;
+}
+
+void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  auto destination = sharedAddress(warp, inst, p.shared, lane);
+  auto barrier = sharedAddress(warp, inst, p.barrier, lane);
+  if (!destination || !barrier || !checkShared(warp, site, *destination))
+    return;
+  Plan plan = planOf(warp, inst, lane, TileDirection::Load);
+  if (!plan)
+    return;
+  std::optional<uint16_t> mask;
+  if (p.multicast.valid())
+    mask = uint16_t(warp.row(p.multicast)[lane]);
+  std::vector<CopyTarget> targets =
+      copyTargets(warp.cluster, site, *destination, *barrier, mask, p.pair,
+                  plan->footprint, 128);
+  if (!targets.empty())
+    warp.cluster.issue(
+        std::make_unique<TensorLoad>(site, plan, std::move(targets)));
+}
+
+void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  auto source = sharedAddress(warp, inst, p.shared, lane);
+  if (!source || !checkShared(warp, site, *source))
+    return;
+  Plan plan = planOf(warp, inst, lane, TileDirection::Store);
+  if (!plan)
+    return;
+  SharedRef from =
+      resolveShared(warp.cluster, site, *source, plan->footprint, 128);
+  if (!from)
+    return;
+  if (p.reduction) {
+    auto type = reduceTypeOf(plan->type);
+    if (!type || !isReduction(*p.reduction, *type))
+      return warp.machine.fault(FindingId::TmaBadMap, site,
+                                "the map's type " +
+                                    std::string(nameOf(plan->type)) +
+                                    " has no such reduction");
+  }
+  BulkGroups &groups = warp.states.get<BulkGroups>();
+  auto rows = std::make_shared<std::vector<uint8_t>>();
+  issueInGroup(
+      warp, lane, std::make_unique<TensorRead>(site, groups, plan, from, rows),
+      std::make_unique<TensorWrite>(site, groups, plan, rows, p.reduction));
+}
+
+using LaneFunction = void (*)(Warp &, const Instruction &, unsigned lane);
+
+template <LaneFunction perLane>
+Outcome executeLanes(Warp &warp, const Instruction &inst, LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    if (!warp.machine.stopped)
+      perLane(warp, inst, lane);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Next;
+}
+
+constexpr std::initializer_list<std::string_view> modifiers = {
+    "async",
+    "bulk",
+    "tensor",
+    "reduce",
+    "1d",
+    "2d",
+    "3d",
+    "4d",
+    "5d",
+    "shared::cluster",
+    "shared::cta",
+    "global",
+    "tile",
+    "tile::gather4",
+    "tile::scatter4",
+    "im2col",
+    "mbarrier::complete_tx::bytes",
+    "multicast::cluster",
+    "cta_group::1",
+    "cta_group::2",
+    "L2::cache_hint",
+    "bulk_group",
+    "add",
+    "min",
+    "max",
+    "inc",
+    "dec",
+    "and",
+    "or",
+    "xor"};
+
+Mode modeOf(const Decoder &decoder) {
+  if (decoder.has("im2col"))
+    return Mode::Im2col;
+  bool rows = decoder.has("tile::gather4") || decoder.has("tile::scatter4");
+  return rows ? Mode::Gather4 : Mode::Tile;
+}
+
+void decodeLoad(Decoder &decoder, Instruction &inst, Payload &payload) {
+  size_t operands = 3;
+  payload.shared = decoder.address(0, Space::Shared);
+  payload.map = decoder.address(1, Space::Generic);
+  payload.coordinates = decoder.coordinates(1);
+  payload.barrier = decoder.address(2, Space::Shared);
+  if (payload.mode == Mode::Im2col) {
+    auto offsets = decoder.sources(operands++, Type::U16);
+    payload.offsets.assign(offsets.begin(), offsets.end());
+  }
+  if (decoder.has("multicast::cluster"))
+    payload.multicast = decoder.source(operands++, Type::U16);
+  operands += decoder.has("L2::cache_hint");
+  decoder.expectOperands(operands, operands);
+  inst.handler = executeLanes<loadLane>;
+}
+
+void decodeStore(Decoder &decoder, Instruction &inst, Payload &payload) {
+  size_t operands = 2 + decoder.has("L2::cache_hint");
+  decoder.expectOperands(operands, operands);
+  payload.map = decoder.address(0, Space::Generic);
+  payload.coordinates = decoder.coordinates(0);
+  payload.shared = decoder.address(1, Space::Shared);
+  inst.handler = executeLanes<storeLane>;
+}
+
+void decodeTensor(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(modifiers);
+  Payload payload;
+  payload.mode = modeOf(decoder);
+  payload.pair = decoder.has("cta_group::2");
+  for (std::string_view part : decoder.text().parts)
+    if (auto op = parseReduceOp(part))
+      payload.reduction = op;
+  if (decoder.has("reduce") != payload.reduction.has_value())
+    decoder.unsupported("a reduction needs an operation, a copy has none");
+  if (decoder.has("bulk_group"))
+    decodeStore(decoder, inst, payload);
+  else
+    decodeLoad(decoder, inst, payload);
+  inst.payload = decoder.payload(std::move(payload));
+}
+
+void decodePrefetch(Decoder &decoder, Instruction &inst) {
+  inst.handler = executeNothing;
+}
+
+} // namespace
+
+void registerTensorCopy(Registry &registry) {
+  registry.add("cp.async.bulk.tensor", decodeTensor);
+  registry.add("cp.reduce.async.bulk.tensor", decodeTensor);
+  registry.add("cp.async.bulk.prefetch.tensor", decodePrefetch);
+  registry.add("prefetch.tensormap", decodePrefetch);
+  registry.add("prefetch.param.tensormap", decodePrefetch);
+  registry.add("prefetch.const.tensormap", decodePrefetch);
+}
+
+} // namespace ptxsim

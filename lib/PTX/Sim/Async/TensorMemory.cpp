@@ -1,0 +1,116 @@
+//===- TensorMemory.cpp - Tensor memory of a CTA --------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMemory.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+
+TensorMemory::TensorMemory() : cells(tmemLanes * tmemColumns, 0x7fbadbad) {}
+
+std::string describeColumns(uint32_t column, uint32_t count) {
+  return "columns " + std::to_string(column) + ".." +
+         std::to_string(column + count - 1);
+}
+
+void TensorMemory::atCtaExit(Cta &cta) {
+  for (const auto &[column, allocation] : allocations)
+    cta.machine.report.add(FindingId::TmemLeak, allocation.site,
+                           describeColumns(column, allocation.columns) +
+                               " are still allocated when the CTA ends");
+}
+
+std::optional<uint32_t>
+TensorMemory::allocate(uint32_t columns, const Site &site, uint64_t random) {
+  uint32_t need = columns / granule;
+  std::vector<uint32_t> fits;
+  for (uint32_t first = 0; first + need <= blocks; ++first)
+    if (std::none_of(&taken[first], &taken[first] + need,
+                     [](bool t) { return t; }))
+      fits.push_back(first);
+  if (fits.empty())
+    return std::nullopt;
+  uint32_t first = fits[random % fits.size()];
+  std::fill_n(&taken[first], need, true);
+  allocations[first * granule] = {columns, site};
+  return first * granule;
+}
+
+void TensorMemory::release(uint32_t column) {
+  uint32_t columns = allocations.at(column).columns;
+  std::fill_n(&taken[column / granule], columns / granule, false);
+  for (uint32_t c = column; c < column + columns; ++c)
+    written[c] = {};
+  allocations.erase(column);
+}
+
+bool TensorMemory::isAllocated(uint32_t column, uint32_t count) const {
+  for (uint32_t b = column / granule; b <= (column + count - 1) / granule; ++b)
+    if (!taken[b])
+      return false;
+  return true;
+}
+
+void TensorMemory::begin(const TmemRange &range, Use use) {
+  for (uint32_t g = 0; g < groups; ++g)
+    if (range.groups >> g & 1)
+      for (uint32_t c = range.column; c < range.column + range.count; ++c)
+        ++uses[use][g][c];
+}
+
+void TensorMemory::end(const TmemRange &range, Use use) {
+  for (uint32_t g = 0; g < groups; ++g)
+    if (range.groups >> g & 1)
+      for (uint32_t c = range.column; c < range.column + range.count; ++c)
+        --uses[use][g][c];
+}
+
+bool TensorMemory::inUse(const TmemRange &range,
+                         std::initializer_list<Use> kinds) const {
+  uint16_t any = 0;
+  for (Use use : kinds)
+    for (uint32_t g = 0; g < groups; ++g)
+      if (range.groups >> g & 1)
+        for (uint32_t c = range.column; c < range.column + range.count; ++c)
+          any |= uses[use][g][c];
+  return any;
+}
+
+void TensorMemory::forgetDone(const Cluster &cluster) {
+  std::erase_if(
+      pipe, [&](const PipeEntry &entry) { return cluster.isDone(entry.id); });
+}
+
+void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group) {
+  if (memory.ctaGroup == 0)
+    memory.ctaGroup = group;
+  if (memory.ctaGroup != group)
+    site.warp->machine.report.add(
+        FindingId::CtaGroupMixed, site,
+        ".cta_group::" + std::to_string(group) +
+            " after .cta_group::" + std::to_string(memory.ctaGroup));
+}
+
+bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,
+                  uint32_t count, const char *what) {
+  Machine &machine = site.warp->machine;
+  std::string text =
+      std::string(what) + " uses " + describeColumns(column, count);
+  if (column + count > tmemColumns) {
+    machine.fault(FindingId::AccessOutOfPhysicalBounds, site,
+                  text + ", expected columns below 512");
+    return false;
+  }
+  if (!memory.isAllocated(column, count))
+    machine.report.add(FindingId::UnallocatedColumnsAccess, site,
+                       text + ", which the CTA has not allocated");
+  return true;
+}
+
+} // namespace ptxsim

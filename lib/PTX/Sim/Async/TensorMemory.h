@@ -1,0 +1,102 @@
+//===- TensorMemory.h - Tensor memory of a CTA ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H
+#define FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H
+
+#include "SharedAccess.h"
+
+#include "fmha/PTX/Sim/Units/TmemMap.h"
+
+#include <map>
+
+namespace ptxsim {
+
+/// Groups of 16 lanes times a run of columns. Every operation touches whole
+/// groups, so what is in flight is counted per group and column.
+struct TmemRange {
+  uint8_t groups = 0xff;
+  uint32_t column = 0, count = 0;
+};
+
+/// What a thread has issued to the tensor core and not completed yet.
+struct PipeEntry {
+  AgentId id = 0;
+  uint32_t thread = 0;
+  /// Two MMAs with equal keys share accumulator, shape and kind.
+  uint64_t key = 0;
+};
+
+/// 128 lanes by 512 columns of 32 bits, with who owns and who uses what.
+class TensorMemory : public UnitState {
+public:
+  static constexpr uint32_t granule = 32, blocks = tmemColumns / granule;
+  static constexpr uint32_t groupLanes = 16, groups = tmemLanes / groupLanes;
+
+  TensorMemory();
+  void atCtaExit(Cta &cta) override;
+
+  uint32_t &cell(uint32_t lane, uint32_t column) {
+    return cells[lane * tmemColumns + column];
+  }
+  bool isWritten(uint32_t lane, uint32_t column) const {
+    return written[column][lane / 64] >> (lane % 64) & 1;
+  }
+  void setWritten(uint32_t lane, uint32_t column) {
+    written[column][lane / 64] |= uint64_t(1) << (lane % 64);
+  }
+
+  // --- allocation ---
+  struct Allocation {
+    uint32_t columns = 0;
+    Site site;
+  };
+  /// First columns that fit, at random among all that fit if `random`; nothing
+  /// if none do.
+  std::optional<uint32_t> allocate(uint32_t columns, const Site &site,
+                                   uint64_t random);
+  void release(uint32_t column);
+  std::map<uint32_t, Allocation> allocations;
+  bool isAllocated(uint32_t column, uint32_t count) const;
+  bool relinquished = false;
+  uint32_t smallestAllocation = tmemColumns;
+  unsigned ctaGroup = 0;
+
+  // --- what is in flight ---
+  /// What an operation does to the cells: tcgen05.ld reads, an MMA reads A or
+  /// writes D, tcgen05.st writes.
+  enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
+  void begin(const TmemRange &range, Use use);
+  void end(const TmemRange &range, Use use);
+  bool inUse(const TmemRange &range, std::initializer_list<Use> kinds) const;
+
+  /// MMAs, copies and shifts in issue order.
+  std::vector<PipeEntry> pipe;
+  void forgetDone(const Cluster &cluster);
+
+private:
+  std::vector<uint32_t> cells;
+  std::array<std::array<uint64_t, 2>, tmemColumns> written{};
+  std::array<std::array<std::array<uint16_t, tmemColumns>, groups>, 4> uses{};
+  std::array<bool, blocks> taken{};
+};
+
+/// Reports a `.cta_group` that differs from earlier ones of the CTA.
+void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);
+
+/// Columns inside the 512 and allocated. False after a fault; unallocated
+/// columns are a finding only.
+bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,
+                  uint32_t count, const char *what);
+
+/// "columns 0..127" for reports.
+std::string describeColumns(uint32_t column, uint32_t count);
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H

@@ -1,0 +1,402 @@
+//===- TmemMovement.cpp - tcgen05.ld, tcgen05.st and their waits ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, tcgen05.ld, tcgen05.st, tcgen05.wait, tcgen05.fence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "TensorMemory.h"
+
+namespace ptxsim {
+namespace {
+
+constexpr std::initializer_list<TensorMemory::Use> anyWrite = {
+    TensorMemory::MmaWrites, TensorMemory::StoreWrites};
+constexpr std::initializer_list<TensorMemory::Use> anyRead = {
+    TensorMemory::LoadReads, TensorMemory::MmaReads};
+
+struct Form {
+  TmemAccess access;
+  /// Offset of register r of thread t from the address: lane * 512 + column.
+  std::vector<uint32_t> offsets;
+  uint32_t columns = 0;
+};
+
+/// A load or store between issue and wait. Its work is done at issue or at the
+/// wait, as the policy says; it counts as in flight until the wait either way.
+struct Pending {
+  const Instruction *inst = nullptr;
+  uint32_t lane = 0, column = 0;
+  uint32_t rowBase = 0;
+  std::vector<TmemRange> ranges;
+  std::vector<uint32_t> values; // of a store, thread after thread
+  bool done = false;
+};
+
+struct TmemQueues : UnitState {
+  std::vector<Pending> loads, stores;
+  /// Register rows that a load in flight will write, by absolute row.
+  std::vector<bool> rows;
+};
+
+const Form &formOf(const Pending &pending) {
+  return pending.inst->data<Form>();
+}
+
+/// A register row by its number in the warp, whatever frame is current.
+Row &absoluteRow(Warp &warp, uint32_t row) {
+  return (
+      &warp.row(Operand{0}))[ptrdiff_t(row) - ptrdiff_t(warp.frame().rowBase)];
+}
+
+/// The runs of columns and lanes that one access touches.
+std::vector<TmemRange> rangesOf(const Form &form, uint32_t lane,
+                                uint32_t column) {
+  uint8_t first = uint8_t(1u << (lane / TensorMemory::groupLanes));
+  const TmemAccess &access = form.access;
+  if (access.lanes() == 32)
+    return {{uint8_t(first | first << 1), column, form.columns}};
+  if (access.shape != TmemShape::L16x32bx2)
+    return {{first, column, form.columns}};
+  uint32_t second =
+      (lane + (access.halfSplit >> 16)) / TensorMemory::groupLanes;
+  return {{first, column, form.columns},
+          {uint8_t(1u << second), column + (access.halfSplit & 0xffff),
+           form.columns}};
+}
+
+/// Where the warp's access starts; the lane must be the warp's own quarter.
+bool resolveStart(Warp &warp, const Instruction &inst, const Form &form,
+                  uint32_t address, Pending &pending) {
+  TmemCell cell = cellOf(address);
+  Site site = warp.site(inst);
+  uint32_t own = 32 * (warp.index % 4);
+  Report &report = warp.machine.report;
+  bool strict = warp.machine.options.conformance == Conformance::Isa;
+  if (strict && cell.lane / 32 * 32 != own)
+    report.add(FindingId::CurrentWarpOwnerInvalid, site,
+               "lane " + std::to_string(cell.lane) + " by warp " +
+                   std::to_string(warp.index) + ", expected lanes " +
+                   std::to_string(own) + ".." + std::to_string(own + 31));
+  if (cell.lane % form.access.lanes())
+    report.add(FindingId::InvalidDatapathAlignment, site,
+               "lane " + std::to_string(cell.lane) +
+                   ", expected a multiple of " +
+                   std::to_string(form.access.lanes()));
+  // Hardware takes the quarter from the warp and the rest from the address.
+  pending.inst = &inst;
+  pending.lane =
+      own + cell.lane % 32 / form.access.lanes() * form.access.lanes();
+  pending.column = cell.column;
+  pending.rowBase = warp.frame().rowBase;
+  pending.ranges = rangesOf(form, pending.lane, pending.column);
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  for (const TmemRange &range : pending.ranges)
+    if (!checkColumns(memory, site, range.column, range.count, "the access"))
+      return false;
+  return true;
+}
+
+void performLoad(Warp &warp, Pending &pending) {
+  if (pending.done)
+    return;
+  pending.done = true;
+  const Form &form = formOf(pending);
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  uint32_t registers = form.access.registers();
+  uint32_t missing = UINT32_MAX;
+  for (uint32_t r = 0; r < registers; ++r) {
+    Row &row =
+        absoluteRow(warp, pending.rowBase + pending.inst->dst[r].index());
+    for (uint32_t t = 0; t < 32; ++t) {
+      uint32_t offset = form.offsets[t * registers + r];
+      uint32_t lane = pending.lane + offset / tmemColumns;
+      uint32_t column = pending.column + offset % tmemColumns;
+      uint32_t value = memory.cell(lane, column);
+      bool known = memory.isWritten(lane, column);
+      if (form.access.packed) {
+        value = (value & 0xffff) | memory.cell(lane, column + 1) << 16;
+        known &= memory.isWritten(lane, column + 1);
+      }
+      row[t] = value;
+      if (!known)
+        missing = lane << 16 | column;
+    }
+  }
+  if (missing != UINT32_MAX)
+    warp.machine.report.add(
+        FindingId::TmemUninit, warp.site(*pending.inst),
+        "tcgen05.ld reads lane " + std::to_string(missing >> 16) + " column " +
+            std::to_string(missing & 0xffff) + ", which nobody wrote");
+}
+
+void performStore(Warp &warp, Pending &pending) {
+  if (pending.done)
+    return;
+  pending.done = true;
+  const Form &form = formOf(pending);
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  for (size_t i = 0; i < pending.values.size(); ++i) {
+    uint32_t lane = pending.lane + form.offsets[i] / tmemColumns;
+    uint32_t column = pending.column + form.offsets[i] % tmemColumns;
+    uint32_t value = pending.values[i];
+    memory.setWritten(lane, column);
+    if (form.access.packed) {
+      memory.cell(lane, column + 1) = value >> 16;
+      memory.setWritten(lane, column + 1);
+      value &= 0xffff;
+    }
+    memory.cell(lane, column) = value;
+  }
+}
+
+bool performsNow(Warp &warp) {
+  Policy policy = warp.machine.options.policy;
+  return policy == Policy::Eager ||
+         (policy == Policy::Random && warp.cluster.random(2));
+}
+
+bool refersTo(const TmemQueues &queues, uint32_t base, Operand operand) {
+  if (!operand.valid() || operand.isConstant())
+    return false;
+  size_t row = base + operand.index();
+  return row < queues.rows.size() && queues.rows[row];
+}
+
+void finishLoads(Warp &warp, TmemQueues &queues) {
+  for (Pending &pending : queues.loads)
+    performLoad(warp, pending);
+  queues.rows.clear();
+  warp.watch = nullptr;
+}
+
+Outcome executeWaitLoads(Warp &warp, const Instruction &inst, LaneMask);
+
+/// Runs before every instruction while loads are in flight.
+void watchRegisters(Warp &warp, const Instruction &inst, LaneMask) {
+  if (inst.handler == executeWaitLoads)
+    return;
+  TmemQueues &queues = warp.states.get<TmemQueues>();
+  uint32_t base = warp.frame().rowBase;
+  bool touches = refersTo(queues, base, inst.guard) ||
+                 refersTo(queues, base, inst.address.base);
+  for (Operand operand : inst.src)
+    touches |= refersTo(queues, base, operand);
+  for (Operand operand : inst.dst)
+    touches |= refersTo(queues, base, operand);
+  if (!touches)
+    return;
+  warp.machine.report.add(FindingId::TcgenLdRegister, warp.site(inst),
+                          "the register belongs to tcgen05.ld of line " +
+                              std::to_string(queues.loads.back().inst->line) +
+                              ", expected tcgen05.wait::ld in between");
+  finishLoads(warp, queues);
+}
+
+void poisonRegisters(Warp &warp, const Pending &pending, TmemQueues &queues) {
+  for (Operand operand : pending.inst->dst) {
+    size_t row = pending.rowBase + operand.index();
+    if (row >= queues.rows.size())
+      queues.rows.resize(row + 1);
+    queues.rows[row] = true;
+    if (!pending.done)
+      warp.row(operand).fill(0x7fbadbad);
+  }
+  warp.watch = watchRegisters;
+}
+
+Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
+  const Form &form = inst.data<Form>();
+  Pending pending;
+  unsigned lane = unsigned(std::countr_zero(active));
+  if (!resolveStart(warp, inst, form,
+                    uint32_t(warp.addressOf(inst.address, lane)), pending))
+    return Outcome::Fault;
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  for (const TmemRange &range : pending.ranges)
+    if (memory.inUse(range, anyWrite))
+      warp.machine.report.add(FindingId::TmemInFlight, warp.site(inst),
+                              "tcgen05.ld reads " +
+                                  describeColumns(range.column, range.count));
+  // ptxas waits where a register is used, so in practice a load is over when
+  // its value matters.
+  if (warp.machine.options.conformance == Conformance::Practice) {
+    performLoad(warp, pending);
+    return Outcome::Next;
+  }
+  if (performsNow(warp))
+    performLoad(warp, pending);
+  for (const TmemRange &range : pending.ranges)
+    memory.begin(range, TensorMemory::LoadReads);
+  TmemQueues &queues = warp.states.get<TmemQueues>();
+  poisonRegisters(warp, pending, queues);
+  queues.loads.push_back(std::move(pending));
+  return Outcome::Next;
+}
+
+void checkStoreTarget(Warp &warp, const Instruction &inst,
+                      const Pending &pending) {
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  Report &report = warp.machine.report;
+  for (const TmemRange &range : pending.ranges) {
+    std::string text =
+        "tcgen05.st writes " + describeColumns(range.column, range.count);
+    if (memory.inUse(range, anyWrite))
+      report.add(FindingId::TmemInFlight, warp.site(inst), text);
+    if (memory.inUse(range, anyRead))
+      report.add(FindingId::TmemWriteUnderRead, warp.site(inst), text);
+  }
+}
+
+Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
+  const Form &form = inst.data<Form>();
+  Pending pending;
+  unsigned lane = unsigned(std::countr_zero(active));
+  if (!resolveStart(warp, inst, form,
+                    uint32_t(warp.addressOf(inst.address, lane)), pending))
+    return Outcome::Fault;
+  checkStoreTarget(warp, inst, pending);
+  uint32_t registers = form.access.registers();
+  pending.values.resize(32 * registers);
+  for (uint32_t r = 0; r < registers; ++r) {
+    const Row &row = warp.row(inst.src[r]);
+    for (uint32_t t = 0; t < 32; ++t)
+      pending.values[t * registers + r] = uint32_t(row[t]);
+  }
+  if (performsNow(warp))
+    performStore(warp, pending);
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  for (const TmemRange &range : pending.ranges)
+    memory.begin(range, TensorMemory::StoreWrites);
+  warp.states.get<TmemQueues>().stores.push_back(std::move(pending));
+  return Outcome::Next;
+}
+
+void release(Warp &warp, std::vector<Pending> &queue, TensorMemory::Use use) {
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  for (const Pending &pending : queue)
+    for (const TmemRange &range : pending.ranges)
+      memory.end(range, use);
+  queue.clear();
+}
+
+Outcome executeWaitLoads(Warp &warp, const Instruction &inst, LaneMask) {
+  TmemQueues &queues = warp.states.get<TmemQueues>();
+  finishLoads(warp, queues);
+  release(warp, queues.loads, TensorMemory::LoadReads);
+  return Outcome::Next;
+}
+
+Outcome executeWaitStores(Warp &warp, const Instruction &inst, LaneMask) {
+  TmemQueues &queues = warp.states.get<TmemQueues>();
+  for (Pending &pending : queues.stores)
+    performStore(warp, pending);
+  release(warp, queues.stores, TensorMemory::StoreWrites);
+  return Outcome::Next;
+}
+
+/// Orders what the interpreter keeps in order anyway.
+Outcome executeFence(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Next;
+}
+
+/// ".32x32b", ".x16", ".pack::16b" of the opcode.
+TmemAccess accessOf(const Decoder &decoder) {
+  TmemAccess access;
+  bool shape = false, num = false;
+  for (std::string_view part : decoder.text().parts) {
+    if (auto parsed = parseTmemShape(part)) {
+      access.shape = *parsed;
+      shape = true;
+    } else if (part[0] == 'x') {
+      access.num = uint32_t(std::stoul(std::string(part.substr(1))));
+      num = true;
+    }
+  }
+  access.packed = decoder.has("pack::16b") || decoder.has("unpack::16b");
+  bool power = access.num && !(access.num & (access.num - 1));
+  if (!shape || !num || !power || access.registers() > 128)
+    decoder.unsupported("no such shape and repetition");
+  return access;
+}
+
+Form makeForm(Decoder &decoder, size_t splitOperand) {
+  Form form;
+  form.access = accessOf(decoder);
+  if (form.access.shape == TmemShape::L16x32bx2)
+    form.access.halfSplit = uint32_t(decoder.immediate(splitOperand));
+  uint32_t registers = form.access.registers();
+  form.offsets.resize(32 * registers);
+  for (uint32_t t = 0; t < 32; ++t)
+    for (uint32_t r = 0; r < registers; ++r) {
+      TmemCell cell = form.access.cell(t, r);
+      form.offsets[t * registers + r] = cell.lane * tmemColumns + cell.column;
+      if (t < 16)
+        form.columns =
+            std::max(form.columns, cell.column + 1 + form.access.packed);
+    }
+  return form;
+}
+
+void checkRegisters(const Decoder &decoder, const Form &form, size_t got) {
+  if (got != form.access.registers())
+    decoder.unsupported("expected " + std::to_string(form.access.registers()) +
+                        " registers, got " + std::to_string(got));
+}
+
+bool hasSplit(const Decoder &decoder) { return decoder.has("16x32bx2"); }
+
+void decodeLoad(Decoder &decoder, Instruction &inst) {
+  size_t operands = 2 + hasSplit(decoder);
+  decoder.expectOperands(operands, operands);
+  Form form = makeForm(decoder, 2);
+  inst.dst = decoder.destinations(0);
+  checkRegisters(decoder, form, inst.dst.size());
+  inst.address = decoder.address(1, Space::Generic);
+  inst.payload = decoder.payload(std::move(form));
+  inst.convergence = Convergence::Aligned;
+  inst.handler = executeLoad;
+}
+
+void decodeStore(Decoder &decoder, Instruction &inst) {
+  size_t operands = 2 + hasSplit(decoder);
+  decoder.expectOperands(operands, operands);
+  Form form = makeForm(decoder, 1);
+  inst.src = decoder.sources(operands - 1, Type::B32);
+  checkRegisters(decoder, form, inst.src.size());
+  inst.address = decoder.address(0, Space::Generic);
+  inst.payload = decoder.payload(std::move(form));
+  inst.convergence = Convergence::Aligned;
+  inst.handler = executeStore;
+}
+
+void decodeWait(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"wait::ld", "wait::st", "sync", "aligned"});
+  decoder.expectOperands(0, 0);
+  inst.convergence = Convergence::Aligned;
+  inst.handler = decoder.has("wait::ld") ? executeWaitLoads : executeWaitStores;
+}
+
+void decodeFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectOperands(0, 0);
+  inst.handler = executeFence;
+}
+
+} // namespace
+
+void registerTmemMovement(Registry &registry) {
+  registry.add("tcgen05.ld", decodeLoad);
+  registry.add("tcgen05.st", decodeStore);
+  registry.add("tcgen05.wait::ld", decodeWait);
+  registry.add("tcgen05.wait::st", decodeWait);
+  registry.add("tcgen05.fence::before_thread_sync", decodeFence);
+  registry.add("tcgen05.fence::after_thread_sync", decodeFence);
+}
+
+} // namespace ptxsim
