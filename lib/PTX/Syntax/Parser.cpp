@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 
 using namespace ptxsim::syntax;
@@ -506,7 +507,9 @@ void Parser::parseInstruction(Block &block) {
 
 std::unique_ptr<Module> ptxsim::syntax::parse(std::string_view text,
                                               std::string_view name) {
+  static std::atomic<uint64_t> nextSerial = 1;
   auto module = std::make_unique<Module>();
+  module->serial = nextSerial++;
   module->text = text;
   module->name = name;
   Parser(*module).parseModule();

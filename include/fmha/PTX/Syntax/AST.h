@@ -117,6 +117,9 @@ struct Function {
 };
 
 struct Module {
+  /// Never used twice, so that placed variables of a module that is gone are
+  /// not taken for those of another at the same address.
+  uint64_t serial = 0;
   std::string text, name;
   std::string version, target;          // "9.0", "sm_100a"
   unsigned addressSize = 64;

@@ -40,14 +40,19 @@ enum SharedShadow : uint8_t {
 
 /// One named barrier of a CTA (bar, barrier.cta).
 struct NamedBarrier {
+  /// Threads that have arrived in this generation, and the count that the
+  /// instructions gave; 0 = all threads of the CTA.
   uint32_t arrived = 0, expected = 0;
-  uint64_t generation = 0;
-  /// Reduction so far: popc, and, or.
+  /// Reduction so far, over the threads of .red.
   uint32_t popc = 0;
   bool all = true, any = false;
-  uint32_t lastPopc = 0;
-  bool lastAll = true, lastAny = false;
-  std::vector<Site> participants;
+  /// Registers of sleeping warps that take the result.
+  struct Pending {
+    Row *row;
+    LaneMask lanes;
+    char op; // 'p'opc, 'a'nd, 'o'r
+  };
+  std::vector<Pending> pending;
 };
 
 class Cta {
@@ -132,14 +137,14 @@ public:
   const uint8_t *parameter(uint64_t address, uint32_t bytes) const;
 
   // --- barrier.cluster ---
-  uint32_t clusterArrived = 0;
+  /// Phases completed so far.
   uint64_t clusterGeneration = 0;
 
   /// Runs to the end; false when the launch must stop.
   bool run();
   uint64_t changes = 0;
-  /// Called by the warp that lost its last lane.
-  void warpExited(Warp &warp);
+  /// Called when lanes of a warp have exited.
+  void lanesExited(Warp &warp);
 
 private:
   friend class Scheduler;
@@ -168,16 +173,29 @@ public:
   bool stopped = false;
   Status status = Status::Ok;
   uint64_t steps = 0, ctasDone = 0;
-  uint64_t randomState;
+  /// Reads of clocks so far: two reads never give one value.
+  uint64_t clock = 0;
+  /// Generators of the schedule and of ApproxMode::Perturb, apart so that
+  /// neither changes the other.
+  uint64_t randomState, perturbState = 0x2545F4914F6CDD1Dull;
   /// Shared memory of a CTA: end of static, start of dynamic, end of all.
   uint32_t staticEnd = kSharedBase, dynamicBegin = kSharedBase,
            sharedEnd = kSharedBase;
+
+  /// Constant rows as CTAs of each rank see them: addresses of shared variables
+  /// carry the rank.
+  std::vector<std::vector<Row>> constantRows;
 
   /// Reports and stops the launch.
   void fault(FindingId id, const Site &site, const std::string &detail,
              const std::string &other = "");
   uint64_t random(uint64_t bound);
   LaunchResult run();
+
+private:
+  void layOutShared();
+  void fillConstants();
+  void checkLaunch() const;
 };
 
 } // namespace ptxsim

@@ -72,7 +72,8 @@ struct Path {
   /// Instructions at which a soft wait was ended without cause since the
   /// machine last changed; meeting one again means that the path goes round.
   std::vector<const Instruction *> wokenAt;
-  bool goesRound = false;
+  /// Execute the next collective with the lanes that are there.
+  bool forced = false;
 };
 
 class Warp {
@@ -91,6 +92,9 @@ public:
   /// What the handler waits for, read after Outcome::Retry or NextAndWait.
   Wait wait;
   UnitStates states;
+  /// barrier.cluster: lanes that have arrived in the current phase, and lanes
+  /// that have not waited yet since they arrived.
+  LaneMask clusterArrived = 0, clusterOwesWait = 0;
   /// While set, called by the warp loop before each instruction that passes
   /// its guard: how a unit sees registers of tcgen05.ld used before the wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
@@ -145,26 +149,37 @@ public:
   /// join; false if there is none.
   bool endSoftWaits();
   bool releaseJoin();
+  /// Lets a path that gathers lanes for a collective go on without the missing
+  /// ones, and reports them; false if there is none.
+  bool releaseGathering();
+  /// The machine has changed: soft waits may be ended again.
   void machineChanged();
+  /// Digest of everything that decides what the warp does next.
+  uint64_t digest() const;
 
   std::vector<Path> paths;
   std::vector<Join> joins;
 
 private:
-  friend class WarpLoop;
   void select(unsigned path);
   void save();
+  void refresh();
   bool selectReady();
   bool arrive();
-  void completeJoin(int join);
-  void sleep(Outcome outcome, const Instruction &inst);
-  bool gather(const Instruction &inst, LaneMask &active);
-  Outcome dispatch(const Instruction &inst);
+  void settleJoins();
+  void removeCurrent();
+  bool settle(Outcome outcome, const Instruction &inst);
+  bool converge(const Instruction &inst, LaneMask &active);
+  bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
+  bool canArrive(LaneMask missing, const Instruction &inst) const;
+  void finishGathering(const Instruction &inst, bool waits);
   void recount();
   int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
+  unsigned split(LaneMask lanes, uint32_t pc, uint32_t join);
 
-  // The current path, unpacked.
+  // The current path, unpacked. While the loop runs, the path's own pc is old.
   unsigned current = 0;
+  bool gathered = false;
   uint32_t pc = 0;
   LaneMask mask = 0;
   const Instruction *code = nullptr;

@@ -1,0 +1,111 @@
+//===- Cluster.cpp - CTAs that run together and their agents ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scheduler.h"
+
+using namespace ptxsim;
+
+Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
+    : cluster(cluster), machine(cluster.machine), id(id), rank(rank),
+      sharedEnd(machine.sharedEnd) {
+  shared.assign(sharedEnd, 0xCD);
+  uint64_t threads = machine.config.block.count();
+  if (machine.report.shadows()) {
+    sharedShadow.assign(sharedEnd, 0);
+    sharedWriter.assign(sharedEnd / 4 + 1, 0);
+  }
+  proxyFences.assign((threads + 31) / 32 * 32, 0);
+  for (uint64_t first = 0; first < threads; first += 32) {
+    uint64_t lanes = std::min<uint64_t>(32, threads - first);
+    warps.push_back(std::make_unique<Warp>(*this, unsigned(first / 32),
+                                           LaneMask(lowBits(unsigned(lanes)))));
+  }
+  liveWarps = unsigned(warps.size());
+}
+
+Cta::~Cta() = default;
+
+Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
+    : machine(machine), first(firstCta), shape(shape) {
+  uint32_t rank = 0;
+  for (uint32_t z = 0; z < shape.z; ++z)
+    for (uint32_t y = 0; y < shape.y; ++y)
+      for (uint32_t x = 0; x < shape.x; ++x)
+        ctas.push_back(std::make_unique<Cta>(
+            *this, Dim3{first.x + x, first.y + y, first.z + z}, rank++));
+}
+
+Cluster::~Cluster() = default;
+
+uint64_t Cluster::random(uint64_t bound) { return machine.random(bound); }
+
+bool Cluster::spurious() {
+  return machine.options.policy == Policy::Random && random(8) == 0;
+}
+
+void Cluster::notify(const void *key) {
+  ++changes;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      warp->wake(key);
+}
+
+AgentId Cluster::issue(std::unique_ptr<Agent> agent) {
+  AgentId id = nextAgent++;
+  agents.push_back({id, std::move(agent)});
+  // Under eager completion every predecessor is done already.
+  if (machine.options.policy == Policy::Eager)
+    completeAgent(agents.size() - 1);
+  return id;
+}
+
+bool Cluster::isDone(AgentId id) const {
+  for (const auto &[other, agent] : agents)
+    if (other == id)
+      return false;
+  return true;
+}
+
+bool Cluster::eligible(size_t index) const {
+  for (AgentId id : agents[index].second->after)
+    if (!isDone(id))
+      return false;
+  return true;
+}
+
+void Cluster::completeAgent(size_t index) {
+  // The agent leaves the queue first: what it wakes may ask isDone.
+  std::unique_ptr<Agent> agent = std::move(agents[index].second);
+  agents.erase(agents.begin() + ptrdiff_t(index));
+  ++changes;
+  agent->complete(*this);
+}
+
+bool Cluster::completeOne(bool randomly) {
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < agents.size(); ++i)
+    if (eligible(i)) {
+      ready.push_back(i);
+      if (!randomly)
+        break;
+    }
+  if (ready.empty())
+    return false;
+  completeAgent(ready[randomly ? random(ready.size()) : 0]);
+  return true;
+}
+
+void Cluster::lanesExited(Warp &warp) {
+  ++changes;
+  if (!warp.live)
+    --warp.cta.liveWarps;
+  barriersAfterExit(warp.cta);
+  completeClusterBarrier(*this);
+}
+
+bool Cluster::run() { return Scheduler(*this).run(); }

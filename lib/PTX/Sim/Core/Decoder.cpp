@@ -1,0 +1,72 @@
+//===- Decoder.cpp - From text operands to rows -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Sim/Core/Decoder.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+
+void Decoder::unsupported(const std::string &why) const {
+  throw Error(Error::Kind::Unsupported,
+              "line " + std::to_string(text().line) + ": '" +
+                  std::string(text().opcode) + "' is not supported: " + why,
+              text().line);
+}
+
+void Decoder::expectOperands(size_t low, size_t high) const {
+  if (size() >= low && size() <= high)
+    return;
+  std::string wanted = std::to_string(low);
+  if (high != low)
+    wanted += " to " + std::to_string(high);
+  unsupported("expected " + wanted + " operands, got " +
+              std::to_string(size()));
+}
+
+void Decoder::expectModifiers(
+    std::initializer_list<std::string_view> known) const {
+  for (size_t i = 1; i < text().parts.size(); ++i)
+    if (std::find(known.begin(), known.end(), text().parts[i]) == known.end())
+      unsupported("unknown modifier ." + std::string(text().parts[i]));
+}
+
+const syntax::Operand &Decoder::operand(size_t index) const {
+  if (index >= size())
+    unsupported("expected at least " + std::to_string(index + 1) +
+                " operands, got " + std::to_string(size()));
+  return text().operands[index];
+}
+
+bool Decoder::isImmediate(size_t index) const {
+  return operand(index).kind == syntax::Operand::Kind::Integer ||
+         operand(index).kind == syntax::Operand::Kind::Float;
+}
+
+uint64_t Decoder::immediate(size_t index) const {
+  if (operand(index).kind != syntax::Operand::Kind::Integer)
+    unsupported("expected an integer constant as operand " +
+                std::to_string(index + 1));
+  return operand(index).bits;
+}
+
+void Registry::add(std::string_view prefix, DecodeFunction decode) {
+  table[std::string(prefix)] = decode;
+}
+
+DecodeFunction Registry::find(std::string_view opcode) const {
+  for (;;) {
+    auto found = table.find(opcode);
+    if (found != table.end())
+      return found->second;
+    size_t dot = opcode.rfind('.');
+    if (dot == std::string_view::npos)
+      return nullptr;
+    opcode = opcode.substr(0, dot);
+  }
+}

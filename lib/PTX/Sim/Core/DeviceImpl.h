@@ -1,0 +1,54 @@
+//===- DeviceImpl.h - Allocations of global memory --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_CORE_DEVICEIMPL_H
+#define FMHA_LIB_PTX_SIM_CORE_DEVICEIMPL_H
+
+#include "fmha/PTX/Sim/Core/Program.h"
+
+#include <cstdlib>
+#include <map>
+
+namespace ptxsim {
+
+struct Allocation {
+  struct Free {
+    void operator()(uint8_t *bytes) const { std::free(bytes); }
+  };
+  uint64_t base = 0, size = 0;
+  std::unique_ptr<uint8_t, Free> bytes;
+  /// 1 per byte that host or kernel wrote.
+  std::unique_ptr<uint8_t, Free> written;
+  /// Everything counts as written: a launch without shadows wrote here.
+  bool untracked = false;
+};
+
+struct Device::Impl {
+  /// The allocation that holds [address, address + bytes), or null.
+  Allocation *find(uint64_t address, uint64_t bytes) {
+    if (last && address - last->base < last->size &&
+        bytes <= last->size - (address - last->base))
+      return last;
+    return findSlow(address, bytes);
+  }
+  Allocation *findSlow(uint64_t address, uint64_t bytes);
+  Allocation &require(uint64_t address, uint64_t bytes, const char *verb);
+  uint64_t allocate(uint64_t bytes, uint8_t poison);
+  uint64_t addressOf(const syntax::Module &module, std::string_view variable);
+  void placeVariables(const syntax::Module &module);
+
+  std::map<uint64_t, Allocation> allocations;
+  Allocation *last = nullptr;
+  uint64_t next = 0x0000700000000000ull;
+  std::map<std::pair<uint64_t, std::string>, uint64_t, std::less<>> placed;
+  std::map<uint64_t, bool> modules;
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_CORE_DEVICEIMPL_H

@@ -1,0 +1,81 @@
+//===- Misc.cpp - Fences, hints and the rest --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The machine is sequentially consistent, so generic fences have nothing to
+// do, and hints change no result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handlers.h"
+
+using namespace ptxsim;
+
+namespace {
+
+Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Next;
+}
+
+void decodeNothing(Decoder &, Instruction &inst) {
+  inst.handler = executeNothing;
+}
+
+Outcome executeYield(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Yield;
+}
+
+void decodeNanosleep(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"u32"});
+  decoder.expectOperands(1, 1);
+  inst.handler = executeYield;
+}
+
+/// Without a debugger a breakpoint ends the kernel.
+Outcome executeBreakpoint(Warp &warp, const Instruction &inst,
+                          LaneMask active) {
+  return executeTrap(warp, inst, active);
+}
+
+void decodeBreakpoint(Decoder &decoder, Instruction &inst) {
+  decoder.expectOperands(0, 0);
+  inst.handler = executeBreakpoint;
+}
+
+/// A cache policy is opaque and only ever handed to hints.
+Outcome executePolicy(Warp &warp, const Instruction &inst, LaneMask active) {
+  Row &row = warp.row(inst.dst[0]);
+  eachLane(active, [&](unsigned lane) { row[lane] = 0x12F0000000000000ull; });
+  return Outcome::Next;
+}
+
+void decodePolicy(Decoder &decoder, Instruction &inst) {
+  inst.dst = decoder.destinations(0);
+  inst.handler = executePolicy;
+}
+
+} // namespace
+
+void ptxsim::registerMisc(Registry &registry) {
+  for (std::string_view hint :
+       {"membar", "fence.sc", "fence.acq_rel", "fence.acquire", "fence.release",
+        "fence.mbarrier_init", "fence.proxy", "prefetch", "prefetchu",
+        "applypriority", "discard", "pmevent", "griddepcontrol"})
+    registry.add(hint, decodeNothing);
+  registry.add("nanosleep", decodeNanosleep);
+  registry.add("brkpt", decodeBreakpoint);
+  registry.add("createpolicy", decodePolicy);
+}
+
+void ptxsim::registerCore(Registry &registry) {
+  registerMove(registry);
+  registerLoadStore(registry);
+  registerAtomics(registry);
+  registerCollectives(registry);
+  registerBarriers(registry);
+  registerMisc(registry);
+}
