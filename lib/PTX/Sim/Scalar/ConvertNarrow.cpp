@@ -30,7 +30,6 @@ struct Narrow {
   PTX_SCALAR_INLINE static uint32_t encode(float x) {
     uint32_t code =
         signedCode(Fmt::template encode<Rounding::Rn>(x), bits(x) >> 31);
-    code = std::fabs(x) > 0x1p127f ? signedCode(Largest, bits(x) >> 31) : code;
     return x != x ? Nan : code;
   }
   PTX_SCALAR_INLINE static float decode(uint32_t code) {
@@ -154,8 +153,6 @@ template <typename N, typename Fmt, bool Relu> struct RandomFour {
       x = asFloat(bits(x) + ((random & 0xFF) << (drop - 8)));
     uint32_t code =
         N::signedCode(Fmt::template encode<Rounding::Rz>(x), bits(x) >> 31);
-    code = std::fabs(x) > 0x1p127f ? N::signedCode(N::largest, bits(x) >> 31)
-                                   : code;
     return x != x ? N::nan : code;
   }
   PTX_SCALAR_INLINE static uint32_t run(float a, float b, float e, float f,

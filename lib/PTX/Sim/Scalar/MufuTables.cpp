@@ -10,12 +10,189 @@
 
 #include "fmha/PTX/Sim/Simulator.h"
 
-namespace ptxsim::scalar {
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <vector>
 
-uint32_t mufuF32(Mufu, uint32_t, bool) {
-  throw Error(Error::Kind::Unsupported,
-              "approximate functions: expected correct or perturb, got sm90, "
-              "which this build has no tables for; choose --approx=correct");
+#include <zlib.h>
+
+// The zlib streams of Tables/ become part of the library's read-only data.
+#define PTX_SCALAR_EMBED(NAME, FILE)                                           \
+  asm(".section .rodata,\"a\",@progbits\n"                                     \
+      ".globl ptxsim_mufu_" #NAME "\n"                                         \
+      "ptxsim_mufu_" #NAME ":\n"                                               \
+      ".incbin \"" PTX_SCALAR_TABLES "/" FILE "\"\n"                           \
+      ".globl ptxsim_mufu_" #NAME "_end\n"                                     \
+      "ptxsim_mufu_" #NAME "_end:\n"                                           \
+      ".byte 0\n"                                                              \
+      ".text\n");                                                              \
+  extern "C" const unsigned char ptxsim_mufu_##NAME[];                         \
+  extern "C" const unsigned char ptxsim_mufu_##NAME##_end[];
+
+PTX_SCALAR_EMBED(ex2, "ex2.i8.z")
+PTX_SCALAR_EMBED(rcp, "rcp.i8.z")
+PTX_SCALAR_EMBED(rsqrt, "rsqrt.i8.z")
+PTX_SCALAR_EMBED(lg2, "lg2_2_4.i8.z")
+
+namespace ptxsim::scalar {
+namespace {
+
+using Table = std::vector<int8_t>;
+
+constexpr uint32_t one = 0x3F800000, infinity = 0x7F800000, nan = 0x7FFFFFFF;
+constexpr uint32_t signBit = 0x80000000, fraction = 0x7FFFFF;
+constexpr unsigned period = 1u << 23;
+
+Table unpack(const unsigned char *begin, const unsigned char *end,
+             size_t count) {
+  Table table(count);
+  uLongf size = count;
+  int status = uncompress(reinterpret_cast<Bytef *>(table.data()), &size, begin,
+                          static_cast<uLong>(end - begin));
+  if (status != Z_OK || size != count)
+    throw Error(Error::Kind::Unsupported,
+                "table of the sm90 special-function unit: expected " +
+                    std::to_string(count) + " bytes, got " +
+                    std::to_string(size) + "; rebuild the library");
+  return table;
+}
+
+float asFloat(uint32_t u) { return std::bit_cast<float>(u); }
+uint32_t asBits(float x) { return std::bit_cast<uint32_t>(x); }
+
+/// The bits that silicon gives where correct rounding gives `reference`.
+uint32_t corrected(double reference, int8_t difference) {
+  return asBits(static_cast<float>(reference)) + difference;
+}
+
+/// Result bits with another exponent field; out of range gives 0 or infinity.
+uint32_t withField(uint32_t bits, int64_t field) {
+  if (field <= 0)
+    return 0;
+  return field >= 255 ? infinity
+                      : static_cast<uint32_t>(field) << 23 | (bits & fraction);
+}
+
+uint32_t ex2Flushed(uint32_t u) {
+  static const Table table =
+      unpack(ptxsim_mufu_ex2, ptxsim_mufu_ex2_end, period);
+  uint32_t magnitude = u & ~signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude >= 0x43800000) // 256
+    return u & signBit ? 0 : infinity;
+  // The argument in units of 2^-23, cut; negative ones complemented, unless
+  // they are whole numbers.
+  auto q = static_cast<int64_t>(std::fabs(asFloat(u)) * 0x1p23);
+  int64_t v = q;
+  if (u & signBit)
+    v = q & fraction ? ~q : -q;
+  uint32_t index = v & fraction;
+  uint32_t bits = corrected(std::exp2(1.0 + index * 0x1p-23), table[index]);
+  return withField(bits, int64_t(bits >> 23) - 1 + (v >> 23));
+}
+
+/// Below -126 the result is subnormal: the square of half the exponent.
+uint32_t ex2(uint32_t u, bool ftz) {
+  float x = asFloat(u);
+  if (ftz || !(x < -126))
+    return ex2Flushed(u);
+  float root = asFloat(ex2Flushed(asBits(x * 0.5f)));
+  return asBits(root * root);
+}
+
+uint32_t rcpFlushed(uint32_t u) {
+  static const Table table =
+      unpack(ptxsim_mufu_rcp, ptxsim_mufu_rcp_end, period);
+  uint32_t magnitude = u & ~signBit, sign = u & signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude == infinity)
+    return sign;
+  if (magnitude < period)
+    return sign | infinity;
+  uint32_t index = u & fraction;
+  uint32_t bits = corrected(1.0 / asFloat(one | index), table[index]);
+  int64_t exponent = magnitude >> 23;
+  return sign | withField(bits, int64_t(bits >> 23) + 127 - exponent);
+}
+
+/// Without .ftz the argument is scaled into the range where neither it nor the
+/// result is subnormal.
+uint32_t rcp(uint32_t u, bool ftz) {
+  uint32_t exponent = u >> 23 & 0xFF;
+  if (ftz || (exponent > 0 && exponent < 253) || exponent == 255)
+    return rcpFlushed(u);
+  float scale = exponent == 0 ? 0x1p24f : 0x1p-24f;
+  return asBits(asFloat(rcpFlushed(asBits(asFloat(u) * scale))) * scale);
+}
+
+uint32_t rsqrtFlushed(uint32_t u) {
+  static const Table table =
+      unpack(ptxsim_mufu_rsqrt, ptxsim_mufu_rsqrt_end, 2 * period);
+  uint32_t magnitude = u & ~signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude < period)
+    return (u & signBit) | infinity;
+  if (u & signBit)
+    return nan;
+  if (magnitude == infinity)
+    return 0;
+  // x = y * 4^half with y in [1, 4).
+  int exponent = static_cast<int>(u >> 23) - 127;
+  int half = exponent >> 1;
+  uint32_t index = static_cast<uint32_t>(exponent & 1) << 23 | (u & fraction);
+  double y = asFloat(one + index);
+  uint32_t bits = corrected(1.0 / std::sqrt(y), table[index]);
+  return withField(bits, int64_t(bits >> 23) - half);
+}
+
+uint32_t rsqrt(uint32_t u, bool ftz) {
+  uint32_t magnitude = u & ~signBit;
+  if (ftz || magnitude >= period || magnitude == 0)
+    return rsqrtFlushed(u);
+  float scaled = asFloat(u) * 0x1p24f;
+  uint32_t bits = rsqrtFlushed(asBits(scaled));
+  return bits == nan ? nan : asBits(asFloat(bits) * 0x1p12f);
+}
+
+/// From 2 on: the table's logarithm plus the exponent, rounded toward zero.
+uint32_t lg2Large(uint32_t u) {
+  static const Table table =
+      unpack(ptxsim_mufu_lg2, ptxsim_mufu_lg2_end, period);
+  uint32_t index = u & fraction;
+  uint32_t bits =
+      corrected(std::log2(asFloat(0x40000000 | index)), table[index]);
+  double sum = double(asFloat(bits)) + (int(u >> 23) - 128);
+  float nearest = static_cast<float>(sum);
+  return asBits(nearest) - (nearest > sum ? 1 : 0);
+}
+
+uint32_t lg2(uint32_t u, bool ftz) {
+  uint32_t magnitude = u & ~signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude == 0 || (ftz && magnitude < period))
+    return signBit | infinity;
+  if (u & signBit)
+    return nan;
+  if (magnitude == infinity)
+    return infinity;
+  if (magnitude < period)
+    return asBits(asFloat(lg2(asBits(asFloat(u) * 0x1p24f), true)) - 24.0f);
+  return u >= 0x40000000
+             ? lg2Large(u)
+             : asBits(static_cast<float>(std::log2(double(asFloat(u)))));
+}
+
+} // namespace
+
+uint32_t mufuF32(Mufu function, uint32_t input, bool ftz) {
+  using Unit = uint32_t (*)(uint32_t, bool);
+  constexpr Unit units[] = {nullptr, ex2, lg2, rcp, rsqrt};
+  return units[static_cast<unsigned>(function)](input, ftz);
 }
 
 } // namespace ptxsim::scalar

@@ -27,6 +27,11 @@ public:
   /// Enters `form` under `opcode`; the first entry of a text stays.
   void add(const std::string &opcode, const Form &form);
   const Form *find(std::string_view opcode) const;
+  /// Calls visit(opcode, form) for every entry.
+  template <typename F> void forEach(F visit) const {
+    for (const auto &[opcode, form] : exact)
+      visit(opcode, form);
+  }
 
 private:
   struct Hash {

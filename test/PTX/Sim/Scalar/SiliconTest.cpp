@@ -96,14 +96,19 @@ using Near =
 Near withinUlps(uint64_t limit) {
   return [=](uint64_t got, uint64_t expected, uint64_t) {
     // Infinity is one unit above the largest finite value.
-    return !isNan32(got) && !isNan32(expected) &&
-           got >> 31 == expected >> 31 && ulps(got, expected, 4) <= limit;
+    return !isNan32(got) && !isNan32(expected) && got >> 31 == expected >> 31 &&
+           ulps(got, expected, 4) <= limit;
   };
 }
 
 bool nearLg2(uint64_t got, uint64_t expected, uint64_t input) {
   return withinUlps(3)(got, expected, input) ||
          std::fabs(value32(got) - value32(expected)) <= 0x1p-21;
+}
+
+/// The model of lg2 holds from 2 on; below it the result is rounded correctly.
+bool nearLg2BelowTwo(uint64_t got, uint64_t expected, uint64_t input) {
+  return !(value32(input) >= 2) && nearLg2(got, expected, input);
 }
 
 // The argument reduction of silicon loses absolute precision with abs(x).
@@ -178,9 +183,10 @@ public:
     }
   }
 
+  Near tolerance() const { return toleranceOf(program.front().opcode); }
+
   /// Samples compared; differences are reported as failures.
-  size_t run(ptxsim::ApproxMode approx, bool exact) {
-    Near near = exact ? nullptr : toleranceOf(program.front().opcode);
+  size_t run(ptxsim::ApproxMode approx, const Near &near) {
     size_t count = outputs.begin()->second.count;
     for (size_t base = 0; base < count && bad < 3; base += 32)
       if (!runWarp(base, std::min<size_t>(32, count - base), approx, near))
@@ -250,10 +256,35 @@ TEST_P(Silicon, MatchesEveryRecordedSample) {
         crossesLanes(entry["ptx"].get<std::string>()))
       continue;
     ++entries;
-    samples += Entry(entry, file).run(ptxsim::ApproxMode::Correct, false);
+    Entry replay(entry, file);
+    samples += replay.run(ptxsim::ApproxMode::Correct, replay.tolerance());
   }
   EXPECT_GE(entries, 140u);
   EXPECT_GE(samples, entries * 256);
+}
+
+/// ApproxMode::Sm90 is exact where a model of the unit exists.
+TEST(SiliconUnit, Sm90IsBitExact) {
+  json index = json::parse(contents(directory() + "/index.json"));
+  std::map<std::string, std::string> files;
+  size_t entries = 0;
+  for (const json &entry : index["entries"]) {
+    std::string ptx = entry["ptx"];
+    bool modelled =
+        ptx.rfind("ex2.approx", 0) == 0 || ptx.rfind("rcp.approx", 0) == 0 ||
+        ptx.rfind("rsqrt.approx", 0) == 0 || ptx.rfind("lg2.approx", 0) == 0;
+    if (!modelled || entry.contains("error") ||
+        ptx.find("f64") != std::string::npos)
+      continue;
+    std::string family = entry["family"];
+    if (!files.count(family))
+      files[family] = contents(directory() + "/" + family + ".bin");
+    ++entries;
+    bool logarithm = ptx.rfind("lg2", 0) == 0;
+    Entry(entry, files[family])
+        .run(ptxsim::ApproxMode::Sm90, logarithm ? nearLg2BelowTwo : nullptr);
+  }
+  EXPECT_EQ(entries, 12u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Silicon,
