@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The schedule is data: the planner writes it, a person may write it by hand,
-// passes only obey it. This library knows no MLIR: a Problem goes in, a Schedule
-// and its MemoryMap come out.
+// passes only obey it. This library knows no MLIR: a Problem goes in, a
+// Schedule and its MemoryMap come out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,18 +129,42 @@ struct Plan {
 };
 
 /// The sentence that names the violated rule (which capacity, needed, there),
-/// or nothing if `schedule` can serve `problem` on its target.
+/// or nothing if `schedule` can serve `problem` on its target. Each sentence
+/// begins with the number of its rule:
+///
+///   C1  the target is known, and attention can be compiled for it
+///   C2  head_dim is 64 or 128, and head_dim_v equals it
+///   C3  one or two query tiles of 128 rows, KV blocks of 128 keys
+///   C4  one CTA issues an MMA
+///   C5  P waits in tensor memory or in shared memory
+///   C6  tensor memory holds S and O of every query tile
+///   C7  at least two KV stages, and shared memory holds all regions
+///   C8  P, at most 2^rescale_threshold, is finite in the input type
+///   C9  features that no pass builds are off: p_slices, exp2_emulated,
+///       persistent, splits
+///   C10 the roles are those that passes know, each with its number of warps
+///   C11 every warp of every warpgroup has one role
+///   C12 setmaxnreg can set every count, roles of a warpgroup agree, and the
+///       sum over all threads fits the register file
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 
 /// Lays the regions out. `schedule` must have passed check().
 MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 
-/// The sentence that says what is wrong with `map` (overlap without alias,
-/// misaligned atom, capacity), or nothing.
-std::optional<std::string> verify(const Problem &problem,
-                                  const Schedule &schedule,
-                                  const MemoryMap &map);
+/// The sentence that says what is wrong with `map`, or nothing. A sentence
+/// begins with the number of the rule:
+///
+///   V1  every region that the schedule needs is there once, and no other
+///   V2  a region has the size that its tile needs
+///   V3  an alias lies inside the region that it names, P in the columns of S
+///       that its layout asks for
+///   V4  regions that are no aliases do not overlap
+///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
+///   V6  all regions lie inside what is asked for, and that inside the target's
+///       capacities; tensor memory comes in powers of two from 32 columns
+std::optional<std::string>
+verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
 /// Enumerates candidates, ranks those that pass check() by the cost model and
 /// returns the best. On failure `error` says which override or capacity made it

@@ -1,0 +1,157 @@
+//===- Explain.cpp - A plan, for people to read -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Explain.h"
+
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+static std::string str(uint64_t value) { return std::to_string(value); }
+
+static std::string padLeft(const std::string &text, size_t width) {
+  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+static std::string padRight(const std::string &text, size_t width) {
+  return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
+}
+
+namespace {
+
+/// One character row of a drawing: cells [begin, end) with a label each.
+class Strip {
+public:
+  explicit Strip(unsigned width) : text(width, ' ') {}
+
+  /// "|label     " between the two borders; the label is cut to fit.
+  void box(unsigned begin, unsigned end, const std::string &label) {
+    put(begin, '|');
+    put(end - 1, '|');
+    for (unsigned i = begin + 1; i + 1 < end; ++i)
+      put(i, i - begin - 1 < label.size() ? label[i - begin - 1] : ' ');
+  }
+  void mark(unsigned at, const std::string &label) {
+    for (unsigned i = 0; i < label.size(); ++i)
+      put(at + i, label[i]);
+  }
+  std::string line(const std::string &title) const {
+    size_t last = text.find_last_not_of(' ');
+    return "  " + padRight(title, 8) +
+           (last == std::string::npos ? "" : text.substr(0, last + 1)) + '\n';
+  }
+
+private:
+  void put(unsigned at, char c) {
+    if (at < text.size())
+      text[at] = c;
+  }
+  std::string text;
+};
+
+} // namespace
+
+std::string fmha::schedule::drawTmem(const MemoryMap &map) {
+  // 8 columns per character: 512 columns take 64 characters, a narrow region of
+  // 64 columns still shows its name.
+  constexpr unsigned perCharacter = 8, all = 512;
+  constexpr unsigned width = all / perCharacter + 1;
+  Strip ruler(width + 4), own(width), aliases(width), free(width);
+  for (unsigned column = 0; column <= all; column += 64)
+    ruler.mark(column / perCharacter, str(column));
+  for (const TmemRegion &region : map.tmem) {
+    Strip &strip = region.aliases.empty() ? own : aliases;
+    strip.box(region.column / perCharacter,
+              (region.column + region.columns) / perCharacter + 1, region.name);
+  }
+  std::string text = "tensor memory: " + str(map.tmemColumns) +
+                     " of 512 columns allocated, one character = 8 columns\n";
+  text += ruler.line("column") + own.line("regions");
+  if (std::any_of(map.tmem.begin(), map.tmem.end(),
+                  [](const TmemRegion &r) { return !r.aliases.empty(); }))
+    text += aliases.line("over S");
+  return text;
+}
+
+std::string fmha::schedule::drawSmem(const MemoryMap &map,
+                                     unsigned capacityBytes) {
+  constexpr unsigned barWidth = 40;
+  auto bar = [&](uint64_t bytes) {
+    uint64_t cells = (bytes * barWidth + capacityBytes / 2) / capacityBytes;
+    return std::string(cells, '#');
+  };
+  std::string text = "shared memory: " + str(map.smemBytes) + " of " +
+                     str(capacityBytes) + " bytes\n";
+  text += "  " + padLeft("offset", 7) + padLeft("bytes", 9) + "  region\n";
+  for (const SmemRegion &region : map.smem) {
+    uint64_t bytes = uint64_t(region.bytes) * region.stages;
+    std::string name = region.name;
+    if (region.stages > 1)
+      name += " (" + str(region.stages) + " x " + str(region.bytes) + ")";
+    if (!region.aliases.empty())
+      name += " (over " + region.aliases + ")";
+    text += "  " + padLeft(str(region.offset), 7) + padLeft(str(bytes), 9) +
+            "  " + padRight(name, 18);
+    text += (region.aliases.empty() ? bar(bytes) : "") + '\n';
+  }
+  uint64_t unused = capacityBytes - std::min(map.smemBytes, capacityBytes);
+  return text + "  " + padLeft(str(map.smemBytes), 7) +
+         padLeft(str(unused), 9) + "  " + padRight("unused", 18) +
+         std::string(bar(unused).size(), '.') + '\n';
+}
+
+std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
+  std::string text = "roles: registers per thread, set by setmaxnreg\n";
+  text += "  role         warps   registers\n";
+  unsigned total = 0;
+  for (const Role &role : schedule.roles) {
+    unsigned last = role.firstWarp + role.warps - 1;
+    std::string warps = str(role.firstWarp);
+    if (last != role.firstWarp)
+      warps += "-" + str(last);
+    text += "  " + padRight(role.name, 13) + padRight(warps, 8) +
+            padLeft(str(role.registers), 9) + '\n';
+    total += role.registers * role.warps * 32;
+  }
+  return text + "  sum over all threads: " + str(total) + " registers\n";
+}
+
+static std::string summarize(const Problem &problem, const Schedule &s) {
+  auto line = [](const std::string &what, const std::string &value) {
+    return "  " + padRight(what, 19) + value + '\n';
+  };
+  std::string text = "schedule for " + s.target + ": " +
+                     std::string(stringify(problem.dtype)) + ", head_dim " +
+                     str(problem.headDim) + ", mask " +
+                     std::string(stringify(problem.mask)) +
+                     (problem.lse ? ", with LSE" : "") + '\n';
+  text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
+  text += line("kv_block", str(s.kvBlock) + " keys, " + str(s.kvStages) +
+                               " stages shared by K and V");
+  text += line("p_placement", std::string(stringify(s.pPlacement)));
+  return text +
+         line("rescale_threshold", "2^" + str(uint64_t(s.rescaleThreshold)) +
+                                       " growth of a row's maximum");
+}
+
+std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
+  const target::Target *gpu = target::findTarget(plan.schedule.target);
+  unsigned capacity = gpu ? gpu->smemBytesPerCta : plan.map.smemBytes;
+  std::string text = summarize(problem, plan.schedule);
+  text += "why: " + plan.reason + "\n\n";
+  text += tabulateRoles(plan.schedule) + '\n';
+  text += drawTmem(plan.map) + '\n' + drawSmem(plan.map, capacity);
+  if (!plan.rejected.empty())
+    text += "\nrejected:\n";
+  for (const Rejected &rejected : plan.rejected)
+    text += "  - " + rejected.reason + '\n';
+  return text;
+}

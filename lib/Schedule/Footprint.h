@@ -1,0 +1,54 @@
+//===- Footprint.h - Sizes of what a schedule keeps on chip -----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes that check(), layOut() and verify() agree on. 64-bit, because check()
+// asks before anything is known to fit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_FOOTPRINT_H
+#define FMHA_LIB_SCHEDULE_FOOTPRINT_H
+
+#include "fmha/Schedule/Schedule.h"
+
+#include <cstdint>
+
+namespace fmha::schedule {
+
+/// Every tile here is 16-bit; a panel is 64 columns, one row of the 128-byte
+/// swizzle.
+constexpr unsigned elementBytes = 2;
+constexpr unsigned panelColumns = 64;
+constexpr unsigned tileAlignment = 1024;
+/// Channels of the deepest schedule use fewer; a fixed number keeps the map
+/// independent of how channels are lowered.
+constexpr unsigned barrierSlots = 64;
+constexpr unsigned barrierBytes = 8;
+/// Ends of the map are rounded to this, and small regions start at it.
+constexpr unsigned smallAlignment = 16;
+
+struct Footprint {
+  /// Columns of S, of O, and of P where it lies over S.
+  uint64_t sColumns, oColumns, pColumns;
+  /// Where P begins inside S: its upper half, so that the row's other half
+  /// stays readable while P is written.
+  uint64_t pColumnInS;
+  /// Bytes of one query tile, one KV stage, one P, one staged output, one row
+  /// statistic.
+  uint64_t qBytes, kvStageBytes, pBytes, outBytes, statsBytes;
+
+  Footprint(const Problem &problem, const Schedule &schedule);
+
+  /// Columns used, before rounding to what can be allocated.
+  uint64_t tmemColumns(const Schedule &schedule) const;
+  uint64_t smemBytes(const Schedule &schedule) const;
+};
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_FOOTPRINT_H

@@ -1,0 +1,135 @@
+//===- MemoryMap.cpp - Lay regions out, and verify a map --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Footprint.h"
+
+#include "fmha/Layout/SmemTile.h"
+#include "fmha/Layout/Tmem.h"
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+static uint64_t alignTo(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
+  uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
+  sColumns = keys;
+  oColumns = problem.headDimV;
+  pColumns = keys * elementBytes / 4;
+  pColumnInS = sColumns - pColumns;
+  qBytes = rows * problem.headDim * elementBytes;
+  kvStageBytes =
+      keys * std::max(problem.headDim, problem.headDimV) * elementBytes;
+  pBytes = rows * keys * elementBytes;
+  outBytes = rows * problem.headDimV * elementBytes;
+  statsBytes = rows * sizeof(float);
+}
+
+uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
+  return schedule.qTiles * (sColumns + oColumns);
+}
+
+uint64_t Footprint::smemBytes(const Schedule &schedule) const {
+  bool pInSmem = schedule.pPlacement == PPlacement::Smem;
+  uint64_t perTile = alignTo(std::max(qBytes, outBytes), tileAlignment) +
+                     (pInSmem ? alignTo(pBytes, tileAlignment) : 0) +
+                     statsBytes;
+  uint64_t ring =
+      schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment));
+  return alignTo(schedule.qTiles * perTile + ring +
+                     barrierSlots * barrierBytes + smallAlignment,
+                 smallAlignment);
+}
+
+namespace {
+
+/// Appends regions one behind the other.
+class Layouter {
+public:
+  Layouter(const Problem &problem, const Schedule &schedule)
+      : schedule(schedule), sizes(problem, schedule) {}
+
+  MemoryMap run() {
+    layOutTmem();
+    layOutSmem();
+    return std::move(map);
+  }
+
+private:
+  void tmem(std::string name, unsigned columns) {
+    map.tmem.push_back({std::move(name), nextColumn, columns, ""});
+    nextColumn += columns;
+  }
+  void smem(std::string name, uint64_t bytes, unsigned stages,
+            unsigned alignment) {
+    nextByte = alignTo(nextByte, alignment);
+    map.smem.push_back({std::move(name), unsigned(nextByte), unsigned(bytes),
+                        stages, alignment, ""});
+    nextByte += bytes * stages;
+  }
+  /// One region per query tile.
+  template <typename Function> void forTiles(Function function) {
+    for (unsigned tile = 0; tile < schedule.qTiles; ++tile)
+      function(std::to_string(tile));
+  }
+  void layOutTmem();
+  void layOutSmem();
+
+  const Schedule &schedule;
+  Footprint sizes;
+  MemoryMap map;
+  unsigned nextColumn = 0;
+  uint64_t nextByte = 0;
+};
+
+void Layouter::layOutTmem() {
+  forTiles([&](const std::string &i) { tmem("S" + i, sizes.sColumns); });
+  forTiles([&](const std::string &i) { tmem("O" + i, sizes.oColumns); });
+  if (schedule.pPlacement == PPlacement::Tmem)
+    forTiles([&](const std::string &i) {
+      unsigned column = map.findTmem("S" + i)->column + sizes.pColumnInS;
+      map.tmem.push_back({"P" + i, column, unsigned(sizes.pColumns), "S" + i});
+    });
+  map.tmemColumns = layout::tmemAllocation(nextColumn);
+}
+
+/// Tiles first, so that their alignment costs nothing.
+void Layouter::layOutSmem() {
+  forTiles([&](const std::string &i) {
+    smem("Q" + i, std::max(sizes.qBytes, sizes.outBytes), 1, tileAlignment);
+  });
+  smem("KV", sizes.kvStageBytes, schedule.kvStages, tileAlignment);
+  if (schedule.pPlacement == PPlacement::Smem)
+    forTiles([&](const std::string &i) {
+      smem("P" + i, sizes.pBytes, 1, tileAlignment);
+    });
+  // The last product is done before the output is staged, so Q is dead.
+  forTiles([&](const std::string &i) {
+    map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
+                        unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
+  });
+  forTiles([&](const std::string &i) {
+    smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
+  });
+  smem("barriers", barrierSlots * barrierBytes, 1, smallAlignment);
+  smem("tmem_address", 4, 1, smallAlignment);
+  map.smemBytes = alignTo(nextByte, smallAlignment);
+}
+
+} // namespace
+
+MemoryMap fmha::schedule::layOut(const Problem &problem,
+                                 const Schedule &schedule) {
+  return Layouter(problem, schedule).run();
+}

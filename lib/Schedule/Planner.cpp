@@ -1,0 +1,175 @@
+//===- Planner.cpp - Choose a schedule --------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Footprint.h"
+
+#include "fmha/Schedule/CostModel.h"
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+/// Left free, for what a host or a tool adds to the CTA's shared memory.
+constexpr unsigned smemMargin = 1024;
+constexpr unsigned leastStages = 2, mostStages = 8;
+
+/// 16 warps as the fastest public kernels have them. Counts per thread: two
+/// warpgroups of softmax hold a row of 128 scores each, the sum over the four
+/// warpgroups is 512 = 65536 / 128. With one query tile softmax1 idles.
+std::vector<Role> makeRoles() {
+  constexpr unsigned softmax = 192, correction = 80, other = 48;
+  static_assert(2 * softmax + correction + other == 512);
+  return {{"softmax0", 0, 4, softmax},
+          {"softmax1", 4, 4, softmax},
+          {"correction", 8, 4, correction},
+          {"load", 12, 1, other},
+          {"mma", 13, 1, other},
+          {"store", 14, 1, other},
+          {"spare", 15, 1, other}};
+}
+
+struct Candidate {
+  Schedule schedule;
+  Cost cost;
+};
+
+class Planner {
+public:
+  Planner(const Problem &problem, std::string_view target,
+          const Overrides &overrides)
+      : problem(problem), target(target), overrides(overrides) {}
+
+  std::optional<Plan> run(std::string &error);
+
+private:
+  void consider(unsigned qTiles, PPlacement placement);
+  /// Takes the deepest ring that fits, and notes why the next one does not.
+  void chooseStages(Schedule &schedule);
+  void reject(Schedule schedule, std::string reason) {
+    plan.rejected.push_back({std::move(schedule), std::move(reason)});
+  }
+  void finish(const Candidate &best);
+
+  const Problem &problem;
+  std::string target;
+  const Overrides &overrides;
+  std::vector<Candidate> candidates;
+  Plan plan;
+};
+
+/// "q_tiles = 2, p_placement = tmem, kv_stages = 5".
+std::string title(const Schedule &s) {
+  return "q_tiles = " + std::to_string(s.qTiles) +
+         ", p_placement = " + std::string(stringify(s.pPlacement)) +
+         ", kv_stages = " + std::to_string(s.kvStages);
+}
+
+std::string number(double value) { return std::to_string(std::llround(value)); }
+
+} // namespace
+
+void Planner::chooseStages(Schedule &schedule) {
+  if (overrides.kvStages) {
+    schedule.kvStages = *overrides.kvStages;
+    return;
+  }
+  Footprint sizes(problem, schedule);
+  auto fits = [&](unsigned stages, uint64_t capacity) {
+    Schedule trial = schedule;
+    trial.kvStages = stages;
+    return sizes.smemBytes(trial) <= capacity;
+  };
+  const target::Target *gpu = target::findTarget(target);
+  unsigned capacity = gpu ? gpu->smemBytesPerCta : 0;
+  schedule.kvStages = leastStages;
+  while (schedule.kvStages < mostStages &&
+         fits(schedule.kvStages + 1, capacity - smemMargin))
+    ++schedule.kvStages;
+  Schedule deeper = schedule;
+  deeper.kvStages = schedule.kvStages + 1;
+  // A candidate that fails for another reason says so by itself.
+  if (deeper.kvStages > mostStages || check(problem, schedule))
+    return;
+  if (std::optional<std::string> reason = check(problem, deeper))
+    reject(deeper, title(deeper) + ": " + *reason);
+}
+
+void Planner::consider(unsigned qTiles, PPlacement placement) {
+  Schedule schedule;
+  schedule.target = target;
+  schedule.qTiles = qTiles;
+  schedule.pPlacement = placement;
+  schedule.roles = makeRoles();
+  chooseStages(schedule);
+  if (std::optional<std::string> reason = check(problem, schedule))
+    return reject(schedule, title(schedule) + ": " + *reason);
+  bool emptyTile = qTiles > 1 && problem.qLenHint != 0 &&
+                   problem.qLenHint <= schedule.qTileRows;
+  if (emptyTile && !overrides.qTiles)
+    return reject(schedule, title(schedule) + ": with q_len " +
+                                std::to_string(problem.qLenHint) +
+                                " the second query tile has no rows");
+  candidates.push_back({schedule, modelCost(problem, schedule)});
+}
+
+void Planner::finish(const Candidate &best) {
+  plan.schedule = best.schedule;
+  plan.map = layOut(problem, best.schedule);
+  plan.reason =
+      title(best.schedule) + ": " + describe(best.cost, best.schedule);
+  for (const Candidate &other : candidates)
+    if (!(other.schedule == best.schedule))
+      reject(other.schedule,
+             title(other.schedule) + ": modelled " +
+                 number(other.cost.clocksPerTile) +
+                 " clk per query tile and KV block, the choice takes " +
+                 number(best.cost.clocksPerTile) + "; it is " +
+                 describe(other.cost, other.schedule));
+}
+
+std::optional<Plan> Planner::run(std::string &error) {
+  std::vector<unsigned> tileCounts = {2, 1};
+  if (overrides.qTiles)
+    tileCounts = {*overrides.qTiles};
+  std::vector<PPlacement> placements = {PPlacement::Tmem, PPlacement::Smem,
+                                        PPlacement::Registers};
+  if (overrides.pPlacement != PPlacement::Auto)
+    placements = {overrides.pPlacement};
+  for (unsigned qTiles : tileCounts)
+    for (PPlacement placement : placements)
+      consider(qTiles, placement);
+  if (candidates.empty()) {
+    // The first candidate is the one that a user would most likely want.
+    error =
+        "no schedule can serve this problem: " + plan.rejected.front().reason;
+    return std::nullopt;
+  }
+  // Of equals the first, so that the plan does not depend on the sort.
+  finish(*std::min_element(candidates.begin(), candidates.end(),
+                           [](const Candidate &a, const Candidate &b) {
+                             return a.cost.clocksPerTile < b.cost.clocksPerTile;
+                           }));
+  if (std::optional<std::string> broken =
+          verify(problem, plan.schedule, plan.map)) {
+    error = "the planner laid out a map that does not verify: " + *broken;
+    return std::nullopt;
+  }
+  return std::move(plan);
+}
+
+std::optional<Plan> fmha::schedule::plan(const Problem &problem,
+                                         std::string_view target,
+                                         const Overrides &overrides,
+                                         std::string &error) {
+  return Planner(problem, target, overrides).run(error);
+}

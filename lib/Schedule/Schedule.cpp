@@ -1,0 +1,44 @@
+//===- Schedule.cpp - Names and look-ups of a schedule ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Schedule.h"
+
+using namespace fmha::schedule;
+
+/// The element of `list` of that name, or null.
+template <typename T>
+static const T *findNamed(const std::vector<T> &list, std::string_view name) {
+  for (const T &entry : list)
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
+
+const Role *Schedule::findRole(std::string_view name) const {
+  return findNamed(roles, name);
+}
+const TmemRegion *MemoryMap::findTmem(std::string_view name) const {
+  return findNamed(tmem, name);
+}
+const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
+  return findNamed(smem, name);
+}
+
+std::string_view fmha::schedule::stringify(DataType type) {
+  return type == DataType::F16 ? "f16" : "bf16";
+}
+
+std::string_view fmha::schedule::stringify(Mask mask) {
+  return mask == Mask::None ? "none" : "causal";
+}
+
+std::string_view fmha::schedule::stringify(PPlacement placement) {
+  static constexpr std::string_view names[] = {"auto", "tmem", "smem",
+                                               "registers"};
+  return names[unsigned(placement)];
+}
