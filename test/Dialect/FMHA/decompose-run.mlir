@@ -17,7 +17,6 @@ func.func @print(%values: tensor<?xf32>) {
 
 func.func @run(%q: tensor<?x2xbf16>, %k: tensor<?x2xbf16>, %v: tensor<?x2xbf16>) {
   %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
   %rows = tensor.dim %q, %c0 : tensor<?x2xbf16>
   %keys = tensor.dim %k, %c0 : tensor<?x2xbf16>
   %q4 = tensor.expand_shape %q [[0, 1, 2], [3]] output_shape [1, %rows, 1, 2] : tensor<?x2xbf16> into tensor<1x?x1x2xbf16>
@@ -43,8 +42,8 @@ func.func @main() {
   %two_keys = tensor.cast %keys : tensor<2x2xbf16> to tensor<?x2xbf16>
   %key = arith.constant dense<[[5.0, -6.0]]> : tensor<1x2xbf16>
   %one_key = tensor.cast %key : tensor<1x2xbf16> to tensor<?x2xbf16>
-  %none = arith.constant dense<[]> : tensor<0x2xbf16>
-  %no_keys = tensor.cast %none : tensor<0x2xbf16> to tensor<?x2xbf16>
+  %c0 = arith.constant 0 : index
+  %no_keys = tensor.empty(%c0) : tensor<?x2xbf16>
   %zero = arith.constant dense<0.0> : tensor<1x2xbf16>
   %zero_row = tensor.cast %zero : tensor<1x2xbf16> to tensor<?x2xbf16>
   %three = arith.constant dense<1.0> : tensor<3x2xbf16>

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Runs attention on the CPU through fmha-decompose-to-linalg and upstream passes.
+
+    run_decomposed.py --q=Q.npy --k=K.npy --v=V.npy --out=O.npy [--lse-out=L.npy]
+        [--dtype=bf16|f16] [--causal] [--scale=X] [--layout=bshd|bhsd]
+        [--fmha-opt=PATH] [--llvm-bin=DIR]
+
+Inputs are .npy files of float32 or float16, shaped [batch, length, heads, dim]
+(bshd) or [batch, heads, length, dim] (bhsd); they are rounded to the type given.
+Outputs are float32 .npy files: the output in the same layout, the log-sum-exp
+[batch, q_heads, q_len]. This is the executable meaning of fmha.attention, to hold
+another lowering (a kernel that the simulator ran, a GPU) against.
+
+fmha-opt makes LLVM IR of the op, clang a shared library of it, ctypes calls it.
+One Kernel serves every length, batch and number of heads. Only the standard library
+is needed. Exit code: 0, or 2 with a message for bad input.
+"""
+
+import argparse
+import array
+import ast
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+LAYOUTS = {"bshd": (0, 1, 2, 3), "bhsd": (0, 2, 1, 3)}
+
+
+class InputError(Exception):
+    """Bad input; the message says what was expected and what is there."""
+
+
+class Array:
+    """A float32 array in row-major order."""
+
+    def __init__(self, shape, data=None):
+        self.shape = tuple(shape)
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        self.data = data if data is not None else array.array("f", bytes(4 * size))
+        assert len(self.data) == size
+
+
+def read_npy(path):
+    """The array in `path`, as float32."""
+    with open(path, "rb") as file:
+        content = file.read()
+    if content[:6] != b"\x93NUMPY" or len(content) < 12:
+        raise InputError(f"{path}: expected an .npy file, got other bytes")
+    wide = content[6] > 1
+    start = 12 if wide else 10
+    length = struct.unpack_from("<I" if wide else "<H", content, 8)[0]
+    header = ast.literal_eval(content[start : start + length].decode("latin1"))
+    body = content[start + length :]
+    formats = {"<f4": ("f", 4), "<f2": ("e", 2)}
+    if header["descr"] not in formats or header["fortran_order"]:
+        raise InputError(
+            f"{path}: expected float32 or float16 in C order, got {header['descr']}"
+            f"{' in Fortran order' if header['fortran_order'] else ''}"
+        )
+    code, width = formats[header["descr"]]
+    size = 1
+    for extent in header["shape"]:
+        size *= extent
+    if len(body) != size * width:
+        raise InputError(
+            f"{path}: expected {size * width} bytes of data, got {len(body)}"
+        )
+    return Array(header["shape"], array.array("f", struct.unpack(f"<{size}{code}", body)))
+
+
+def write_npy(path, value):
+    """Writes `value`, whole or not at all."""
+    shape = "".join(f"{extent}, " for extent in value.shape)
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path + ".part", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
+        file.write(header.encode("latin1"))
+        file.write(struct.pack(f"<{len(value.data)}f", *value.data))
+    os.replace(path + ".part", path)
+
+
+MODULE = """
+func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
+                     %lse32: {lse32}) attributes {{llvm.emit_c_interface}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %batch = memref.dim %q32, %c0 : {q32}
+  %length = memref.dim %q32, %c1 : {q32}
+  %heads = memref.dim %q32, %c2 : {q32}
+  %qt = bufferization.to_tensor %q32 restrict : {q32} to tensor<?x?x?x{d}xf32>
+  %kt = bufferization.to_tensor %k32 restrict : {k32} to tensor<?x?x?x{d}xf32>
+  %vt = bufferization.to_tensor %v32 restrict : {v32} to tensor<?x?x?x{dv}xf32>
+  %q = arith.truncf %qt : tensor<?x?x?x{d}xf32> to tensor<?x?x?x{d}x{t}>
+  %k = arith.truncf %kt : tensor<?x?x?x{d}xf32> to tensor<?x?x?x{d}x{t}>
+  %v = arith.truncf %vt : tensor<?x?x?x{dv}xf32> to tensor<?x?x?x{dv}x{t}>
+  %out = tensor.empty(%batch, %length, %heads) : tensor<?x?x?x{dv}x{t}>
+  %lse = tensor.empty(%batch, %heads, %length) : tensor<?x?x?xf32>
+  %o, %l = fmha.attention
+      ins(%q, %k, %v : tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{dv}x{t}>)
+      outs(%out, %lse : tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>)
+      {{{attributes}}} -> tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>
+  %ot = arith.extf %o : tensor<?x?x?x{dv}x{t}> to tensor<?x?x?x{dv}xf32>
+  bufferization.materialize_in_destination %ot in restrict writable %o32
+      : (tensor<?x?x?x{dv}xf32>, {o32}) -> ()
+  bufferization.materialize_in_destination %l in restrict writable %lse32
+      : (tensor<?x?x?xf32>, {lse32}) -> ()
+  return
+}}
+"""
+
+
+def module_text(dtype, head_dim, head_dim_v, causal, scale):
+    data = "memref<?x?x?x{}xf32, strided<[?, ?, ?, 1]>>"
+    attributes = [f"mask = #fmha.mask<{'causal' if causal else 'none'}>"]
+    if scale is not None:
+        bits = struct.unpack("<Q", struct.pack("<d", scale))[0]
+        attributes.append(f"scale = 0x{bits:016X} : f64")
+    return MODULE.format(
+        q32=data.format(head_dim),
+        k32=data.format(head_dim),
+        v32=data.format(head_dim_v),
+        o32=data.format(head_dim_v),
+        lse32="memref<?x?x?xf32>",
+        d=head_dim,
+        dv=head_dim_v,
+        t=dtype,
+        attributes=", ".join(attributes),
+    )
+
+
+def descriptor(value, order):
+    """The memref descriptor of `value` with its dimensions taken in `order`."""
+    rank = len(order)
+    strides = [1] * rank
+    for i in range(rank - 2, -1, -1):
+        strides[i] = strides[i + 1] * value.shape[i + 1]
+
+    class Descriptor(ctypes.Structure):
+        _fields_ = [
+            ("allocated", ctypes.c_void_p),
+            ("aligned", ctypes.c_void_p),
+            ("offset", ctypes.c_int64),
+            ("sizes", ctypes.c_int64 * rank),
+            ("strides", ctypes.c_int64 * rank),
+        ]
+
+    address = value.data.buffer_info()[0]
+    return Descriptor(
+        address,
+        address,
+        0,
+        (ctypes.c_int64 * rank)(*(value.shape[i] for i in order)),
+        (ctypes.c_int64 * rank)(*(strides[i] for i in order)),
+    )
+
+
+class Kernel:
+    """One compiled decomposition: types, head dims, mask and scale are fixed."""
+
+    def __init__(self, dtype, head_dim, head_dim_v=None, causal=False, scale=None,
+                 fmha_opt="fmha-opt", llvm_bin=None):
+        text = module_text(dtype, head_dim, head_dim_v or head_dim, causal, scale)
+        find = lambda tool: os.path.join(llvm_bin, tool) if llvm_bin else tool
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "attention.so")
+            llvm_dialect = self._run([fmha_opt, "--fmha-to-cpu"], text.encode())
+            ir = self._run([find("mlir-translate"), "--mlir-to-llvmir"], llvm_dialect)
+            # Copies between strided buffers are a call into MLIR's runner library,
+            # which lies beside the tools.
+            tools = os.path.dirname(os.path.realpath(shutil.which(find("mlir-translate"))))
+            lib = os.path.join(os.path.dirname(tools), "lib")
+            self._run([find("clang"), "-x", "ir", "-", "-O2", "-w", "-shared", "-fPIC",
+                       "-o", library, f"-L{lib}", f"-Wl,-rpath,{lib}",
+                       "-lmlir_c_runner_utils", "-lm"], ir)
+            self.function = ctypes.CDLL(library)._mlir_ciface_attention
+
+    @staticmethod
+    def _run(command, data):
+        if not shutil.which(command[0]):
+            raise InputError(f"{command[0]} not found: see --fmha-opt and --llvm-bin")
+        done = subprocess.run(command, input=data, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        if done.returncode:
+            raise InputError(f"{command[0]} failed:\n{done.stderr.decode()}")
+        return done.stdout
+
+    def __call__(self, q, k, v, layout="bshd"):
+        """(output, lse) of Arrays in `layout`; the output has the same layout."""
+        order = LAYOUTS[layout]
+        batch, q_len, q_heads = (q.shape[i] for i in order[:3])
+        output = Array(q.shape[:3] + v.shape[3:])
+        lse = Array((batch, q_heads, q_len))
+        operands = [descriptor(value, order) for value in (q, k, v, output)]
+        operands.append(descriptor(lse, (0, 1, 2)))
+        self.function(*(ctypes.byref(operand) for operand in operands))
+        return output, lse
+
+
+def check_shapes(q, k, v, layout):
+    for name, value in (("q", q), ("k", k), ("v", v)):
+        if len(value.shape) != 4:
+            raise InputError(f"{name}: expected rank 4, got {len(value.shape)}")
+    (b, _, hq, d), (bk, n, hk, dk), (bv, nv, hv, _) = (
+        tuple(value.shape[i] for i in LAYOUTS[layout]) for value in (q, k, v)
+    )
+    if (bk, bv) != (b, b) or dk != d or (nv, hv) != (n, hk):
+        raise InputError(
+            f"expected one batch, one head dim of q and k, one length and number of "
+            f"heads of k and v; got q {q.shape}, k {k.shape}, v {v.shape} in {layout}"
+        )
+    if hk == 0 or hq % hk:
+        raise InputError(f"expected q heads a multiple of KV heads, got {hq} and {hk}")
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("--q", "--k", "--v", "--out"):
+        parser.add_argument(name, required=True, metavar="NPY")
+    parser.add_argument("--lse-out", metavar="NPY")
+    parser.add_argument("--dtype", choices=("bf16", "f16"), default="bf16")
+    parser.add_argument("--causal", action="store_true")
+    parser.add_argument("--scale", type=float)
+    parser.add_argument("--layout", choices=sorted(LAYOUTS), default="bshd")
+    parser.add_argument("--fmha-opt", default="fmha-opt", metavar="PATH")
+    parser.add_argument("--llvm-bin", metavar="DIR")
+    options = parser.parse_args(argv)
+    try:
+        q, k, v = (read_npy(path) for path in (options.q, options.k, options.v))
+        check_shapes(q, k, v, options.layout)
+        kernel = Kernel(options.dtype, q.shape[3], v.shape[3], options.causal,
+                        options.scale, options.fmha_opt, options.llvm_bin)
+        output, lse = kernel(q, k, v, options.layout)
+        write_npy(options.out, output)
+        if options.lse_out:
+            write_npy(options.lse_out, lse)
+    except (InputError, OSError) as error:
+        print(f"run_decomposed.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
