@@ -112,8 +112,10 @@ private:
     while (!consume(')')) {
       int64_t extent = 0;
       rest = rest.ltrim();
-      if (rest.consumeInteger(10, extent) || extent < 0)
+      llvm::StringRef after = rest;
+      if (after.consumeInteger(10, extent) || extent < 0)
         return complain("an extent of 0 or more");
+      rest = after;
       // Python 2 wrote long integers with this suffix.
       rest.consume_front("L");
       shape.push_back(extent);

@@ -1,0 +1,163 @@
+//===- ManifestTest.cpp - Launch manifests -------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Manifest.h"
+#include "fmha/Runtime/Files.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace fmha::runtime;
+using testing::HasSubstr;
+
+namespace {
+
+llvm::json::Value sample() {
+  auto text = readFile(FMHA_TEST_DATA "/runtime/attention.json");
+  EXPECT_TRUE(bool(text));
+  auto value = llvm::json::parse(*text);
+  EXPECT_TRUE(bool(value));
+  return std::move(*value);
+}
+
+std::string problemOf(const llvm::json::Value &value) {
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  return manifest ? "" : llvm::toString(manifest.takeError());
+}
+
+TEST(Manifest, ReadsEveryField) {
+  auto manifest = parseManifest(llvm::formatv("{0}", sample()).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->kernel, "fmha_fwd");
+  EXPECT_EQ(manifest->target, "sm_100a");
+  EXPECT_EQ(manifest->dtype, ElementType::BF16);
+  EXPECT_EQ(manifest->headDim, 64u);
+  EXPECT_TRUE(manifest->lse);
+  EXPECT_EQ(manifest->pPlacement, "tmem");
+  EXPECT_EQ(manifest->block, (std::array<uint32_t, 3>{512, 1, 1}));
+  ASSERT_EQ(manifest->roles.size(), 2u);
+  EXPECT_EQ(manifest->roles[1].firstWarp, 4u);
+  ASSERT_EQ(manifest->parameters.size(), 11u);
+  EXPECT_EQ(manifest->parameters[0].swizzle, Swizzle::B128);
+  EXPECT_EQ(manifest->parameters[0].dims[1], MapDim::QLen);
+  EXPECT_EQ(manifest->parameters[4].kind, Parameter::Kind::Pointer);
+  EXPECT_EQ(manifest->parameters[10].value, RunValue::Group);
+}
+
+/// Every member of every object, taken away, is missed by its path.
+TEST(Manifest, NamesTheMissingMember) {
+  const llvm::json::Value whole = sample();
+  for (const auto &member : *whole.getAsObject()) {
+    llvm::json::Value value = sample();
+    value.getAsObject()->erase(member.first);
+    std::string name = member.first.str();
+    EXPECT_EQ(problemOf(value),
+              "manifest: expected a member '" + name + "', got none");
+  }
+}
+
+TEST(Manifest, NamesThePathOfWhatIsWrong) {
+  struct Case {
+    std::function<void(llvm::json::Object &)> edit;
+    std::string message;
+  };
+  auto parameter = [](llvm::json::Object &root,
+                      size_t i) -> llvm::json::Object & {
+    return *(*root.getArray("parameters"))[i].getAsObject();
+  };
+  const Case cases[] = {
+      {[](auto &r) { r["schema_version"] = 2; },
+       "manifest.schema_version: expected 1, got 2"},
+      {[](auto &r) { r["blokc"] = 1; }, "got 'blokc'"},
+      {[](auto &r) { r["kernel"] = 1; }, "manifest.kernel: expected a string"},
+      {[](auto &r) { r["lse"] = "yes"; },
+       "manifest.lse: expected true or false, got \"yes\""},
+      {[](auto &r) { r["dtype"] = "f64"; },
+       "manifest.dtype: expected one of f16, bf16, got \"f64\""},
+      {[](auto &r) { r["smem_bytes"] = -1; },
+       "manifest.smem_bytes: expected an"},
+      {[](auto &r) { r["smem_bytes"] = 1.5; }, "manifest.smem_bytes: expected"},
+      {[](auto &r) {
+         r["block"] = llvm::json::Array{512, 1};
+       },
+       "manifest.block: expected an array of 3, got one of 2"},
+      {[](auto &r) { r["grid"] = nullptr; },
+       "manifest.grid: expected an object"},
+      {[](auto &r) { (*r.getObject("grid"))["y"] = llvm::json::Array{"rows"}; },
+       "manifest.grid.y[0]: expected one of batch, "},
+      {[](auto &r) {
+         (*r.getObject("grid"))["x"] = llvm::json::Array{
+             llvm::json::Object{{"ceil_div", llvm::json::Array{"q_len", 0}}}};
+       },
+       "manifest.grid.x[0].ceil_div[1]: expected an integer from 1"},
+      {[&](auto &r) { parameter(r, 0)["kind"] = "texture"; },
+       "manifest.parameters[0].kind: expected one of tensor_map, pointer, u32, "
+       "u64, got \"texture\""},
+      {[&](auto &r) { parameter(r, 0)["box"] = llvm::json::Array{64}; },
+       "manifest.parameters[0].box: expected an array of 4, got one of 1"},
+      {[&](auto &r) { parameter(r, 0)["dims"] = llvm::json::Array{}; },
+       "manifest.parameters[0].dims: expected 1 to 5 dimensions, got 0"},
+      {[&](auto &r) { parameter(r, 1).erase("swizzle"); },
+       "manifest.parameters[1]: expected a member 'swizzle', got none"},
+      {[&](auto &r) { parameter(r, 9)["value"] = "kv_length"; },
+       "manifest.parameters[9].value: expected one of"},
+  };
+  for (const Case &test : cases) {
+    llvm::json::Value value = sample();
+    test.edit(*value.getAsObject());
+    EXPECT_THAT(problemOf(value), HasSubstr(test.message));
+  }
+  auto text = parseManifest("{\"kernel\": ");
+  ASSERT_FALSE(bool(text));
+  EXPECT_THAT(llvm::toString(text.takeError()), HasSubstr("malformed launch"));
+}
+
+TEST(Manifest, GridExtentsAreProductsOfRoundedUpFactors) {
+  Manifest manifest;
+  manifest.grid[0] = {{RunValue::QLen, 256}, {RunValue::QHeads, 1}};
+  manifest.grid[1] = {{RunValue::Batch, 1}};
+  RunValues values;
+  values[RunValue::QHeads] = 3;
+  values[RunValue::Batch] = 5;
+  for (uint64_t length : {0, 1, 255, 256, 257, 512, 513}) {
+    values[RunValue::QLen] = length;
+    auto grid = evaluateGrid(manifest, values);
+    ASSERT_TRUE(bool(grid));
+    uint32_t tiles = 0;
+    for (uint64_t row = 0; row < length; row += 256)
+      ++tiles;
+    EXPECT_EQ(*grid, (std::array<uint32_t, 3>{tiles * 3, 5, 1}));
+  }
+}
+
+TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
+  Manifest manifest;
+  manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};
+  manifest.grid[2] = {{RunValue::Batch, 1}};
+  RunValues values;
+  values[RunValue::QLen] = 0x7fffffff;
+  values[RunValue::QHeads] = 1;
+  values[RunValue::Batch] = 65535;
+  EXPECT_TRUE(bool(evaluateGrid(manifest, values)));
+  values[RunValue::QHeads] = UINT64_MAX;
+  auto wide = evaluateGrid(manifest, values);
+  ASSERT_FALSE(bool(wide));
+  EXPECT_THAT(llvm::toString(wide.takeError()),
+              HasSubstr("extent x of at most 2147483647"));
+  values[RunValue::QHeads] = 0;
+  EXPECT_EQ((*evaluateGrid(manifest, values))[0], 0u);
+  values[RunValue::Batch] = 65536;
+  auto deep = evaluateGrid(manifest, values);
+  ASSERT_FALSE(bool(deep));
+  EXPECT_THAT(llvm::toString(deep.takeError()), HasSubstr("extent z"));
+}
+
+} // namespace
