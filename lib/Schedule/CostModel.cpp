@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -108,8 +109,10 @@ Cost fmha::schedule::modelCost(const Problem &problem,
   double softmax =
       std::max({cost.of(Unit::Mufu), cost.of(Unit::Tmem), cost.of(Unit::Fma)});
   cost.clocks = cost.of(cost.bound());
-  if (schedule.qTiles == 1)
-    cost.clocks = std::max(cost.clocks, cost.of(Unit::Mma) + softmax);
+  double turns = cost.of(Unit::Mma) + softmax;
+  cost.serial = schedule.qTiles == 1 && turns > cost.clocks;
+  if (cost.serial)
+    cost.clocks = turns;
   unsigned full = schedule.qTiles;
   if (problem.qLenHint)
     full = std::min(full, (problem.qLenHint - 1) / schedule.qTileRows + 1);
@@ -127,14 +130,28 @@ static std::string closeUnits(const Cost &cost) {
   return text.empty() ? text : "; " + text + " within 5 %";
 }
 
+static std::string boundBy(const Cost &cost) {
+  if (cost.serial)
+    return "bound by MMA and softmax taking turns (modelled, " +
+           std::to_string(std::llround(cost.clocks)) + " clk)";
+  return std::string(stringify(cost.bound())) + "-bound (modelled" +
+         closeUnits(cost) + ")";
+}
+
 std::string fmha::schedule::describe(const Cost &cost,
                                      const Schedule &schedule) {
-  std::string text = std::string(stringify(cost.bound())) + "-bound (modelled" +
-                     closeUnits(cost) + "): per KV block of " +
+  std::string text = boundBy(cost) + ": per KV block of " +
                      std::to_string(schedule.qTiles) +
                      (schedule.qTiles == 1 ? " query tile" : " query tiles");
   for (unsigned i = 0; i < unitCount; ++i)
     text += (i ? ", " : " ") + std::to_string(std::llround(cost.busy[i])) +
             " clk " + std::string(stringify(Unit(i)));
   return text;
+}
+
+bool fmha::schedule::isCheaper(const Cost &a, const Cost &b) {
+  auto key = [](const Cost &c) {
+    return std::pair(c.clocksPerTile, c.of(c.bound()));
+  };
+  return key(a) < key(b);
 }

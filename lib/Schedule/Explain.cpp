@@ -25,6 +25,25 @@ static std::string padRight(const std::string &text, size_t width) {
   return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
 }
 
+/// Breaks `text` at blanks into lines of at most 79 characters, all but the
+/// first indented.
+static std::string wrap(const std::string &text, unsigned indent) {
+  constexpr size_t width = 79;
+  std::string result, line;
+  for (size_t at = 0; at < text.size();) {
+    size_t blank = std::min(text.find(' ', at), text.size());
+    std::string word = text.substr(at, blank - at);
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      result += line + '\n';
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (at == 0 ? "" : " ") + word;
+    }
+    at = blank + 1;
+  }
+  return result + line + '\n';
+}
+
 namespace {
 
 /// One character row of a drawing: cells [begin, end) with a label each.
@@ -146,12 +165,12 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   const target::Target *gpu = target::findTarget(plan.schedule.target);
   unsigned capacity = gpu ? gpu->smemBytesPerCta : plan.map.smemBytes;
   std::string text = summarize(problem, plan.schedule);
-  text += "why: " + plan.reason + "\n\n";
+  text += wrap("why: " + plan.reason, 5) + '\n';
   text += tabulateRoles(plan.schedule) + '\n';
   text += drawTmem(plan.map) + '\n' + drawSmem(plan.map, capacity);
   if (!plan.rejected.empty())
     text += "\nrejected:\n";
   for (const Rejected &rejected : plan.rejected)
-    text += "  - " + rejected.reason + '\n';
+    text += "  " + wrap("- " + rejected.reason, 4);
   return text;
 }

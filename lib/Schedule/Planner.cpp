@@ -76,29 +76,33 @@ std::string title(const Schedule &s) {
 
 std::string number(double value) { return std::to_string(std::llround(value)); }
 
+/// How `other` loses against `best`.
+std::string slower(const Cost &other, const Cost &best) {
+  if (other.clocksPerTile > best.clocksPerTile)
+    return "modelled " + number(other.clocksPerTile) +
+           " clk per query tile and KV block, the choice takes " +
+           number(best.clocksPerTile);
+  return "modelled " + number(best.clocksPerTile) +
+         " clk per query tile and KV block like the choice, but its busiest "
+         "unit has less slack";
+}
+
 } // namespace
 
 void Planner::chooseStages(Schedule &schedule) {
-  if (overrides.kvStages) {
-    schedule.kvStages = *overrides.kvStages;
-    return;
-  }
-  Footprint sizes(problem, schedule);
-  auto fits = [&](unsigned stages, uint64_t capacity) {
-    Schedule trial = schedule;
-    trial.kvStages = stages;
-    return sizes.smemBytes(trial) <= capacity;
-  };
   const target::Target *gpu = target::findTarget(target);
-  unsigned capacity = gpu ? gpu->smemBytesPerCta : 0;
-  schedule.kvStages = leastStages;
-  while (schedule.kvStages < mostStages &&
-         fits(schedule.kvStages + 1, capacity - smemMargin))
-    ++schedule.kvStages;
+  schedule.kvStages = overrides.kvStages.value_or(leastStages);
+  if (overrides.kvStages || !gpu)
+    return;
+  Footprint sizes(problem, schedule);
   Schedule deeper = schedule;
-  deeper.kvStages = schedule.kvStages + 1;
+  for (; schedule.kvStages < mostStages; ++schedule.kvStages) {
+    deeper.kvStages = schedule.kvStages + 1;
+    if (sizes.smemBytes(deeper) > gpu->smemBytesPerCta - smemMargin)
+      break;
+  }
   // A candidate that fails for another reason says so by itself.
-  if (deeper.kvStages > mostStages || check(problem, schedule))
+  if (check(problem, schedule))
     return;
   if (std::optional<std::string> reason = check(problem, deeper))
     reject(deeper, title(deeper) + ": " + *reason);
@@ -129,12 +133,9 @@ void Planner::finish(const Candidate &best) {
       title(best.schedule) + ": " + describe(best.cost, best.schedule);
   for (const Candidate &other : candidates)
     if (!(other.schedule == best.schedule))
-      reject(other.schedule,
-             title(other.schedule) + ": modelled " +
-                 number(other.cost.clocksPerTile) +
-                 " clk per query tile and KV block, the choice takes " +
-                 number(best.cost.clocksPerTile) + "; it is " +
-                 describe(other.cost, other.schedule));
+      reject(other.schedule, title(other.schedule) + ": " +
+                                 slower(other.cost, best.cost) + "; it is " +
+                                 describe(other.cost, other.schedule));
 }
 
 std::optional<Plan> Planner::run(std::string &error) {
@@ -150,14 +151,15 @@ std::optional<Plan> Planner::run(std::string &error) {
       consider(qTiles, placement);
   if (candidates.empty()) {
     // The first candidate is the one that a user would most likely want.
-    error =
-        "no schedule can serve this problem: " + plan.rejected.front().reason;
+    const Rejected &first = plan.rejected.front();
+    error = "no schedule can serve this problem: " +
+            check(problem, first.schedule).value_or(first.reason);
     return std::nullopt;
   }
   // Of equals the first, so that the plan does not depend on the sort.
   finish(*std::min_element(candidates.begin(), candidates.end(),
                            [](const Candidate &a, const Candidate &b) {
-                             return a.cost.clocksPerTile < b.cost.clocksPerTile;
+                             return isCheaper(a.cost, b.cost);
                            }));
   if (std::optional<std::string> broken =
           verify(problem, plan.schedule, plan.map)) {

@@ -51,6 +51,8 @@ struct Cost {
   std::array<double, unitCount> busy = {};
   /// Clocks until the block is done.
   double clocks = 0;
+  /// MMA and softmax take turns, and that takes longer than the busiest unit.
+  bool serial = false;
   /// Clocks per query tile that has rows: what schedules are ranked by.
   double clocksPerTile = 0;
 
@@ -67,6 +69,10 @@ Cost modelCost(const Problem &problem, const Schedule &schedule);
 /// "exp-bound (modelled; MMA and SMEM within 5 %): per KV block of 2 query
 /// tiles 2064 clk exp, 2048 clk MMA, ...".
 std::string describe(const Cost &cost, const Schedule &schedule);
+
+/// Whether `a` is the better one: fewer clocks per tile, and among equals the
+/// one whose busiest unit has more slack.
+bool isCheaper(const Cost &a, const Cost &b);
 
 } // namespace fmha::schedule
 
