@@ -1,0 +1,77 @@
+//===- Attention.h - Attention in float64 -----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every kernel is compared with. It depends on nothing of the compiler or
+// the simulator, and computes softmax directly over whole rows:
+//
+//   s[j] = scale * sum_d q[i][d] * k[j][d]       for the keys that row i sees
+//   O[i] = sum_j exp(s[j] - LSE[i]) * v[j]       A[i] = the same with |v[j]|
+//   LSE[i] = log(sum_j exp(s[j]))
+//
+// A row that sees no key has O = 0, A = 0 and LSE = -infinity.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_REFERENCE_ATTENTION_H
+#define FMHA_REFERENCE_ATTENTION_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha::reference {
+
+/// [batch, length, heads, dim], strides in elements (any, also 0 or negative).
+struct Tensor {
+  const float *data = nullptr;
+  std::array<int64_t, 4> strides = {};
+
+  float at(int64_t b, int64_t l, int64_t h, int64_t d) const {
+    return data[b * strides[0] + l * strides[1] + h * strides[2] +
+                d * strides[3]];
+  }
+  /// Strides of a dense [batch, length, heads, dim].
+  static Tensor dense(const float *data, int64_t length, int64_t heads,
+                      int64_t dim) {
+    return {data, {length * heads * dim, heads * dim, dim, 1}};
+  }
+};
+
+struct Problem {
+  int64_t batch = 1, qHeads = 1, kvHeads = 1;
+  int64_t qLen = 0, kvLen = 0, headDim = 0, headDimV = 0;
+  double scale = 1;
+  /// Bottom-right: row i sees keys j <= i + kvLen - qLen.
+  bool causal = false;
+
+  /// Query head h uses KV head floor(h * kvHeads / qHeads).
+  int64_t kvHead(int64_t head) const { return head * kvHeads / qHeads; }
+  /// Keys that row `row` sees: [0, n).
+  int64_t visibleKeys(int64_t row) const;
+  /// The sentence that says what is out of range, or nothing.
+  std::optional<std::string> check() const;
+};
+
+struct Result {
+  /// Dense [batch, qLen, qHeads, headDimV].
+  std::vector<double> o, a;
+  /// Dense [batch, qHeads, qLen], natural logarithm.
+  std::vector<double> lse;
+};
+
+/// q [batch, qLen, qHeads, headDim], k [batch, kvLen, kvHeads, headDim], v
+/// [batch, kvLen, kvHeads, headDimV]; `problem` must pass its check(). Reads no
+/// element outside these extents.
+Result attention(const Problem &problem, const Tensor &q, const Tensor &k,
+                 const Tensor &v);
+
+} // namespace fmha::reference
+
+#endif // FMHA_REFERENCE_ATTENTION_H

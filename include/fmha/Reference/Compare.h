@@ -1,0 +1,55 @@
+//===- Compare.h - Is an output close enough to the reference? --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tolerance that decides whether a kernel is right, at any size. With R the
+// float64 result on the rounded inputs, A = softmax * |V| and u the unit
+// roundoff of the output type (2^-8 for bf16, 2^-11 for f16):
+//
+//   every element    |O - R| <= 1.1 * u * (|R| + A) + 1e-6
+//   every LSE        |L - R| <= 1e-5 * max(1, |R|) + 1e-5; -inf equals -inf
+//   512 elements up  cosine >= 0.999996, rel_l2 <= 2.8e-3 (bf16), 5e-4 (f16)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_REFERENCE_COMPARE_H
+#define FMHA_REFERENCE_COMPARE_H
+
+#include "fmha/Reference/Attention.h"
+#include "fmha/Reference/Rounding.h"
+
+namespace fmha::reference {
+
+/// All numbers are finite: an error that is none (NaN or an infinity in the
+/// output) counts as the largest double.
+struct Comparison {
+  /// Within tolerance in every respect.
+  bool ok = true;
+  /// Over the whole output. Where O or R has norm zero or is empty: 1 and 0 if
+  /// they are equal, else 0 and the norm of O - R.
+  double cosine = 1, relL2 = 0;
+  /// The smallest cosine of one head of one batch.
+  double minHeadCosine = 1;
+  double maxAbsError = 0;
+  /// The largest |O - R| over its bound: 1 = at the limit.
+  double maxErrorInTolerance = 0;
+  /// Where that is: [batch, row, head, column].
+  std::array<int64_t, 4> worst = {};
+  /// Absent if no LSE was compared.
+  std::optional<double> lseMaxAbsError;
+  /// Elements of O that are NaN or infinite.
+  int64_t nonFinite = 0;
+};
+
+/// `o` is [batch, qLen, qHeads, headDimV]; `lse`, if not null, is dense [batch,
+/// qHeads, qLen].
+Comparison compare(const Problem &problem, const Result &expected, Element type,
+                   const Tensor &o, const float *lse);
+
+} // namespace fmha::reference
+
+#endif // FMHA_REFERENCE_COMPARE_H

@@ -1,0 +1,170 @@
+//===- Attention.cpp - Attention in float64 ---------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Reference/Attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace fmha::reference;
+
+int64_t Problem::visibleKeys(int64_t row) const {
+  if (!causal)
+    return kvLen;
+  return std::clamp<int64_t>(row + kvLen - qLen + 1, 0, kvLen);
+}
+
+std::optional<std::string> Problem::check() const {
+  auto got = [](int64_t value) { return ", got " + std::to_string(value); };
+  if (batch < 0 || qLen < 0 || kvLen < 0)
+    return "expected batch, q_len and kv_len not to be negative, got " +
+           std::to_string(batch) + ", " + std::to_string(qLen) + " and " +
+           std::to_string(kvLen);
+  if (qHeads < 1 || kvHeads < 1)
+    return "expected at least one query head and one KV head" +
+           got(std::min(qHeads, kvHeads));
+  if (headDim < 1 || headDimV < 1)
+    return "expected head dims of at least 1" +
+           got(std::min(headDim, headDimV));
+  if (!std::isfinite(scale))
+    return "expected a finite scale, got " + std::to_string(scale);
+  return std::nullopt;
+}
+
+namespace {
+
+/// Query rows that share one pass over K and V, so that both come from memory
+/// once for all of them.
+constexpr int64_t rowsAtOnce = 4;
+
+/// One query head of one batch. K is kept transposed, so that inner loops run
+/// over neighbouring doubles.
+class Head {
+public:
+  Head(const Problem &problem, const Tensor &q, const Tensor &k,
+       const Tensor &v, Result &result)
+      : p(problem), q(q), k(k), v(v), result(result), keys(p.headDim * p.kvLen),
+        values(p.kvLen * p.headDimV), magnitudes(values.size()),
+        scores(rowsAtOnce * p.kvLen) {}
+
+  void run(int64_t batch, int64_t head);
+
+private:
+  void loadKeysAndValues(int64_t batch, int64_t kvHead);
+  void scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows);
+  /// Turns scores of one row into probabilities, returns its LSE.
+  double normalize(double *row, int64_t visible);
+  void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
+
+  const Problem &p;
+  const Tensor &q, &k, &v;
+  Result &result;
+  /// [headDim][kvLen], [kvLen][headDimV] and its absolute values.
+  std::vector<double> keys, values, magnitudes;
+  /// [rowsAtOnce][kvLen].
+  std::vector<double> scores;
+  int64_t loadedBatch = -1, loadedHead = -1;
+};
+
+void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
+  // Query heads of one group follow each other and share K and V.
+  if (batch == loadedBatch && kvHead == loadedHead)
+    return;
+  loadedBatch = batch;
+  loadedHead = kvHead;
+  for (int64_t j = 0; j < p.kvLen; ++j) {
+    for (int64_t d = 0; d < p.headDim; ++d)
+      keys[d * p.kvLen + j] = k.at(batch, j, kvHead, d);
+    for (int64_t d = 0; d < p.headDimV; ++d) {
+      double value = v.at(batch, j, kvHead, d);
+      values[j * p.headDimV + d] = value;
+      magnitudes[j * p.headDimV + d] = std::fabs(value);
+    }
+  }
+}
+
+void Head::scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows) {
+  std::fill(scores.begin(), scores.end(), 0.0);
+  for (int64_t d = 0; d < p.headDim; ++d) {
+    const double *key = keys.data() + d * p.kvLen;
+    for (int64_t r = 0; r < rows; ++r) {
+      double query = q.at(batch, first + r, head, d);
+      double *row = scores.data() + r * p.kvLen;
+      for (int64_t j = 0; j < p.kvLen; ++j)
+        row[j] += query * key[j];
+    }
+  }
+}
+
+double Head::normalize(double *row, int64_t visible) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double max = -infinity;
+  for (int64_t j = 0; j < visible; ++j) {
+    row[j] *= p.scale;
+    max = std::max(max, row[j]);
+  }
+  double sum = 0;
+  for (int64_t j = 0; j < visible; ++j)
+    sum += row[j] = std::exp(row[j] - max);
+  for (int64_t j = 0; j < visible; ++j)
+    row[j] /= sum;
+  return visible == 0 ? -infinity : max + std::log(sum);
+}
+
+void Head::accumulate(int64_t batch, int64_t head, int64_t first,
+                      int64_t rows) {
+  auto outputRow = [&](std::vector<double> &all, int64_t r) {
+    return all.data() +
+           ((batch * p.qLen + first + r) * p.qHeads + head) * p.headDimV;
+  };
+  // A row sees at most as many keys as the row after it.
+  int64_t most = p.visibleKeys(first + rows - 1);
+  for (int64_t j = 0; j < most; ++j) {
+    const double *value = values.data() + j * p.headDimV;
+    const double *magnitude = magnitudes.data() + j * p.headDimV;
+    for (int64_t r = 0; r < rows; ++r) {
+      if (j >= p.visibleKeys(first + r))
+        continue;
+      double weight = scores[r * p.kvLen + j];
+      double *o = outputRow(result.o, r), *a = outputRow(result.a, r);
+      for (int64_t d = 0; d < p.headDimV; ++d) {
+        o[d] += weight * value[d];
+        a[d] += weight * magnitude[d];
+      }
+    }
+  }
+}
+
+void Head::run(int64_t batch, int64_t head) {
+  loadKeysAndValues(batch, p.kvHead(head));
+  for (int64_t first = 0; first < p.qLen; first += rowsAtOnce) {
+    int64_t rows = std::min(rowsAtOnce, p.qLen - first);
+    scoreRows(batch, head, first, rows);
+    for (int64_t r = 0; r < rows; ++r)
+      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] =
+          normalize(scores.data() + r * p.kvLen, p.visibleKeys(first + r));
+    accumulate(batch, head, first, rows);
+  }
+}
+
+} // namespace
+
+Result fmha::reference::attention(const Problem &problem, const Tensor &q,
+                                  const Tensor &k, const Tensor &v) {
+  Result result;
+  int64_t rows = problem.batch * problem.qLen * problem.qHeads;
+  result.o.resize(rows * problem.headDimV);
+  result.a.resize(rows * problem.headDimV);
+  result.lse.resize(rows);
+  Head head(problem, q, k, v, result);
+  for (int64_t b = 0; b < problem.batch; ++b)
+    for (int64_t h = 0; h < problem.qHeads; ++h)
+      head.run(b, h);
+  return result;
+}

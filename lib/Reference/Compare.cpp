@@ -1,0 +1,151 @@
+//===- Compare.cpp - Is an output close enough to the reference? -*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Reference/Compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace fmha::reference;
+
+namespace {
+
+constexpr double slack = 1.1;
+constexpr double absoluteBound = 1e-6;
+constexpr double lseRelativeBound = 1e-5, lseAbsoluteBound = 1e-5;
+/// Averages mean little over fewer elements.
+constexpr int64_t leastForAverages = 512;
+constexpr double leastCosine = 0.999996;
+constexpr double largest = std::numeric_limits<double>::max();
+
+double mostRelL2(Element type) { return type == Element::F16 ? 5e-4 : 2.8e-3; }
+
+double finite(double value) { return std::isfinite(value) ? value : largest; }
+
+/// Sums over a set of elements, from which cosine and relative norm follow.
+struct Sums {
+  double oo = 0, rr = 0, or_ = 0, dd = 0;
+
+  void add(double o, double r) {
+    oo += o * o;
+    rr += r * r;
+    or_ += o * r;
+    dd += (o - r) * (o - r);
+  }
+  void add(const Sums &other) {
+    oo += other.oo;
+    rr += other.rr;
+    or_ += other.or_;
+    dd += other.dd;
+  }
+  bool degenerate() const { return oo == 0 || rr == 0; }
+  double cosine() const {
+    if (degenerate())
+      return dd == 0 ? 1 : 0;
+    double value = or_ / (std::sqrt(oo) * std::sqrt(rr));
+    return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : 0;
+  }
+  double relL2() const {
+    return finite(std::sqrt(degenerate() ? dd : dd / rr));
+  }
+};
+
+class Comparer {
+public:
+  Comparer(const Problem &problem, const Result &expected, Element type,
+           const Tensor &o)
+      : p(problem), expected(expected), type(type), o(o) {}
+
+  Comparison run(const float *lse);
+
+private:
+  void compareHead(int64_t batch, int64_t head);
+  void compareElement(std::array<int64_t, 4> at, double got, double want,
+                      double magnitude);
+  void compareLse(const float *lse);
+
+  const Problem &p;
+  const Result &expected;
+  Element type;
+  const Tensor &o;
+  Sums all;
+  Comparison result;
+};
+
+void Comparer::compareElement(std::array<int64_t, 4> at, double got,
+                              double want, double magnitude) {
+  if (!std::isfinite(got))
+    ++result.nonFinite;
+  double error = finite(std::fabs(got - want));
+  double bound = unitRoundoff(type) * slack * (std::fabs(want) + magnitude) +
+                 absoluteBound;
+  double inTolerance = finite(error / bound);
+  result.maxAbsError = std::max(result.maxAbsError, error);
+  if (inTolerance > result.maxErrorInTolerance) {
+    result.maxErrorInTolerance = inTolerance;
+    result.worst = at;
+  }
+  // A bound that is no number holds nothing.
+  if (!(error <= bound))
+    result.ok = false;
+}
+
+void Comparer::compareHead(int64_t batch, int64_t head) {
+  Sums sums;
+  for (int64_t i = 0; i < p.qLen; ++i) {
+    int64_t base = ((batch * p.qLen + i) * p.qHeads + head) * p.headDimV;
+    for (int64_t d = 0; d < p.headDimV; ++d) {
+      double got = o.at(batch, i, head, d), want = expected.o[base + d];
+      compareElement({batch, i, head, d}, got, want, expected.a[base + d]);
+      sums.add(got, want);
+    }
+  }
+  result.minHeadCosine = std::min(result.minHeadCosine, sums.cosine());
+  all.add(sums);
+}
+
+void Comparer::compareLse(const float *lse) {
+  double worst = 0;
+  for (size_t i = 0; i < expected.lse.size(); ++i) {
+    double got = lse[i], want = expected.lse[i];
+    if (got == want)
+      continue; // also both -inf
+    double error = finite(std::fabs(got - want));
+    worst = std::max(worst, error);
+    double bound =
+        lseRelativeBound * std::max(1.0, std::fabs(want)) + lseAbsoluteBound;
+    // An infinite bound would let everything pass where -inf is expected.
+    if (!std::isfinite(bound) || !(error <= bound))
+      result.ok = false;
+  }
+  result.lseMaxAbsError = worst;
+}
+
+Comparison Comparer::run(const float *lse) {
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t h = 0; h < p.qHeads; ++h)
+      compareHead(b, h);
+  result.cosine = all.cosine();
+  result.relL2 = all.relL2();
+  if (int64_t(expected.o.size()) >= leastForAverages &&
+      (result.cosine < leastCosine || result.relL2 > mostRelL2(type)))
+    result.ok = false;
+  if (lse)
+    compareLse(lse);
+  return result;
+}
+
+} // namespace
+
+Comparison fmha::reference::compare(const Problem &problem,
+                                    const Result &expected, Element type,
+                                    const Tensor &o, const float *lse) {
+  return Comparer(problem, expected, type, o).run(lse);
+}
