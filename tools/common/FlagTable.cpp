@@ -1,0 +1,187 @@
+//===- FlagTable.cpp - Command-line flags as a table ---------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlagTable.h"
+#include "fmha/Runtime/Files.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+namespace fmha::tools {
+
+using runtime::failure;
+
+void FlagTable::group(llvm::StringRef title) { currentGroup = title.str(); }
+
+void FlagTable::add(llvm::StringRef name, llvm::StringRef placeholder,
+                    llvm::StringRef help, Set set) {
+  flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
+                   /*isSwitch=*/false, std::move(set)});
+}
+
+void FlagTable::addSwitch(llvm::StringRef name, llvm::StringRef help,
+                          std::function<void(bool)> set) {
+  std::string flag = name.str();
+  auto parse = [flag, set](llvm::StringRef text) -> llvm::Error {
+    if (!text.empty() && text != "true" && text != "false")
+      return failure("--" + flag + ": expected true or false, got '" + text +
+                     "'");
+    set(text != "false");
+    return llvm::Error::success();
+  };
+  flags.push_back(
+      {flag, "", help.str(), currentGroup, /*isSwitch=*/true, parse});
+}
+
+void FlagTable::addText(llvm::StringRef name, llvm::StringRef placeholder,
+                        llvm::StringRef help, std::string &value) {
+  std::string flag = name.str();
+  add(name, placeholder, help,
+      [flag, &value](llvm::StringRef text) -> llvm::Error {
+        if (text.empty())
+          return failure("--" + flag + ": expected a value, got none");
+        value = text.str();
+        return llvm::Error::success();
+      });
+}
+
+void FlagTable::addCount(llvm::StringRef name, llvm::StringRef help,
+                         std::optional<uint64_t> &value, uint64_t low,
+                         uint64_t high) {
+  std::string flag = name.str();
+  add(name, "N", help,
+      [flag, &value, low, high](llvm::StringRef text) -> llvm::Error {
+        uint64_t number = 0;
+        if (!text.getAsInteger(10, number) && number >= low && number <= high) {
+          value = number;
+          return llvm::Error::success();
+        }
+        std::string range = "from " + std::to_string(low);
+        if (high != UINT64_MAX)
+          range += " to " + std::to_string(high);
+        return failure("--" + flag + ": expected a whole number " + range +
+                       ", got '" + text + "'");
+      });
+}
+
+void FlagTable::addNumber(llvm::StringRef name, llvm::StringRef help,
+                          std::optional<double> &value) {
+  std::string flag = name.str();
+  add(name, "X", help, [flag, &value](llvm::StringRef text) -> llvm::Error {
+    double number = 0;
+    if (text.empty() || text.getAsDouble(number) || !std::isfinite(number))
+      return failure("--" + flag + ": expected a finite number, got '" + text +
+                     "'");
+    value = number;
+    return llvm::Error::success();
+  });
+}
+
+void FlagTable::addChoice(llvm::StringRef name, std::vector<std::string> words,
+                          llvm::StringRef help,
+                          std::function<void(size_t)> set) {
+  std::string flag = name.str(), placeholder = llvm::join(words, "|");
+  add(name, placeholder, help,
+      [flag, words, set](llvm::StringRef text) -> llvm::Error {
+        for (size_t i = 0; i < words.size(); ++i)
+          if (text == words[i]) {
+            set(i);
+            return llvm::Error::success();
+          }
+        return failure("--" + flag + ": expected " + llvm::join(words, " or ") +
+                       ", got '" + text + "'");
+      });
+}
+
+void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
+                        llvm::StringRef help, std::string &value) {
+  addChoice(name, words, help,
+            [words, &value](size_t index) { value = words[index]; });
+}
+
+const FlagTable::Flag *FlagTable::find(llvm::StringRef name) const {
+  for (const Flag &flag : flags)
+    if (name == flag.name)
+      return &flag;
+  return nullptr;
+}
+
+llvm::Error FlagTable::unknown(llvm::StringRef argument,
+                               llvm::StringRef name) const {
+  const Flag *nearest = nullptr;
+  unsigned best = 3;
+  for (const Flag &flag : flags) {
+    unsigned distance = name.edit_distance(flag.name, true, best);
+    if (distance < best) {
+      best = distance;
+      nearest = &flag;
+    }
+  }
+  std::string hint = nearest ? "; did you mean '--" + nearest->name + "'?"
+                             : "; --help lists the flags";
+  return failure("unknown flag '" + argument + "'" + hint);
+}
+
+llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
+                             std::vector<std::string> &positional) const {
+  bool onlyPositional = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (onlyPositional || argument == "-" || !argument.starts_with("-")) {
+      positional.push_back(argument.str());
+      continue;
+    }
+    if (argument == "--") {
+      onlyPositional = true;
+      continue;
+    }
+    auto [name, value] = argument.split('=');
+    bool hasValue = argument.contains('=');
+    // "-o" has one dash and all others two.
+    llvm::StringRef bare = name.drop_while([](char c) { return c == '-'; });
+    size_t dashes = name.size() - bare.size();
+    const Flag *flag =
+        dashes == (bare.size() == 1 ? 1u : 2u) ? find(bare) : nullptr;
+    if (!flag)
+      return unknown(argument, bare);
+    if (!flag->isSwitch && !hasValue) {
+      if (i + 1 == arguments.size())
+        return failure(name + ": expected a value (" + flag->placeholder +
+                       "), got none");
+      value = arguments[++i];
+    }
+    if (flag->isSwitch && hasValue && value.empty())
+      return failure(name + ": expected true or false, got ''");
+    if (llvm::Error error = flag->set(value))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+void FlagTable::printHelp(llvm::raw_ostream &stream) const {
+  std::string group;
+  for (const Flag &flag : flags) {
+    if (flag.group != group) {
+      group = flag.group;
+      stream << "\n" << group << ":\n";
+    }
+    std::string spelling = (flag.name.size() == 1 ? "-" : "--") + flag.name;
+    if (!flag.isSwitch)
+      spelling += (flag.name.size() == 1 ? " " : "=") + flag.placeholder;
+    stream << "  " << spelling;
+    // Long spellings get a line of their own.
+    if (spelling.size() > 28)
+      stream << "\n" << std::string(32, ' ');
+    else
+      stream << std::string(30 - spelling.size(), ' ');
+    stream << flag.help << "\n";
+  }
+}
+
+} // namespace fmha::tools

@@ -1,0 +1,191 @@
+//===- ProblemFlags.cpp - The flags that describe a problem --------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemFlags.h"
+#include "fmha/Runtime/Files.h"
+#include "fmha/Version.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+namespace fmha::tools {
+
+using runtime::failure;
+
+void ProblemFlags::add(FlagTable &table) {
+  table.group("Problem");
+  table.addChoice("dtype", {"f16", "bf16"},
+                  "type of q, k, v and the output (default bf16)",
+                  [this](size_t i) { dtype = schedule::DataType(i); });
+  table.addCount("batch", "batch size (default 1)", batch);
+  table.addCount("q-heads", "query heads (default 1)", qHeads, 1);
+  table.addCount("kv-heads",
+                 "KV heads; divides the query heads (default q-heads)", kvHeads,
+                 1);
+  table.addCount("q-len", "length of q (default 128)", qLen);
+  table.addCount("kv-len", "length of k and v (default q-len)", kvLen);
+  table.addCount("head-dim", "head dimension of q and k (default 128)", headDim,
+                 1, 1 << 16);
+  table.addCount("head-dim-v", "head dimension of v (default head-dim)",
+                 headDimV, 1, 1 << 16);
+  table.addSwitch("causal", "causal mask, aligned bottom-right",
+                  [this](bool on) {
+                    mask = on ? schedule::Mask::Causal : schedule::Mask::None;
+                  });
+  table.addChoice("mask", {"none", "causal"}, "the mask by name",
+                  [this](size_t i) { mask = schedule::Mask(i); });
+  table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
+                  scale);
+  table.addSwitch("lse", "write the log-sum-exp of each row too",
+                  [this](bool on) { lse = on; });
+  table.addWord("layout", {"bshd", "bhsd"},
+                "[batch, length, heads, dim] (default) or [batch, heads, "
+                "length, dim]",
+                layout);
+  table.group("Kernel");
+  table.addText("target", "sm_NNNa", "GPU to compile for (default sm_100a)",
+                target);
+  table.addChoice("p-placement", {"auto", "tmem", "smem", "registers"},
+                  "where P waits for the second product", [this](size_t i) {
+                    overrides.pPlacement = schedule::PPlacement(i);
+                  });
+  table.addChoice("q-tiles", {"auto", "1", "2"},
+                  "128-row query tiles in flight per CTA", [this](size_t i) {
+                    overrides.qTiles.reset();
+                    if (i)
+                      overrides.qTiles = unsigned(i);
+                  });
+}
+
+static KernelSpec specOf(const ProblemFlags &flags) {
+  KernelSpec spec;
+  schedule::Problem &problem = spec.problem;
+  problem.dtype = flags.dtype.value_or(schedule::DataType::BF16);
+  problem.headDim = unsigned(flags.headDim.value_or(128));
+  problem.headDimV = unsigned(flags.headDimV.value_or(problem.headDim));
+  problem.mask = flags.mask.value_or(schedule::Mask::None);
+  problem.lse = flags.lse.value_or(false);
+  auto hint = [](std::optional<uint64_t> length) {
+    return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
+  };
+  problem.qLenHint = hint(flags.qLen);
+  problem.kvLenHint = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  spec.scale = flags.scale;
+  return spec;
+}
+
+/// One error sentence if the flag is given and is not what the file says.
+template <typename Value, typename Print>
+static llvm::Error agree(llvm::StringRef flag,
+                         const std::optional<Value> &given, Value there,
+                         llvm::StringRef file, Print print) {
+  if (!given || *given == there)
+    return llvm::Error::success();
+  return failure("--" + flag + "=" + print(*given) + " contradicts '" + file +
+                 "': expected " + print(there) +
+                 "; leave the flag out, or change the file");
+}
+
+static llvm::Error checkAgainst(const ProblemFlags &flags,
+                                const KernelSpec &spec) {
+  auto name = [](auto value) { return std::string(stringify(value)); };
+  auto number = [](auto value) { return std::to_string(value); };
+  auto real = [](double value) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
+    return text;
+  };
+  auto yesNo = [](bool value) { return std::string(value ? "true" : "false"); };
+  const schedule::Problem &problem = spec.problem;
+  if (llvm::Error error =
+          agree("dtype", flags.dtype, problem.dtype, flags.input, name))
+    return error;
+  if (llvm::Error error =
+          agree("mask", flags.mask, problem.mask, flags.input, name))
+    return error;
+  if (llvm::Error error = agree<uint64_t>("head-dim", flags.headDim,
+                                          problem.headDim, flags.input, number))
+    return error;
+  if (llvm::Error error = agree<uint64_t>(
+          "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
+    return error;
+  if (llvm::Error error =
+          agree("lse", flags.lse, problem.lse, flags.input, yesNo))
+    return error;
+  double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
+  // Scales in MLIR text may be f32 literals.
+  if (flags.scale && float(*flags.scale) == float(scale))
+    return llvm::Error::success();
+  return agree("scale", flags.scale, scale, flags.input, real);
+}
+
+llvm::Expected<Source> resolveSource(const ProblemFlags &flags) {
+  Source source;
+  if (flags.input.empty()) {
+    source.spec = specOf(flags);
+    source.text = buildModule(source.spec);
+    source.name = "<flags>";
+    return source;
+  }
+  auto text = runtime::readFile(flags.input);
+  if (!text)
+    return text.takeError();
+  source.text = std::move(*text);
+  source.name = flags.input == "-" ? "<stdin>" : flags.input;
+  CompileResult result = inspect(source.text, source.name);
+  if (!result.ok)
+    return failure(formatDiagnostics(result.diagnostics));
+  source.spec = result.spec;
+  if (llvm::Error error = checkAgainst(flags, source.spec))
+    return std::move(error);
+  return source;
+}
+
+std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics) {
+  constexpr llvm::StringLiteral names[] = {"error", "warning", "remark",
+                                           "note"};
+  std::string text;
+  for (const Diagnostic &diagnostic : diagnostics) {
+    if (!text.empty())
+      text += "\n";
+    if (!diagnostic.location.empty())
+      text += diagnostic.location + ": ";
+    text +=
+        names[size_t(diagnostic.severity)].str() + ": " + diagnostic.message;
+  }
+  return text;
+}
+
+void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool) {
+  stream << tool << " (fmha) " << FMHA_VERSION << ", LLVM "
+         << LLVM_VERSION_STRING << "\n";
+}
+
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments) {
+  constexpr llvm::StringLiteral plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+";
+  std::string line = tool.str();
+  for (llvm::StringRef argument : arguments) {
+    line += " ";
+    if (!argument.empty() &&
+        argument.find_first_not_of(plain) == llvm::StringRef::npos) {
+      line += argument.str();
+      continue;
+    }
+    line += "'";
+    for (char c : argument)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
+} // namespace fmha::tools

@@ -1,0 +1,62 @@
+//===- ProblemFlags.h - The flags that describe a problem ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fmha-run and fmha-compile describe an attention problem with the same flags,
+// or with an MLIR file that the flags must not contradict.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_COMMON_PROBLEMFLAGS_H
+#define FMHA_TOOLS_COMMON_PROBLEMFLAGS_H
+
+#include "FlagTable.h"
+#include "fmha/Pipeline/Compiler.h"
+
+namespace fmha::tools {
+
+/// What the command line says; absent means that it says nothing.
+struct ProblemFlags {
+  /// Path of an MLIR file, "-" for standard input, or empty.
+  std::string input;
+  std::string target = "sm_100a";
+  std::optional<schedule::DataType> dtype;
+  std::optional<schedule::Mask> mask;
+  std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
+  std::optional<uint64_t> headDim, headDimV;
+  std::optional<double> scale;
+  std::optional<bool> lse;
+  std::string layout = "bshd";
+  schedule::Overrides overrides;
+
+  void add(FlagTable &table);
+};
+
+/// A module for the compiler and what it computes.
+struct Source {
+  std::string text, name;
+  KernelSpec spec;
+};
+
+/// Reads and inspects the input file, or builds the module that the flags
+/// describe. Errors: an unreadable or wrong file (with the diagnostics of the
+/// compiler), or a flag that contradicts it.
+llvm::Expected<Source> resolveSource(const ProblemFlags &flags);
+
+/// "name.mlir:3:8: error: message", one line a diagnostic.
+std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);
+
+/// What `tool --version` prints.
+void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool);
+
+/// `arguments` as a line for the shell, with the program's bare name.
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_COMMON_PROBLEMFLAGS_H

@@ -1,0 +1,89 @@
+//===- Accuracy.cpp - Output against the reference -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Accuracy.h"
+
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+namespace fmha::tools {
+
+namespace {
+
+reference::Problem problemOf(const Shape &shape, const KernelSpec &spec) {
+  reference::Problem problem;
+  problem.batch = shape.batch;
+  problem.qHeads = shape.qHeads;
+  problem.kvHeads = shape.kvHeads;
+  problem.qLen = shape.qLen;
+  problem.kvLen = shape.kvLen;
+  problem.headDim = shape.headDim;
+  problem.headDimV = shape.headDimV;
+  problem.scale = spec.scale.value_or(1 / std::sqrt(double(shape.headDim)));
+  problem.causal = spec.problem.mask == schedule::Mask::Causal;
+  return problem;
+}
+
+/// An array widened to float, with its strides.
+struct Widened {
+  explicit Widened(const HostArray &array) : values(array.bits.size()) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = runtime::loadElement(array.view.dtype, &array.bits[i]);
+    tensor = {values.data(), array.view.strides};
+  }
+  std::vector<float> values;
+  reference::Tensor tensor;
+};
+
+} // namespace
+
+reference::Result referenceOf(const HostProblem &problem,
+                              const KernelSpec &spec) {
+  Widened q(problem.q), k(problem.k), v(problem.v);
+  return reference::attention(problemOf(problem.shape, spec), q.tensor,
+                              k.tensor, v.tensor);
+}
+
+reference::Comparison compareWith(const reference::Result &expected,
+                                  const HostProblem &problem,
+                                  const KernelSpec &spec) {
+  Widened o(problem.o);
+  auto type = spec.problem.dtype == schedule::DataType::BF16
+                  ? reference::Element::BF16
+                  : reference::Element::F16;
+  // An empty LSE is compared as well, and has no address of its own.
+  const float nothing = 0;
+  const float *lse = problem.lse.empty() ? &nothing : problem.lse.data();
+  return reference::compare(problemOf(problem.shape, spec), expected, type,
+                            o.tensor, problem.hasLse ? lse : nullptr);
+}
+
+std::string explainFailure(const reference::Comparison &comparison) {
+  if (comparison.ok)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  const auto &worst = comparison.worst;
+  if (comparison.nonFinite)
+    stream << comparison.nonFinite
+           << " elements are NaN or infinite, one at batch " << worst[0]
+           << ", row " << worst[1] << ", head " << worst[2] << ", column "
+           << worst[3];
+  else if (comparison.maxErrorInTolerance > 1)
+    stream << "the worst element is at batch " << worst[0] << ", row "
+           << worst[1] << ", head " << worst[2] << ", column " << worst[3]
+           << ": expected an error of at most 1 tolerance, got "
+           << llvm::format("%.3g", comparison.maxErrorInTolerance);
+  else
+    stream << "every element is within its tolerance, but LSE or the output as "
+              "a whole is not";
+  return text;
+}
+
+} // namespace fmha::tools

@@ -1,0 +1,30 @@
+//===- Accuracy.h - Output against the reference ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FMHA_TOOLS_RUN_ACCURACY_H
+#define FMHA_TOOLS_RUN_ACCURACY_H
+
+#include "Inputs.h"
+#include "fmha/Reference/Compare.h"
+
+namespace fmha::tools {
+
+/// The float64 attention of the rounded inputs.
+reference::Result referenceOf(const HostProblem &problem,
+                              const KernelSpec &spec);
+
+/// Holds the outputs of `problem` against `expected`.
+reference::Comparison compareWith(const reference::Result &expected,
+                                  const HostProblem &problem,
+                                  const KernelSpec &spec);
+
+/// What is out of tolerance, in a sentence; empty if nothing is.
+std::string explainFailure(const reference::Comparison &comparison);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_RUN_ACCURACY_H

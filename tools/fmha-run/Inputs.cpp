@@ -1,0 +1,290 @@
+//===- Inputs.cpp - The arrays of one problem ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "fmha/Runtime/Files.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <unistd.h>
+
+namespace fmha::tools {
+
+using namespace runtime;
+
+namespace {
+
+/// N(0,1) by Box and Muller's transform of two uniform numbers. The standard
+/// library's own normal distribution differs between implementations.
+class Normal {
+public:
+  Normal(uint64_t seed, uint32_t stream) {
+    std::seed_seq sequence{uint32_t(seed), uint32_t(seed >> 32), stream};
+    engine.seed(sequence);
+  }
+  float next() {
+    if (spare) {
+      float value = *spare;
+      spare.reset();
+      return value;
+    }
+    // In (0, 1], so that the logarithm is finite.
+    double u = double((engine() >> 11) + 1) * 0x1p-53;
+    double w = double(engine() >> 11) * 0x1p-53;
+    double radius = std::sqrt(-2 * std::log(u));
+    spare = float(radius * std::sin(2 * std::numbers::pi * w));
+    return float(radius * std::cos(2 * std::numbers::pi * w));
+  }
+
+private:
+  std::mt19937_64 engine;
+  std::optional<float> spare;
+};
+
+template <typename Visit>
+void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
+  for (int64_t b = 0; b < dims[0]; ++b)
+    for (int64_t l = 0; l < dims[1]; ++l)
+      for (int64_t h = 0; h < dims[2]; ++h)
+        for (int64_t d = 0; d < dims[3]; ++d)
+          visit(b, l, h, d);
+}
+
+HostArray allocate(const std::array<int64_t, 4> &dims,
+                   const std::string &layout, ElementType type) {
+  HostArray array;
+  bool bshd = layout == "bshd";
+  array.view.dims = dims;
+  array.view.strides = denseStrides(dims, bshd ? Layout::BSHD : Layout::BHSD);
+  array.view.dtype = type;
+  array.shape = {dims[0], bshd ? dims[1] : dims[2], bshd ? dims[2] : dims[1],
+                 dims[3]};
+  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3]);
+  array.view.host = array.bits.data();
+  return array;
+}
+
+llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
+                         llvm::StringRef name, const std::string &layout) {
+  if (file.shape != array.shape)
+    return failure(
+        "'" + name + "': expected the shape " + formatShape(array.shape) +
+        (layout == "bshd" ? " [batch, length, heads, dim]"
+                          : " [batch, heads, length, dim]") +
+        ", got " + formatShape(file.shape) + "; change the flags or --layout");
+  auto values = toFloats(file, name);
+  if (!values)
+    return values.takeError();
+  for (size_t i = 0; i < values->size(); ++i)
+    storeElement(array.view.dtype, &array.bits[i], (*values)[i]);
+  return llvm::Error::success();
+}
+
+void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
+  Normal normal(seed, stream);
+  const auto &steps = array.view.strides;
+  forEachElement(
+      array.view.dims, [&](int64_t b, int64_t l, int64_t h, int64_t d) {
+        int64_t at = b * steps[0] + l * steps[1] + h * steps[2] + d;
+        storeElement(array.view.dtype, &array.bits[at], normal.next());
+      });
+}
+
+/// Fills what is still unknown from the shape of a file's array.
+void adopt(const NpyArray &file, const std::string &layout,
+           std::optional<uint64_t> *batch, std::optional<uint64_t> *length,
+           std::optional<uint64_t> *heads, std::optional<uint64_t> *dim) {
+  if (file.shape.size() != 4)
+    return;
+  bool bshd = layout == "bshd";
+  std::optional<uint64_t> *targets[] = {batch, bshd ? length : heads,
+                                        bshd ? heads : length, dim};
+  for (int i = 0; i < 4; ++i)
+    if (!*targets[i])
+      *targets[i] = uint64_t(file.shape[i]);
+}
+
+/// Arrays, device copies and the reference take about 40 bytes an element.
+llvm::Error checkMemory(const Shape &shape) {
+  using Wide = unsigned __int128;
+  constexpr uint64_t limit = uint64_t(1) << 40;
+  for (int64_t extent :
+       {shape.batch, shape.qHeads, shape.kvHeads, shape.qLen, shape.kvLen})
+    if (uint64_t(extent) > UINT32_MAX)
+      return failure("an extent of " + llvm::Twine(uint64_t(extent)) +
+                     " is too large: expected at most 4294967295");
+  auto elements = [&](int64_t heads, int64_t length) {
+    Wide rows = Wide(shape.batch) * heads;
+    // Saturate before the next factor can overflow.
+    rows = std::min(rows, Wide(limit)) * Wide(length);
+    return std::min(rows, Wide(limit)) * (shape.headDim + shape.headDimV);
+  };
+  Wide bytes = 40 * (elements(shape.qHeads, shape.qLen) +
+                     elements(shape.kvHeads, shape.kvLen));
+  Wide memory = Wide(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (bytes <= memory)
+    return llvm::Error::success();
+  return failure(
+      "the problem is too large for this machine: expected at most " +
+      llvm::Twine(uint64_t(memory >> 20)) + " MiB of arrays, got about " +
+      llvm::Twine(uint64_t(bytes >> 20)) +
+      " MiB; shorten the lengths or the batch");
+}
+
+llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
+                              const schedule::Problem &spec) {
+  Shape shape;
+  shape.batch = int64_t(flags.batch.value_or(1));
+  shape.qHeads = int64_t(flags.qHeads.value_or(1));
+  shape.kvHeads = int64_t(flags.kvHeads.value_or(shape.qHeads));
+  shape.qLen = int64_t(flags.qLen.value_or(128));
+  shape.kvLen = int64_t(flags.kvLen.value_or(shape.qLen));
+  shape.headDim = spec.headDim;
+  shape.headDimV = spec.headDimV;
+  if (shape.kvHeads == 0 || shape.qHeads % shape.kvHeads)
+    return failure("--q-heads=" + llvm::Twine(shape.qHeads) +
+                   " --kv-heads=" + llvm::Twine(shape.kvHeads) +
+                   ": expected the query heads to be a multiple of the KV "
+                   "heads; change one of the two");
+  if (llvm::Error error = checkMemory(shape))
+    return std::move(error);
+  return shape;
+}
+
+llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path) {
+  if (path.empty())
+    return std::optional<NpyArray>();
+  auto array = readNpy(path);
+  if (!array)
+    return array.takeError();
+  // Types are refused here, before anything is compiled.
+  if (auto values = toFloats(*array, path); !values)
+    return values.takeError();
+  return std::optional<NpyArray>(std::move(*array));
+}
+
+} // namespace
+
+float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
+  const auto &steps = view.strides;
+  return loadElement(view.dtype,
+                     &bits[b * steps[0] + l * steps[1] + h * steps[2] + d]);
+}
+
+AttentionTensors HostProblem::tensors() {
+  AttentionTensors tensors{q.view, k.view, v.view, o.view, std::nullopt};
+  if (!hasLse)
+    return tensors;
+  Tensor4 &view = tensors.lse.emplace();
+  view.dims = {shape.batch, shape.qLen, shape.qHeads, 1};
+  view.strides = denseStrides(view.dims, Layout::BHSD);
+  view.dtype = ElementType::F32;
+  view.host = lse.data();
+  return tensors;
+}
+
+void HostProblem::poisonOutputs() {
+  std::fill(o.bits.begin(), o.bits.end(), 0xffff);
+  std::fill(lse.begin(), lse.end(), std::numeric_limits<float>::quiet_NaN());
+}
+
+llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
+  InputFiles files;
+  std::pair<const std::string &, std::optional<NpyArray> &> all[] = {
+      {flags.q, files.q}, {flags.k, files.k}, {flags.v, files.v}};
+  for (auto &[path, target] : all) {
+    auto array = readOptional(path);
+    if (!array)
+      return array.takeError();
+    target = std::move(*array);
+  }
+  return files;
+}
+
+void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
+  std::optional<uint64_t> headDim = flags.headDim, headDimV = flags.headDimV;
+  if (files.q)
+    adopt(*files.q, flags.layout, &flags.batch, &flags.qLen, &flags.qHeads,
+          &headDim);
+  if (files.k)
+    adopt(*files.k, flags.layout, &flags.batch, &flags.kvLen, &flags.kvHeads,
+          &headDim);
+  if (files.v)
+    adopt(*files.v, flags.layout, &flags.batch, &flags.kvLen, &flags.kvHeads,
+          &headDimV);
+  // An input file in MLIR says the head dims itself; the arrays are held
+  // against it later.
+  if (!flags.input.empty())
+    return;
+  flags.headDim = headDim;
+  flags.headDimV = headDimV;
+}
+
+llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
+                                        const schedule::Problem &spec,
+                                        const InputFiles &files) {
+  auto shape = shapeOf(flags.problem, spec);
+  if (!shape)
+    return shape.takeError();
+  HostProblem problem;
+  problem.shape = *shape;
+  const std::string &layout = flags.problem.layout;
+  ElementType type = spec.dtype == schedule::DataType::BF16 ? ElementType::BF16
+                                                            : ElementType::F16;
+  struct Input {
+    HostArray &array;
+    int64_t length, heads, dim;
+    const std::optional<NpyArray> &file;
+    const std::string &path;
+  };
+  const Input inputs[] = {
+      {problem.q, shape->qLen, shape->qHeads, shape->headDim, files.q, flags.q},
+      {problem.k, shape->kvLen, shape->kvHeads, shape->headDim, files.k,
+       flags.k},
+      {problem.v, shape->kvLen, shape->kvHeads, shape->headDimV, files.v,
+       flags.v}};
+  uint32_t stream = 0;
+  for (const Input &input : inputs) {
+    input.array = allocate({shape->batch, input.length, input.heads, input.dim},
+                           layout, type);
+    if (!input.file)
+      fillRandom(input.array, flags.seed.value_or(0), stream);
+    else if (llvm::Error error =
+                 fillFromFile(input.array, *input.file, input.path, layout))
+      return std::move(error);
+    ++stream;
+  }
+  problem.o =
+      allocate({shape->batch, shape->qLen, shape->qHeads, shape->headDimV},
+               layout, type);
+  problem.hasLse = spec.lse;
+  if (spec.lse)
+    problem.lse.resize(shape->batch * shape->qHeads * shape->qLen);
+  return problem;
+}
+
+llvm::Error writeOutputs(const RunFlags &flags, const HostProblem &problem) {
+  if (!flags.out.empty()) {
+    std::vector<float> values(problem.o.bits.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = loadElement(problem.o.view.dtype, &problem.o.bits[i]);
+    if (llvm::Error error =
+            writeNpy(flags.out, fromFloats(problem.o.shape, values)))
+      return error;
+  }
+  if (flags.lseOut.empty())
+    return llvm::Error::success();
+  const Shape &shape = problem.shape;
+  return writeNpy(
+      flags.lseOut,
+      fromFloats({shape.batch, shape.qHeads, shape.qLen}, problem.lse));
+}
+
+} // namespace fmha::tools

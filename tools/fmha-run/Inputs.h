@@ -1,0 +1,69 @@
+//===- Inputs.h - The arrays of one problem -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FMHA_TOOLS_RUN_INPUTS_H
+#define FMHA_TOOLS_RUN_INPUTS_H
+
+#include "RunFlags.h"
+#include "fmha/Runtime/Npy.h"
+
+namespace fmha::tools {
+
+struct Shape {
+  int64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 128, kvLen = 128;
+  int64_t headDim = 128, headDimV = 128;
+};
+
+/// A host tensor in the problem's type and layout.
+struct HostArray {
+  runtime::Tensor4 view;
+  std::vector<uint16_t> bits;
+  /// Shape as stored, for messages and files.
+  std::vector<int64_t> shape;
+
+  /// The element at (batch, length, head, dim).
+  float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
+};
+
+struct HostProblem {
+  Shape shape;
+  HostArray q, k, v, o;
+  /// [batch, q_heads, q_len], empty if not asked for.
+  std::vector<float> lse;
+  bool hasLse = false;
+
+  /// Views of the arrays for a launch.
+  runtime::AttentionTensors tensors();
+  /// Fills the outputs with NaN: what the kernel does not write shows.
+  void poisonOutputs();
+};
+
+/// Arrays read from files, where there are any, before their shapes are known
+/// to fit.
+struct InputFiles {
+  std::optional<runtime::NpyArray> q, k, v;
+};
+llvm::Expected<InputFiles> readInputs(const RunFlags &flags);
+
+/// Extents that no flag gives are those of the files.
+void adoptExtents(ProblemFlags &flags, const InputFiles &files);
+
+/// Checks the shape (heads divide, the memory suffices), and fills the arrays
+/// from the files or with N(0,1) numbers of `seed`: for tensor i of q, k, v a
+/// std::mt19937_64 seeded with std::seed_seq{low half, high half of seed, i};
+/// Box-Muller on its draws, in the order batch, length, head, dim whatever the
+/// layout; rounded to the type.
+llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
+                                        const schedule::Problem &spec,
+                                        const InputFiles &files);
+
+/// Writes the output and LSE where the flags ask for them.
+llvm::Error writeOutputs(const RunFlags &flags, const HostProblem &problem);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_RUN_INPUTS_H

@@ -1,0 +1,216 @@
+//===- Report.cpp - What fmha-run tells ----------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fmha::tools {
+
+namespace {
+
+using Status = Outcome::Status;
+
+llvm::StringRef stringify(Status status) {
+  constexpr llvm::StringLiteral names[] = {"ok", "inaccurate", "findings",
+                                           "deadlock", "error"};
+  return names[size_t(status)];
+}
+
+/// JSON has neither NaN nor Infinity: what is not finite is unknown.
+llvm::json::Value number(std::optional<double> value) {
+  if (value && std::isfinite(*value))
+    return *value;
+  return nullptr;
+}
+
+template <typename Integer>
+llvm::json::Value integer(std::optional<Integer> value) {
+  if (value)
+    return int64_t(*value);
+  return nullptr;
+}
+
+std::optional<unsigned> spillBytes(const AssembleResult &assembled) {
+  if (!assembled.spillStoreBytes || !assembled.spillLoadBytes)
+    return std::nullopt;
+  return *assembled.spillStoreBytes + *assembled.spillLoadBytes;
+}
+
+void writeRegisters(llvm::json::OStream &json, const Outcome &outcome) {
+  json.attributeObject("registers", [&] {
+    json.attribute("kernel", integer(outcome.assembled.registers));
+    if (!outcome.manifest) {
+      json.attribute("roles", nullptr);
+      return;
+    }
+    json.attributeObject("roles", [&] {
+      for (const runtime::ManifestRole &role : outcome.manifest->roles)
+        json.attribute(role.name, int64_t(role.registers));
+    });
+  });
+}
+
+void writeAccuracy(llvm::json::OStream &json, const Outcome &outcome) {
+  auto field = [&](llvm::StringRef name, auto member) {
+    json.attribute(name, outcome.accuracy ? number((*outcome.accuracy).*member)
+                                          : llvm::json::Value(nullptr));
+  };
+  using reference::Comparison;
+  field("cosine", &Comparison::cosine);
+  field("min_head_cosine", &Comparison::minHeadCosine);
+  field("rel_l2", &Comparison::relL2);
+  field("max_abs_error", &Comparison::maxAbsError);
+  field("max_error_in_tolerance", &Comparison::maxErrorInTolerance);
+  field("lse_max_abs_error", &Comparison::lseMaxAbsError);
+}
+
+/// Nothing is known of a kernel that was not made.
+void writeKernel(llvm::json::OStream &json, const Outcome &outcome) {
+  const runtime::Manifest *manifest =
+      outcome.manifest ? &*outcome.manifest : nullptr;
+  auto field = [&](llvm::StringRef name, auto get) {
+    json.attribute(name, manifest ? llvm::json::Value(get(*manifest))
+                                  : llvm::json::Value(nullptr));
+  };
+  using runtime::Manifest;
+  field("p_placement", [](const Manifest &m) { return m.pPlacement; });
+  field("q_tiles", [](const Manifest &m) { return int64_t(m.qTiles); });
+  writeRegisters(json, outcome);
+  json.attribute("spill_bytes", integer(spillBytes(outcome.assembled)));
+  field("smem_bytes", [](const Manifest &m) { return int64_t(m.smemBytes); });
+  field("tmem_columns",
+        [](const Manifest &m) { return int64_t(m.tmemColumns); });
+}
+
+/// "line 12", "warp 3": the parts of a finding that are known.
+std::string describe(const llvm::json::Object &finding) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << finding.getString("severity").value_or("error") << " ["
+         << finding.getString("id").value_or("unknown")
+         << "]: " << finding.getString("message").value_or("");
+  const char *separator = " (";
+  for (llvm::StringRef name : {"ptx_line", "cta", "warp", "lane"}) {
+    const llvm::json::Value *value = finding.get(name);
+    if (!value || value->kind() == llvm::json::Value::Null)
+      continue;
+    stream << separator << name << " " << llvm::formatv("{0}", *value);
+    separator = ", ";
+  }
+  if (*separator == ',')
+    stream << ")";
+  return text;
+}
+
+void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
+  const runtime::Manifest &manifest = *outcome.manifest;
+  stream << "kernel    " << manifest.kernel << ", " << manifest.target << ", "
+         << llvm::StringRef(runtime::stringify(manifest.dtype)) << ", mask "
+         << manifest.mask << ", head dim " << manifest.headDim;
+  if (manifest.headDimV != manifest.headDim)
+    stream << " and " << manifest.headDimV;
+  stream << "\n          " << manifest.qTiles << " query tile"
+         << (manifest.qTiles == 1 ? "" : "s") << " a CTA, P in "
+         << manifest.pPlacement << ", " << manifest.smemBytes
+         << " bytes of SMEM, " << manifest.tmemColumns << " TMEM columns\n";
+  stream << "registers ";
+  if (outcome.assembled.registers)
+    stream << *outcome.assembled.registers << ", spilled "
+           << spillBytes(outcome.assembled).value_or(0) << " bytes";
+  else if (outcome.assembled.status == AssembleResult::Status::Missing)
+    stream << "unknown: no ptxas found, assembling skipped";
+  else
+    stream << "unknown: ptxas refuses the PTX";
+  const char *separator = "\n          ";
+  for (const runtime::ManifestRole &role : manifest.roles) {
+    stream << separator << role.name << " " << role.registers;
+    separator = ", ";
+  }
+  stream << "\n";
+}
+
+void printAccuracy(llvm::raw_ostream &stream,
+                   const reference::Comparison &accuracy) {
+  // The largest double stands for what is not finite.
+  auto show = [](double value) {
+    std::string text;
+    if (value == std::numeric_limits<double>::max())
+      return std::string("infinite");
+    llvm::raw_string_ostream(text) << llvm::format("%.3g", value);
+    return text;
+  };
+  stream << "error     " << show(accuracy.maxErrorInTolerance)
+         << " of the tolerance at worst, cosine "
+         << llvm::format("%.9f", accuracy.cosine) << ", relative L2 "
+         << show(accuracy.relL2) << ", absolute " << show(accuracy.maxAbsError);
+  if (accuracy.lseMaxAbsError)
+    stream << ", LSE " << show(*accuracy.lseMaxAbsError);
+  stream << "\n";
+}
+
+} // namespace
+
+int Outcome::exitCode() const {
+  return status == Status::Ok ? 0 : status == Status::Error ? 2 : 1;
+}
+
+void printJson(llvm::raw_ostream &stream, const Outcome &outcome) {
+  llvm::json::OStream json(stream, 2);
+  json.object([&] {
+    json.attribute("schema_version", 1);
+    json.attribute("status", stringify(outcome.status));
+    json.attribute("error",
+                   outcome.error.empty()
+                       ? llvm::json::Value(nullptr)
+                       : llvm::json::Value(llvm::json::fixUTF8(outcome.error)));
+    writeAccuracy(json, outcome);
+    writeKernel(json, outcome);
+    json.attribute("findings", llvm::json::Array(outcome.findings));
+    json.attribute("warp_instructions", integer(outcome.warpInstructions));
+    json.attribute("seconds_compile", number(outcome.secondsCompile));
+    json.attribute("seconds_run", number(outcome.secondsRun));
+  });
+  stream << "\n";
+}
+
+void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
+  if (outcome.shape) {
+    const Shape &shape = *outcome.shape;
+    stream << "problem   batch " << shape.batch << ", " << shape.qHeads
+           << " query heads over " << shape.kvHeads << " KV heads, "
+           << shape.qLen << " queries, " << shape.kvLen << " keys\n";
+  }
+  if (outcome.manifest)
+    printKernel(stream, outcome);
+  if (outcome.secondsCompile)
+    stream << "compiled  in " << llvm::format("%.3f", *outcome.secondsCompile)
+           << " s\n";
+  if (outcome.secondsRun) {
+    stream << "run       on " << outcome.deviceName << " in "
+           << llvm::format("%.3f", *outcome.secondsRun) << " s";
+    if (outcome.warpInstructions)
+      stream << ", " << *outcome.warpInstructions << " warp instructions";
+    stream << "\n";
+  }
+  if (outcome.accuracy)
+    printAccuracy(stream, *outcome.accuracy);
+  for (const llvm::json::Value &finding : outcome.findings)
+    if (const llvm::json::Object *object = finding.getAsObject())
+      stream << "finding   " << describe(*object) << "\n";
+  stream << "verdict   " << stringify(outcome.status);
+  if (outcome.accuracy && !outcome.accuracy->ok)
+    stream << ": " << explainFailure(*outcome.accuracy);
+  stream << "\n";
+}
+
+} // namespace fmha::tools

@@ -1,0 +1,44 @@
+//===- Report.h - What fmha-run tells -----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The outcome of a run as one JSON object (test/tools/fmha-run/schema.json) and
+// as text for a person. README.md describes both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_RUN_REPORT_H
+#define FMHA_TOOLS_RUN_REPORT_H
+
+#include "Accuracy.h"
+
+namespace fmha::tools {
+
+struct Outcome {
+  enum class Status { Ok, Inaccurate, Findings, Deadlock, Error };
+  Status status = Status::Error;
+  /// Why it could not be run; with Status::Error only.
+  std::string error;
+  std::optional<Shape> shape;
+  std::optional<runtime::Manifest> manifest;
+  std::optional<reference::Comparison> accuracy;
+  AssembleResult assembled;
+  llvm::json::Array findings;
+  std::optional<uint64_t> warpInstructions;
+  std::optional<double> secondsCompile, secondsRun;
+  std::string deviceName;
+
+  /// 0, 1 or 2.
+  int exitCode() const;
+};
+
+void printJson(llvm::raw_ostream &stream, const Outcome &outcome);
+void printText(llvm::raw_ostream &stream, const Outcome &outcome);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_RUN_REPORT_H

@@ -1,0 +1,75 @@
+//===- RunFlags.cpp - The command line of fmha-run -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunFlags.h"
+
+namespace fmha::tools {
+
+void RunFlags::add(FlagTable &table) {
+  problem.add(table);
+  table.addText("ptx", "K.ptx", "run this text in place of the compiled one",
+                ptx);
+  table.group("Device");
+  table.addChoice("device", {"sim", "cuda"}, "simulator (default) or GPU",
+                  [this](size_t i) { device = runtime::DeviceKind(i); });
+  table.addWord("policy", {"eager", "late", "random"},
+                "when asynchronous work completes (default eager)",
+                options.policy);
+  table.addCount("schedule-seed", "seed of --policy=random (default 0)",
+                 scheduleSeed);
+  table.addCount("schedules",
+                 "compare N runs bit by bit: the first with --policy, the "
+                 "others random, seeds counting up",
+                 schedules, 1);
+  table.addText("checks", "all|none|ID,...", "what the simulator looks for",
+                options.checks);
+  table.addWord("conformance", {"isa", "practice"},
+                "what the manual allows (default), or what GPUs accept too",
+                options.conformance);
+  table.addWord("mma", {"fast", "exact"}, "arithmetic of the matrix products",
+                options.mma);
+  table.addWord("approx", {"correct", "perturb", "sm_90"},
+                "results of approximate instructions", options.approx);
+  table.group("Data");
+  table.addCount("seed", "seed of the N(0,1) inputs (default 0)", seed);
+  table.addText("q", "Q.npy", "float32 or float16 array, as --layout says", q);
+  table.addText("k", "K.npy", "likewise", k);
+  table.addText("v", "V.npy", "likewise", v);
+  table.addText("out", "O.npy", "write the output, float32", out);
+  table.addText("lse-out", "L.npy",
+                "write LSE, float32 [batch, q_heads, q_len]; implies --lse",
+                lseOut);
+  table.group("Report");
+  table.addSwitch("json", "one JSON object on standard output",
+                  [this](bool on) { json = on; });
+  table.addSwitch("help", "print this and stop",
+                  [this](bool on) { help = on; });
+  table.addSwitch("version", "print the version and stop",
+                  [this](bool on) { version = on; });
+}
+
+void printHelp(const FlagTable &table) {
+  llvm::outs()
+      << "fmha-run [input.mlir] [flags]: compile one attention op, run it, "
+         "compare it\nwith a float64 reference.\n"
+         "\n"
+         "  fmha-run --q-heads=32 --kv-heads=8 --q-len=300 --causal --lse\n"
+         "  fmha-run layer.mlir --q-len=1 --kv-len=257 --json\n"
+         "  fmha-run --q=q.npy --k=k.npy --v=v.npy --out=o.npy\n"
+         "  fmha-run --schedules=10          is it free of races?\n"
+         "  fmha-run --ptx=edited.ptx        the same problem, another kernel\n"
+         "\n"
+         "An extent that no flag gives is taken from the .npy files. Of a flag "
+         "given\ntwice the last one counts.\n"
+         "Exit: 0 within tolerance and nothing found; 1 inaccurate, findings "
+         "or "
+         "deadlock;\n2 bad input.\n";
+  table.printHelp(llvm::outs());
+}
+
+} // namespace fmha::tools

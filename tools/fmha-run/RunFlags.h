@@ -1,0 +1,31 @@
+//===- RunFlags.h - The command line of fmha-run ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef FMHA_TOOLS_RUN_RUNFLAGS_H
+#define FMHA_TOOLS_RUN_RUNFLAGS_H
+
+#include "ProblemFlags.h"
+#include "fmha/Runtime/Attention.h"
+
+namespace fmha::tools {
+
+struct RunFlags {
+  ProblemFlags problem;
+  runtime::DeviceKind device = runtime::DeviceKind::Simulator;
+  runtime::RunOptions options;
+  std::optional<uint64_t> seed, scheduleSeed, schedules;
+  std::string q, k, v, out, lseOut, ptx;
+  bool json = false, help = false, version = false;
+
+  void add(FlagTable &table);
+};
+
+void printHelp(const FlagTable &table);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_RUN_RUNFLAGS_H

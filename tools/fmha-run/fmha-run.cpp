@@ -1,0 +1,270 @@
+//===- fmha-run.cpp - Compile, launch, compare ---------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a command line to a verdict. Every function here is one step of it; what
+// a step cannot do ends the run with exit status 2 and a sentence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Progress.h"
+#include "Report.h"
+#include "fmha/Runtime/Files.h"
+
+#include <cstring>
+
+using namespace fmha;
+using namespace fmha::tools;
+using fmha::runtime::failure;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// What one run of the program works with.
+struct Session {
+  RunFlags flags;
+  std::string command;
+  Progress progress;
+  Outcome outcome;
+  KernelSpec spec;
+  std::string ptx;
+};
+
+/// Compiles, and reads the launch manifest of what came out.
+llvm::Error compileKernel(Session &session) {
+  session.progress.stage("compiling");
+  auto source = resolveSource(session.flags.problem);
+  if (!source)
+    return source.takeError();
+  CompileOptions options;
+  options.target = session.flags.problem.target;
+  options.overrides = session.flags.problem.overrides;
+  auto begin = Clock::now();
+  CompileResult result = compile(source->text, source->name, options);
+  session.outcome.secondsCompile = secondsSince(begin);
+  if (!result.ok)
+    return failure(formatDiagnostics(result.diagnostics));
+  session.spec = source->spec;
+  session.ptx = std::move(result.ptx);
+  auto manifest = runtime::parseManifest(result.manifest);
+  if (!manifest)
+    return manifest.takeError();
+  session.outcome.manifest = std::move(*manifest);
+  return llvm::Error::success();
+}
+
+llvm::Error replaceKernel(Session &session) {
+  if (session.flags.ptx.empty())
+    return llvm::Error::success();
+  auto text = runtime::readFile(session.flags.ptx);
+  if (!text)
+    return text.takeError();
+  session.ptx = std::move(*text);
+  return llvm::Error::success();
+}
+
+/// Registers and spills; that ptxas is missing or refuses is told, not an
+/// error.
+void assembleKernel(Session &session) {
+  session.progress.stage("assembling");
+  session.outcome.assembled =
+      assemble(session.ptx, session.flags.problem.target);
+  session.progress.clear();
+  if (session.outcome.assembled.status == AssembleResult::Status::Missing)
+    llvm::errs() << "fmha-run: warning: no ptxas on the PATH and none named by "
+                    "FMHA_PTXAS; assembling is skipped\n";
+  if (session.outcome.assembled.status == AssembleResult::Status::Failed)
+    llvm::errs() << "fmha-run: warning: ptxas refuses the PTX:\n"
+                 << session.outcome.assembled.log << "\n";
+}
+
+void takeReport(const runtime::LaunchReport &report, Outcome &outcome) {
+  using Status = runtime::LaunchReport::Status;
+  outcome.secondsRun = outcome.secondsRun.value_or(0) + report.seconds;
+  if (report.warpInstructions)
+    outcome.warpInstructions =
+        outcome.warpInstructions.value_or(0) + *report.warpInstructions;
+  for (const llvm::json::Value &finding : report.findings)
+    outcome.findings.push_back(finding);
+  if (report.status == Status::Findings)
+    outcome.status = Outcome::Status::Findings;
+  if (report.status == Status::Deadlock)
+    outcome.status = Outcome::Status::Deadlock;
+}
+
+llvm::json::Object divergence(const std::string &command,
+                              const runtime::RunOptions &first, uint64_t seed,
+                              size_t elements) {
+  std::string message =
+      "the output of schedule seed " + std::to_string(seed) + " differs in " +
+      std::to_string(elements) + " elements from the first run's (policy " +
+      first.policy + ", schedule seed " + std::to_string(first.scheduleSeed) +
+      "); replay it with: " + command +
+      " --policy=random --schedules=1 --schedule-seed=" + std::to_string(seed);
+  return llvm::json::Object{{"id", "host.schedule-divergence"},
+                            {"severity", "error"},
+                            {"message", message},
+                            {"ptx_line", nullptr},
+                            {"source", nullptr},
+                            {"warp", nullptr},
+                            {"lane", nullptr},
+                            {"cta", nullptr},
+                            {"other", nullptr}};
+}
+
+/// Elements of the two runs that differ in any bit.
+size_t countDifferences(const HostProblem &problem,
+                        const std::vector<uint16_t> &output,
+                        const std::vector<float> &lse) {
+  size_t count = 0;
+  for (size_t i = 0; i < output.size(); ++i)
+    count += output[i] != problem.o.bits[i];
+  for (size_t i = 0; i < lse.size(); ++i)
+    count += std::memcmp(&lse[i], &problem.lse[i], sizeof(float)) != 0;
+  return count;
+}
+
+llvm::Error launchOnce(Session &session, runtime::Device &device,
+                       HostProblem &problem,
+                       const runtime::RunOptions &options) {
+  problem.poisonOutputs();
+  runtime::AttentionTensors tensors = problem.tensors();
+  auto report = runtime::runAttention(*session.outcome.manifest, session.ptx,
+                                      device, tensors, options);
+  if (!report)
+    return report.takeError();
+  takeReport(*report, session.outcome);
+  return llvm::Error::success();
+}
+
+/// The first run decides accuracy; the others only have to be equal to it.
+llvm::Error launchAll(Session &session, runtime::Device &device,
+                      HostProblem &problem) {
+  runtime::RunOptions options = session.flags.options;
+  options.scheduleSeed = session.flags.scheduleSeed.value_or(0);
+  uint64_t schedules = session.flags.schedules.value_or(1);
+  session.outcome.status = Outcome::Status::Ok;
+  session.progress.stage("running");
+  if (llvm::Error error = launchOnce(session, device, problem, options))
+    return error;
+  const std::vector<uint16_t> output = problem.o.bits;
+  const std::vector<float> lse = problem.lse;
+  runtime::RunOptions next = options;
+  next.policy = "random";
+  for (uint64_t i = 1;
+       i < schedules && session.outcome.status == Outcome::Status::Ok; ++i) {
+    next.scheduleSeed = options.scheduleSeed + i;
+    session.progress.stage("running schedule " + std::to_string(i + 1) +
+                           " of " + std::to_string(schedules));
+    if (llvm::Error error = launchOnce(session, device, problem, next))
+      return error;
+    size_t differences = countDifferences(problem, output, lse);
+    if (differences == 0)
+      continue;
+    session.outcome.findings.push_back(
+        divergence(session.command, options, next.scheduleSeed, differences));
+    session.outcome.status = Outcome::Status::Findings;
+  }
+  problem.o.bits = output;
+  problem.lse = lse;
+  return llvm::Error::success();
+}
+
+/// A deadlock leaves half an output, which there is no use in comparing.
+void judge(Session &session, const HostProblem &problem) {
+  Outcome &outcome = session.outcome;
+  if (outcome.status == Outcome::Status::Deadlock)
+    return;
+  session.progress.stage("computing the float64 reference");
+  outcome.accuracy =
+      compareWith(referenceOf(problem, session.spec), problem, session.spec);
+  if (!outcome.accuracy->ok && outcome.status == Outcome::Status::Ok)
+    outcome.status = Outcome::Status::Inaccurate;
+}
+
+llvm::Error run(Session &session) {
+  RunFlags &flags = session.flags;
+  if (!flags.lseOut.empty())
+    flags.problem.lse = true;
+  auto files = readInputs(flags);
+  if (!files)
+    return files.takeError();
+  adoptExtents(flags.problem, *files);
+  if (llvm::Error error = compileKernel(session))
+    return error;
+  if (llvm::Error error = replaceKernel(session))
+    return error;
+  session.progress.stage("preparing the inputs");
+  auto problem = makeProblem(flags, session.spec.problem, *files);
+  if (!problem)
+    return problem.takeError();
+  session.outcome.shape = problem->shape;
+  runtime::DeviceOptions options;
+  options.kind = flags.device;
+  options.target = flags.problem.target;
+  auto device = runtime::Device::open(options);
+  if (!device)
+    return device.takeError();
+  session.outcome.deviceName = (*device)->name();
+  assembleKernel(session);
+  if (llvm::Error error = launchAll(session, **device, *problem))
+    return error;
+  judge(session, *problem);
+  session.progress.clear();
+  if (session.outcome.status == Outcome::Status::Deadlock)
+    return llvm::Error::success();
+  return writeOutputs(flags, *problem);
+}
+
+/// Flags first; an error in them is told in JSON too where that is asked for.
+llvm::Error start(Session &session, llvm::ArrayRef<const char *> arguments) {
+  session.command = shellCommand("fmha-run", arguments);
+  for (llvm::StringRef argument : arguments)
+    session.flags.json |= argument == "--json" || argument == "--json=true";
+  FlagTable table;
+  session.flags.add(table);
+  std::vector<std::string> positional;
+  if (llvm::Error error = table.parse(arguments, positional))
+    return error;
+  if (session.flags.help || session.flags.version) {
+    session.flags.json = false;
+    session.flags.help ? printHelp(table)
+                       : printVersion(llvm::outs(), "fmha-run");
+    return llvm::Error::success();
+  }
+  if (positional.size() > 1)
+    return failure("expected one input file, got '" + positional[0] +
+                   "' and '" + positional[1] + "'");
+  if (!positional.empty())
+    session.flags.problem.input = positional[0];
+  return run(session);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Session session;
+  llvm::Error error =
+      start(session, llvm::ArrayRef<const char *>(argv + 1, argc - 1));
+  session.progress.clear();
+  if (error) {
+    session.outcome.status = Outcome::Status::Error;
+    session.outcome.error = llvm::toString(std::move(error));
+    llvm::errs() << "fmha-run: error: " << session.outcome.error << "\n";
+  } else if (session.flags.help || session.flags.version) {
+    return 0;
+  }
+  if (session.flags.json)
+    printJson(llvm::outs(), session.outcome);
+  else if (session.outcome.status != Outcome::Status::Error)
+    printText(llvm::outs(), session.outcome);
+  return session.outcome.exitCode();
+}
