@@ -130,7 +130,7 @@ TEST_F(LaunchTest, FindingsCanBeOnlyReported) {
 }
 
 TEST_F(LaunchTest, DeadlockIsATimeoutThatNamesTheBarrier) {
-  EXPECT_EQ(launch(function(module, "waits"), 1, 32, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(launch(function(module, "waits"), 1, 1, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(synchronize(), CUDA_ERROR_LAUNCH_TIMEOUT);
   Json report = lastReport();
   EXPECT_EQ(report["status"], "deadlock");
