@@ -120,7 +120,12 @@ std::string describe(const Finding &finding, std::string_view file,
 
 std::string describe(const Error &error, std::string_view file,
                      std::string_view text) {
-  return place(file, error.line) + "error: " + error.what() + "\n" +
+  // Some messages begin with their place already.
+  std::string_view message = error.what();
+  std::string where = place(file, error.line);
+  if (message.starts_with(where))
+    message.remove_prefix(where.size());
+  return where + "error: " + std::string(message) + "\n" +
          excerpt(text, error.line);
 }
 

@@ -193,8 +193,9 @@ DRIVER_API cuEventElapsedTime_v2(float *milliseconds, CUevent start,
       if (!state.events.contains(event) || !event->recorded ||
           (event->flags & eventDisableTiming))
         return CUDA_ERROR_INVALID_HANDLE;
+    // Not INVALID_VALUE: this is what a real driver answers.
     if (!milliseconds)
-      return CUDA_ERROR_INVALID_VALUE;
+      return CUDA_ERROR_INVALID_HANDLE;
     std::chrono::duration<float, std::milli> span = end->when - start->when;
     *milliseconds = span.count();
     return state.sticky;

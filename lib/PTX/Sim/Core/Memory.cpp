@@ -119,6 +119,10 @@ uint8_t *Cluster::peekGlobal(uint64_t address, uint64_t bytes) {
 
 uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                          uint32_t align, Access access) {
+  // Alignment first, as an H200 does: a misaligned access outside every
+  // allocation is a misaligned one.
+  if (!checkAlign(*this, site, address, bytes, align, "global", access))
+    return nullptr;
   Device::Impl &device = machine.device.impl();
   Allocation *found = device.find(address, bytes);
   if (!found) {
@@ -133,8 +137,6 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                   what(access, bytes, "global", address) + ": " + near + ".");
     return nullptr;
   }
-  if (!checkAlign(*this, site, address, bytes, align, "global", access))
-    return nullptr;
   uint8_t *written = found->written.get() + (address - found->base);
   if (machine.report.shadows() && access != Access::Write &&
       !found->untracked && !shadowIs(written, bytes, 1, 1))
