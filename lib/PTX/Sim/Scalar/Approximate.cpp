@@ -1,5 +1,4 @@
-//===- Approximate.cpp - Approximate functions of f32, f16 and bf16
-//(PTX 9.7.3, 9.7.4) -===//
+//===- Approximate.cpp - Approximate functions ----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,7 +8,8 @@
 //
 // The exact value is computed in double. ApproxMode::Correct rounds it; Perturb
 // moves it by less than the manual's error bound first; Sm90 asks the tables of
-// the special-function unit where there is one.
+// the special-function unit where there is one (ex2, rcp, rsqrt, division, lg2
+// from 2 on) and rounds correctly elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -232,10 +232,29 @@ template <bool Ftz, bool Full> struct Divide {
     return finish<Rounding::Rn, Ftz, false>(exact(a, b));
   }
 };
+/// What the division expands to on sm_90: a product with the unit's reciprocal,
+/// scaled where the divisor is subnormal or (div.full) its reciprocal would be.
+template <bool Ftz, bool Full> struct DivideSm90 {
+  static float run(float a, float b) {
+    a = flushIf<Ftz>(a);
+    b = flushIf<Ftz>(b);
+    float magnitude = std::fabs(b);
+    float scale = !Ftz && magnitude < 0x1p-126f ? 0x1p24f : 1.0f;
+    if (Full && magnitude > 0x1p126f)
+      scale = 0.25f;
+    float reciprocal = asFloat(mufuF32(Mufu::Rcp, bits(b * scale), true));
+    float quotient =
+        Full ? flushIf<Ftz>(a * scale) * reciprocal : a * reciprocal * scale;
+    return canonical(flushIf<Ftz>(quotient));
+  }
+};
 template <bool Ftz, bool Full>
 void divide(const Context &context, LaneMask active, Row *const *dst,
             const Row *const *src) {
   using Op = Divide<Ftz, Full>;
+  if (context.approx == ApproxMode::Sm90)
+    return Lanes<DivideSm90<Ftz, Full>, F32, F32, F32>::run(context, active,
+                                                            dst, src);
   if (context.approx != ApproxMode::Perturb)
     return Lanes<Op, F32, F32, F32>::run(context, active, dst, src);
   for (LaneMask rest = active; rest; rest &= rest - 1) {

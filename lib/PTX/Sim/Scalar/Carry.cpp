@@ -1,9 +1,12 @@
-//===- Carry.cpp - Extended-precision chains through the carry flag (PTX 9.7.2)
-//-===//
+//===- Carry.cpp - Chains through the carry flag --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Extended-precision arithmetic through the carry flag (PTX 9.7.2).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,12 @@
-//===- ConvertFloat.cpp - cvt between f16, bf16, f32, f64 and tf32 (PTX 9.7.9)
-//-===//
+//===- ConvertFloat.cpp - cvt between wide floats -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cvt between f16, bf16, f32, f64 and tf32 (PTX 9.7.9).
 //
 //===----------------------------------------------------------------------===//
 

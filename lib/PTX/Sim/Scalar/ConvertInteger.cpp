@@ -1,9 +1,12 @@
-//===- ConvertInteger.cpp - cvt between integers, and between integers and
-// floats (PTX 9.7.9) -===//
+//===- ConvertInteger.cpp - cvt with integers -----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cvt between integers, and between integers and floats (PTX 9.7.9).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,13 @@
-//===- ConvertNarrow.cpp - cvt of 8-, 6- and 4-bit floats, scale exponents,
-// random rounding, pack -===//
+//===- ConvertNarrow.cpp - cvt of narrow floats, pack ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cvt of 8-, 6- and 4-bit floats and of scale exponents, cvt with random
+// rounding bits, cvt.pack (PTX 9.7.9).
 //
 //===----------------------------------------------------------------------===//
 

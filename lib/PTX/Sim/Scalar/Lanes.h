@@ -1,5 +1,4 @@
-//===- Lanes.h - From a function of values to a form over 32 lanes -*- C++
-//-*-===//
+//===- Lanes.h - Forms over 32 lanes ----------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

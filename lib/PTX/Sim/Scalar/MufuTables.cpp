@@ -164,7 +164,7 @@ uint32_t lg2Large(uint32_t u) {
       unpack(ptxsim_mufu_lg2, ptxsim_mufu_lg2_end, period);
   uint32_t index = u & fraction;
   uint32_t bits =
-      corrected(std::log2(asFloat(0x40000000 | index)), table[index]);
+      corrected(std::log2(double(asFloat(0x40000000 | index))), table[index]);
   double sum = double(asFloat(bits)) + (int(u >> 23) - 128);
   float nearest = static_cast<float>(sum);
   return asBits(nearest) - (nearest > sum ? 1 : 0);

@@ -1,5 +1,4 @@
-//===- MufuTables.h - The special-function unit of sm_90, bit by bit -*- C++
-//-*-===//
+//===- MufuTables.h - The sm_90 function unit -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

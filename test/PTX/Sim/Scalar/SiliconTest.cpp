@@ -270,9 +270,10 @@ TEST(SiliconUnit, Sm90IsBitExact) {
   size_t entries = 0;
   for (const json &entry : index["entries"]) {
     std::string ptx = entry["ptx"];
-    bool modelled =
-        ptx.rfind("ex2.approx", 0) == 0 || ptx.rfind("rcp.approx", 0) == 0 ||
-        ptx.rfind("rsqrt.approx", 0) == 0 || ptx.rfind("lg2.approx", 0) == 0;
+    bool modelled = false;
+    for (const char *prefix : {"ex2.approx", "rcp.approx", "rsqrt.approx",
+                               "lg2.approx", "div.approx", "div.full"})
+      modelled |= ptx.rfind(prefix, 0) == 0;
     if (!modelled || entry.contains("error") ||
         ptx.find("f64") != std::string::npos)
       continue;
@@ -284,7 +285,7 @@ TEST(SiliconUnit, Sm90IsBitExact) {
     Entry(entry, files[family])
         .run(ptxsim::ApproxMode::Sm90, logarithm ? nearLg2BelowTwo : nullptr);
   }
-  EXPECT_EQ(entries, 12u);
+  EXPECT_EQ(entries, 16u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Silicon,
