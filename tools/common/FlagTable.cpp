@@ -21,8 +21,9 @@ void FlagTable::group(llvm::StringRef title) { currentGroup = title.str(); }
 
 void FlagTable::add(llvm::StringRef name, llvm::StringRef placeholder,
                     llvm::StringRef help, Set set) {
+  bool oneDash = name.consume_front("-");
   flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
-                   /*isSwitch=*/false, std::move(set)});
+                   /*isSwitch=*/false, oneDash, std::move(set)});
 }
 
 void FlagTable::addSwitch(llvm::StringRef name, llvm::StringRef help,
@@ -35,8 +36,8 @@ void FlagTable::addSwitch(llvm::StringRef name, llvm::StringRef help,
     set(text != "false");
     return llvm::Error::success();
   };
-  flags.push_back(
-      {flag, "", help.str(), currentGroup, /*isSwitch=*/true, parse});
+  flags.push_back({flag, "", help.str(), currentGroup, /*isSwitch=*/true,
+                   /*oneDash=*/false, parse});
 }
 
 void FlagTable::addText(llvm::StringRef name, llvm::StringRef placeholder,
@@ -107,7 +108,7 @@ void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
 
 const FlagTable::Flag *FlagTable::find(llvm::StringRef name) const {
   for (const Flag &flag : flags)
-    if (name == flag.name)
+    if (name == flag.spelling())
       return &flag;
   return nullptr;
 }
@@ -115,15 +116,16 @@ const FlagTable::Flag *FlagTable::find(llvm::StringRef name) const {
 llvm::Error FlagTable::unknown(llvm::StringRef argument,
                                llvm::StringRef name) const {
   const Flag *nearest = nullptr;
-  unsigned best = 3;
+  // Half of a word wrong is another word.
+  unsigned best = std::min<size_t>(3, name.size() / 2);
   for (const Flag &flag : flags) {
-    unsigned distance = name.edit_distance(flag.name, true, best);
+    unsigned distance = name.edit_distance(flag.spelling(), true, best);
     if (distance < best) {
       best = distance;
       nearest = &flag;
     }
   }
-  std::string hint = nearest ? "; did you mean '--" + nearest->name + "'?"
+  std::string hint = nearest ? "; did you mean '" + nearest->spelling() + "'?"
                              : "; --help lists the flags";
   return failure("unknown flag '" + argument + "'" + hint);
 }
@@ -143,13 +145,9 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
     }
     auto [name, value] = argument.split('=');
     bool hasValue = argument.contains('=');
-    // "-o" has one dash and all others two.
-    llvm::StringRef bare = name.drop_while([](char c) { return c == '-'; });
-    size_t dashes = name.size() - bare.size();
-    const Flag *flag =
-        dashes == (bare.size() == 1 ? 1u : 2u) ? find(bare) : nullptr;
+    const Flag *flag = find(name);
     if (!flag)
-      return unknown(argument, bare);
+      return unknown(argument, name);
     if (!flag->isSwitch && !hasValue) {
       if (i + 1 == arguments.size())
         return failure(name + ": expected a value (" + flag->placeholder +
@@ -171,9 +169,9 @@ void FlagTable::printHelp(llvm::raw_ostream &stream) const {
       group = flag.group;
       stream << "\n" << group << ":\n";
     }
-    std::string spelling = (flag.name.size() == 1 ? "-" : "--") + flag.name;
+    std::string spelling = flag.spelling();
     if (!flag.isSwitch)
-      spelling += (flag.name.size() == 1 ? " " : "=") + flag.placeholder;
+      spelling += (flag.oneDash ? " " : "=") + flag.placeholder;
     stream << "  " << spelling;
     // Long spellings get a line of their own.
     if (spelling.size() > 28)

@@ -36,7 +36,8 @@ public:
   /// Flags added from here on stand under `title` in the help.
   void group(llvm::StringRef title);
 
-  /// "--name=placeholder" (or "-n value" for a name of one letter).
+  /// "--name=placeholder" or "--name placeholder"; a name "-n" stands for the
+  /// short flag "-n placeholder".
   void add(llvm::StringRef name, llvm::StringRef placeholder,
            llvm::StringRef help, Set set);
   /// "--name", "--name=true" or "--name=false".
@@ -67,8 +68,9 @@ public:
 private:
   struct Flag {
     std::string name, placeholder, help, group;
-    bool isSwitch;
+    bool isSwitch, oneDash;
     Set set;
+    std::string spelling() const { return (oneDash ? "-" : "--") + name; }
   };
   const Flag *find(llvm::StringRef name) const;
   llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;

@@ -46,7 +46,7 @@ void CompileFlags::add(FlagTable &table) {
   table.group("Output");
   table.addWord("emit", {"mlir", "llvm", "ptx", "cubin", "manifest"},
                 "what to print (default ptx)", emit);
-  table.addText("o", "FILE", "write it there; '-' is standard output", output);
+  table.addText("-o", "FILE", "write it there; '-' is standard output", output);
   table.addChoice("compile-from", levelNames(), "level of the input",
                   [this](size_t i) { from = Level(i); });
   table.addChoice("compile-to", levelNames(),
