@@ -47,7 +47,7 @@ TEST_F(NpyTest, WhatIsWrittenIsReadBack) {
   unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  for (int round = 0; round < 200; ++round)
+  for (int round = 0; round < 50; ++round)
     for (auto [dtype, bytes] : {std::pair("f4", 4u), std::pair("u1", 1u),
                                 std::pair("i8", 8u), std::pair("f2", 2u)}) {
       Array array = randomArray(random, dtype, bytes);
@@ -74,7 +74,7 @@ TEST_F(NpyTest, DamagedBytesAreReadOrRefused) {
   Array array{"f4", {2, 3}, std::vector<uint8_t>(24, 7)};
   const std::string whole = npyText(array);
   unsigned refused = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 300; ++round) {
     std::string text = whole;
     text[random() % (text.size() - 24)] = char(random());
     try {
@@ -84,7 +84,7 @@ TEST_F(NpyTest, DamagedBytesAreReadOrRefused) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 300u);
+  EXPECT_GT(refused, 30u);
 }
 
 TEST_F(NpyTest, HugeShapeIsNoMultiplicationOverflow) {
