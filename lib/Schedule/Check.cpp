@@ -146,27 +146,17 @@ static Complaint checkPlacement(const Case &c) {
          "tmem or smem";
 }
 
-static Complaint checkTmem(const Case &c) {
-  Footprint sizes(c.problem, c.schedule);
-  uint64_t needed = sizes.tmemColumns(c.schedule);
-  if (needed <= c.gpu->tmemColumns)
-    return std::nullopt;
-  return "C6: " + tiles(c.schedule) + " need " + str(needed) +
-         " tensor-memory columns, " + str(c.gpu->tmemColumns) + " are there (" +
-         str(needed - c.gpu->tmemColumns) + " too many); take fewer tiles";
-}
-
 static Complaint checkSmem(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.kvStages < 2)
-    return "C7: expected at least 2 KV stages, since the MMA role holds a V "
+    return "C6: expected at least 2 KV stages, since the MMA role holds a V "
            "block while it waits for the next K block; got " +
            str(s.kvStages);
   Footprint sizes(c.problem, s);
   uint64_t needed = sizes.smemBytes(s);
   if (needed <= c.gpu->smemBytesPerCta)
     return std::nullopt;
-  std::string text = "C7: " + tiles(s) + " of " + str(sizes.qBytes) +
+  std::string text = "C6: " + tiles(s) + " of " + str(sizes.qBytes) +
                      " bytes, " + str(s.kvStages) + " KV stages of " +
                      str(sizes.kvStageBytes) + " bytes";
   if (s.pPlacement == PPlacement::Smem)
@@ -184,7 +174,7 @@ static Complaint checkThreshold(const Case &c) {
   double got = c.schedule.rescaleThreshold;
   if (std::isfinite(got) && got >= 0 && got <= limit)
     return std::nullopt;
-  return "C8: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
+  return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
          " for " + std::string(stringify(c.problem.dtype)) + ", got " +
          std::to_string(got) + ": P grows to 2^rescale_threshold";
 }
@@ -192,7 +182,7 @@ static Complaint checkThreshold(const Case &c) {
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   auto only = [](const char *field, const char *value, const std::string &got) {
-    return std::string("C9: expected ") + field + " to be " + value +
+    return std::string("C8: expected ") + field + " to be " + value +
            ", since no pass builds it otherwise; got " + got;
   };
   if (s.pSlices != 1)
@@ -210,17 +200,17 @@ static Complaint checkFeatures(const Case &c) {
 static Complaint checkRole(const Role &role) {
   const KnownRole *known = findKnown(role.name);
   if (!known && role.name != spareRole)
-    return "C10: expected a role that passes know (softmax0, softmax1, "
+    return "C9: expected a role that passes know (softmax0, softmax1, "
            "correction, load, mma, store, spare), got \"" +
            role.name + '"';
   if (known && role.warps != known->warps)
-    return "C10: expected role \"" + role.name + "\" to have " +
+    return "C9: expected role \"" + role.name + "\" to have " +
            str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
            ", got " + str(role.warps);
   // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
   if (known && known->warps == warpsPerGroup &&
       role.firstWarp % warpsPerGroup != 0)
-    return "C10: expected role \"" + role.name +
+    return "C9: expected role \"" + role.name +
            "\" to begin at a multiple of 4 warps, so that its warps reach "
            "lanes 0 to 127 in order; got warp " +
            str(role.firstWarp);
@@ -232,11 +222,11 @@ static Complaint checkRoles(const Case &c) {
     if (Complaint complaint = checkRole(role))
       return complaint;
     if (c.schedule.findRole(role.name) != &role)
-      return "C10: expected each role once, got \"" + role.name + "\" twice";
+      return "C9: expected each role once, got \"" + role.name + "\" twice";
   }
   for (const KnownRole &known : knownRoles)
     if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
-      return "C10: expected a role \"" + std::string(known.name) + "\" for " +
+      return "C9: expected a role \"" + std::string(known.name) + "\" for " +
              tiles(c.schedule) + ", got none";
   return std::nullopt;
 }
@@ -250,11 +240,11 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   for (const Role &role : c.schedule.roles) {
     uint64_t end = uint64_t(role.firstWarp) + role.warps;
     if (end > most)
-      return "C11: role \"" + role.name + "\" ends at warp " + str(end) +
+      return "C10: role \"" + role.name + "\" ends at warp " + str(end) +
              ", a CTA has at most " + str(most) + " warps";
     for (unsigned warp = role.firstWarp; warp < end; ++warp) {
       if (owners[warp])
-        return "C11: expected one role per warp, got \"" + owners[warp]->name +
+        return "C10: expected one role per warp, got \"" + owners[warp]->name +
                "\" and \"" + role.name + "\" on warp " + str(warp);
       owners[warp] = &role;
     }
@@ -263,7 +253,7 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   warps = (warps + warpsPerGroup - 1) / warpsPerGroup * warpsPerGroup;
   for (unsigned warp = 0; warp < warps; ++warp)
     if (!owners[warp])
-      return "C11: warp " + str(warp) +
+      return "C10: warp " + str(warp) +
              " has no role, but setmaxnreg needs all warps of its warpgroup; "
              "give it to a role \"spare\"";
   return std::nullopt;
@@ -277,11 +267,11 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
     const Role &first = *owners[warp / warpsPerGroup * warpsPerGroup];
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      return "C12: expected registers to be a multiple of 8 from 24 to 256, "
+      return "C11: expected registers to be a multiple of 8 from 24 to 256, "
              "got " +
              str(role.registers) + " in role \"" + role.name + '"';
     if (role.registers != first.registers)
-      return "C12: expected the same registers for all roles of warpgroup " +
+      return "C11: expected the same registers for all roles of warpgroup " +
              str(warp / warpsPerGroup) + ", got " + str(first.registers) +
              " for \"" + first.name + "\" and " + str(role.registers) +
              " for \"" + role.name + '"';
@@ -289,7 +279,7 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
   }
   if (total <= c.gpu->registersPerSm)
     return std::nullopt;
-  return "C12: the roles need " + str(total) + " registers, " +
+  return "C11: the roles need " + str(total) + " registers, " +
          str(c.gpu->registersPerSm) + " are there (" +
          str(total - c.gpu->registersPerSm) + " too many)";
 }
@@ -306,9 +296,9 @@ std::optional<std::string> fmha::schedule::check(const Problem &problem,
                                                  const Schedule &schedule) {
   Case c{problem, schedule, target::findTarget(schedule.target)};
   // Later rules rely on earlier ones: sizes mean nothing before C1 to C5.
-  for (auto rule : {checkTarget, checkTiles, checkHeadDims, checkCtaGroup,
-                    checkPlacement, checkTmem, checkSmem, checkThreshold,
-                    checkFeatures, checkRoles, checkWarps})
+  for (auto rule :
+       {checkTarget, checkTiles, checkHeadDims, checkCtaGroup, checkPlacement,
+        checkSmem, checkThreshold, checkFeatures, checkRoles, checkWarps})
     if (Complaint complaint = rule(c))
       return complaint;
   return std::nullopt;

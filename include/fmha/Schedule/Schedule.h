@@ -133,18 +133,18 @@ struct Plan {
 /// begins with the number of its rule:
 ///
 ///   C1  the target is known, and attention can be compiled for it
-///   C2  head_dim is 64 or 128, and head_dim_v equals it
+///   C2  head_dim is 64 or 128, and head_dim_v equals it: whole panels, S and O
+///       of every query tile in tensor memory
 ///   C3  one or two query tiles of 128 rows, KV blocks of 128 keys
 ///   C4  one CTA issues an MMA
 ///   C5  P waits in tensor memory or in shared memory
-///   C6  tensor memory holds S and O of every query tile
-///   C7  at least two KV stages, and shared memory holds all regions
-///   C8  P, at most 2^rescale_threshold, is finite in the input type
-///   C9  features that no pass builds are off: p_slices, exp2_emulated,
+///   C6  at least two KV stages, and shared memory holds all regions
+///   C7  P, at most 2^rescale_threshold, is finite in the input type
+///   C8  features that no pass builds are off: p_slices, exp2_emulated,
 ///       persistent, splits
-///   C10 the roles are those that passes know, each with its number of warps
-///   C11 every warp of every warpgroup has one role
-///   C12 setmaxnreg can set every count, roles of a warpgroup agree, and the
+///   C9  the roles are those that passes know, each with its number of warps
+///   C10 every warp of every warpgroup has one role
+///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the
 ///       sum over all threads fits the register file
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);

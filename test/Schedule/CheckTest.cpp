@@ -1,0 +1,223 @@
+//===- CheckTest.cpp - Every rule of check(), kept and broken ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Schedule.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <functional>
+
+using namespace fmha::schedule;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+static Problem problemOf(unsigned headDim) {
+  Problem problem;
+  problem.headDim = problem.headDimV = headDim;
+  return problem;
+}
+
+/// A schedule with two query tiles that breaks no rule.
+static Schedule soundSchedule() {
+  Schedule schedule;
+  schedule.roles = {{"softmax0", 0, 4, 192},  {"softmax1", 4, 4, 192},
+                    {"correction", 8, 4, 80}, {"load", 12, 1, 48},
+                    {"mma", 13, 1, 48},       {"store", 14, 1, 48},
+                    {"spare", 15, 1, 48}};
+  return schedule;
+}
+
+/// check() of the sound schedule for head dim 128 after `change`; "" if it
+/// passes.
+static std::string
+complaint(const std::function<void(Problem &, Schedule &)> &change) {
+  Problem problem = problemOf(128);
+  Schedule schedule = soundSchedule();
+  change(problem, schedule);
+  return check(problem, schedule).value_or("");
+}
+
+static Role &role(Schedule &s, std::string_view name) {
+  return const_cast<Role &>(*s.findRole(name));
+}
+
+TEST(Check, AcceptsASoundSchedule) {
+  EXPECT_EQ(complaint([](Problem &, Schedule &) {}), "");
+}
+
+TEST(Check, C1Target) {
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_103a"; }), "");
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.target = "sm_13"; }),
+            "C1: expected a known target (sm_100a, sm_103a), got \"sm_13\"");
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.target = "sm_90a"; }),
+              AllOf(StartsWith("C1: "), HasSubstr("sm_90a"),
+                    HasSubstr("take one of sm_100a, sm_103a")));
+}
+
+TEST(Check, C2HeadDims) {
+  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(64); }), "");
+  for (unsigned dim : {0u, 1u, 32u, 63u, 80u, 96u, 129u})
+    EXPECT_THAT(complaint([&](Problem &p, auto &) { p = problemOf(dim); }),
+                AllOf(StartsWith("C2: expected head_dim 64 or 128"),
+                      HasSubstr("64-column panels")));
+  EXPECT_THAT(complaint([](Problem &p, auto &) { p = problemOf(256); }),
+              HasSubstr("2 query tiles need 768 tensor-memory columns (S 128 "
+                        "and O 256 each), 512 are there"));
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p = problemOf(384);
+                s.qTiles = 1;
+              }),
+              HasSubstr("of shared memory, 232448 are there"));
+  EXPECT_THAT(complaint([](Problem &p, auto &) { p.headDimV = 64; }),
+              AllOf(StartsWith("C2: "), HasSubstr("got 128 and 64")));
+}
+
+TEST(Check, C3Tiles) {
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
+            "C3: expected q_tiles to be 1 or 2, got 3");
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 64; }),
+              StartsWith("C3: expected q_tile_rows to be 128"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.kvBlock = 64; }),
+              StartsWith("C3: expected kv_block to be 128"));
+}
+
+TEST(Check, C4CtaGroup) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.ctaGroup = 2; }),
+              StartsWith("C4: expected cta_group to be 1, got 2"));
+}
+
+TEST(Check, C5Placement) {
+  auto with = [](PPlacement placement) {
+    return complaint([=](auto &, Schedule &s) { s.pPlacement = placement; });
+  };
+  EXPECT_EQ(with(PPlacement::Tmem), "");
+  EXPECT_EQ(with(PPlacement::Smem), "");
+  EXPECT_THAT(with(PPlacement::Auto), StartsWith("C5: "));
+  EXPECT_THAT(with(PPlacement::Registers),
+              AllOf(StartsWith("C5: "), HasSubstr("cannot be had on sm_100a")));
+}
+
+TEST(Check, C6SharedMemory) {
+  auto stages = [](unsigned count, PPlacement placement) {
+    return complaint([=](auto &, Schedule &s) {
+      s.kvStages = count;
+      s.pPlacement = placement;
+    });
+  };
+  EXPECT_THAT(stages(1, PPlacement::Tmem),
+              StartsWith("C6: expected at least 2 KV stages"));
+  EXPECT_EQ(stages(2, PPlacement::Tmem), "");
+  EXPECT_EQ(stages(5, PPlacement::Tmem), "");
+  EXPECT_EQ(stages(3, PPlacement::Smem), "");
+  // 64 KiB of Q, 6 x 32 KiB of KV, 1040 + 512 bytes of the rest.
+  EXPECT_THAT(stages(6, PPlacement::Tmem),
+              AllOf(StartsWith("C6: "), HasSubstr("need 263696 bytes"),
+                    HasSubstr("232448 are there (31248 too many)")));
+  EXPECT_THAT(stages(4, PPlacement::Smem), StartsWith("C6: "));
+  EXPECT_THAT(stages(1000, PPlacement::Tmem), StartsWith("C6: "));
+  EXPECT_THAT(stages(~0u, PPlacement::Tmem), StartsWith("C6: "));
+}
+
+TEST(Check, C7Threshold) {
+  auto with = [](DataType type, double threshold) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.dtype = type;
+      s.rescaleThreshold = threshold;
+    });
+  };
+  EXPECT_EQ(with(DataType::F16, 0), "");
+  EXPECT_EQ(with(DataType::F16, 15), "");
+  EXPECT_THAT(with(DataType::F16, 15.5), StartsWith("C7: "));
+  EXPECT_EQ(with(DataType::BF16, 15.5), "");
+  EXPECT_THAT(with(DataType::BF16, 127), StartsWith("C7: "));
+  EXPECT_THAT(with(DataType::BF16, -1), StartsWith("C7: "));
+  EXPECT_THAT(with(DataType::BF16, NAN), StartsWith("C7: "));
+}
+
+TEST(Check, C8FeaturesThatNoPassBuilds) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
+              StartsWith("C8: expected p_slices to be 1"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 9; }),
+              StartsWith("C8: expected exp2_emulated to be 0"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.persistent = true; }),
+              StartsWith("C8: expected persistent to be false"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
+              StartsWith("C8: expected splits to be 1"));
+}
+
+TEST(Check, C9Roles) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.clear(); }),
+              StartsWith("C9: expected a role \"softmax0\""));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "spare").name = "helper"; }),
+      AllOf(StartsWith("C9: "), HasSubstr("got \"helper\"")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "spare").name = "store"; }),
+      AllOf(StartsWith("C9: "), HasSubstr("\"store\" twice")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "correction").warps = 3; }),
+      HasSubstr("\"correction\" to have 4 warps, got 3"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "softmax1").firstWarp = 5; }),
+      HasSubstr("multiple of 4 warps"));
+}
+
+TEST(Check, C9OneTileNeedsNoSecondSoftmax) {
+  // Twelve warps: the idle softmax group is left out.
+  auto without = [](unsigned qTiles) {
+    return complaint([=](auto &, Schedule &s) {
+      s.qTiles = qTiles;
+      s.roles = {{"softmax0", 0, 4, 192}, {"correction", 4, 4, 80},
+                 {"load", 8, 1, 48},      {"mma", 9, 1, 48},
+                 {"store", 10, 1, 48},    {"spare", 11, 1, 48}};
+    });
+  };
+  EXPECT_EQ(without(1), "");
+  EXPECT_THAT(without(2), HasSubstr("role \"softmax1\" for 2 query tiles"));
+}
+
+TEST(Check, C10Warps) {
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
+      AllOf(StartsWith("C10: warp 15 has no role"), HasSubstr("\"spare\"")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "store").firstWarp = 13; }),
+      AllOf(StartsWith("C10: expected one role per warp"),
+            HasSubstr("\"mma\" and \"store\" on warp 13")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "spare").firstWarp = 32; }),
+      HasSubstr("ends at warp 33, a CTA has at most 32 warps"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                role(s, "spare") = {"spare", ~0u, ~0u, 48};
+              }),
+              StartsWith("C10: "));
+}
+
+TEST(Check, C11Registers) {
+  auto softmax = [](unsigned registers) {
+    return complaint([=](auto &, Schedule &s) {
+      role(s, "softmax0").registers = registers;
+    });
+  };
+  EXPECT_EQ(softmax(192), "");
+  EXPECT_EQ(softmax(24), "");
+  for (unsigned bad : {0u, 16u, 190u, 264u})
+    EXPECT_THAT(softmax(bad), StartsWith("C11: expected registers to be a "
+                                         "multiple of 8 from 24 to 256"));
+  EXPECT_EQ(softmax(200),
+            "C11: the roles need 66560 registers, 65536 are there "
+            "(1024 too many)");
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
+      StartsWith("C11: expected the same registers for all roles of "
+                 "warpgroup 3"));
+}

@@ -1,0 +1,246 @@
+//===- MemoryMapTest.cpp - Maps of all schedules, and broken ones -*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Schedule.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+using namespace fmha::schedule;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+static Plan planOf(unsigned headDim, unsigned qTiles, PPlacement placement) {
+  Problem problem;
+  problem.headDim = problem.headDimV = headDim;
+  std::string error;
+  Overrides overrides{qTiles, std::nullopt, placement};
+  std::optional<Plan> result = plan(problem, "sm_100a", overrides, error);
+  EXPECT_TRUE(result) << error;
+  return result.value_or(Plan());
+}
+
+/// verify() of the map for head dim 128, two tiles, P in tensor memory, after
+/// `change`; "" if it passes.
+static std::string complaint(const std::function<void(MemoryMap &)> &change,
+                             PPlacement placement = PPlacement::Tmem) {
+  Plan plan = planOf(128, 2, placement);
+  change(plan.map);
+  return verify(Problem(), plan.schedule, plan.map).value_or("");
+}
+
+static TmemRegion &tmem(MemoryMap &map, std::string_view name) {
+  return const_cast<TmemRegion &>(*map.findTmem(name));
+}
+static SmemRegion &smem(MemoryMap &map, std::string_view name) {
+  return const_cast<SmemRegion &>(*map.findSmem(name));
+}
+
+TEST(MemoryMap, TensorMemoryOfTwoTiles) {
+  for (unsigned headDim : {64u, 128u}) {
+    Plan plan = planOf(headDim, 2, PPlacement::Tmem);
+    EXPECT_EQ(plan.map.findTmem("S0")->column, 0u);
+    EXPECT_EQ(plan.map.findTmem("S1")->column, 128u);
+    EXPECT_EQ(plan.map.findTmem("O0")->column, 256u);
+    EXPECT_EQ(plan.map.findTmem("O1")->column, 256 + headDim);
+    EXPECT_EQ(plan.map.findTmem("P0")->column, 64u);
+    EXPECT_EQ(plan.map.findTmem("P1")->column, 192u);
+    EXPECT_EQ(plan.map.findTmem("P1")->aliases, "S1");
+    EXPECT_EQ(plan.map.tmemColumns, 512u);
+  }
+}
+
+TEST(MemoryMap, TensorMemoryOfOneTile) {
+  Plan plan = planOf(128, 1, PPlacement::Smem);
+  EXPECT_EQ(plan.map.findTmem("S0")->column, 0u);
+  EXPECT_EQ(plan.map.findTmem("O0")->column, 128u);
+  EXPECT_EQ(plan.map.findTmem("P0"), nullptr);
+  EXPECT_EQ(plan.map.findTmem("S1"), nullptr);
+  EXPECT_EQ(plan.map.tmemColumns, 256u);
+}
+
+TEST(MemoryMap, OutputLiesOverItsQuery) {
+  Plan plan = planOf(128, 2, PPlacement::Smem);
+  for (const char *i : {"0", "1"}) {
+    const SmemRegion *out = plan.map.findSmem(std::string("out") + i);
+    const SmemRegion *query = plan.map.findSmem(std::string("Q") + i);
+    EXPECT_EQ(out->offset, query->offset);
+    EXPECT_EQ(out->aliases, query->name);
+    EXPECT_EQ(plan.map.findSmem(std::string("P") + i)->bytes, 32768u);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Random schedules
+//===----------------------------------------------------------------------===//
+
+static Schedule randomSchedule(std::mt19937 &random) {
+  auto pick = [&](auto... values) {
+    std::common_type_t<decltype(values)...> list[] = {values...};
+    return list[random() % sizeof...(values)];
+  };
+  Schedule s;
+  s.target = pick("sm_100a", "sm_103a");
+  s.qTiles = pick(1u, 2u);
+  s.kvStages = 1 + random() % 14;
+  s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);
+  s.rescaleThreshold = random() % 10;
+  // The four warpgroups in any order.
+  unsigned groups[] = {0, 4, 8, 12};
+  std::shuffle(std::begin(groups), std::end(groups), random);
+  unsigned counts[] = {24 + 8 * unsigned(random() % 24), 80, 48};
+  s.roles = {{"softmax0", groups[0], 4, counts[0]},
+             {"softmax1", groups[1], 4, counts[0]},
+             {"correction", groups[2], 4, counts[1]},
+             {"load", groups[3], 1, counts[2]},
+             {"mma", groups[3] + 1, 1, counts[2]},
+             {"store", groups[3] + 2, 1, counts[2]},
+             {"spare", groups[3] + 3, 1, counts[2]}};
+  return s;
+}
+
+/// Bytes that no two regions share unless one says that it aliases.
+static bool overlaps(const MemoryMap &map) {
+  for (const SmemRegion &a : map.smem)
+    for (const SmemRegion &b : map.smem)
+      if (&a != &b && a.aliases.empty() && b.aliases.empty() &&
+          a.offset < b.offset + b.bytes * b.stages &&
+          b.offset < a.offset + a.bytes * a.stages)
+        return true;
+  return false;
+}
+
+TEST(MemoryMap, EveryCheckedScheduleHasASoundMap) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  unsigned accepted = 0, refused = 0;
+  for (unsigned i = 0; i < 5000; ++i) {
+    Problem problem;
+    problem.headDim = problem.headDimV = random() % 2 ? 64 : 128;
+    problem.dtype = random() % 2 ? DataType::F16 : DataType::BF16;
+    Schedule schedule = randomSchedule(random);
+    if (check(problem, schedule)) {
+      ++refused;
+      continue;
+    }
+    ++accepted;
+    MemoryMap map = layOut(problem, schedule);
+    EXPECT_EQ(verify(problem, schedule, map).value_or(""), "");
+    EXPECT_LE(map.smemBytes, 232448u);
+    EXPECT_FALSE(overlaps(map));
+  }
+  // Otherwise the test says nothing.
+  EXPECT_GT(accepted, 500u);
+  EXPECT_GT(refused, 500u);
+}
+
+TEST(MemoryMap, CheckRefusesOnlyWhatDoesNotFit) {
+  // The largest ring that check() accepts leaves less than one stage.
+  for (unsigned headDim : {64u, 128u})
+    for (unsigned qTiles : {1u, 2u})
+      for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem}) {
+        Problem problem;
+        problem.headDim = problem.headDimV = headDim;
+        Schedule schedule = planOf(headDim, qTiles, placement).schedule;
+        while (!check(problem, schedule))
+          ++schedule.kvStages;
+        --schedule.kvStages;
+        MemoryMap map = layOut(problem, schedule);
+        EXPECT_GT(map.smemBytes + 128 * headDim * 2, 232448u);
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Broken maps
+//===----------------------------------------------------------------------===//
+
+TEST(Verify, AcceptsWhatLayOutMakes) {
+  EXPECT_EQ(complaint([](MemoryMap &) {}), "");
+  EXPECT_EQ(complaint([](MemoryMap &) {}, PPlacement::Smem), "");
+}
+
+TEST(Verify, V1Names) {
+  EXPECT_EQ(complaint([](MemoryMap &m) { tmem(m, "O1").name = "O2"; }),
+            "V1: expected a tensor-memory region \"O1\", got none");
+  EXPECT_THAT(complaint([](MemoryMap &m) {
+                m.smem.push_back({"P0", 0, 16, 1, 16, ""});
+              }),
+              AllOf(StartsWith("V1: "), HasSubstr("serves no tile")));
+  EXPECT_EQ(complaint([](MemoryMap &m) { m.smem.push_back(smem(m, "KV")); }),
+            "V1: expected one shared-memory region \"KV\", got several");
+  EXPECT_THAT(complaint([](MemoryMap &m) { m = {}; }), StartsWith("V1: "));
+}
+
+TEST(Verify, V2Sizes) {
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").stages = 4; }),
+              AllOf(StartsWith("V2: "), HasSubstr("5 x 32768"),
+                    HasSubstr("got 4 x 32768")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "O0").columns = 64; }),
+              StartsWith("V2: "));
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "barriers").bytes = 8; }),
+              StartsWith("V2: "));
+}
+
+TEST(Verify, V3Aliases) {
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = "S1"; }),
+              AllOf(StartsWith("V3: "), HasSubstr("to alias \"S0\"")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P1").column = 128; }),
+              AllOf(StartsWith("V3: "), HasSubstr("begin 64 columns into")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "P0").aliases = ""; }),
+              StartsWith("V3: "));
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "out0").offset = 32768; }),
+              AllOf(StartsWith("V3: "), HasSubstr("begin 0 bytes into")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "KV").aliases = "Q0"; }),
+              StartsWith("V3: "));
+}
+
+TEST(Verify, V4Overlaps) {
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "O1").column = 300; }),
+              AllOf(StartsWith("V4: "), HasSubstr("overlap by 84 columns")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "stats1").offset -= 16; }),
+              AllOf(StartsWith("V4: "), HasSubstr("\"stats0\""),
+                    HasSubstr("overlap by 16 bytes")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { smem(m, "P1").offset -= 1024; },
+                        PPlacement::Smem),
+              AllOf(StartsWith("V4: "), HasSubstr("overlap by 1024 bytes")));
+}
+
+TEST(Verify, V5Alignment) {
+  // Moving everything keeps all else in order.
+  EXPECT_THAT(complaint([](MemoryMap &m) {
+                for (SmemRegion &region : m.smem)
+                  region.offset += 512;
+                m.smemBytes += 512;
+              }),
+              AllOf(StartsWith("V5: "), HasSubstr("multiple of 1024")));
+  EXPECT_THAT(complaint([](MemoryMap &m) {
+                smem(m, "tmem_address").offset += 4;
+                m.smemBytes += 16;
+              }),
+              AllOf(StartsWith("V5: "), HasSubstr("multiple of 16")));
+}
+
+TEST(Verify, V6Capacities) {
+  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 256; }),
+              AllOf(StartsWith("V6: "), HasSubstr("ends beyond the 256")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 1024; }),
+              AllOf(StartsWith("V6: "), HasSubstr("power of two")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { m.tmemColumns = 513; }),
+              AllOf(StartsWith("V6: "), HasSubstr("power of two")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes -= 16; }),
+              AllOf(StartsWith("V6: "), HasSubstr("ends beyond")));
+  EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes = 232464; }),
+              AllOf(StartsWith("V6: "), HasSubstr("(16 too many)")));
+}

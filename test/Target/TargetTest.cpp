@@ -1,0 +1,55 @@
+//===- TargetTest.cpp - The table of GPUs -----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Target/Target.h"
+
+#include "gtest/gtest.h"
+
+#include <set>
+
+using namespace fmha::target;
+
+TEST(Target, IsFoundByItsExactName) {
+  for (const std::string &name : names()) {
+    ASSERT_NE(findTarget(name), nullptr);
+    EXPECT_EQ(findTarget(name)->name, name);
+  }
+  for (const char *name : {"", "sm_100", "SM_100A", "sm_100a ", "sm_13"})
+    EXPECT_EQ(findTarget(name), nullptr) << name;
+}
+
+TEST(Target, NamesAreUniqueAndSupportedOnesLead) {
+  std::vector<std::string> all = names(), supported = names(true);
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+  ASSERT_LE(supported.size(), all.size());
+  EXPECT_TRUE(std::equal(supported.begin(), supported.end(), all.begin()));
+  EXPECT_EQ(supportedNames(), "sm_100a, sm_103a");
+}
+
+TEST(Target, SupportedOnesHaveWhatTheLoweringUses) {
+  for (const std::string &name : names()) {
+    const Target &target = *findTarget(name);
+    EXPECT_EQ(target.supported, std::string(target.reason).empty()) << name;
+    if (!target.supported)
+      continue;
+    EXPECT_TRUE(target.hasTcgen05 && target.hasTma) << name;
+    EXPECT_EQ(target.tmemColumns, 512u);
+    EXPECT_EQ(target.smemBytesPerCta, 227u * 1024);
+    EXPECT_EQ(target.registersPerSm, 64u * 1024);
+    EXPECT_GT(target.tmemBytesPerClock, 0u);
+    // PTX ISA 8.8 or newer.
+    std::string features = target.features;
+    ASSERT_EQ(features.substr(0, 4), "+ptx");
+    EXPECT_GE(std::stoi(features.substr(4)), 88);
+  }
+}
+
+TEST(Target, B300HasTwiceTheExponentials) {
+  EXPECT_EQ(findTarget("sm_103a")->mufuPerClock,
+            2 * findTarget("sm_100a")->mufuPerClock);
+}
