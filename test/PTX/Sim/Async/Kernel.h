@@ -44,7 +44,7 @@ template <typename T> std::vector<uint8_t> bytesOf(const T &value) {
   return bytes;
 }
 
-struct Run {
+struct KernelRun {
   std::string text;
   unsigned threads = 32;
   uint32_t sharedBytes = 65536;
@@ -54,7 +54,7 @@ struct Run {
   std::optional<Dim3> cluster = {};
 };
 
-inline LaunchResult launchOn(Device &device, const Run &run) {
+inline LaunchResult launchOn(Device &device, const KernelRun &run) {
   Module module = Module::parse(run.text, "test.ptx");
   LaunchConfig config;
   config.entry = "k";

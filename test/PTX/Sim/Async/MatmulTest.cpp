@@ -195,7 +195,8 @@ tcgen05.fence::before_thread_sync;
 mbarrier.arrive.shared::cta.b64 _, [%r2+32784];
 @%p1 bra ISSUED;
 )" + waitFor(32768, "0", "LOADED") +
-          waitFor(32784, "0", "STORED") + "tcgen05.fence::after_thread_sync;\n" +
+          waitFor(32784, "0", "STORED") +
+          "tcgen05.fence::after_thread_sync;\n" +
           descriptor(5, 16384, "0x4000404002000000");
   for (unsigned step = 0; step < 4; ++step)
     text += "tcgen05.mma.cta_group::1.kind::f16 [%r4], [%r4+" +
@@ -221,7 +222,7 @@ Outcome runProblem(const Problem &problem, const std::string &body,
   uint64_t out = device.allocate(m * n * 4);
   device.write(a, std::as_bytes(std::span(problem.a)));
   device.write(b, std::as_bytes(std::span(problem.b)));
-  Run run;
+  KernelRun run;
   run.text = kernelText(parameters, body);
   run.threads = 128;
   run.sharedBytes = 34816;
@@ -295,15 +296,15 @@ std::set<std::string> idsWithout(const std::string &body, bool bTransposed,
 
 TEST(Matmul, DeletedSynchronisationIsFound) {
   std::string loaded = "@!%p31 bra LOADED;\n", done = "@!%p31 bra DONE;\n";
-  EXPECT_TRUE(idsWithout(bothInShared(), false, loaded)
-                  .count("async-write-in-flight"));
+  EXPECT_TRUE(
+      idsWithout(bothInShared(), false, loaded).count("async-write-in-flight"));
   EXPECT_TRUE(idsWithout(bothInShared(), false, done).count("tmem-in-flight"));
-  EXPECT_TRUE(idsWithout(aInTensorMemory(), true,
-                         "tcgen05.wait::st.sync.aligned;\n")
-                  .count("tmem-in-flight"));
-  EXPECT_TRUE(idsWithout(bothInShared(), false,
-                         "tcgen05.wait::ld.sync.aligned;\n")
-                  .count("tcgen05-ld-register-before-wait"));
+  EXPECT_TRUE(
+      idsWithout(aInTensorMemory(), true, "tcgen05.wait::st.sync.aligned;\n")
+          .count("tmem-in-flight"));
+  EXPECT_TRUE(
+      idsWithout(bothInShared(), false, "tcgen05.wait::ld.sync.aligned;\n")
+          .count("tcgen05-ld-register-before-wait"));
   EXPECT_TRUE(
       idsWithout(bothInShared(), false,
                  "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 256;\n")
