@@ -91,12 +91,14 @@ void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
 
 void Head::scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows) {
   std::fill(scores.begin(), scores.end(), 0.0);
+  // A row sees at most as many keys as the row after it.
+  int64_t most = p.visibleKeys(first + rows - 1);
   for (int64_t d = 0; d < p.headDim; ++d) {
     const double *key = keys.data() + d * p.kvLen;
     for (int64_t r = 0; r < rows; ++r) {
       double query = q.at(batch, first + r, head, d);
       double *row = scores.data() + r * p.kvLen;
-      for (int64_t j = 0; j < p.kvLen; ++j)
+      for (int64_t j = 0; j < most; ++j)
         row[j] += query * key[j];
     }
   }
@@ -123,7 +125,6 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
     return all.data() +
            ((batch * p.qLen + first + r) * p.qHeads + head) * p.headDimV;
   };
-  // A row sees at most as many keys as the row after it.
   int64_t most = p.visibleKeys(first + rows - 1);
   for (int64_t j = 0; j < most; ++j) {
     const double *value = values.data() + j * p.headDimV;

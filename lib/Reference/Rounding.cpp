@@ -29,6 +29,8 @@ static uint16_t toF16(float value) {
   // 65520 is half way between the largest f16 and what would follow it.
   if (magnitude >= 65520.0f)
     return sign | 0x7C00;
+  if (magnitude == 0) // has no exponent
+    return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   // Smallest exponent of a normal number is -14; below, the grid stays 2^-24.

@@ -1,0 +1,230 @@
+//===- AttentionTest.cpp - The reference against the definition -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Reference/Attention.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace fmha::reference;
+
+namespace {
+
+constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
+
+/// A tensor in memory of its own, padded by NaN between and around the rows.
+struct Storage {
+  std::vector<float> data;
+  Tensor view;
+
+  Storage(int64_t batch, int64_t length, int64_t heads, int64_t dim,
+          std::mt19937 &random, float magnitude) {
+    int64_t row = dim + random() % 4, head = random() % 3;
+    bool headsFirst = random() % 2;
+    int64_t perHead = (headsFirst ? length : 1) * row + head;
+    int64_t perRow = headsFirst ? row : heads * perHead;
+    int64_t perBatch = (headsFirst ? heads * perHead : length * perRow) + 5;
+    data.assign(batch * perBatch + 7, notANumber);
+    view = {data.data() + 3, {perBatch, perRow, perHead, 1}};
+    std::normal_distribution<float> normal(0, magnitude);
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t l = 0; l < length; ++l)
+        for (int64_t h = 0; h < heads; ++h)
+          for (int64_t d = 0; d < dim; ++d)
+            data[3 + b * perBatch + l * perRow + h * perHead + d] =
+                normal(random);
+  }
+};
+
+struct Inputs {
+  Problem problem;
+  Storage q, k, v;
+
+  Inputs(const Problem &p, std::mt19937 &random, float magnitude = 1)
+      : problem(p), q(p.batch, p.qLen, p.qHeads, p.headDim, random, magnitude),
+        k(p.batch, p.kvLen, p.kvHeads, p.headDim, random, magnitude),
+        v(p.batch, p.kvLen, p.kvHeads, p.headDimV, random, 1) {}
+
+  Result run() const { return attention(problem, q.view, k.view, v.view); }
+};
+
+/// One row by the definition: no maximum subtracted, weights exp(s) over their
+/// sum, all in extended precision, whose exponent reaches 2^16384.
+struct NaiveRow {
+  std::vector<long double> o, a;
+  long double lse;
+};
+
+NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
+  const Problem &p = in.problem;
+  int64_t group = h / (p.qHeads / p.kvHeads);
+  NaiveRow row{std::vector<long double>(p.headDimV),
+               std::vector<long double>(p.headDimV), 0};
+  long double sum = 0;
+  for (int64_t j = 0; j < p.kvLen; ++j) {
+    if (p.causal && j > i + p.kvLen - p.qLen)
+      continue;
+    long double score = 0;
+    for (int64_t d = 0; d < p.headDim; ++d)
+      score +=
+          (long double)in.q.view.at(b, i, h, d) * in.k.view.at(b, j, group, d);
+    long double weight = std::exp(score * (long double)p.scale);
+    sum += weight;
+    for (int64_t d = 0; d < p.headDimV; ++d) {
+      long double value = in.v.view.at(b, j, group, d);
+      row.o[d] += weight * value;
+      row.a[d] += weight * std::fabs(value);
+    }
+  }
+  for (int64_t d = 0; d < p.headDimV && sum != 0; ++d) {
+    row.o[d] /= sum;
+    row.a[d] /= sum;
+  }
+  row.lse = std::log(sum);
+  return row;
+}
+
+void expectNear(double got, long double want, long double scale) {
+  EXPECT_LE(std::fabs(got - want), 1e-12L * scale) << got << " " << want;
+}
+
+/// Rounding of scores moves results by as much as the largest score, which the
+/// bound allows for.
+void expectDefinition(const Inputs &in, long double largestScore = 1) {
+  const Problem &p = in.problem;
+  Result got = in.run();
+  ASSERT_EQ(got.o.size(), size_t(p.batch * p.qLen * p.qHeads * p.headDimV));
+  ASSERT_EQ(got.a.size(), got.o.size());
+  ASSERT_EQ(got.lse.size(), size_t(p.batch * p.qLen * p.qHeads));
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t i = 0; i < p.qLen; ++i)
+      for (int64_t h = 0; h < p.qHeads; ++h) {
+        NaiveRow want = naive(in, b, i, h);
+        int64_t base = ((b * p.qLen + i) * p.qHeads + h) * p.headDimV;
+        for (int64_t d = 0; d < p.headDimV; ++d) {
+          expectNear(got.o[base + d], want.o[d],
+                     largestScore * (1 + want.a[d]));
+          expectNear(got.a[base + d], want.a[d],
+                     largestScore * (1 + want.a[d]));
+        }
+        double lse = got.lse[(b * p.qHeads + h) * p.qLen + i];
+        if (std::isinf(want.lse))
+          EXPECT_EQ(lse, -INFINITY);
+        else
+          expectNear(lse, want.lse, largestScore * (1 + std::fabs(want.lse)));
+      }
+}
+
+Problem randomProblem(std::mt19937 &random) {
+  static constexpr int64_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 16, 33};
+  Problem p;
+  p.batch = random() % 3;
+  p.kvHeads = 1 + random() % 3;
+  p.qHeads = p.kvHeads * (1 + random() % 3);
+  p.qLen = lengths[random() % 9];
+  p.kvLen = lengths[random() % 9];
+  p.headDim = 1 + random() % 20;
+  p.headDimV = 1 + random() % 20;
+  p.causal = random() % 2;
+  double scales[] = {1 / std::sqrt(double(p.headDim)), 0, -0.3, 1};
+  p.scale = scales[random() % 4];
+  return p;
+}
+
+} // namespace
+
+TEST(Attention, EqualsTheDefinition) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (unsigned i = 0; i < 300; ++i) {
+    Problem p = randomProblem(random);
+    SCOPED_TRACE(testing::Message()
+                 << "problem " << i << ": batch " << p.batch << ", heads "
+                 << p.qHeads << "/" << p.kvHeads << ", lengths " << p.qLen
+                 << "/" << p.kvLen << ", dims " << p.headDim << "/"
+                 << p.headDimV << ", scale " << p.scale << ", causal "
+                 << p.causal);
+    ASSERT_EQ(p.check(), std::nullopt);
+    expectDefinition(Inputs(p, random));
+  }
+}
+
+TEST(Attention, LargeLogitsStayFinite) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (float magnitude : {5.0f, 15.0f}) {
+    Problem p{1, 2, 1, 9, 40, 16, 8, 1.0, true};
+    expectDefinition(Inputs(p, random, magnitude), 4 * magnitude * magnitude);
+  }
+}
+
+TEST(Attention, RowsWithoutKeys) {
+  std::mt19937 random(1);
+  // Five queries, two keys, aligned at the bottom right: three rows see none.
+  Inputs in(Problem{1, 1, 1, 5, 2, 4, 4, 1.0, true}, random);
+  Result got = in.run();
+  for (int64_t i = 0; i < 5; ++i) {
+    bool masked = i < 3;
+    EXPECT_EQ(std::isinf(got.lse[i]), masked) << i;
+    for (int64_t d = 0; d < 4; ++d)
+      EXPECT_EQ(got.a[i * 4 + d] == 0, masked) << i;
+  }
+  Inputs empty(Problem{2, 2, 1, 3, 0, 4, 4, 1.0, false}, random);
+  got = empty.run();
+  for (double value : got.o)
+    EXPECT_EQ(value, 0);
+  for (double value : got.lse)
+    EXPECT_EQ(value, -INFINITY);
+}
+
+TEST(Attention, FirstAndLastCausalRow) {
+  std::mt19937 random(2);
+  // As many queries as keys: row 0 sees key 0 alone, so O = v.
+  Inputs in(Problem{1, 1, 1, 6, 6, 4, 4, 1.0, true}, random);
+  Result got = in.run();
+  for (int64_t d = 0; d < 4; ++d)
+    EXPECT_DOUBLE_EQ(got.o[d], in.v.view.at(0, 0, 0, d));
+  in.problem.causal = false;
+  Result whole = in.run();
+  for (int64_t d = 0; d < 4; ++d)
+    EXPECT_EQ(got.o[5 * 4 + d], whole.o[5 * 4 + d]);
+}
+
+TEST(Attention, GroupsThatDoNotDivideRoundDown) {
+  Problem p;
+  p.qHeads = 5;
+  p.kvHeads = 2;
+  std::vector<int64_t> heads;
+  for (int64_t h = 0; h < 5; ++h)
+    heads.push_back(p.kvHead(h));
+  EXPECT_EQ(heads, (std::vector<int64_t>{0, 0, 0, 1, 1}));
+}
+
+TEST(Attention, CheckNamesWhatIsWrong) {
+  Problem good{1, 2, 1, 3, 4, 5, 6, 1.0, false};
+  EXPECT_EQ(good.check(), std::nullopt);
+  Problem p = good;
+  p.qLen = -1;
+  EXPECT_EQ(p.check(), "expected batch, q_len and kv_len not to be negative, "
+                       "got 1, -1 and 4");
+  p = good;
+  p.kvHeads = 0;
+  EXPECT_EQ(p.check(),
+            "expected at least one query head and one KV head, got 0");
+  p = good;
+  p.headDimV = 0;
+  EXPECT_EQ(p.check(), "expected head dims of at least 1, got 0");
+  p = good;
+  p.scale = INFINITY;
+  EXPECT_EQ(p.check(), "expected a finite scale, got inf");
+}
