@@ -301,7 +301,7 @@ LogicalResult Verifier::schedule() {
     return success();
   if (std::optional<std::string> reason =
           schedule::check(op.getProblem(), schedule.toSchedule()))
-    return error(20) << "expected a schedule that can serve this op: "
+    return error(20) << "expected a schedule that can serve this op; schedule "
                      << *reason;
   return success();
 }
