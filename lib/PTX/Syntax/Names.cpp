@@ -92,8 +92,11 @@ bool NameChecker::isDeclared(std::string_view name) const {
   }
   // An element of a vector register or special register: v.x.
   size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos && isDeclared(name.substr(0, dot)))
-    return true;
+  bool isElement =
+      dot != std::string_view::npos && dot + 2 == name.size() &&
+      std::string_view("xyzwrgba").find(name.back()) != std::string_view::npos;
+  if (isElement && isDeclared(name.substr(0, dot)))
+    return !isSpecialRegister(name.substr(0, dot)) || isSpecialRegister(name);
   return isSpecialRegister(name);
 }
 

@@ -495,6 +495,8 @@ void Parser::parseInstruction(Block &block) {
                           "', which PTX does not have");
   bool isCall = inst.parts[0] == "call";
   while (!token.is(';')) {
+    if (token.is('}') || token.kind == Token::Kind::End)
+      fail("';' after an instruction");
     inst.operands.push_back(isCall && token.is('(')
                                 ? parseList(')', Operand::Kind::List)
                                 : parseOperand());

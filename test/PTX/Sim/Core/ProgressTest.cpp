@@ -1,0 +1,180 @@
+//===- ProgressTest.cpp - Barriers, deadlock, livelock, convergence -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+#include <gtest/gtest.h>
+
+using namespace ptxsim;
+using namespace ptxsim::test;
+
+static void expectClean(const LaunchResult &result) {
+  EXPECT_EQ(result.status, Status::Ok) << describe(result);
+}
+
+TEST(Barriers, ProducerConsumerWithNamedBarriers) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.block = {128, 1, 1};
+    kernel.declarations = ".shared .align 4 .b8 s[256];\n";
+    // Warps 0 and 1 fill and arrive at 3; warps 2 and 3 wait there and read.
+    kernel.body = "mov.u32 %r4, s; and.b32 %r5, %r1, 63; shl.b32 %r5, %r5, 2;\n"
+                  "add.u32 %r4, %r4, %r5; setp.ge.u32 %p1, %r1, 64;\n"
+                  "@%p1 bra READ;\nst.shared.u32 [%r4], %r1;\n"
+                  "bar.arrive 3, 128;\nbra DONE;\nREAD: bar.sync 3, 128;\n"
+                  "ld.shared.u32 %r6, [%r4]; add.u32 %r6, %r6, 1;\n"
+                  "st.global.u32 [%rd1], %r6;\nDONE:";
+    expectClean(kernel.run());
+    for (uint32_t i = 64; i < 128; ++i)
+      EXPECT_EQ(kernel.out[i], i - 63);
+  });
+}
+
+TEST(Barriers, Reductions) {
+  Kernel kernel;
+  kernel.block = {96, 1, 1};
+  kernel.body = "setp.lt.u32 %p1, %r1, 40;\n"
+                "bar.red.popc.u32 %r4, 0, %p1;\nbar.red.and.pred %p2, 0, %p1;\n"
+                "barrier.red.or.pred %p3, 1, !%p1;\nselp.u32 %r5, 1000, 0, %p2;\n"
+                "selp.u32 %r6, 10000, 0, %p3; add.u32 %r4, %r4, %r5;\n"
+                "add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;";
+  expectClean(kernel.run());
+  for (uint32_t i = 0; i < 96; ++i)
+    EXPECT_EQ(kernel.out[i], 10040u);
+}
+
+TEST(Barriers, DeadlockIsExactAndNamesTheBarrier) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.block = {64, 1, 1};
+    kernel.body = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 2, 64;\n";
+    LaunchResult result = kernel.run();
+    EXPECT_EQ(result.status, Status::Deadlock);
+    ASSERT_EQ(result.findings.size(), 1u) << describe(result);
+    const Finding &finding = result.findings[0];
+    EXPECT_EQ(finding.id, "deadlock");
+    EXPECT_EQ(finding.ptxLine, kernel.firstLine() + 1);
+    EXPECT_NE(finding.message.find("barrier 2 has 32 of 64"),
+              std::string::npos)
+        << finding.message;
+    EXPECT_LT(result.warpInstructions, 1000u);
+  });
+}
+
+TEST(Barriers, LivelockOnMemoryThatNobodyWrites) {
+  Kernel kernel;
+  kernel.block = {64, 1, 1};
+  kernel.options.maxSteps = 200000000;
+  kernel.body = "SPIN: ld.acquire.gpu.global.u32 %r4, [%rd0];\n"
+                "setp.eq.u32 %p1, %r4, 0; @%p1 bra SPIN;";
+  LaunchResult result = kernel.run();
+  EXPECT_EQ(result.status, Status::Deadlock) << describe(result);
+  EXPECT_TRUE(hasFinding(result, "livelock"));
+}
+
+TEST(Barriers, LongQuietLoopIsNoLivelock) {
+  Kernel kernel;
+  kernel.body = "mov.u32 %r4, 0;\nLOOP: add.u32 %r4, %r4, 1;\n"
+                "setp.lt.u32 %p1, %r4, 1000000; @%p1 bra LOOP;\n"
+                "st.global.u32 [%rd1], %r4;";
+  expectClean(kernel.run());
+  EXPECT_EQ(kernel.out[0], 1000000u);
+}
+
+TEST(Barriers, BadOperands) {
+  Kernel kernel;
+  kernel.body = "bar.sync 16;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "barrier-bad-operand"));
+  kernel.body = "bar.sync 1, 33;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "barrier-bad-operand"));
+  kernel.block = {64, 1, 1};
+  kernel.body = "setp.lt.u32 %p1, %r1, 32; @%p1 bar.arrive 1, 64;\n"
+                "@!%p1 bar.arrive 1, 96;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "barrier-mismatch"));
+}
+
+TEST(Convergence, AlignedByPartOfAWarp) {
+  Kernel kernel;
+  kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@%p1 bra A; bra B;\nA: bar.sync 0; "
+                "bra B;\nB: st.global.u32 [%rd1], 1;";
+  LaunchResult result = kernel.run();
+  ASSERT_TRUE(hasFinding(result, "aligned-partial-warp")) << describe(result);
+  EXPECT_EQ(result.findings[0].ptxLine, kernel.firstLine() + 2);
+  kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@%p1 bar.sync 0;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "aligned-partial-warp"));
+}
+
+TEST(Convergence, CollectiveGathersItsMembers) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    // Both sides of a branch meet at one shuffle, with no join before it.
+    kernel.body = "setp.lt.u32 %p1, %r1, 8; mov.u32 %r4, 1;\n"
+                  "@%p1 bra A; mov.u32 %r4, 2;\n"
+                  "A: shfl.sync.bfly.b32 %r5|%p2, %r4, 8, 31, -1;\n"
+                  "vote.sync.ballot.b32 %r6, %p1, -1;\n"
+                  "add.u32 %r5, %r5, %r6; st.global.u32 [%rd1], %r5;";
+    expectClean(kernel.run());
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(kernel.out[i], ((i ^ 8) < 8 ? 1 : 2) + 0xFFu) << i;
+  });
+}
+
+TEST(Convergence, MembersThatNeverCome) {
+  Kernel kernel;
+  kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@%p1 shfl.sync.idx.b32 %r4, %r1, 0, "
+                "31, -1;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
+  kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@!%p1 bra B; shfl.sync.idx.b32 %r4, "
+                "%r1, 0, 31, -1;\nB:";
+  EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
+  kernel.body = "vote.sync.any.pred %p1, %p2, 0xFF;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
+}
+
+TEST(Convergence, ElectOneLane) {
+  Kernel kernel;
+  kernel.block = {64, 1, 1};
+  kernel.body = "elect.sync _|%p1, -1;\n@%p1 atom.global.add.u32 %r4, [%rd0], 1;";
+  expectClean(kernel.run());
+  EXPECT_EQ(kernel.out[0], 2u);
+}
+
+TEST(Barriers, ClusterBarrierMisuse) {
+  Kernel kernel;
+  kernel.body = "barrier.cluster.wait;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "cluster-barrier-misuse"));
+  kernel.grid = {2, 1, 1};
+  kernel.cluster = Dim3{2, 1, 1};
+  kernel.body = "setp.eq.u32 %p1, %r2, 0; @%p1 bra E;\n"
+                "barrier.cluster.arrive; barrier.cluster.arrive;\n"
+                "barrier.cluster.wait;\nE:";
+  EXPECT_TRUE(hasFinding(kernel.run(), "cluster-barrier-misuse"));
+}
+
+TEST(Launch, RefusesWhatCannotRun) {
+  auto refused = [](auto change) {
+    Kernel kernel;
+    kernel.body = "ret;";
+    change(kernel);
+    try {
+      kernel.run();
+      return false;
+    } catch (const Error &error) {
+      return error.kind == Error::Kind::Launch;
+    }
+  };
+  EXPECT_TRUE(refused([](Kernel &k) { k.grid.x = 0; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.block.x = 1025; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.dynamicShared = 232449; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.head = ".reqntid 64\n"; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.cluster = Dim3{2, 1, 1}; }));
+  EXPECT_FALSE(refused([](Kernel &k) { k.dynamicShared = 232448; }));
+}

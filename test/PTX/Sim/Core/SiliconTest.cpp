@@ -1,0 +1,89 @@
+//===- SiliconTest.cpp - Collectives and special registers as on an H200 -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Replay.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+using namespace ptxsim;
+using namespace ptxsim::test;
+
+static Recording &recording() {
+  static Recording kRecording(FMHA_TEST_DATA "/silicon/core");
+  return kRecording;
+}
+
+TEST(Silicon, Collectives) {
+  for (Policy policy : {Policy::Eager, Policy::Random}) {
+    unsigned count = 0;
+    for (const nlohmann::json *entry : recording().family("integer")) {
+      Options options;
+      options.policy = policy;
+      // The recording shuffles from lanes outside the mask on purpose.
+      options.checks = {"member-mask", "uninit-global", "aligned-partial-warp"};
+      ReplayResult result = recording().replay(*entry, options);
+      EXPECT_EQ(result.launch.status, Status::Ok)
+          << (*entry)["name"] << describe(result.launch);
+      for (const auto &output : result.outputs)
+        EXPECT_EQ(firstDifference(output.got, output.expected,
+                                  elementBytes(output.dtype)),
+                  "")
+            << (*entry)["name"] << " " << output.name;
+      ++count;
+    }
+    EXPECT_GE(count, 25u);
+  }
+}
+
+TEST(Silicon, SpecialRegisters) {
+  // Slots, SM numbers and the reserved KiB are silicon's own.
+  const std::set<std::string> kOwn = {
+      "warpid", "nwarpid", "smid", "nsmid", "aggr_smem_size",
+      "reserved_smem_offset_begin", "reserved_smem_offset_end",
+      "reserved_smem_offset_cap"};
+  unsigned count = 0;
+  for (const nlohmann::json *entry : recording().family("sync")) {
+    std::string name = entry->at("name");
+    if (name.substr(0, 5) != "sregs")
+      continue;
+    ++count;
+    ReplayResult result = recording().replay(*entry, Options());
+    EXPECT_EQ(result.launch.status, Status::Ok) << describe(result.launch);
+    const auto &output = result.outputs.at(0);
+    const auto &columns = entry->at("columns");
+    for (size_t column = 0; column < columns.size(); ++column) {
+      if (kOwn.count(columns[column]))
+        continue;
+      unsigned differ = 0;
+      for (size_t at = column * 4; at < output.got.size();
+           at += columns.size() * 4)
+        differ += std::memcmp(&output.got[at], &output.expected[at], 4) != 0;
+      EXPECT_EQ(differ, 0u) << name << " " << columns[column];
+    }
+  }
+  EXPECT_GE(count, 8u);
+}
+
+/// x = shared address, mapa rank 0 and 1, getctarank of both, generic address
+/// (2 words), mapa.u64 (2 + 2), its rank, cvta (2), own rank, a value of rank 1.
+TEST(Silicon, Mapa) {
+  const nlohmann::json &entry = recording().entry("sync", "cluster.mapa");
+  ReplayResult result = recording().replay(entry, Options());
+  EXPECT_EQ(result.launch.status, Status::Ok) << describe(result.launch);
+  const auto &output = result.output("x");
+  const std::set<size_t> kUpperHalves = {6, 8, 10, 13};
+  for (size_t word = 0; word < output.got.size() / 4; ++word)
+    if (!kUpperHalves.count(word % 16))
+      EXPECT_EQ(std::memcmp(&output.got[word * 4], &output.expected[word * 4],
+                            4),
+                0)
+          << "word " << word % 16 << " of thread " << word / 16;
+}

@@ -1,0 +1,176 @@
+//===- ParserTest.cpp - PTX text to tree ------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Sim/Simulator.h"
+#include "fmha/PTX/Syntax/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace ptxsim;
+using namespace ptxsim::syntax;
+using Kind = Operand::Kind;
+
+static const std::string kHead = ".version 8.8\n.target sm_100a\n"
+                                 ".address_size 64\n";
+
+static std::unique_ptr<syntax::Module> body(const std::string &text) {
+  return parse(kHead + ".visible .entry k(.param .u64 p)\n{\n" + text + "\n}\n",
+               "t.ptx");
+}
+
+static const syntax::Instruction &inst(const syntax::Module &module,
+                                       size_t at) {
+  return module.functions.at(0).body.at(at).instruction;
+}
+
+TEST(Parser, Operands) {
+  auto module = body(
+      ".reg .pred p, q; .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .b32 a;\n"
+      "@!p mov.b64 {%r1, %r2}, %rd1;\n"
+      "elect.sync _|q, -1;\n"
+      "ld.global.v2.f32 {%r3, _}, [%rd1+-8];\n"
+      "selp.b32 a, -%r1, 0x10, !p;\n"
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, "
+      "%r2}], [%r3];\n"
+      "add.f32 %r1, %r2, 0fBF800000;");
+  size_t first = 4;
+  const auto &mov = inst(*module, first);
+  EXPECT_EQ(mov.guard, "p");
+  EXPECT_TRUE(mov.guardNegated);
+  EXPECT_EQ(mov.operands[0].kind, Kind::Vector);
+  const auto &elect = inst(*module, first + 1);
+  EXPECT_EQ(elect.operands[0].kind, Kind::Pair);
+  EXPECT_EQ(elect.operands[0].elements[0].kind, Kind::Sink);
+  EXPECT_EQ(elect.operands[1].bits, ~uint64_t(0));
+  const auto &ld = inst(*module, first + 2);
+  EXPECT_EQ(ld.operands[1].elements[0].offset, -8);
+  EXPECT_EQ(ld.operands[0].elements[1].kind, Kind::Sink);
+  const auto &selp = inst(*module, first + 3);
+  EXPECT_TRUE(selp.operands[1].minus);
+  EXPECT_TRUE(selp.operands[3].negated);
+  const auto &tma = inst(*module, first + 4);
+  EXPECT_EQ(tma.operands[0].elements.size(), 2u);
+  EXPECT_TRUE(tma.has("shared::cta"));
+  EXPECT_EQ(inst(*module, first + 5).operands[2].bits, 0xBF800000u);
+}
+
+TEST(Parser, ScopesLabelsAndSeveralStatementsOnALine) {
+  auto module = body("{ .reg .pred P1; LAB: @P1 bra DONE; bra LAB; DONE: }\n"
+                     "{ .reg .pred P1; LAB: @P1 bra DONE; bra LAB; DONE: }\n"
+                     "ret;");
+  const auto &block = module->functions[0].body;
+  ASSERT_EQ(block.size(), 3u);
+  EXPECT_EQ(block[0].scope->size(), 5u);
+  EXPECT_EQ(block[2].line, 8u);
+}
+
+TEST(Parser, ModuleSurface) {
+  auto module = parse(
+      kHead +
+          ".file 1 \"a.cu\"\n"
+          ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 "
+          "b);\n"
+          ".extern .shared .align 1024 .b8 smem[];\n"
+          ".visible .global .align 4 .u32 table[2][2] = {{1, 2}, {3, 4}};\n"
+          ".const .f32 pi = 0f40490FDB;\n"
+          ".global .b64 where = generic(table) + 4;\n"
+          ".weak .func (.reg .b32 d) f(.reg .b32 s) { add.u32 d, s, 1; ret; }\n"
+          ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 .ptr "
+          ".global .align 16 q)\n"
+          ".explicitcluster .reqnctapercluster 2, 1, 1 .reqntid 384\n"
+          ".minnctapersm 1 .maxnreg 128\n{\n"
+          ".pragma \"nounroll\";\n.loc 1 7 3, function_name $L__i, inlined_at 1 "
+          "9 5\n"
+          ".reg .b32 %r<2>; .reg .b64 %rd; .reg .pred p;\n"
+          "$T: .branchtargets $A, $B;\n"
+          "P0: .callprototype (.param .b32 _) _ (.param .b64 _);\n"
+          "$A: brx.idx %r1, $T; $B: call (%r0), f, (%r1); ret;\n}\n"
+          ".section .debug_info { .b8 1, 2\n.b32 $A }\n",
+      "t.ptx");
+  EXPECT_EQ(module->target, "sm_100a");
+  ASSERT_EQ(module->functions.size(), 3u);
+  const syntax::Function &entry = module->functions[2];
+  EXPECT_EQ(entry.parameters[0].elements(), 128u);
+  EXPECT_EQ(entry.parameters[0].align, 64u);
+  ASSERT_EQ(entry.directives.size(), 5u);
+  EXPECT_EQ(entry.directives[1].values, (std::vector<uint64_t>{2, 1, 1}));
+  EXPECT_EQ(module->variables[1].initialiser.size(), 4u);
+  EXPECT_EQ(module->variables[3].initialiser[0].offset, 4);
+}
+
+TEST(Parser, ConstantExpressions) {
+  auto module = body(".reg .b32 %r;\nmov.b32 %r, (1 << 4) | 3 + 2 * 4;\n"
+                     "mov.b32 %r, -(7 - 9) % 3;\nmov.b32 %r, ~0;");
+  EXPECT_EQ(inst(*module, 1).operands[1].bits, uint64_t((1 << 4) | 11));
+  EXPECT_EQ(inst(*module, 2).operands[1].bits, 2u);
+  EXPECT_EQ(inst(*module, 3).operands[1].bits, ~uint64_t(0));
+}
+
+struct Bad {
+  const char *text;
+  unsigned line;
+  const char *part;
+};
+class ParserErrors : public testing::TestWithParam<Bad> {};
+TEST_P(ParserErrors, NamesLineExpectedAndGot) {
+  try {
+    body(GetParam().text);
+    FAIL() << "accepted " << GetParam().text;
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, Error::Kind::Syntax);
+    EXPECT_EQ(error.line, GetParam().line) << error.what();
+    EXPECT_NE(std::string(error.what()).find(GetParam().part),
+              std::string::npos)
+        << error.what();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, ParserErrors,
+    testing::Values(Bad{"addd.s32 %r1, %r2;", 6, "'addd'"},
+                    Bad{".reg .b32 %r<2>;\nadd.s32 %r1, %r2, 1;", 7, "'%r2'"},
+                    Bad{".reg .b32 a;\n\nmov.b32 a, b;", 8, "'b'"},
+                    Bad{"bra NOWHERE;", 6, "'NOWHERE'"},
+                    Bad{".reg .b32 a; .reg .u32 a;", 6, "twice"},
+                    Bad{"X: X: ret;", 6, "twice"},
+                    Bad{".reg .b33 a;", 6, "'.b33'"},
+                    Bad{"ret", 7, "';'"},
+                    Bad{"ld.param.u64 p, [p;", 6, "']'"},
+                    Bad{"@%p1 ret;", 6, "'%p1'"},
+                    Bad{".reg .b32 a; mov.b32 a, 1 / 0;", 6, "zero"},
+                    Bad{"{ ret;", 8, "the end of the text"},
+                    Bad{".reg .b32 a; mov.b32 a, %tid.q;", 6, "'%tid.q'"},
+                    Bad{".reg .b32 a; add..s32 a, a, a;", 6, "empty"}));
+
+/// Every prefix of a good module is an error, never a crash, unless it ends at
+/// a top-level boundary.
+TEST(Parser, TruncatedTextIsAnError) {
+  std::ifstream file(FMHA_TEST_DATA "/ptx/kernels.ptx");
+  ASSERT_TRUE(file);
+  std::stringstream stream;
+  stream << file.rdbuf();
+  std::string text = stream.str();
+  ASSERT_NO_THROW(parse(text, "whole"));
+  size_t begin = text.find("vector_add("), end = text.find("block_sum(");
+  ASSERT_LT(begin, end);
+  end = text.rfind('}', end);
+  unsigned errors = 0;
+  for (size_t cut = begin; cut < end; cut += 3) {
+    try {
+      parse(std::string_view(text).substr(0, cut), "cut");
+      ADD_FAILURE() << "accepted a module cut at byte " << cut;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, Error::Kind::Syntax);
+      EXPECT_GT(error.line, 0u);
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 100u);
+}
