@@ -117,7 +117,7 @@ llvm::Error FlagTable::unknown(llvm::StringRef argument,
                                llvm::StringRef name) const {
   const Flag *nearest = nullptr;
   // Half of a word wrong is another word.
-  unsigned best = std::min<size_t>(3, name.size() / 2);
+  unsigned best = std::min<size_t>(4, name.size() / 2);
   for (const Flag &flag : flags) {
     unsigned distance = name.edit_distance(flag.spelling(), true, best);
     if (distance < best) {

@@ -39,20 +39,16 @@ struct Session {
 };
 
 /// Compiles, and reads the launch manifest of what came out.
-llvm::Error compileKernel(Session &session) {
+llvm::Error compileKernel(Session &session, const Source &source) {
   session.progress.stage("compiling");
-  auto source = resolveSource(session.flags.problem);
-  if (!source)
-    return source.takeError();
   CompileOptions options;
   options.target = session.flags.problem.target;
   options.overrides = session.flags.problem.overrides;
   auto begin = Clock::now();
-  CompileResult result = compile(source->text, source->name, options);
+  CompileResult result = compile(source.text, source.name, options);
   session.outcome.secondsCompile = secondsSince(begin);
   if (!result.ok)
     return failure(formatDiagnostics(result.diagnostics));
-  session.spec = source->spec;
   session.ptx = std::move(result.ptx);
   auto manifest = runtime::parseManifest(result.manifest);
   if (!manifest)
@@ -61,14 +57,14 @@ llvm::Error compileKernel(Session &session) {
   return llvm::Error::success();
 }
 
-llvm::Error replaceKernel(Session &session) {
-  if (session.flags.ptx.empty())
-    return llvm::Error::success();
-  auto text = runtime::readFile(session.flags.ptx);
+/// The text that stands in for the compiled one, if any.
+llvm::Expected<std::optional<std::string>> readKernel(const RunFlags &flags) {
+  if (flags.ptx.empty())
+    return std::optional<std::string>();
+  auto text = runtime::readFile(flags.ptx);
   if (!text)
     return text.takeError();
-  session.ptx = std::move(*text);
-  return llvm::Error::success();
+  return std::optional<std::string>(std::move(*text));
 }
 
 /// Registers and spills; that ptxas is missing or refuses is told, not an
@@ -197,15 +193,23 @@ llvm::Error run(Session &session) {
   auto files = readInputs(flags);
   if (!files)
     return files.takeError();
+  auto replacement = readKernel(flags);
+  if (!replacement)
+    return replacement.takeError();
   adoptExtents(flags.problem, *files);
-  if (llvm::Error error = compileKernel(session))
-    return error;
-  if (llvm::Error error = replaceKernel(session))
-    return error;
+  auto source = resolveSource(flags.problem);
+  if (!source)
+    return source.takeError();
+  session.spec = source->spec;
+  // Data that does not fit is told before any work is done for it.
   session.progress.stage("preparing the inputs");
   auto problem = makeProblem(flags, session.spec.problem, *files);
   if (!problem)
     return problem.takeError();
+  if (llvm::Error error = compileKernel(session, *source))
+    return error;
+  if (*replacement)
+    session.ptx = std::move(**replacement);
   session.outcome.shape = problem->shape;
   runtime::DeviceOptions options;
   options.kind = flags.device;
