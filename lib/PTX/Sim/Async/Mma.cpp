@@ -10,7 +10,9 @@
 
 #include "fmha/PTX/Sim/Units/MmaArithmetic.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ptxsim {
 namespace {
@@ -50,14 +52,14 @@ uint32_t scaled(uint32_t bits, uint32_t scale) {
 
 void reportUnwritten(const Site &site, TensorMemory &memory, const Patch &patch,
                      TmemCell first) {
-  for (uint32_t i = 0; i < patch.rows; ++i)
-    for (uint32_t j = 0; j < patch.columns; ++j)
-      if (!memory.isWritten(first.lane + i, first.column + j))
-        return site.warp->machine.report.add(
-            FindingId::TmemUninit, site,
-            "the MMA adds to lane " + std::to_string(first.lane + i) +
-                " column " + std::to_string(first.column + j) +
-                ", which nobody wrote");
+  auto lanes = TensorMemory::laneRange(first.lane, patch.rows);
+  if (auto column = memory.firstUnwritten(lanes, first.column, patch.columns))
+    site.warp->machine.report.add(
+        FindingId::TmemUninit, site,
+        "the MMA adds to column " + std::to_string(*column) + " of lanes " +
+            std::to_string(first.lane) + ".." +
+            std::to_string(first.lane + patch.rows - 1) +
+            ", not all of which were written");
 }
 
 /// D of one patch in rows of patch.columns, ready for the sum.
@@ -66,33 +68,32 @@ void loadPatch(TensorMemory &memory, const MmaWork &work, const Patch &patch,
   d.resize(size_t(patch.rows) * patch.columns);
   if (!work.accumulate)
     return;
-  uint32_t *out = d.data();
   for (uint32_t i = 0; i < patch.rows; ++i)
-    for (uint32_t j = 0; j < patch.columns; ++j, ++out) {
-      uint32_t cell = memory.cell(first.lane + i, first.column + j);
-      *out = work.instr.d == ElementType::F16 ? widen(cell) : cell;
-      if (work.scale)
-        *out = scaled(*out, work.scale);
-    }
+    std::memcpy(&d[size_t(i) * patch.columns],
+                &memory.cell(first.lane + i, first.column),
+                patch.columns * sizeof(uint32_t));
+  if (work.instr.d == ElementType::F16)
+    std::transform(d.begin(), d.end(), d.begin(), widen);
+  if (work.scale)
+    for (uint32_t &bits : d)
+      bits = scaled(bits, work.scale);
 }
 
 void storePatch(TensorMemory &memory, const MmaWork &work, unsigned part,
-                const Patch &patch, TmemCell first,
-                const std::vector<uint32_t> &d) {
-  bool half = work.instr.d == ElementType::F16;
-  const uint32_t *in = d.data();
+                const Patch &patch, TmemCell first, std::vector<uint32_t> &d) {
+  if (work.instr.d == ElementType::F16)
+    std::transform(d.begin(), d.end(), d.begin(), narrow);
+  auto lanes = TensorMemory::laneRange(first.lane, patch.rows);
   for (uint32_t i = 0; i < patch.rows; ++i) {
     uint32_t lane = first.lane + i;
-    uint32_t mask = work.disabledLanes[part * 4 + lane / 32];
-    if (mask >> (lane % 32) & 1) {
-      in += patch.columns;
+    if (work.disabledLanes[part * 4 + lane / 32] >> (lane % 32) & 1) {
+      lanes[lane / 64] &= ~(uint64_t(1) << (lane % 64));
       continue;
     }
-    for (uint32_t j = 0; j < patch.columns; ++j, ++in) {
-      memory.cell(lane, first.column + j) = half ? narrow(*in) : *in;
-      memory.setWritten(lane, first.column + j);
-    }
+    std::memcpy(&memory.cell(lane, first.column), &d[size_t(i) * patch.columns],
+                patch.columns * sizeof(uint32_t));
   }
+  memory.markWritten(lanes, first.column, patch.columns);
 }
 
 SumRules rulesOf(const InstrDescriptor &instr) {

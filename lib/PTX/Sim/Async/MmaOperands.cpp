@@ -130,13 +130,11 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
   unsigned bits = containerBits(operand.type);
   float sign = operand.negate ? -1.0f : 1.0f;
   uint32_t perColumn = 32 / bits;
-  bool missing = false;
   for (uint32_t row = 0; row < operand.rows; ++row) {
     TmemCell start = operandCell(operand.layout, row, 0, bits).cell;
     uint32_t lane = operand.base.lane + start.lane;
     for (uint32_t c = 0; c < operand.columns(); ++c) {
       uint32_t word = memory.cell(lane, operand.base.column + c);
-      missing |= !memory.isWritten(lane, operand.base.column + c);
       for (uint32_t i = 0; i < perColumn; ++i) {
         uint32_t element = word >> (i * bits);
         if (bits < 32)
@@ -145,7 +143,12 @@ void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
       }
     }
   }
-  if (missing)
+  uint8_t used = layoutGroups(operand.layout, operand.base.lane);
+  TensorMemory::LaneSet lanes{};
+  for (uint32_t group = 0; group < TensorMemory::groups; ++group)
+    if (used >> group & 1)
+      lanes[group / 4] |= uint64_t(0xffff) << (group % 4 * 16);
+  if (memory.firstUnwritten(lanes, operand.base.column, operand.columns()))
     site.warp->machine.report.add(
         FindingId::TmemUninit, site,
         "A in tensor memory, " +

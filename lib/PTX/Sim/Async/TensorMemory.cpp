@@ -26,6 +26,30 @@ void TensorMemory::atCtaExit(Cta &cta) {
                                " are still allocated when the CTA ends");
 }
 
+TensorMemory::LaneSet TensorMemory::laneRange(uint32_t first, uint32_t count) {
+  LaneSet lanes{};
+  for (uint32_t lane = first; lane < first + count; ++lane)
+    lanes[lane / 64] |= uint64_t(1) << (lane % 64);
+  return lanes;
+}
+
+std::optional<uint32_t> TensorMemory::firstUnwritten(const LaneSet &lanes,
+                                                     uint32_t column,
+                                                     uint32_t count) const {
+  for (uint32_t c = column; c < column + count; ++c)
+    if ((lanes[0] & ~written[c][0]) | (lanes[1] & ~written[c][1]))
+      return c;
+  return std::nullopt;
+}
+
+void TensorMemory::markWritten(const LaneSet &lanes, uint32_t column,
+                               uint32_t count) {
+  for (uint32_t c = column; c < column + count; ++c) {
+    written[c][0] |= lanes[0];
+    written[c][1] |= lanes[1];
+  }
+}
+
 std::optional<uint32_t>
 TensorMemory::allocate(uint32_t columns, const Site &site, uint64_t random) {
   uint32_t need = columns / granule;

@@ -51,6 +51,14 @@ public:
     written[column][lane / 64] |= uint64_t(1) << (lane % 64);
   }
 
+  /// A set of lanes, 64 per word.
+  using LaneSet = std::array<uint64_t, 2>;
+  static LaneSet laneRange(uint32_t first, uint32_t count);
+  /// The first column in which a lane of the set was never written, or nothing.
+  std::optional<uint32_t> firstUnwritten(const LaneSet &lanes, uint32_t column,
+                                         uint32_t count) const;
+  void markWritten(const LaneSet &lanes, uint32_t column, uint32_t count);
+
   // --- allocation ---
   struct Allocation {
     uint32_t columns = 0;
