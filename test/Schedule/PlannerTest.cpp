@@ -84,8 +84,9 @@ TEST(Planner, MakesTheRingAsDeepAsItFits) {
         EXPECT_GE(plan.schedule.kvStages, 2u);
         EXPECT_LE(plan.map.smemBytes, 232448u - 1024u);
         unsigned stage = 128 * headDim * 2;
-        if (plan.schedule.kvStages < 8)
+        if (plan.schedule.kvStages < 8) {
           EXPECT_GT(plan.map.smemBytes + stage, 232448u - 1024u);
+        }
       }
 }
 
