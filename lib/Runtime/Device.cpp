@@ -37,28 +37,32 @@ std::optional<Capability> parseTarget(llvm::StringRef target) {
   return capability;
 }
 
-/// The folder of the program or shared library that this code is linked into.
-std::string ownFolder() {
+/// The folders of the shared library that this code is linked into, if it is
+/// one, and of the program. The loader knows a program only as it was called.
+std::vector<std::string> ownFolders() {
+  void *here = reinterpret_cast<void *>(&targetRunsOn);
+  std::vector<std::string> folders;
   Dl_info info = {};
-  if (!dladdr(reinterpret_cast<void *>(&targetRunsOn), &info) ||
-      !info.dli_fname)
-    return "";
   llvm::SmallString<256> path;
-  if (llvm::sys::fs::real_path(info.dli_fname, path))
-    return "";
-  return llvm::sys::path::parent_path(path).str();
+  if (dladdr(here, &info) && info.dli_fname &&
+      llvm::sys::path::is_absolute(info.dli_fname) &&
+      !llvm::sys::fs::real_path(info.dli_fname, path))
+    folders.push_back(llvm::sys::path::parent_path(path).str());
+  std::string program = llvm::sys::fs::getMainExecutable(nullptr, here);
+  folders.push_back(llvm::sys::path::parent_path(program).str());
+  return folders;
 }
 
 std::string findSimulator() {
   if (auto path = llvm::sys::Process::GetEnv("FMHA_PTXSIM"))
     return *path;
-  std::string folder = ownFolder();
-  for (llvm::StringRef place : {"", "../lib", "lib"}) {
-    llvm::SmallString<256> candidate(folder);
-    llvm::sys::path::append(candidate, place, "libptxsim.so");
-    if (llvm::sys::fs::exists(candidate))
-      return candidate.str().str();
-  }
+  for (const std::string &folder : ownFolders())
+    for (llvm::StringRef place : {"", "../lib", "lib"}) {
+      llvm::SmallString<256> candidate(folder);
+      llvm::sys::path::append(candidate, place, "libptxsim.so");
+      if (llvm::sys::fs::exists(candidate))
+        return candidate.str().str();
+    }
   return "libptxsim.so";
 }
 

@@ -1,7 +1,8 @@
-"""matrix.py FMHA_RUN PART [--jobs=N]: runs fmha-run over a matrix of problems on
+"""matrix.py FMHA_RUN PART [--jobs=N] [--flags=WORDS]: runs fmha-run over a matrix of problems on
 the simulator. Each run must end with exit status 0, status "ok", no findings, and
 a report that fits the schema; some runs are compared with each other bit by bit.
-Parts: lengths, features, schedules, one-kernel, layouts."""
+Parts: lengths, features, schedules, one-kernel, layouts. The words of --flags go
+to every run."""
 
 import concurrent.futures
 import itertools
@@ -23,6 +24,7 @@ with open(os.path.join(HERE, "..", "schema.json")) as file:
 # Around the 128 rows of a tile and the 256 of two, and nothing at all.
 LENGTHS = [(0, 5), (1, 0), (1, 1), (1, 127), (127, 128), (128, 127), (128, 128), (129, 129), (255, 256), (256, 1),
            (256, 257), (257, 255), (300, 300), (300, 127), (127, 300), (1, 300)]
+EXTRA = []
 HEADS = [(1, 1, 1), (1, 4, 1), (2, 4, 2), (2, 2, 2)]
 
 
@@ -45,6 +47,7 @@ def heads(index):
 
 def verdict(command):
     """What is wrong with one run, or None."""
+    command = command + EXTRA
     line = " ".join(command)
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -177,8 +180,9 @@ PARTS = {"lengths": lengths, "features": features, "schedules": schedules, "one-
 
 
 def main():
-    options = dict(word[2:].split("=") for word in sys.argv[3:])
+    options = dict(word[2:].split("=", 1) for word in sys.argv[3:])
     jobs = int(options.get("jobs", len(os.sched_getaffinity(0))))
+    EXTRA.extend(options.get("flags", "").split())
     with tempfile.TemporaryDirectory() as folder:
         failures = PARTS[sys.argv[2]](sys.argv[1], jobs, folder)
     sys.exit("\n".join(failures) if failures else 0)
