@@ -55,9 +55,9 @@ struct TileWork {
 double mmaClocks(const target::Target &gpu, double k, double columns,
                  double aRows) {
   constexpr double rowsPerInstruction = 128;
-  double steps = k * elementBytes / layout::kStepBytes;
-  double flops =
-      2 * rowsPerInstruction * columns * (layout::kStepBytes / elementBytes);
+  constexpr unsigned elementsPerStep = layout::kStepBytes / elementBytes;
+  double steps = k / elementsPerStep;
+  double flops = 2 * rowsPerInstruction * columns * elementsPerStep;
   double operands = layout::kStepBytes * (aRows + columns);
   return steps * std::max(flops / gpu.mmaFlopsPerClock,
                           operands / gpu.smemBytesPerClock);
