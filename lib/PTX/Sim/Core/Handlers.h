@@ -87,6 +87,7 @@ void registerLoadStore(Registry &registry);
 void registerAtomics(Registry &registry);
 void registerCollectives(Registry &registry);
 void registerBarriers(Registry &registry);
+void registerMatrix(Registry &registry);
 void registerMisc(Registry &registry);
 
 // ControlFlow.cpp

@@ -77,5 +77,6 @@ void ptxsim::registerCore(Registry &registry) {
   registerAtomics(registry);
   registerCollectives(registry);
   registerBarriers(registry);
+  registerMatrix(registry);
   registerMisc(registry);
 }

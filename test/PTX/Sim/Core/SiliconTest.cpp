@@ -21,10 +21,15 @@ static Recording &recording() {
   return kRecording;
 }
 
+/// Votes, shuffles, reductions, ldmatrix, stmatrix, movmatrix.
 TEST(Silicon, Collectives) {
   for (Policy policy : {Policy::Eager, Policy::Random}) {
     unsigned count = 0;
-    for (const nlohmann::json *entry : recording().family("integer")) {
+    std::vector<const nlohmann::json *> entries =
+        recording().family("integer");
+    for (const nlohmann::json *entry : recording().family("mma_sync"))
+      entries.push_back(entry);
+    for (const nlohmann::json *entry : entries) {
       Options options;
       options.policy = policy;
       // The recording shuffles from lanes outside the mask on purpose.
@@ -39,7 +44,7 @@ TEST(Silicon, Collectives) {
             << (*entry)["name"] << " " << output.name;
       ++count;
     }
-    EXPECT_GE(count, 25u);
+    EXPECT_GE(count, 38u);
   }
 }
 
