@@ -6,12 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernel.h"
-
-#include "fmha/PTX/Sim/Units/SmallFloat.h"
-
-#include <cmath>
-#include <random>
+#include "Product.h"
 
 using namespace ptxsim;
 using namespace ptxsim::test;
@@ -19,54 +14,6 @@ using namespace ptxsim::test;
 namespace {
 
 constexpr unsigned m = 128, n = 128, k = 64;
-
-struct Problem {
-  std::vector<uint16_t> a, b; // a: m x k. b: n x k, or k x n if transposed
-  std::vector<double> expected, magnitude;
-};
-
-/// bf16 operands from `seed`, and their product in float64.
-Problem makeProblem(unsigned seed, bool bTransposed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Problem p;
-  p.a.resize(m * k);
-  p.b.resize(n * k);
-  for (uint16_t &x : p.a)
-    x = encodeBF16(normal(generator));
-  for (uint16_t &x : p.b)
-    x = encodeBF16(normal(generator));
-  auto value = [](uint16_t bits) {
-    return double(decodeElement(ElementType::BF16, bits));
-  };
-  p.expected.resize(m * n);
-  p.magnitude.resize(m * n);
-  for (unsigned i = 0; i < m; ++i)
-    for (unsigned j = 0; j < n; ++j)
-      for (unsigned x = 0; x < k; ++x) {
-        double right = value(bTransposed ? p.b[x * n + j] : p.b[j * k + x]);
-        p.expected[i * n + j] += value(p.a[i * k + x]) * right;
-        p.magnitude[i * n + j] += std::fabs(value(p.a[i * k + x]) * right);
-      }
-  return p;
-}
-
-std::vector<uint8_t> mapOf(uint64_t address, uint64_t inner, uint64_t outer,
-                           uint32_t boxOuter) {
-  TiledParams p;
-  p.dataType = unsigned(MapType::BF16);
-  p.rank = 2;
-  p.address = address;
-  p.dims = {inner, outer};
-  p.strides = {0, inner * 2};
-  p.box = {64, boxOuter};
-  p.elementStrides = {1, 1};
-  p.swizzle = unsigned(MapSwizzle::B128);
-  std::array<uint8_t, 128> bytes{};
-  auto why = encodeTiled(p, bytes);
-  EXPECT_FALSE(why) << *why;
-  return {bytes.begin(), bytes.end()};
-}
 
 /// Shared memory: A 0, B 16384, barriers 32768 (TMA), 32776 (MMA), 32784 (A in
 /// tensor memory), address of tensor memory 32792.
@@ -90,13 +37,6 @@ tcgen05.fence::after_thread_sync;
 ld.shared.b32 %r4, [%r2+32792];
 )";
 
-std::string registerList(unsigned first, unsigned count) {
-  std::string text = "{";
-  for (unsigned i = 0; i < count; ++i)
-    text += (i ? ", %r" : "%r") + std::to_string(first + i);
-  return text + "}";
-}
-
 /// Every thread stores its row of D; then the memory is given back.
 std::string epilogue() {
   std::string text = waitFor(32776, "0", "DONE") + R"(
@@ -119,15 +59,6 @@ bar.sync 0;
 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 256;
 END:
 )";
-}
-
-/// The descriptor of the tile at %r2 + offset in %q<to>.
-std::string descriptor(unsigned to, unsigned offset, const char *fields) {
-  std::string q = "%q" + std::to_string(to);
-  return "add.u32 %r7, %r2, " + std::to_string(offset) +
-         ";\nshr.u32 %r7, %r7, 4;\nand.b32 %r7, %r7, 0x3fff;\n"
-         "cvt.u64.u32 " +
-         q + ", %r7;\nor.b64 " + q + ", " + q + ", " + fields + ";\n";
 }
 
 const std::string parameters =
@@ -242,7 +173,7 @@ Outcome runProblem(const Problem &problem, const std::string &body,
 void checkAllSchedules(const std::string &body, bool bTransposed, MmaMode mma) {
   unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  Problem problem = makeProblem(seed, bTransposed);
+  Problem problem = makeProblem(seed, m, n, k, bTransposed);
   std::vector<Options> schedules = {optionsOf(Policy::Eager),
                                     optionsOf(Policy::Late)};
   for (uint64_t s = 0; s < 10; ++s)
@@ -283,7 +214,7 @@ std::string without(std::string text, const std::string &part) {
 /// The ids found when a part of the kernel is deleted, over all policies.
 std::set<std::string> idsWithout(const std::string &body, bool bTransposed,
                                  const std::string &part) {
-  Problem problem = makeProblem(7, bTransposed);
+  Problem problem = makeProblem(7, m, n, k, bTransposed);
   std::set<std::string> ids;
   for (Policy policy : {Policy::Eager, Policy::Late, Policy::Random}) {
     Outcome outcome = runProblem(problem, without(body, part), bTransposed,
@@ -316,8 +247,8 @@ TEST(Matmul, EnablingAFreshAccumulatorIsFound) {
   size_t at = body.find("setp.ne.u32 %p2, 0, 0;");
   ASSERT_NE(at, std::string::npos);
   body.replace(at, 22, "setp.eq.u32 %p2, 0, 0;");
-  Outcome outcome =
-      runProblem(makeProblem(7, false), body, false, optionsOf(Policy::Eager));
+  Outcome outcome = runProblem(makeProblem(7, m, n, k, false), body, false,
+                               optionsOf(Policy::Eager));
   EXPECT_TRUE(idsOf(outcome.result).count("tmem-uninit"));
 }
 
