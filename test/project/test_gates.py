@@ -66,6 +66,15 @@ def test_pass_needs_summary_description_and_lit_file(tree):
     assert all("'fmha-b'" in complaint and ":2:" in complaint for complaint in found)
 
 
+def test_lit_file_of_a_pass_may_leave_out_the_prefix(tree):
+    text = 'def A : Pass<"fmha-a"> { let summary = "a"; let description = [{ a }]; }\n'
+    tree("include/fmha/X/Passes.td", text)
+    tree("test/X/other.mlir", "// RUN: true\n")
+    assert len(gates.gate_passes(tree.root)) == 1
+    tree("test/X/a.mlir", "// RUN: true\n")
+    assert gates.gate_passes(tree.root) == []
+
+
 @pytest.mark.parametrize(
     "note, complaints",
     [("TODO: later", 1), ("TODO(#12): later", 0), ("FIXME", 1), ("todos", 0)],  # gate: allow
