@@ -76,6 +76,7 @@ bool Parser::startsConstant() const {
 }
 
 uint64_t Parser::parsePrimary() {
+  Nesting nesting(*this);
   if (accept('-'))
     return 0 - parsePrimary();
   if (accept('+'))
@@ -198,6 +199,7 @@ Operand Parser::parseAddress() {
 }
 
 Operand Parser::parseOperand() {
+  Nesting nesting(*this);
   if (token.is('{'))
     return parseList('}', Operand::Kind::Vector);
   if (token.is('['))
@@ -216,6 +218,7 @@ Operand Parser::parseOperand() {
 }
 
 Operand Parser::parseInitialiserElement() {
+  Nesting nesting(*this);
   if (startsConstant()) {
     Operand constant = parseConstant();
     // mask(symbol): one byte of an address, written 0xFF00(symbol).
@@ -240,6 +243,7 @@ Operand Parser::parseInitialiserElement() {
 }
 
 void Parser::parseInitialiser(Variable &variable) {
+  Nesting nesting(*this);
   if (!accept('{')) {
     variable.initialiser.push_back(parseInitialiserElement());
     return;

@@ -356,6 +356,7 @@ std::vector<Variable> Parser::parseVariables(Variable prototype) {
 }
 
 void Parser::parseBlock(Block &block) {
+  Nesting nesting(*this);
   while (!token.is('}')) {
     if (token.kind == Token::Kind::End)
       fail("'}' at the end of a block");

@@ -65,7 +65,23 @@ private:
   [[noreturn]] void failAt(uint32_t line, const std::string &message) const;
   static std::string spell(const Token &token);
 
+  /// Counts nested scopes, lists and expressions, so that a text of a million
+  /// brackets is an error and not the end of the stack.
+  class Nesting {
+  public:
+    explicit Nesting(Parser &parser) : parser(parser) {
+      if (++parser.depth > 256)
+        parser.failAt(parser.token.line,
+                      "expected at most 256 levels of nesting");
+    }
+    ~Nesting() { --parser.depth; }
+
+  private:
+    Parser &parser;
+  };
+
   Module &module;
+  unsigned depth = 0;
   Lexer lexer;
   Token token, ahead;
 };

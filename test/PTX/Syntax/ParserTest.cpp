@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <random>
 #include <sstream>
 
 using namespace ptxsim;
@@ -173,4 +174,43 @@ TEST(Parser, TruncatedTextIsAnError) {
     }
   }
   EXPECT_GT(errors, 100u);
+}
+
+/// Damaged text is parsed or refused with a line, whatever the damage.
+TEST(Parser, DamagedTextNeverCrashes) {
+  std::ifstream file(FMHA_TEST_DATA "/ptx/kernels.ptx");
+  std::stringstream stream;
+  stream << file.rdbuf();
+  const std::string text = stream.str();
+  const uint32_t seed = 20261120;
+  std::mt19937 random(seed);
+  const std::string kBytes = "{}[]()<>,;:.%@!|+-*/0x9fZ_\"\n \x7f";
+  unsigned refused = 0;
+  for (unsigned round = 0; round < 1500; ++round) {
+    std::string damaged = text;
+    for (unsigned edit = 0; edit <= round % 3; ++edit) {
+      size_t at = random() % damaged.size();
+      if (random() % 2)
+        damaged[at] = kBytes[random() % kBytes.size()];
+      else
+        damaged.erase(at, 1 + random() % 8);
+    }
+    try {
+      parse(damaged, "damaged");
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, Error::Kind::Syntax) << "seed " << seed;
+      EXPECT_GT(error.line, 0u) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 500u);
+}
+
+TEST(Parser, DeepNestingIsAnError) {
+  const std::string deep(200000, '(');
+  for (const std::string &text :
+       {std::string(200000, '{'), ".reg .b32 a; mov.b32 a, -" + deep,
+        ".reg .b32 a; mov.b32 a, " + std::string(200000, '~') + "1;",
+        ".reg .b32 a; mov.b32 " + std::string(200000, '{')})
+    EXPECT_THROW(body(text), Error);
 }

@@ -146,27 +146,20 @@ template <typename T> static Bytes bytesOf(T value) {
   return bytes;
 }
 
-ReplayResult Recording::replay(const json &entry, const Options &options,
-                               const EncodeMap &encode) {
-  Device device;
-  std::map<std::string, uint64_t> inputs, outputs, addresses;
-  for (const json &array : entry.at("inputs")) {
-    Bytes bytes = slice(entry, array, "offset");
-    uint64_t at = device.allocate(std::max<size_t>(bytes.size(), 1));
-    device.write(at, std::as_bytes(std::span(bytes)));
-    addresses[array.at("name")] = inputs[array.at("name")] = at;
-  }
-  for (const json &array : entry.at("outputs")) {
-    Bytes bytes = slice(entry, array, "offset");
-    if (array.contains("init_offset"))
-      bytes = slice(entry, array, "init_offset");
-    else
-      bytes.assign(bytes.size(), 0xCD);
-    uint64_t at = device.allocate(std::max<size_t>(bytes.size(), 1));
-    device.write(at, std::as_bytes(std::span(bytes)));
-    addresses[array.at("name")] = outputs[array.at("name")] = at;
-  }
-  const json &launch = entry.at("launch");
+uint64_t Recording::place(Device &device, const json &entry,
+                          const json &array, const char *offset) {
+  Bytes bytes = slice(entry, array, "offset");
+  if (offset && array.contains(offset))
+    bytes = slice(entry, array, offset);
+  else if (offset)
+    bytes.assign(bytes.size(), 0xCD);
+  uint64_t at = device.allocate(std::max<size_t>(bytes.size(), 1));
+  device.write(at, std::as_bytes(std::span(bytes)));
+  return at;
+}
+
+LaunchConfig Recording::configure(const json &launch,
+                                  const Addresses &addresses) {
   LaunchConfig config;
   config.entry = launch.at("entry");
   config.grid = readDim(launch.at("grid"));
@@ -178,17 +171,37 @@ ReplayResult Recording::replay(const json &entry, const Options &options,
     config.parameters.push_back(bytesOf(
         scalar.is_number_unsigned() ? uint32_t(scalar.get<uint64_t>())
                                     : uint32_t(scalar.get<int64_t>())));
-  if (entry.contains("tensormap")) {
-    const json &map = entry.at("tensormap");
-    std::string name = map.value("tensor", "");
-    name = name.substr(0, name.find('/'));
-    bool isOutput = map.value("tensor", "").find("/out") != std::string::npos;
-    uint64_t at = (isOutput ? outputs : inputs).at(name) +
-                  map.value("byte_offset", uint64_t(0));
-    if (!encode)
-      throw std::runtime_error("the entry needs a tensor map");
-    config.parameters.push_back(encode(map, at));
-  }
+  return config;
+}
+
+/// "tensor/map" names an input, "tensor/out" an output.
+static Bytes encodeMap(const json &map, const EncodeMap &encode,
+                       const std::map<std::string, uint64_t> &inputs,
+                       const std::map<std::string, uint64_t> &outputs) {
+  if (!encode)
+    throw std::runtime_error("the entry needs a tensor map");
+  std::string tensor = map.value("tensor", "");
+  bool isOutput = tensor.find("/out") != std::string::npos;
+  std::string name = tensor.substr(0, tensor.find('/'));
+  return encode(map, (isOutput ? outputs : inputs).at(name) +
+                         map.value("byte_offset", uint64_t(0)));
+}
+
+ReplayResult Recording::replay(const json &entry, const Options &options,
+                               const EncodeMap &encode) {
+  Device device;
+  Addresses inputs, outputs;
+  for (const json &array : entry.at("inputs"))
+    inputs[array.at("name")] = place(device, entry, array, nullptr);
+  for (const json &array : entry.at("outputs"))
+    outputs[array.at("name")] = place(device, entry, array, "init_offset");
+  Addresses addresses = outputs; // An array of both kinds is the output's.
+  addresses.insert(inputs.begin(), inputs.end());
+  const json &launch = entry.at("launch");
+  LaunchConfig config = configure(launch, addresses);
+  if (entry.contains("tensormap"))
+    config.parameters.push_back(
+        encodeMap(entry.at("tensormap"), encode, inputs, outputs));
   ReplayResult result;
   result.launch =
       ptxsim::launch(device, module(launch.at("module")), config, options);

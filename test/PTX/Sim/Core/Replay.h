@@ -57,6 +57,13 @@ public:
                       const EncodeMap &encode = nullptr);
 
 private:
+  using Addresses = std::map<std::string, uint64_t>;
+  /// Allocates an array and fills it: inputs (`offset` null) with their bytes,
+  /// outputs with what they held before, or 0xCD.
+  uint64_t place(Device &device, const nlohmann::json &entry,
+                 const nlohmann::json &array, const char *offset);
+  LaunchConfig configure(const nlohmann::json &launch,
+                         const Addresses &addresses);
   const Bytes &file(const std::string &name);
   const Module &module(const std::string &name);
   Bytes slice(const nlohmann::json &entry, const nlohmann::json &array,
