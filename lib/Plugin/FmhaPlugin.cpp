@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "fmha/Pipeline/Register.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -33,14 +33,14 @@ extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
           [](mlir::DialectRegistry *registry) {
-            fmha::registerFMHADialect(*registry);
+            fmha::registerAllFmha(*registry);
             // A host that is given the dialect alone still knows the passes.
-            fmha::registerFMHATransforms();
+            fmha::registerAllFmhaPasses();
           }};
 }
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, pluginName, pluginVersion,
-          [] { fmha::registerFMHATransforms(); }};
+          [] { fmha::registerAllFmhaPasses(); }};
 }

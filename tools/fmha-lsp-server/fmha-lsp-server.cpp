@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "fmha/Pipeline/Register.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -27,6 +27,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  fmha::registerFMHADialect(registry);
+  fmha::registerAllFmha(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

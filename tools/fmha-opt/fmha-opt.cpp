@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "fmha/Pipeline/Register.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -23,8 +23,8 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
-  fmha::registerFMHADialect(registry);
-  fmha::registerFMHATransforms();
+  fmha::registerAllFmha(registry);
+  fmha::registerAllFmhaPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Attention compiler driver\n", registry));
 }

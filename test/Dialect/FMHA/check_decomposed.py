@@ -13,6 +13,9 @@ import random
 import struct
 import sys
 
+# The source tree is read only to tests.
+sys.dont_write_bytecode = True
+
 from run_decomposed import LAYOUTS, Array, Kernel
 
 UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}
