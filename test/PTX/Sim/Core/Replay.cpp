@@ -165,7 +165,7 @@ LaunchConfig Recording::configure(const json &launch,
   config.grid = readDim(launch.at("grid"));
   config.block = readDim(launch.at("block"));
   config.dynamicSharedBytes = launch.value("smem", 0u);
-  for (const std::string &name : launch.at("args"))
+  for (const std::string name : launch.at("args"))
     config.parameters.push_back(bytesOf(addresses.at(name)));
   for (const json &scalar : launch.value("scalars", json::array()))
     config.parameters.push_back(bytesOf(
