@@ -20,5 +20,6 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTensorCopy(registry);
   registerTmemAllocation(registry);
   registerTmemMovement(registry);
+  registerTmemCopy(registry);
   registerMma(registry);
 }

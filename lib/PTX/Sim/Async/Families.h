@@ -22,6 +22,7 @@ void registerBulkGroups(Registry &registry);
 void registerTensorCopy(Registry &registry);
 void registerTmemAllocation(Registry &registry);
 void registerTmemMovement(Registry &registry);
+void registerTmemCopy(Registry &registry);
 void registerMma(Registry &registry);
 
 } // namespace ptxsim

@@ -29,19 +29,6 @@ uint32_t threadOf(const Warp &warp, unsigned lane) {
   return warp.index * 32 + lane;
 }
 
-/// The CTAs of the instruction; empty after a fault.
-std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group) {
-  if (group == 1)
-    return {&warp.cta};
-  std::vector<std::unique_ptr<Cta>> &ctas = warp.cluster.ctas;
-  uint32_t even = warp.cta.rank & ~1u;
-  if (even + 1 < ctas.size())
-    return {ctas[even].get(), ctas[even + 1].get()};
-  warp.machine.fault(FindingId::ReducedCluster, site,
-                     ".cta_group::2 without a second CTA in the pair");
-  return {};
-}
-
 /// Decodes the descriptor of one operand. False after a fault.
 bool decodeOperand(const Site &site, uint64_t raw, const char *name,
                    SmemOperand &operand) {
@@ -122,7 +109,7 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   // kernels of practice rely on issue order.
   bool inOrder = warp.machine.options.conformance == Conformance::Practice;
   for (const PipeEntry &entry : memory.pipe)
-    if (inOrder || entry.key == key)
+    if (inOrder || entry.key == key || entry.key == PipeEntry::copyKey)
       agent->after.push_back(entry.id);
   AgentId id = warp.cluster.issue(std::move(agent));
   memory.pipe.push_back({id, threadOf(warp, lane), key});

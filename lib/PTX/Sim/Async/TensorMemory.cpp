@@ -111,6 +111,18 @@ void TensorMemory::forgetDone(const Cluster &cluster) {
       pipe, [&](const PipeEntry &entry) { return cluster.isDone(entry.id); });
 }
 
+std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group) {
+  if (group == 1)
+    return {&warp.cta};
+  std::vector<std::unique_ptr<Cta>> &ctas = warp.cluster.ctas;
+  uint32_t even = warp.cta.rank & ~1u;
+  if (even + 1 < ctas.size())
+    return {ctas[even].get(), ctas[even + 1].get()};
+  warp.machine.fault(FindingId::ReducedCluster, site,
+                     ".cta_group::2 without a second CTA in the pair");
+  return {};
+}
+
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group) {
   if (memory.ctaGroup == 0)
     memory.ctaGroup = group;

@@ -26,6 +26,9 @@ struct TmemRange {
 
 /// What a thread has issued to the tensor core and not completed yet.
 struct PipeEntry {
+  /// The key of copies, which every later MMA waits for.
+  static constexpr uint64_t copyKey = UINT64_MAX;
+
   AgentId id = 0;
   uint32_t thread = 0;
   /// Two MMAs with equal keys share accumulator, shape and kind.
@@ -93,6 +96,10 @@ private:
   std::array<std::array<std::array<uint16_t, tmemColumns>, groups>, 4> uses{};
   std::array<bool, blocks> taken{};
 };
+
+/// The CTAs of an instruction, the even one of a pair first; empty after a
+/// fault.
+std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group);
 
 /// Reports a `.cta_group` that differs from earlier ones of the CTA.
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);

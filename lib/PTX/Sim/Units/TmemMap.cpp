@@ -127,4 +127,19 @@ OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
   return {{lane, k / perColumn}, k % perColumn * elementBits};
 }
 
+const TmemCopyShape *findTmemCopy(std::string_view shape,
+                                  std::string_view multicast) {
+  static constexpr std::array<TmemCopyShape, 6> table = {
+      {{"128x256b", "", 128, 8, 128, 0, 1, 0},
+       {"128x128b", "", 128, 4, 128, 0, 1, 0},
+       {"4x256b", "", 4, 8, 1, 32, 1, 0},
+       {"32x128b", "warpx4", 32, 4, 32, 0, 4, 32},
+       {"64x128b", "warpx2::02_13", 64, 4, 64, 0, 2, 64},
+       {"64x128b", "warpx2::01_23", 64, 4, 32, 64, 2, 32}}};
+  for (const TmemCopyShape &entry : table)
+    if (entry.shape == shape && entry.multicast == multicast)
+      return &entry;
+  return nullptr;
+}
+
 } // namespace ptxsim

@@ -93,4 +93,31 @@ TEST(TmemMap, AccumulatorsAndOperands) {
   EXPECT_GT(cells, 100000u);
 }
 
+TEST(TmemMap, CopiesFromSharedMemory) {
+  nlohmann::json data = readJson("tcgen05_cp.json");
+  unsigned shapes = 0;
+  for (const nlohmann::json &record : data["copies"]) {
+    if (!record.contains("ptx"))
+      continue;
+    std::string name = record["ptx"];
+    size_t dot = name.find('.');
+    const TmemCopyShape *shape =
+        findTmemCopy(name.substr(0, dot),
+                     dot == std::string::npos ? "" : name.substr(dot + 1));
+    ASSERT_TRUE(shape) << name;
+    EXPECT_EQ(shape->rows, record["source_rows"].get<uint32_t>());
+    EXPECT_EQ(shape->columns, record["columns"].get<uint32_t>());
+    for (uint32_t row = 0; row < shape->rows; ++row) {
+      std::vector<uint32_t> lanes, expected = {row};
+      for (uint32_t copy = 0; copy < shape->copies; ++copy)
+        lanes.push_back(shape->lane(row, copy));
+      if (!record["row_lanes"].is_string())
+        expected = record["row_lanes"][row].get<std::vector<uint32_t>>();
+      EXPECT_EQ(lanes, expected) << name << " row " << row;
+    }
+    ++shapes;
+  }
+  EXPECT_EQ(shapes, 6u);
+}
+
 } // namespace

@@ -90,6 +90,25 @@ struct OperandCell {
 OperandCell operandCell(TmemLayout layout, uint32_t m, uint32_t k,
                         unsigned elementBits);
 
+/// One shape of tcgen05.cp: `rows` rows of shared memory, `columns` columns of
+/// tensor memory each.
+struct TmemCopyShape {
+  std::string_view shape, multicast;
+  uint32_t rows = 0, columns = 0;
+  /// Row i goes to lanes i % rowsPerStep + i / rowsPerStep * stepLanes, and to
+  /// copies of them every copyLanes lanes.
+  uint32_t rowsPerStep = 0, stepLanes = 0, copies = 1, copyLanes = 0;
+
+  uint32_t lane(uint32_t row, uint32_t copy) const {
+    return row % rowsPerStep + row / rowsPerStep * stepLanes + copy * copyLanes;
+  }
+};
+
+/// The shape named in the instruction, for example "64x128b" with
+/// "warpx2::02_13", or null.
+const TmemCopyShape *findTmemCopy(std::string_view shape,
+                                  std::string_view multicast);
+
 } // namespace ptxsim
 
 #endif // FMHA_PTX_SIM_UNITS_TMEMMAP_H
