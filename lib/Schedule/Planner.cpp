@@ -27,7 +27,7 @@ constexpr unsigned leastStages = 2, mostStages = 8;
 /// warpgroups of softmax hold a row of 128 scores each, the sum over the four
 /// warpgroups is 512 = 65536 / 128. With one query tile softmax1 idles.
 std::vector<Role> makeRoles() {
-  constexpr unsigned softmax = 192, correction = 80, other = 48;
+  constexpr unsigned softmax = 168, correction = 96, other = 80;
   static_assert(2 * softmax + correction + other == 512);
   return {{"softmax0", 0, 4, softmax},
           {"softmax1", 4, 4, softmax},

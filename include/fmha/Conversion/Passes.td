@@ -64,4 +64,22 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
   ];
 }
 
+def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn the arith, math and cf ops of kernels into LLVM, with 32-bit indices";
+  let description = [{
+    Upstream patterns under one type converter. The upstream passes would do as well, but the one for cf runs on a whole
+    module only and would touch host code.
+
+    Before:
+    ```mlir
+    %n = arith.addi %a, %b : index
+    ```
+    After:
+    ```mlir
+    %n = llvm.add %a, %b : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // FMHA_CONVERSION_PASSES_TD

@@ -50,8 +50,6 @@ struct CompileOptions {
   bool keepLevels = false;
   /// Keep LLVM IR text (CompileResult::llvm).
   bool keepLLVM = false;
-  /// Written into the PTX's leading comment.
-  std::string reproduceCommand;
 };
 
 struct Diagnostic {

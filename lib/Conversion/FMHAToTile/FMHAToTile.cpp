@@ -305,7 +305,7 @@ gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
   symbols.insert(module);
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
   Attribute attrs[] = {NVVM::NVVMTargetAttr::get(
-      ctx, /*optLevel=*/2, "nvptx64-nvidia-cuda", plan.target,
+      ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda", plan.target,
       StringRef(gpu->features), b.getDictionaryAttr({ftz}))};
   module.setTargetsAttr(b.getArrayAttr(attrs));
   b.setInsertionPointToStart(&module.getBodyRegion().front());

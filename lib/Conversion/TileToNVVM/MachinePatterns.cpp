@@ -190,15 +190,16 @@ MACHINE_PATTERN(TmemAddressOp) {
   return tmemPointer(b, address);
 }
 
-/// Start address in units of 16 bytes, below the fields that are constants.
+/// Start address in units of 16 bytes, below the fields that are constants. Steps
+/// are added last: one base per operand stays live, and the sums cost nothing.
 MACHINE_PATTERN(DescriptorOp) {
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
                                            adaptor.getBase());
-  address = LLVM::AddOp::create(b, address, i32(b, op.getOffset()));
   Value inside = LLVM::AndOp::create(b, address, i32(b, 0x3FFFF));
   Value encoded = LLVM::LShrOp::create(b, inside, i32(b, 4));
   Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);
-  return LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
+  Value start = LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
+  return LLVM::AddOp::create(b, start, i64(b, op.getOffset() >> 4));
 }
 
 //===----------------------------------------------------------------------===//

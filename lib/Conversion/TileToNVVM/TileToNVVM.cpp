@@ -30,6 +30,8 @@ namespace fmha {
 using namespace mlir;
 using namespace fmha;
 
+/// 32-bit registers of an SM.
+static constexpr int32_t registerFile = 65536;
 /// Bytes of a tensor map, which the driver encodes and nobody looks into.
 static constexpr unsigned tensorMapBytes = 128;
 
@@ -98,8 +100,14 @@ private:
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    if (auto size = op.getKnownBlockSizeAttr())
+    if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+      // setmaxnreg counts from what a thread starts with; ptxas ignores it where
+      // that is not said.
+      int32_t threads = size[0] * size[1] * size[2];
+      func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    b.getI32IntegerAttr(registerFile / threads));
+    }
     // Subnormals carry nothing here, and keeping them costs instructions.
     func->setAttr("denormal_fpenv_f32_is_ftz", b.getUnitAttr());
     auto map = LLVM::LLVMArrayType::get(b.getI8Type(), tensorMapBytes);

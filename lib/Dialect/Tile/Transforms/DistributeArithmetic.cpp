@@ -27,14 +27,29 @@ static Value broadcast(ImplicitLocOpBuilder &b, Value scalar, Type vector) {
 
 /// Halves the vector until two elements are left, so that the dependence chain
 /// is logarithmic and sums pair up for packed additions; the order is fixed.
-template <typename OpTy>
-static Value reduceTree(ImplicitLocOpBuilder &b, Value vector) {
+static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
   for (; size > 2; size /= 2)
-    vector = OpTy::create(b, slice(b, vector, 0, size / 2),
-                          slice(b, vector, size / 2, size / 2));
-  return OpTy::create(b, vector::ExtractOp::create(b, vector, 0),
-                      vector::ExtractOp::create(b, vector, 1));
+    vector = arith::AddFOp::create(b, slice(b, vector, 0, size / 2),
+                                   slice(b, vector, size / 2, size / 2));
+  return arith::AddFOp::create(b, vector::ExtractOp::create(b, vector, 0),
+                               vector::ExtractOp::create(b, vector, 1));
+}
+
+/// Four chains of max(max(chain, x), y), which the back end selects as one
+/// three-input maximum each; as a vector op it would become compares and selects.
+static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
+  constexpr int64_t chains = 4;
+  int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
+  Value top[chains];
+  for (int64_t n = 0; n < size; ++n) {
+    Value x = vector::ExtractOp::create(b, vector, n);
+    Value &chain = top[n / 2 % chains];
+    chain = chain ? Value(arith::MaxNumFOp::create(b, chain, x)) : x;
+  }
+  Value low = arith::MaxNumFOp::create(b, top[0], top[1]);
+  return arith::MaxNumFOp::create(
+      b, arith::MaxNumFOp::create(b, low, top[2]), top[3]);
 }
 
 namespace {
@@ -141,7 +156,7 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value old = adaptor.getOld();
-    Value row = reduceTree<arith::MaxNumFOp>(b, adaptor.getInput());
+    Value row = maxOfRow(b, adaptor.getInput());
     Value top = arith::MaxNumFOp::create(b, old, row);
     Value c = arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value threshold =
@@ -189,7 +204,7 @@ struct DistributeRowSum : public DistributePattern<RowSumOp> {
   matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = reduceTree<arith::AddFOp>(b, adaptor.getInput());
+    Value row = sumOfRow(b, adaptor.getInput());
     rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
                                              adaptor.getAlpha(), row);
     return success();

@@ -1,0 +1,28 @@
+//===- Manifest.h - The launch manifest, and the heading of the PTX --*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PIPELINE_MANIFEST_H
+#define FMHA_PIPELINE_MANIFEST_H
+
+#include "fmha/Pipeline/Compiler.h"
+
+namespace fmha {
+
+/// JSON text, schema in include/fmha/Runtime/README.md.
+std::string launchManifest(const KernelSpec &spec,
+                           const schedule::Schedule &schedule,
+                           const std::string &kernel);
+
+/// The comment that PTX begins with, newline included: version, target,
+/// schedule, and the command that makes the same text.
+std::string ptxHeading(const KernelSpec &spec,
+                       const schedule::Schedule &schedule);
+
+} // namespace fmha
+
+#endif // FMHA_PIPELINE_MANIFEST_H

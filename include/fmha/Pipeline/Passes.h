@@ -1,0 +1,28 @@
+//===- Passes.h - Passes at the end of the pipeline --------------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PIPELINE_PASSES_H
+#define FMHA_PIPELINE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace fmha {
+
+#define GEN_PASS_DECL
+#include "fmha/Pipeline/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fmha/Pipeline/Passes.h.inc"
+
+} // namespace fmha
+
+#endif // FMHA_PIPELINE_PASSES_H

@@ -1,0 +1,27 @@
+//===- Register.h - Everything that this project registers -------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PIPELINE_REGISTER_H
+#define FMHA_PIPELINE_REGISTER_H
+
+namespace mlir {
+class DialectRegistry;
+}
+
+namespace fmha {
+
+/// The dialects fmha and tile, and the upstream interfaces that their lowering
+/// to PTX needs.
+void registerAllFmha(mlir::DialectRegistry &registry);
+
+/// The passes of all rooms and the pipeline `fmha-to-ptx`.
+void registerAllFmhaPasses();
+
+} // namespace fmha
+
+#endif // FMHA_PIPELINE_REGISTER_H

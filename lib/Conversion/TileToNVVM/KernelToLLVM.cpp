@@ -1,0 +1,58 @@
+//===- KernelToLLVM.cpp - What is left of a kernel becomes LLVM -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/Passes.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_CONVERTKERNELTOLLVM
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+
+namespace {
+
+/// Lengths and block counts fit 32 bits, and 64-bit index arithmetic would cost
+/// registers in every role.
+constexpr unsigned indexBits = 32;
+
+struct ConvertKernelToLLVMPass
+    : public fmha::impl::ConvertKernelToLLVMBase<ConvertKernelToLLVMPass> {
+  void runOnOperation() override {
+    LowerToLLVMOptions options(&getContext());
+    options.overrideIndexBitwidth(indexBits);
+    LLVMTypeConverter converter(&getContext(), options);
+    RewritePatternSet patterns(&getContext());
+    // ceildivui has no LLVM counterpart. The pass arith-expand would take minima
+    // and maxima apart as well, which are one instruction here.
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(getContext());
+    target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                             math::MathDialect>();
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

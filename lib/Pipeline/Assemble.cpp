@@ -1,0 +1,84 @@
+//===- Assemble.cpp - Ask ptxas ----------------------------------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/Compiler.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+using namespace fmha;
+
+/// FMHA_PTXAS, or ptxas on the PATH.
+static std::optional<std::string> findPtxas() {
+  if (const char *named = std::getenv("FMHA_PTXAS"))
+    return sys::fs::can_execute(named) ? std::optional<std::string>(named)
+                                       : std::nullopt;
+  ErrorOr<std::string> found = sys::findProgramByName("ptxas");
+  return found ? std::optional<std::string>(*found) : std::nullopt;
+}
+
+static std::string readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The number in front of `what`, as in "Used 128 registers".
+static std::optional<unsigned> numberBefore(StringRef log, StringRef what) {
+  SmallVector<StringRef> match;
+  unsigned value;
+  if (!Regex("([0-9]+) " + what.str()).match(log, &match) ||
+      match[1].getAsInteger(10, value))
+    return std::nullopt;
+  return value;
+}
+
+namespace {
+/// A temporary file that goes away with its owner.
+struct Scratch {
+  SmallString<128> path;
+  FileRemover remover;
+  explicit Scratch(StringRef suffix) {
+    if (!sys::fs::createTemporaryFile("fmha", suffix, path))
+      remover.setFile(path);
+  }
+};
+} // namespace
+
+AssembleResult fmha::assemble(const std::string &ptx,
+                              const std::string &target) {
+  AssembleResult result;
+  std::optional<std::string> ptxas = findPtxas();
+  if (!ptxas)
+    return result;
+  Scratch input("ptx"), output("cubin"), log("log");
+  std::error_code error;
+  raw_fd_ostream(input.path, error) << ptx;
+  std::string arch = "-arch=" + target;
+  StringRef args[] = {*ptxas, arch, "-v", "-o", output.path, input.path};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log.path),
+                                          StringRef(log.path)};
+  int code = sys::ExecuteAndWait(*ptxas, args, std::nullopt, redirects);
+  result.log = readFile(log.path);
+  result.status = code == 0 ? AssembleResult::Status::Ok
+                            : AssembleResult::Status::Failed;
+  if (code != 0)
+    return result;
+  result.cubin = readFile(output.path);
+  result.registers = numberBefore(result.log, "registers");
+  result.spillStoreBytes = numberBefore(result.log, "bytes spill stores");
+  result.spillLoadBytes = numberBefore(result.log, "bytes spill loads");
+  return result;
+}

@@ -1,0 +1,325 @@
+//===- Compiler.cpp - From an attention op to PTX ----------------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/Compiler.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Pipeline/Pipelines.h"
+#include "fmha/Pipeline/Register.h"
+#include "fmha/Target/Target.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace fmha;
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+static constexpr std::pair<Level, llvm::StringLiteral> levelNames[] = {
+    {Level::Attention, "attention"}, {Level::Tiled, "tiled"},
+    {Level::Placed, "placed"},       {Level::Specialised, "specialised"},
+    {Level::Machine, "machine"},     {Level::NVVM, "nvvm"}};
+
+std::optional<Level> fmha::parseLevel(std::string_view name) {
+  for (auto [level, text] : levelNames)
+    if (std::string_view(text) == name)
+      return level;
+  return std::nullopt;
+}
+
+std::string_view fmha::stringify(Level level) {
+  return levelNames[unsigned(level)].second;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules from flags
+//===----------------------------------------------------------------------===//
+
+std::string fmha::buildModule(const KernelSpec &spec) {
+  const schedule::Problem &problem = spec.problem;
+  auto tensor = [&](unsigned headDim) {
+    return llvm::formatv("memref<?x?x?x{0}x{1}, strided<[?, ?, ?, 1]>>",
+                         headDim, schedule::stringify(problem.dtype).data())
+        .str();
+  };
+  std::string q = tensor(problem.headDim), v = tensor(problem.headDimV);
+  std::string lse = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
+  std::string attributes;
+  auto add = [&](const std::string &text) {
+    attributes += (attributes.empty() ? "" : ", ") + text;
+  };
+  if (problem.mask == schedule::Mask::Causal)
+    add("mask = #fmha.mask<causal>");
+  if (spec.scale) {
+    // The bits, so that the very same double comes back.
+    uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);
+    add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
+        " : f64");
+  }
+  return llvm::formatv(
+             "func.func @attention(%q: {0}, %k: {0}, %v: {1}, %o: {1}{2}) {{\n"
+             "  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
+             "      outs(%o{3} : {1}{4}){5}\n"
+             "  return\n}\n",
+             q, v, problem.lse ? ", %lse: " + lse : "",
+             problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
+             attributes.empty() ? "" : " {" + attributes + "}")
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// One compilation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::string locationText(Location location) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto file = dyn_cast<FileLineColLoc>(location))
+    stream << file.getFilename().getValue() << ":" << file.getLine() << ":"
+           << file.getColumn();
+  else
+    stream << location;
+  return text;
+}
+
+fmha::Diagnostic toDiagnostic(const mlir::Diagnostic &from) {
+  using Severity = fmha::Diagnostic::Severity;
+  fmha::Diagnostic result;
+  switch (from.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    result.severity = Severity::Error;
+    break;
+  case DiagnosticSeverity::Warning:
+    result.severity = Severity::Warning;
+    break;
+  case DiagnosticSeverity::Remark:
+    result.severity = Severity::Remark;
+    break;
+  case DiagnosticSeverity::Note:
+    result.severity = Severity::Note;
+    break;
+  }
+  result.location = locationText(from.getLocation());
+  result.message = from.str();
+  return result;
+}
+
+const DialectRegistry &registry() {
+  static const DialectRegistry *made = [] {
+    auto *fresh = new DialectRegistry;
+    registerAllDialects(*fresh);
+    registerAllExtensions(*fresh);
+    registerAllFmha(*fresh);
+    return fresh;
+  }();
+  return *made;
+}
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options)
+      : options(options),
+        context(registry(), MLIRContext::Threading::DISABLED),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          result.diagnostics.push_back(toDiagnostic(diagnostic));
+          for (mlir::Diagnostic &note : diagnostic.getNotes())
+            result.diagnostics.push_back(toDiagnostic(note));
+          return success();
+        }) {}
+
+  CompileResult run(const std::string &text, const std::string &name);
+  CompileResult inspect(const std::string &text, const std::string &name);
+
+private:
+  LogicalResult parse(const std::string &text, const std::string &name);
+  LogicalResult findOp();
+  LogicalResult checkTarget();
+  LogicalResult runPhase(function_ref<void(OpPassManager &)> add);
+  LogicalResult lowerLevels();
+  void recordLevel(Level level);
+  void recordLLVM();
+  void recordPlan();
+  LogicalResult recordBinary();
+  std::string print();
+
+  const CompileOptions &options;
+  CompileResult result;
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+  OwningOpRef<ModuleOp> module;
+  AttentionOp op;
+};
+
+LogicalResult Compilation::parse(const std::string &text,
+                                 const std::string &name) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), {});
+  module = parseSourceFile<ModuleOp>(sources, &context);
+  return success(bool(module));
+}
+
+LogicalResult Compilation::findOp() {
+  SmallVector<AttentionOp> ops;
+  module->walk([&](AttentionOp found) { ops.push_back(found); });
+  unsigned functions = 0;
+  module->walk([&](func::FuncOp func) { functions += func.isPublic(); });
+  if (ops.size() != 1 || functions != 1)
+    return module->emitError()
+           << "expected exactly one public function with exactly one "
+              "fmha.attention, got "
+           << functions << " public functions and " << ops.size()
+           << " attention ops";
+  op = ops.front();
+  result.spec = {op.getProblem(), op.getScaleOrDefault()};
+  return success();
+}
+
+LogicalResult Compilation::checkTarget() {
+  const target::Target *found = target::findTarget(options.target);
+  if (found && found->supported)
+    return success();
+  return module->emitError()
+         << (found ? "target " : "unknown target ") << options.target
+         << (found ? " cannot be compiled for: " : "")
+         << (found ? found->reason : "") << "; expected one of "
+         << target::supportedNames();
+}
+
+LogicalResult
+Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
+  PassManager pm(&context, ModuleOp::getOperationName());
+  add(pm);
+  return pm.run(*module);
+}
+
+std::string Compilation::print() {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  return text + "\n";
+}
+
+void Compilation::recordLevel(Level level) {
+  bool last = options.to == level;
+  if (!options.keepLevels && !last)
+    return;
+  std::string text = print();
+  if (last)
+    result.ir = text;
+  if (options.keepLevels)
+    result.levels.emplace_back(level, std::move(text));
+}
+
+LogicalResult Compilation::lowerLevels() {
+  recordLevel(options.from);
+  PipelineOptions pipeline{options.target, options.overrides};
+  Level end = options.to.value_or(Level::NVVM);
+  for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
+    Level level = Level(n);
+    if (failed(runPhase([&](OpPassManager &pm) {
+          addPhase(pm, level, pipeline);
+        })))
+      return failure();
+    recordLevel(level);
+  }
+  return success();
+}
+
+void Compilation::recordLLVM() {
+  llvm::LLVMContext llvmContext;
+  for (auto kernels : module->getOps<gpu::GPUModuleOp>()) {
+    auto translated = translateModuleToLLVMIR(kernels, llvmContext);
+    if (!translated)
+      continue;
+    llvm::raw_string_ostream stream(result.llvm);
+    translated->print(stream, nullptr);
+  }
+}
+
+/// The planner's whole answer again, for those who want its reasons; a schedule
+/// written by hand stands alone.
+void Compilation::recordPlan() {
+  if (!op.getScheduleAttr())
+    return;
+  const schedule::Schedule &chosen = op.getScheduleAttr().getValue();
+  const schedule::Problem &problem = result.spec.problem;
+  std::string error;
+  result.plan =
+      schedule::plan(problem, options.target, options.overrides, error);
+  if (result.plan && result.plan->schedule == chosen)
+    return;
+  result.plan = schedule::Plan{chosen, schedule::layOut(problem, chosen),
+                               "written by hand", {}};
+}
+
+LogicalResult Compilation::recordBinary() {
+  if (failed(runPhase(addPtxPhase)))
+    return failure();
+  auto binaries = module->getOps<gpu::BinaryOp>();
+  if (binaries.empty())
+    return module->emitError() << "no kernel came out: the input has no "
+                                  "gpu.module with a kernel";
+  gpu::BinaryOp binary = *binaries.begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  result.ptx = object.getObject().getValue().rtrim('\0').str();
+  if (auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest"))
+    result.manifest = manifest.getValue().str();
+  return success();
+}
+
+CompileResult Compilation::run(const std::string &text,
+                               const std::string &name) {
+  if (failed(parse(text, name)) || failed(checkTarget()) || failed(findOp()) ||
+      failed(lowerLevels()))
+    return std::move(result);
+  recordPlan();
+  if (options.keepLLVM && !options.to)
+    recordLLVM();
+  if (!options.to && failed(recordBinary()))
+    return std::move(result);
+  result.ok = true;
+  return std::move(result);
+}
+
+CompileResult Compilation::inspect(const std::string &text,
+                                   const std::string &name) {
+  result.ok = succeeded(parse(text, name)) && succeeded(findOp());
+  return std::move(result);
+}
+
+} // namespace
+
+CompileResult fmha::compile(const std::string &moduleText,
+                            const std::string &name,
+                            const CompileOptions &options) {
+  return Compilation(options).run(moduleText, name);
+}
+
+CompileResult fmha::inspect(const std::string &moduleText,
+                            const std::string &name) {
+  CompileOptions options;
+  return Compilation(options).inspect(moduleText, name);
+}

@@ -1,0 +1,162 @@
+//===- Manifest.cpp - The launch manifest, and the heading of the PTX --*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/Manifest.h"
+#include "fmha/Conversion/TileToNVVM/KernelAbi.h"
+#include "fmha/Version.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace fmha;
+namespace json = llvm::json;
+
+/// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
+static constexpr unsigned boxColumns = 64;
+
+static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
+                             const schedule::Schedule &schedule) {
+  bool isQuery = name == "q" || name == "o";
+  bool isV = name == "v" || name == "o";
+  return json::Object{
+      {"name", name},
+      {"kind", "tensor_map"},
+      {"tensor", name},
+      {"dtype", std::string(stringify(spec.problem.dtype))},
+      {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
+                           isQuery ? "q_len" : "kv_len",
+                           isQuery ? "q_heads" : "kv_heads", "batch"}},
+      {"box", json::Array{boxColumns,
+                          isQuery ? schedule.qTileRows : schedule.kvBlock, 1,
+                          1}},
+      {"swizzle", "128B"}};
+}
+
+static json::Value parameter(const KernelParameter &parameter,
+                             const KernelSpec &spec,
+                             const schedule::Schedule &schedule) {
+  switch (parameter.kind) {
+  case KernelParameter::Kind::TensorMap:
+    return tensorMap(parameter.name, spec, schedule);
+  case KernelParameter::Kind::Pointer:
+    return json::Object{{"name", parameter.name},
+                        {"kind", "pointer"},
+                        {"tensor", parameter.name}};
+  case KernelParameter::Kind::U64:
+  case KernelParameter::Kind::U32:
+    bool wide = parameter.kind == KernelParameter::Kind::U64;
+    return json::Object{{"name", parameter.name},
+                        {"kind", wide ? "u64" : "u32"},
+                        {"value", parameter.name}};
+  }
+  llvm_unreachable("every kind is listed");
+}
+
+static json::Array roles(const schedule::Schedule &schedule) {
+  json::Array all;
+  for (const schedule::Role &role : schedule.roles)
+    all.push_back(json::Object{{"name", role.name},
+                               {"first_warp", role.firstWarp},
+                               {"warps", role.warps},
+                               {"registers", role.registers}});
+  return all;
+}
+
+static unsigned threads(const schedule::Schedule &schedule) {
+  unsigned warps = 0;
+  for (const schedule::Role &role : schedule.roles)
+    warps = std::max(warps, role.firstWarp + role.warps);
+  return warps * 32;
+}
+
+static double scaleOf(const KernelSpec &spec) {
+  return spec.scale.value_or(1.0 / std::sqrt(double(spec.problem.headDim)));
+}
+
+std::string fmha::launchManifest(const KernelSpec &spec,
+                                 const schedule::Schedule &schedule,
+                                 const std::string &kernel) {
+  schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
+  json::Array parameters;
+  for (const KernelParameter &one : kernelParameters(spec.problem.lse))
+    parameters.push_back(parameter(one, spec, schedule));
+  int64_t rows = int64_t(schedule.qTiles) * schedule.qTileRows;
+  json::Object grid{
+      {"x", json::Array{json::Object{{"ceil_div", json::Array{"q_len", rows}}},
+                        "q_heads", "batch"}},
+      {"y", json::Array{}},
+      {"z", json::Array{}}};
+  json::Object manifest{
+      {"schema_version", 1},
+      {"kernel", kernel},
+      {"target", schedule.target},
+      {"dtype", std::string(stringify(spec.problem.dtype))},
+      {"head_dim", spec.problem.headDim},
+      {"head_dim_v", spec.problem.headDimV},
+      {"mask", std::string(stringify(spec.problem.mask))},
+      {"scale", scaleOf(spec)},
+      {"lse", spec.problem.lse},
+      {"q_tiles", schedule.qTiles},
+      {"p_placement", std::string(stringify(schedule.pPlacement))},
+      {"grid", std::move(grid)},
+      {"block", json::Array{threads(schedule), 1, 1}},
+      {"cluster", json::Array{1, 1, 1}},
+      {"smem_bytes", map.smemBytes},
+      {"tmem_columns", map.tmemColumns},
+      {"roles", roles(schedule)},
+      {"parameters", std::move(parameters)}};
+  return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
+}
+
+static std::string describe(const schedule::Schedule &schedule) {
+  std::string text =
+      llvm::formatv("q_tiles={0} q_tile_rows={1} kv_block={2} kv_stages={3} "
+                    "p_placement={4} p_slices={5} rescale_threshold={6}",
+                    schedule.qTiles, schedule.qTileRows, schedule.kvBlock,
+                    schedule.kvStages, stringify(schedule.pPlacement).data(),
+                    schedule.pSlices, schedule.rescaleThreshold);
+  text += " roles=";
+  for (const schedule::Role &role : schedule.roles)
+    text += llvm::formatv("{0}{1}:{2}+{3}/{4}",
+                          &role == &schedule.roles.front() ? "" : ",",
+                          role.name, role.firstWarp, role.warps,
+                          role.registers);
+  return text;
+}
+
+/// The flags of fmha-compile that give this kernel.
+static std::string command(const KernelSpec &spec,
+                           const schedule::Schedule &schedule) {
+  const schedule::Problem &problem = spec.problem;
+  std::string text = llvm::formatv(
+      "fmha-compile --target={0} --dtype={1} --head-dim={2}", schedule.target,
+      stringify(problem.dtype).data(), problem.headDim);
+  if (problem.headDimV != problem.headDim)
+    text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
+  if (problem.mask == schedule::Mask::Causal)
+    text += " --causal";
+  if (problem.lse)
+    text += " --lse";
+  // %.17g gives the very same double back.
+  char scale[32];
+  snprintf(scale, sizeof(scale), "%.17g", scaleOf(spec));
+  text += llvm::formatv(" --scale={0} --p-placement={1} --q-tiles={2}", scale,
+                        stringify(schedule.pPlacement).data(), schedule.qTiles);
+  return text + " --emit=ptx";
+}
+
+std::string fmha::ptxHeading(const KernelSpec &spec,
+                             const schedule::Schedule &schedule) {
+  return llvm::formatv("// fmha " FMHA_VERSION ", target {0}\n"
+                       "// schedule: {1}\n"
+                       "// made by: {2}\n",
+                       schedule.target, describe(schedule),
+                       command(spec, schedule));
+}

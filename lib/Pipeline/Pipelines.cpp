@@ -1,0 +1,87 @@
+//===- Pipelines.cpp - The phases, as one flat list --------------*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/Pipelines.h"
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Pipeline/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fmha;
+
+static OpPassManager &kernels(OpPassManager &pm) {
+  return pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+}
+
+static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
+  PlanScheduleOptions plan;
+  plan.target = options.target;
+  plan.pPlacement = schedule::stringify(options.overrides.pPlacement);
+  plan.qTiles = options.overrides.qTiles.value_or(0);
+  plan.kvStages = options.overrides.kvStages.value_or(0);
+  pm.addPass(createPlanSchedule(plan));
+  pm.addPass(createConvertFMHAToTile());
+}
+
+static void addMachine(OpPassManager &pm) {
+  OpPassManager &kernel = kernels(pm);
+  kernel.addPass(tile::createTileLowerChannels());
+  kernel.addPass(tile::createTileDistribute());
+  // Roles repeat constants and addresses; nothing else is simplified here.
+  kernel.addPass(createCSEPass());
+}
+
+static void addNVVM(OpPassManager &pm) {
+  OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
+  module.addPass(createConvertTileToNVVM());
+  module.addPass(createSCFToControlFlowPass());
+  module.addPass(createConvertVectorToLLVMPass());
+  module.addPass(createConvertKernelToLLVM());
+  module.addPass(createReconcileUnrealizedCastsPass());
+  module.addPass(createCanonicalizerPass());
+  module.addPass(createCSEPass());
+}
+
+void fmha::addPhase(OpPassManager &pm, Level level,
+                    const PipelineOptions &options) {
+  switch (level) {
+  case Level::Attention:
+    return;
+  case Level::Tiled:
+    return addTiled(pm, options);
+  case Level::Placed:
+    return kernels(pm).addPass(tile::createTilePlace());
+  case Level::Specialised:
+    return kernels(pm).addPass(tile::createTileSpecialise());
+  case Level::Machine:
+    return addMachine(pm);
+  case Level::NVVM:
+    return addNVVM(pm);
+  }
+}
+
+void fmha::addPtxPhase(OpPassManager &pm) {
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = "isa";
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+  pm.addPass(createAttachManifest());
+}
+
+void fmha::buildToPtxPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
+  for (Level level : {Level::Tiled, Level::Placed, Level::Specialised,
+                      Level::Machine, Level::NVVM})
+    addPhase(pm, level, options);
+  addPtxPhase(pm);
+}

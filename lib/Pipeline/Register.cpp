@@ -1,0 +1,90 @@
+//===- Register.cpp - Everything that this project registers -----*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/Register.h"
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/Transforms/Registration.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Pipeline/Passes.h"
+#include "fmha/Pipeline/Pipelines.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+using namespace fmha;
+
+void fmha::registerAllFmha(DialectRegistry &registry) {
+  registerFMHADialect(registry);
+  registry.insert<tile::TileDialect>();
+  // gpu-module-to-binary asks the target attribute for a serializer, and that
+  // one translates these dialects.
+  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+namespace {
+
+/// Options of `fmha-to-ptx`, as fmha-plan-schedule takes them.
+struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("GPU, for example sm_100a"),
+                             llvm::cl::init("sm_100a")};
+  Option<std::string> pPlacement{
+      *this, "p-placement",
+      llvm::cl::desc("Where P waits: auto, tmem, smem or registers"),
+      llvm::cl::init("auto")};
+  Option<unsigned> qTiles{*this, "q-tiles",
+                          llvm::cl::desc("Query tiles per CTA, 0 for auto"),
+                          llvm::cl::init(0)};
+  Option<unsigned> kvStages{
+      *this, "kv-stages",
+      llvm::cl::desc("Stages of the K/V ring, 0 for auto"), llvm::cl::init(0)};
+};
+
+} // namespace
+
+static PipelineOptions fromText(const ToPtxOptions &options) {
+  using schedule::PPlacement;
+  PipelineOptions result;
+  result.target = options.target;
+  for (PPlacement placement : {PPlacement::Auto, PPlacement::Tmem,
+                               PPlacement::Smem, PPlacement::Registers})
+    if (options.pPlacement == std::string(schedule::stringify(placement)))
+      result.overrides.pPlacement = placement;
+  if (options.qTiles)
+    result.overrides.qTiles = options.qTiles;
+  if (options.kvStages)
+    result.overrides.kvStages = options.kvStages;
+  return result;
+}
+
+void fmha::registerAllFmhaPasses() {
+  registerFMHATransforms();
+  registerFmhaConversionPasses();
+  tile::registerFmhaTilePasses();
+  registerFmhaPipelinePasses();
+  PassPipelineRegistration<ToPtxOptions>(
+      "fmha-to-ptx", "From fmha.attention to a gpu.binary that holds PTX",
+      [](OpPassManager &pm, const ToPtxOptions &options) {
+        buildToPtxPipeline(pm, fromText(options));
+      });
+}
