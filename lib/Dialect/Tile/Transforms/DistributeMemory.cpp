@@ -57,12 +57,23 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   }
 }
 
-/// 32 columns of this thread's row of an f32 tile in tensor memory.
+/// 32 columns of this thread's row of an f32 tile in tensor memory; to be waited
+/// for.
 static Value loadChunk(ImplicitLocOpBuilder &b,
                        const DistributeContext &context, int64_t column) {
   auto words = VectorType::get({chunkColumns}, b.getI32Type());
   return TmemLoadOp::create(b, words,
                             tmemAddress(b, context, column, /*ofWarp=*/true));
+}
+
+static ValueRange waitForLoads(ImplicitLocOpBuilder &b, ArrayRef<Value> loaded) {
+  return TmemWaitOp::create(b, ValueRange(loaded).getTypes(), TmemAccess::Load,
+                            loaded)
+      .getResults();
+}
+
+static void waitForStores(ImplicitLocOpBuilder &b) {
+  TmemWaitOp::create(b, TypeRange(), TmemAccess::Store, ValueRange());
 }
 
 static Value asF32(ImplicitLocOpBuilder &b, Value words) {
@@ -159,10 +170,9 @@ private:
     SmallVector<Value> chunks;
     for (int64_t column = 0; column < columns; column += chunkColumns)
       chunks.push_back(loadChunk(b, context, first + column));
-    TmemWaitOp::create(b, TmemAccess::Load);
     auto type = VectorType::get({columns}, b.getF32Type());
     Value all = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    for (auto [n, chunk] : llvm::enumerate(chunks))
+    for (auto [n, chunk] : llvm::enumerate(waitForLoads(b, chunks)))
       all = vector::InsertStridedSliceOp::create(
           b, asF32(b, chunk), all, ArrayRef<int64_t>{int64_t(n) * chunkColumns},
           ArrayRef<int64_t>{1});
@@ -180,7 +190,7 @@ private:
       TmemStoreOp::create(
           b, slice(b, words, column, std::min(chunkColumns, columns - column)),
           tmemAddress(b, context, first + column, /*ofWarp=*/true));
-    TmemWaitOp::create(b, TmemAccess::Store);
+    waitForStores(b);
     return tmemAddress(b, context, first, /*ofWarp=*/true);
   }
 
@@ -301,14 +311,14 @@ private:
     Value factor = vector::BroadcastOp::create(b, chunk, alpha);
     for (int64_t column = 0; column < tile.getColumns();
          column += chunkColumns) {
-      Value loaded = loadChunk(b, context, first + column);
-      TmemWaitOp::create(b, TmemAccess::Load);
+      Value loaded =
+          waitForLoads(b, loadChunk(b, context, first + column)).front();
       Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
       TmemStoreOp::create(
           b, vector::BitCastOp::create(b, words, scaled),
           tmemAddress(b, context, first + column, /*ofWarp=*/true));
     }
-    TmemWaitOp::create(b, TmemAccess::Store);
+    waitForStores(b);
   }
 };
 
@@ -328,8 +338,8 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
                                                inverse(b, adaptor.getSum()));
     for (int64_t column = 0; column < from.getColumns();
          column += chunkColumns) {
-      Value loaded = loadChunk(b, context, first + column);
-      TmemWaitOp::create(b, TmemAccess::Load);
+      Value loaded =
+          waitForLoads(b, loadChunk(b, context, first + column)).front();
       Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
       storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, scaled), column);
     }

@@ -12,7 +12,8 @@
 include "fmha/Dialect/Tile/IR/ChannelOps.td"
 
 /// Every machine op acts on memory or on synchronisation that SSA does not show.
-class Tile_MachineOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+class Tile_MachineOp<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 
 //===----------------------------------------------------------------------===//
 // Barriers
@@ -170,7 +171,7 @@ def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
 def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
   let summary = "tcgen05.ld.32x32b: one lane's columns into a thread";
   let description = [{
-    The registers may be read after `tmem_wait load` only.
+    The registers may be read behind `tmem_wait load` only, which therefore hands them on.
     `%v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>`
   }];
   let arguments = (ins LLVM_AnyPointer:$address);
@@ -185,11 +186,20 @@ def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
   let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `,` type($address)";
 }
 
-def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
+def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait", [AllTypesMatch<["values", "results"]>]> {
   let summary = "tcgen05.wait: all earlier loads (stores) of this thread are complete";
-  let description = [{ `tile.tmem_wait load` }];
-  let arguments = (ins Tile_TmemAccessAttr:$access);
-  let assemblyFormat = "$access attr-dict";
+  let description = [{
+    Behind a load, `values` are what it loaded and the results are the same registers, now readable: so no use can move in
+    front of the wait.
+
+    ```mlir
+    %w = tile.tmem_wait load %v : vector<32xi32>
+    tile.tmem_wait store
+    ```
+  }];
+  let arguments = (ins Tile_TmemAccessAttr:$access, Variadic<AnyVectorOfNonZeroRank>:$values);
+  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
+  let assemblyFormat = "$access ($values^ `:` type($values))? attr-dict";
 }
 
 def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {
