@@ -24,6 +24,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -53,6 +54,9 @@ static Tensor4 view(const Array4<Element> &array, ElementType dtype) {
     tensor.dims[i] = int64_t(array.shape(i));
     tensor.strides[i] = array.stride(i);
   }
+  // NumPy gives arrays without elements strides that mean nothing.
+  if (array.size() == 0)
+    tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
   return tensor;
 }
 
@@ -72,6 +76,22 @@ static Device &openDevice(const std::string &kind, const std::string &library,
     device = take(Device::open(options));
   }
   return *device;
+}
+
+/// Makes the device's context current in this thread: Python calls from any,
+/// and opening a device enters it in one only.
+static void enterContext(Device &device) {
+  thread_local std::set<const Device *> entered;
+  if (!entered.insert(&device).second)
+    return;
+  const driver::Api &api = device.api();
+  driver::Context context = nullptr;
+  llvm::Error error =
+      api.check(api.retainContext(&context, 0), "creating a context");
+  if (!error)
+    error = api.check(api.setContext(context), "entering the context");
+  if (error)
+    throw std::runtime_error(llvm::toString(std::move(error)));
 }
 
 static const char *stringify(LaunchReport::Status status) {
@@ -114,6 +134,7 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   nb::gil_scoped_release unlocked;
   std::lock_guard<std::mutex> lock(turn);
   Device &device = openDevice(deviceKind, library, manifest.target);
+  enterContext(device);
   LaunchReport report =
       take(runAttention(manifest, ptx, device, tensors, options));
   std::string findings =

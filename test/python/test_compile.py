@@ -31,7 +31,9 @@ def test_manifest_says_what_was_asked_for(kernel):
 def test_levels_are_all_there_in_their_order(kernel):
     assert list(kernel.levels) == LEVELS
     assert "fmha.attention" in kernel.levels["attention"]
-    assert "fmha.attention" not in kernel.levels["nvvm"]
+    assert "tile.dot" in kernel.levels["tiled"]
+    assert "tile.dot" not in kernel.levels["machine"]
+    assert "nvvm.tcgen05.mma" in kernel.levels["nvvm"]
 
 
 def test_report_fits_the_manifest(kernel):
