@@ -1,6 +1,6 @@
 """Prints what scripts/demo found: scripts/report.py FOLDER LENGTH.
 
-FOLDER holds explain.txt, attention.ptx, manifest.json and run.json. Exit status 1
+FOLDER holds explain.txt, attention.ptx and run.json. Exit status 1
 if the kernel was not right.
 """
 
@@ -18,12 +18,8 @@ def rows(pairs):
     return "\n".join(f"  {name:{width}}  {text}" for name, text in pairs)
 
 
-def kernel_section(run, manifest, ptx):
+def kernel_section(run, ptx):
     registers = run["registers"] or {}
-    roles = ", ".join(
-        f"{role['name']} {role['registers']} ({role['warps']} warps)"
-        for role in manifest["roles"]
-    )
     spills = number(run["spill_bytes"], " bytes")
     if run["spill_bytes"] is None:
         spills += " (no ptxas found: PTX emitted, assembling skipped)"
@@ -32,7 +28,6 @@ def kernel_section(run, manifest, ptx):
             ("PTX", f"{len(ptx.splitlines()):,} lines"),
             ("ptxas", f"{number(registers.get('kernel'))} registers a thread at launch"),
             ("spilled", spills),
-            ("registers per role", roles),
             ("shared memory", number(run["smem_bytes"], " bytes")),
             ("tensor memory", number(run["tmem_columns"], " of 512 columns")),
         ]
@@ -70,10 +65,9 @@ def speed(run):
 def main(folder, length):
     folder = pathlib.Path(folder)
     run = json.loads((folder / "run.json").read_text())
-    manifest = json.loads((folder / "manifest.json").read_text())
     sections = [
         ("Schedule and memory", (folder / "explain.txt").read_text().strip("\n")),
-        ("Kernel", kernel_section(run, manifest, (folder / "attention.ptx").read_text())),
+        ("Kernel", kernel_section(run, (folder / "attention.ptx").read_text())),
         ("Against float64", judgement(run)),
         ("Time on this CPU (says nothing about a GPU)", speed(run)),
     ]
