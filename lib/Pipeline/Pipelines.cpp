@@ -13,7 +13,6 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -72,10 +71,7 @@ void fmha::addPhase(OpPassManager &pm, Level level,
 }
 
 void fmha::addPtxPhase(OpPassManager &pm) {
-  GpuModuleToBinaryPassOptions binary;
-  binary.compilationTarget = "isa";
-  pm.addPass(createGpuModuleToBinaryPass(binary));
-  pm.addPass(createAttachManifest());
+  pm.addPass(createSerializeKernels());
 }
 
 void fmha::buildToPtxPipeline(OpPassManager &pm,

@@ -11,19 +11,23 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AttachManifest : Pass<"fmha-attach-manifest", "::mlir::ModuleOp"> {
-  let summary = "Put the launch manifest beside the PTX, and a heading into it";
+def SerializeKernels : Pass<"fmha-serialize-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels at the NVVM level into PTX with a launch manifest";
   let description = [{
-    For every `fmha.attention` whose kernel has become a `gpu.binary`: the binary gets the attribute `fmha.manifest`, the
-    JSON text from which any host can launch (schema in include/fmha/Runtime/README.md), and its PTX begins with a comment
-    that says version, target, schedule and the command that makes the same text again.
+    The `gpu.module` of every `fmha.attention` becomes a `gpu.binary` by the NVPTX back end. It gets the attribute
+    `fmha.manifest`, the JSON text from which any host can launch (schema in include/fmha/Runtime/README.md), and its PTX
+    begins with a comment that says version, target, schedule and the command that makes the same text again.
+
+    This is upstream's `gpu-module-to-binary` for one module, with one difference: the GPU comes from the schedule and is
+    attached here, behind the last verification, because the NVVM ops of MLIR 22 do not list sm_103a, which LLVM and ptxas
+    know.
 
     After:
     ```mlir
     gpu.binary @fmha_fwd_kernel {fmha.manifest = "{...}"} [#gpu.object<#nvvm.target<chip = "sm_100a">, "// fmha ...">]
     ```
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // FMHA_PIPELINE_PASSES_TD

@@ -9,16 +9,16 @@
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
@@ -89,6 +89,12 @@ private:
   OpTy mark(OpTy made, unsigned tile) {
     made->setAttr("tile.q_tile", b.getI32IntegerAttr(tile));
     return made;
+  }
+
+  /// |scale|·log2 e, or 1 where the scores have been multiplied by 0.
+  FloatAttr softmaxScale() {
+    double scale = std::abs(op.getScaleOrDefault());
+    return b.getF32FloatAttr(scale == 0 ? 1.0 : scale * llvm::numbers::log2e);
   }
 
   Coordinates buildCoordinates();
@@ -167,22 +173,22 @@ SmallVector<Value> KernelBuilder::buildInitialState() {
 State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                Value query, Value key, Value value,
                                Value column, State state) {
-  double scale = op.getScaleOrDefault() * std::log2(std::exp(1.0));
+  double scale = op.getScaleOrDefault();
   Type f32 = b.getF32Type();
+  // The maximum may be taken before the scaling only if the scale is positive:
+  // the product takes a minus sign, and a scale of 0 is applied at once.
   Value s = mark(tile::DotOp::create(b, tileType(plan.kvBlock, f32), query, key,
-                                     Value(), Value(), /*transpose_b=*/true),
+                                     Value(), Value(), /*transpose_b=*/true,
+                                     /*negate=*/scale < 0),
                  tile);
-  // The maximum may be taken before the scaling only if the scale is positive.
-  if (scale <= 0) {
-    s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(scale)),
+  if (scale == 0)
+    s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
-    scale = 1.0;
-  }
   bool causal = op.getMask() == schedule::Mask::Causal;
   s = mark(tile::MaskOp::create(b, s.getType(), s, at.rows[tile], column,
                                 at.kvLen, causal ? at.offset : Value()),
            tile);
-  FloatAttr scaleAttr = b.getF32FloatAttr(scale);
+  FloatAttr scaleAttr = softmaxScale();
   auto max = mark(
       tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max, scaleAttr,
                              b.getF32FloatAttr(plan.rescaleThreshold)),
@@ -199,7 +205,7 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                            max.getAlpha()),
                    tile);
   acc = mark(tile::DotOp::create(b, acc.getType(), half, value, acc, Value(),
-                                 /*transpose_b=*/false),
+                                 /*transpose_b=*/false, /*negate=*/false),
              tile);
   return {max.getMax(), sum, acc};
 }
@@ -221,8 +227,7 @@ void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
 }
 
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
-  double scale = op.getScaleOrDefault() * std::log2(std::exp(1.0));
-  FloatAttr scaleAttr = b.getF32FloatAttr(scale <= 0 ? 1.0 : scale);
+  FloatAttr scaleAttr = softmaxScale();
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     Value max = results[3 * tile], sum = results[3 * tile + 1];
     Value acc = results[3 * tile + 2];
@@ -295,19 +300,13 @@ FunctionType kernelType(AttentionOp op) {
   return FunctionType::get(ctx, inputs, {});
 }
 
-/// gpu.module @fmha_fwd_kernel [#nvvm.target<...>] { gpu.func @fmha_fwd(...) }
+/// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) }
 gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
   const schedule::Schedule &plan = op.getScheduleAttr().getValue();
-  const target::Target *gpu = target::findTarget(plan.target);
   MLIRContext *ctx = op.getContext();
   OpBuilder b(ctx);
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_fwd_kernel");
   symbols.insert(module);
-  NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
-  Attribute attrs[] = {NVVM::NVVMTargetAttr::get(
-      ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda", plan.target,
-      StringRef(gpu->features), b.getDictionaryAttr({ftz}))};
-  module.setTargetsAttr(b.getArrayAttr(attrs));
   b.setInsertionPointToStart(&module.getBodyRegion().front());
   auto func =
       gpu::GPUFuncOp::create(b, op.getLoc(), "fmha_fwd", kernelType(op));

@@ -71,6 +71,7 @@ struct FillRegisters : public DistributePattern<FillOp> {
   }
 };
 
+/// Scores times 0 are 0: they need no registers.
 struct DistributeScale : public DistributePattern<ScaleOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -78,6 +79,11 @@ struct DistributeScale : public DistributePattern<ScaleOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value x = adaptor.getInput();
+    if (op.getFactor().isZero()) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+          op, b.getZeroAttr(x.getType()));
+      return success();
+    }
     Value factor =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
     rewriter.replaceOpWithNewOp<arith::MulFOp>(

@@ -251,6 +251,7 @@ private:
     layout::Instruction shape;
     shape.a = shape.b = a.getElementType().isF16() ? layout::InputType::F16
                                                    : layout::InputType::BF16;
+    shape.negateA = op.getNegate();
     shape.m = d.getRows();
     shape.n = d.getColumns();
     shape.bMajor =

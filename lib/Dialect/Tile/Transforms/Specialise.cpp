@@ -247,7 +247,7 @@ void Specialiser::issueProduct(unsigned tile, Value value, Value message) {
   Value p = receive(ch.p, message);
   Value acc = receive(ch.ready, message);
   DotOp::create(b, original.getType(), p, value, acc, positive(message),
-                /*transpose_b=*/false);
+                /*transpose_b=*/false, /*negate=*/false);
   publish(ch.done, message);
   release(ch.p, message);
 }

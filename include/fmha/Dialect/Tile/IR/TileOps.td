@@ -96,7 +96,7 @@ def Tile_FillOp : Tile_ValueOp<"fill", []> {
 def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let summary = "A matrix product in f32";
   let description = [{
-    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`; `acc` is added where it is given and, if there is one, `accumulate` holds.
+    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and its negative with `negate`; `acc` is added where it is given and, if there is one, `accumulate` holds.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
@@ -104,10 +104,10 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins Tile_TileType:$a, Tile_TileType:$b, Optional<Tile_TileType>:$acc, Optional<I1>:$accumulate,
-                       UnitAttr:$transpose_b);
+                       UnitAttr:$transpose_b, UnitAttr:$negate);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = [{
-    $a `,` $b (`transpose_b` $transpose_b^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
+    $a `,` $b (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
     `:` type($a) `,` type($b) `->` type($result)
   }];
   let hasVerifier = 1;

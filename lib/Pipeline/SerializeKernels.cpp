@@ -1,0 +1,96 @@
+//===- SerializeKernels.cpp - Kernels become PTX with a launch manifest --*- C++ -*===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Pipeline/Manifest.h"
+#include "fmha/Pipeline/Passes.h"
+#include "fmha/Target/Target.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_SERIALIZEKERNELS
+#include "fmha/Pipeline/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+
+namespace {
+
+struct SerializeKernelsPass
+    : public fmha::impl::SerializeKernelsBase<SerializeKernelsPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<AttentionOp> ops;
+    getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops)
+      if (failed(serialize(op, symbols)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult serialize(AttentionOp op, SymbolTable &symbols);
+};
+
+/// The level of LLVM's own optimisation is 0: MLIR hands over straight code, ptxas
+/// optimises it, and what LLVM adds (it moves address arithmetic out of loops)
+/// costs the roles registers that they do not have.
+NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx,
+                                const schedule::Schedule &schedule) {
+  Builder b(ctx);
+  NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
+  return NVVM::NVVMTargetAttr::get(
+      ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda", schedule.target,
+      target::findTarget(schedule.target)->features,
+      b.getDictionaryAttr({ftz}));
+}
+
+/// `heading` and the text, ended by the one NUL that the loader which MLIR
+/// generates wants.
+SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
+                                 const std::string &heading) {
+  StringRef body = StringRef(text.data(), text.size()).rtrim('\0');
+  SmallVector<char, 0> all(heading.begin(), heading.end());
+  all.append(body.begin(), body.end());
+  all.push_back('\0');
+  return all;
+}
+
+LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
+                                              SymbolTable &symbols) {
+  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  if (!kernel || !op.getScheduleAttr())
+    return success();
+  auto module = symbols.lookup<gpu::GPUModuleOp>(kernel.getRootReference());
+  if (!module)
+    return success();
+  const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
+  NVVM::NVVMTargetAttr attr = targetAttr(&getContext(), schedule);
+  auto target = cast<gpu::TargetAttrInterface>(attr);
+  gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
+  auto text = target.serializeToObject(module, options);
+  if (!text)
+    return op.emitError() << "could not be serialized for " << schedule.target;
+  KernelSpec spec{op.getProblem(), op.getScaleOrDefault()};
+  Attribute object = target.createObject(
+      module, withHeading(*text, ptxHeading(spec, schedule)), options);
+  OpBuilder b(module);
+  auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
+                                      Attribute(), b.getArrayAttr({object}));
+  binary->setAttr("fmha.manifest",
+                  b.getStringAttr(launchManifest(
+                      spec, schedule, kernel.getLeafReference().str())));
+  symbols.erase(module);
+  return success();
+}
+
+} // namespace
