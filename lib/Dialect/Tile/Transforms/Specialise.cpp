@@ -70,7 +70,7 @@ private:
 
   void loadInto(LoadOp original, Value channel, Value message, Value row);
   void issueScores(unsigned tile, Value query, Value key, Value message);
-  void issueProduct(unsigned tile, Value value, Value message);
+  void issueProduct(unsigned tile, Value value, Value message, bool last);
   void rescaleOutput(unsigned tile, Value message);
   void finishOutput(unsigned tile);
   void softmaxBlock(unsigned tile, Value block, Value &max, Value &sum);
@@ -240,8 +240,11 @@ void Specialiser::issueScores(unsigned tile, Value query, Value key,
   publish(channels[tile].scores, message);
 }
 
-/// O takes the product as it stands for block 0, and is added to afterwards.
-void Specialiser::issueProduct(unsigned tile, Value value, Value message) {
+/// O takes the product as it stands for block 0, and is added to afterwards. P of
+/// the last block is not released: nobody waits for it, and a signal must not
+/// reach shared memory that the CTA has left.
+void Specialiser::issueProduct(unsigned tile, Value value, Value message,
+                               bool last) {
   TileChannels &ch = channels[tile];
   DotOp original = parts.tiles[tile].product;
   Value p = receive(ch.p, message);
@@ -249,7 +252,8 @@ void Specialiser::issueProduct(unsigned tile, Value value, Value message) {
   DotOp::create(b, original.getType(), p, value, acc, positive(message),
                 /*transpose_b=*/false, /*negate=*/false);
   publish(ch.done, message);
-  release(ch.p, message);
+  if (!last)
+    release(ch.p, message);
 }
 
 /// scores 0; for each next block: product j, scores j + 1; product of the last.
@@ -266,7 +270,7 @@ void Specialiser::buildMma(Tiles tiles) {
     forBlocks(last, [&](Value block) {
       Value value = receive(ring, ringMessage(block, 1)), key;
       for (unsigned tile : tiles) {
-        issueProduct(tile, value, block);
+        issueProduct(tile, value, block, /*last=*/false);
         if (!key)
           key = receive(ring, ringMessage(block, 2));
         issueScores(tile, queries[tile], key, add(block, 1));
@@ -276,7 +280,7 @@ void Specialiser::buildMma(Tiles tiles) {
     });
     Value lastValue = receive(ring, ringMessage(last, 1));
     for (unsigned tile : tiles)
-      issueProduct(tile, lastValue, last);
+      issueProduct(tile, lastValue, last, /*last=*/true);
   });
 }
 
