@@ -148,7 +148,10 @@ public:
           for (mlir::Diagnostic &note : diagnostic.getNotes())
             result.diagnostics.push_back(toDiagnostic(note));
           return success();
-        }) {}
+        }) {
+    // The place and the message say it; a whole module below them hides both.
+    context.printOpOnDiagnostic(false);
+  }
 
   CompileResult run(const std::string &text, const std::string &name);
   CompileResult inspect(const std::string &text, const std::string &name);
