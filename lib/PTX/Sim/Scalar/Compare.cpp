@@ -25,10 +25,6 @@ PTX_SCALAR_COMPARISON(Lt, "lt", a < b)
 PTX_SCALAR_COMPARISON(Le, "le", a <= b)
 PTX_SCALAR_COMPARISON(Gt, "gt", a > b)
 PTX_SCALAR_COMPARISON(Ge, "ge", a >= b)
-PTX_SCALAR_COMPARISON(Lo, "lo", a < b)
-PTX_SCALAR_COMPARISON(Ls, "ls", a <= b)
-PTX_SCALAR_COMPARISON(Hi, "hi", a > b)
-PTX_SCALAR_COMPARISON(Hs, "hs", a >= b)
 PTX_SCALAR_COMPARISON(Equ, "equ", !((a < b) | (a > b)))
 PTX_SCALAR_COMPARISON(Neu, "neu", !(a == b))
 PTX_SCALAR_COMPARISON(Ltu, "ltu", !(a >= b))
@@ -39,22 +35,21 @@ PTX_SCALAR_COMPARISON(Num, "num", (a == a) & (b == b))
 PTX_SCALAR_COMPARISON(Nan, "nan", (a != a) | (b != b))
 #undef PTX_SCALAR_COMPARISON
 
-struct Alone {
-  static constexpr std::string_view word = "";
-  static bool run(bool t, bool) { return t; }
+/// A boolean function of the comparison t and the predicate c: bit 2t + c of
+/// the table is the result.
+using TruthTable = uint8_t;
+constexpr TruthTable alone = 0b1100;
+
+struct Combiner {
+  std::string_view word;
+  TruthTable table;
 };
-struct And {
-  static constexpr std::string_view word = "and";
-  static bool run(bool t, bool c) { return t & c; }
-};
-struct Or {
-  static constexpr std::string_view word = "or";
-  static bool run(bool t, bool c) { return t | c; }
-};
-struct Xor {
-  static constexpr std::string_view word = "xor";
-  static bool run(bool t, bool c) { return t ^ c; }
-};
+constexpr Combiner combiners[] = {
+    {"", alone}, {"and", 0b1000}, {"or", 0b1110}, {"xor", 0b0110}};
+
+PTX_SCALAR_INLINE uint64_t combine(TruthTable table, uint64_t t, uint64_t c) {
+  return table >> (2 * t + c) & 1;
+}
 
 /// How an operand is read for comparing: as it is, flushed, or widened.
 template <bool Ftz> struct Plain {
@@ -74,142 +69,214 @@ template <typename H, bool Ftz> struct Widened {
   }
 };
 
-template <typename Cmp, typename Read> struct Test {
-  template <typename V> static bool run(V a, V b) {
-    return Cmp::run(Read::run(a), Read::run(b));
+/// Writes 1 or 0 for every lane, active or not. Only this step is compiled for
+/// each comparison of each type; what becomes of the result is decided by the
+/// few functions below it, which take the comparison as an argument.
+using Comparison = void (*)(const Row &a, const Row &b, Row &result);
+
+template <typename Cmp, typename Read, typename T>
+void compare(const Row &a, const Row &b, Row &result) {
+  PTX_SCALAR_VECTORIZE
+  for (unsigned lane = 0; lane < 32; ++lane)
+    result[lane] =
+        Cmp::run(Read::run(T::load(a[lane])), Read::run(T::load(b[lane])));
+}
+
+/// The comparison of the high halves of packed operands.
+void compareHigh(Comparison comparison, const Row *const *src, Row &result) {
+  Row a, b;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    a[lane] = (*src[0])[lane] >> 16;
+    b[lane] = (*src[1])[lane] >> 16;
   }
-};
+  comparison(a, b, result);
+}
+
+/// The predicate operand of lane, 0 where the form has none.
+PTX_SCALAR_INLINE uint64_t predicateOf(TruthTable table, const Row *const *src,
+                                       unsigned lane) {
+  return table == alone ? 0 : (*src[2])[lane] & 1;
+}
 
 /// p = t op c, q = !t op c; q may be absent.
-template <typename T, typename Tester, typename Combine>
-void setPredicates(const Context &context, LaneMask active, Row *const *dst,
-                   const Row *const *src) {
-  constexpr bool alone = std::is_same_v<Combine, Alone>;
-  if (alone && !dst[1])
-    return Lanes<Tester, Pred, T, T>::run(context, active, dst, src);
+PTX_SCALAR_NOINLINE void setPredicates(Comparison comparison, TruthTable table,
+                                       LaneMask active, Row *const *dst,
+                                       const Row *const *src) {
+  if (table == alone && !dst[1] && active == ~LaneMask(0))
+    return comparison(*src[0], *src[1], *dst[0]);
+  Row t;
+  comparison(*src[0], *src[1], t);
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    bool c = !alone && Pred::load((*src[2])[lane]);
-    bool t = Tester::run(T::load((*src[0])[lane]), T::load((*src[1])[lane]));
-    (*dst[0])[lane] = Combine::run(t, c);
+    uint64_t c = predicateOf(table, src, lane);
+    (*dst[0])[lane] = combine(table, t[lane], c);
     if (dst[1])
-      (*dst[1])[lane] = Combine::run(!t, c);
+      (*dst[1])[lane] = combine(table, t[lane] ^ 1, c);
   }
 }
 
 /// Packed halves: p of the low pair, q of the high pair.
-template <typename T, typename Tester, typename Combine>
-void setPackedPredicates(const Context &, LaneMask active, Row *const *dst,
-                         const Row *const *src) {
+PTX_SCALAR_NOINLINE void setPackedPredicates(Comparison comparison,
+                                             TruthTable table, LaneMask active,
+                                             Row *const *dst,
+                                             const Row *const *src) {
+  Row low, high;
+  comparison(*src[0], *src[1], low);
+  compareHigh(comparison, src, high);
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    bool c = !std::is_same_v<Combine, Alone> && Pred::load((*src[2])[lane]);
-    uint32_t a = T::load((*src[0])[lane]), b = T::load((*src[1])[lane]);
-    (*dst[0])[lane] = Combine::run(Tester::run(a, b), c);
+    uint64_t c = predicateOf(table, src, lane);
+    (*dst[0])[lane] = combine(table, low[lane], c);
     if (dst[1])
-      (*dst[1])[lane] = Combine::run(Tester::run(a >> 16, b >> 16), c);
+      (*dst[1])[lane] = combine(table, high[lane], c);
   }
 }
 
-template <typename T, typename Combine> Form predicateForm(Function function) {
-  Form form = formOf<Pred, T, T>(function);
-  form.numDst = 2;
-  form.optionalDst = 1;
-  form.dst[1] = Type::Pred;
-  if (!std::is_same_v<Combine, Alone>) {
-    form.numSrc = 3;
-    form.src[2] = Type::Pred;
+/// d = t op c ? outcome : 0.
+PTX_SCALAR_NOINLINE void setValues(Comparison comparison, TruthTable table,
+                                   uint64_t outcome, LaneMask active,
+                                   Row *const *dst, const Row *const *src) {
+  Row t;
+  comparison(*src[0], *src[1], t);
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t c = predicateOf(table, src, lane);
+    (*dst[0])[lane] = combine(table, t[lane], c) ? outcome : 0;
   }
-  return form;
 }
 
-template <typename Cmp, typename Read, typename T, bool Packed>
-void registerSetp(Registry &r, bool ftz) {
-  eachType<Alone, And, Or, Xor>([&]<typename Combine>() {
-    using Tester = Test<Cmp, Read>;
-    Function function = &setPredicates<T, Tester, Combine>;
-    if constexpr (Packed)
-      function = &setPackedPredicates<T, Tester, Combine>;
-    r.add(text("setp", Cmp::word, Combine::word, when(ftz, "ftz"), name<T>()),
-          predicateForm<T, Combine>(function));
-  });
+PTX_SCALAR_NOINLINE void setPackedValues(Comparison comparison,
+                                         TruthTable table, uint64_t outcome,
+                                         LaneMask active, Row *const *dst,
+                                         const Row *const *src) {
+  Row low, high;
+  comparison(*src[0], *src[1], low);
+  compareHigh(comparison, src, high);
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    uint64_t c = predicateOf(table, src, lane);
+    uint64_t lowBits = combine(table, low[lane], c) ? outcome : 0;
+    uint64_t highBits = combine(table, high[lane], c) ? outcome : 0;
+    (*dst[0])[lane] = lowBits | highBits << 16;
+  }
 }
 
-/// The destination types of set, with what they hold for true.
-template <typename D, uint64_t True> struct Outcome {
-  using Operand = D;
-  static constexpr uint64_t value = True;
+// A Form's function has no room for arguments; these bind them.
+template <Comparison C, TruthTable Table, bool Packed>
+void setp(const Context &, LaneMask active, Row *const *dst,
+          const Row *const *src) {
+  constexpr auto function = Packed ? &setPackedPredicates : &setPredicates;
+  function(C, Table, active, dst, src);
+}
+template <Comparison C, TruthTable Table, uint32_t Outcome, bool Packed>
+void set(const Context &, LaneMask active, Row *const *dst,
+         const Row *const *src) {
+  constexpr auto function = Packed ? &setPackedValues : &setValues;
+  function(C, Table, Outcome, active, dst, src);
+}
+
+/// One function for each of `combiners`.
+using Functions = std::array<Function, std::size(combiners)>;
+template <Comparison C, bool Packed, size_t... I>
+constexpr Functions setpFunctions(std::index_sequence<I...>) {
+  return {&setp<C, combiners[I].table, Packed>...};
+}
+template <Comparison C, uint32_t Outcome, bool Packed, size_t... I>
+constexpr Functions setFunctions(std::index_sequence<I...>) {
+  return {&set<C, combiners[I].table, Outcome, Packed>...};
+}
+using EachCombiner = std::make_index_sequence<std::size(combiners)>;
+
+/// The words of an opcode that say what is compared, and how.
+struct Compared {
+  std::string_view word;
+  bool ftz;
+  Type type;
 };
 
-template <typename Tester, typename Combine, uint64_t True, bool Packed>
-struct Set {
-  template <typename V> static uint32_t run(V a, V b, bool c = false) {
-    uint32_t low = Combine::run(Tester::run(a, b), c) ? True : 0;
-    if constexpr (Packed) {
-      uint32_t high = Combine::run(Tester::run(a >> 16, b >> 16), c) ? True : 0;
-      return (low & 0xFFFF) | high << 16;
-    }
-    return low;
+PTX_SCALAR_NOINLINE void addSetp(Registry &r, const Compared &what,
+                                 const Functions &functions) {
+  for (size_t i = 0; i < functions.size(); ++i) {
+    Form form = makeForm(functions[i], {Type::Pred, Type::Pred},
+                         {what.type, what.type, Type::Pred});
+    form.optionalDst = 1;
+    if (combiners[i].table == alone)
+      --form.numSrc;
+    r.add(text("setp", what.word, combiners[i].word, when(what.ftz, "ftz"),
+               nameOf(what.type)),
+          form);
   }
-};
-
-template <typename Cmp, typename Read, typename T, bool Packed, typename... D>
-void registerSet(Registry &r, bool ftz) {
-  eachType<Alone, And, Or, Xor>([&]<typename Combine>() {
-    eachType<D...>([&]<typename Result>() {
-      using Op = Set<Test<Cmp, Read>, Combine, Result::value, Packed>;
-      using Out = typename Result::Operand;
-      std::string opcode = text("set", Cmp::word, Combine::word,
-                                when(ftz, "ftz"), name<Out>(), name<T>());
-      if constexpr (std::is_same_v<Combine, Alone>)
-        r.add(opcode, form<Op, Out, T, T>());
-      else
-        r.add(opcode, form<Op, Out, T, T, Pred>());
-    });
-  });
 }
 
-// The host type of a result is 32 bits for each; a 16-bit True keeps the rest
-// 0.
-using SetU32 = Outcome<Operand<Type::U32, uint32_t>, 0xFFFFFFFF>;
-using SetS32 = Outcome<Operand<Type::S32, uint32_t>, 0xFFFFFFFF>;
-using SetF32 = Outcome<Operand<Type::F32, uint32_t>, 0x3F800000>;
-using SetU16 = Outcome<Operand<Type::U16, uint32_t>, 0xFFFF>;
-using SetS16 = Outcome<Operand<Type::S16, uint32_t>, 0xFFFF>;
-using SetF16 = Outcome<F16, 0x3C00>;
-using SetBF16 = Outcome<BF16, 0x3F80>;
-using SetF16x2 = Outcome<F16x2, 0x3C00>;
-using SetBF16x2 = Outcome<BF16x2, 0x3F80>;
+PTX_SCALAR_NOINLINE void addSet(Registry &r, const Compared &what, Type result,
+                                const Functions &functions) {
+  for (size_t i = 0; i < functions.size(); ++i) {
+    Form form =
+        makeForm(functions[i], {result}, {what.type, what.type, Type::Pred});
+    if (combiners[i].table == alone)
+      --form.numSrc;
+    r.add(text("set", what.word, combiners[i].word, when(what.ftz, "ftz"),
+               nameOf(result), nameOf(what.type)),
+          form);
+  }
+}
+
+// What set writes for true: all ones of the result's width, or 1.0.
+constexpr uint32_t ones32 = 0xFFFFFFFF, ones16 = 0xFFFF, oneF32 = 0x3F800000;
+
+template <Comparison C, uint32_t Outcome>
+void addSets(Registry &r, const Compared &what,
+             std::initializer_list<Type> results) {
+  for (Type result : results)
+    addSet(r, what, result, setFunctions<C, Outcome, false>(EachCombiner()));
+}
+
+/// setp and set of operands of 32 bits and more, and of integers.
+template <Comparison C> void addWide(Registry &r, const Compared &what) {
+  addSetp(r, what, setpFunctions<C, false>(EachCombiner()));
+  addSets<C, ones32>(r, what, {Type::U32, Type::S32});
+  addSets<C, oneF32>(r, what, {Type::F32});
+}
+
+/// setp and set of one half format and its packed form.
+template <typename Cmp, typename H, uint16_t One, bool Ftz>
+void addHalf(Registry &r) {
+  using T = typename H::Operand;
+  constexpr Comparison comparison = &compare<Cmp, Widened<H, Ftz>, T>;
+  Compared one{Cmp::word, Ftz, T::type};
+  addSetp(r, one, setpFunctions<comparison, false>(EachCombiner()));
+  addSets<comparison, ones16>(r, one, {Type::U16, Type::S16});
+  addSets<comparison, ones32>(r, one, {Type::U32, Type::S32});
+  addSets<comparison, One>(r, one, {T::type});
+  Compared both{Cmp::word, Ftz, H::Packed::type};
+  addSetp(r, both, setpFunctions<comparison, true>(EachCombiner()));
+  addSet(r, both, both.type,
+         setFunctions<comparison, One, true>(EachCombiner()));
+}
 
 template <typename Cmp> void registerFloatComparison(Registry &r) {
-  eachBool([&]<bool Ftz>() {
-    using Read = Plain<Ftz>;
-    registerSetp<Cmp, Read, F32, false>(r, Ftz);
-    registerSet<Cmp, Read, F32, false, SetU32, SetS32, SetF32>(r, Ftz);
-    using ReadF16 = Widened<HalfF16, Ftz>;
-    registerSetp<Cmp, ReadF16, F16, false>(r, Ftz);
-    registerSetp<Cmp, ReadF16, F16x2, true>(r, Ftz);
-    registerSet<Cmp, ReadF16, F16, false, SetU16, SetS16, SetU32, SetS32,
-                SetF16>(r, Ftz);
-    registerSet<Cmp, ReadF16, F16x2, true, SetF16x2>(r, Ftz);
-  });
-  registerSetp<Cmp, Plain<false>, F64, false>(r, false);
-  registerSet<Cmp, Plain<false>, F64, false, SetU32, SetS32, SetF32>(r, false);
-  using ReadBF16 = Widened<HalfBF16, false>;
-  registerSetp<Cmp, ReadBF16, BF16, false>(r, false);
-  registerSetp<Cmp, ReadBF16, BF16x2, true>(r, false);
-  registerSet<Cmp, ReadBF16, BF16, false, SetU16, SetS16, SetU32, SetS32,
-              SetBF16>(r, false);
-  registerSet<Cmp, ReadBF16, BF16x2, true, SetBF16x2>(r, false);
+  addWide<&compare<Cmp, Plain<false>, F32>>(r, {Cmp::word, false, Type::F32});
+  addWide<&compare<Cmp, Plain<true>, F32>>(r, {Cmp::word, true, Type::F32});
+  addWide<&compare<Cmp, Plain<false>, F64>>(r, {Cmp::word, false, Type::F64});
+  addHalf<Cmp, HalfF16, 0x3C00, false>(r);
+  addHalf<Cmp, HalfF16, 0x3C00, true>(r);
+  addHalf<Cmp, HalfBF16, 0x3F80, false>(r);
 }
 
+/// `word` is lo, ls, hi or hs where Cmp has another name for signed types.
 template <typename Cmp, typename... T>
-void registerIntegerComparison(Registry &r) {
+void registerIntegerComparison(Registry &r, std::string_view word) {
   eachType<T...>([&]<typename Source>() {
-    registerSetp<Cmp, Plain<false>, Source, false>(r, false);
-    registerSet<Cmp, Plain<false>, Source, false, SetU32, SetS32, SetF32>(
-        r, false);
+    addWide<&compare<Cmp, Plain<false>, Source>>(r,
+                                                 {word, false, Source::type});
   });
+}
+
+/// Bits compare as unsigned integers do.
+template <typename Cmp> void registerBitComparison(Registry &r) {
+  addWide<&compare<Cmp, Plain<false>, U16>>(r, {Cmp::word, false, Type::B16});
+  addWide<&compare<Cmp, Plain<false>, U32>>(r, {Cmp::word, false, Type::B32});
+  addWide<&compare<Cmp, Plain<false>, U64>>(r, {Cmp::word, false, Type::B64});
 }
 
 // testp looks at the bits: exponent field and mantissa.
@@ -245,16 +312,16 @@ struct CopySign {
 void registerCompare(Registry &r) {
   eachType<Eq, Ne, Lt, Le, Gt, Ge>([&]<typename Cmp>() {
     registerFloatComparison<Cmp>(r);
-    registerIntegerComparison<Cmp, U16, U32, U64, S16, S32, S64>(r);
+    registerIntegerComparison<Cmp, U16, U32, U64, S16, S32, S64>(r, Cmp::word);
   });
   eachType<Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan>(
       [&]<typename Cmp>() { registerFloatComparison<Cmp>(r); });
-  eachType<Eq, Ne>([&]<typename Cmp>() {
-    registerIntegerComparison<Cmp, B16, B32, B64>(r);
-  });
-  eachType<Lo, Ls, Hi, Hs>([&]<typename Cmp>() {
-    registerIntegerComparison<Cmp, U16, U32, U64>(r);
-  });
+  registerBitComparison<Eq>(r);
+  registerBitComparison<Ne>(r);
+  registerIntegerComparison<Lt, U16, U32, U64>(r, "lo");
+  registerIntegerComparison<Le, U16, U32, U64>(r, "ls");
+  registerIntegerComparison<Gt, U16, U32, U64>(r, "hi");
+  registerIntegerComparison<Ge, U16, U32, U64>(r, "hs");
   eachType<Finite, Infinite, Number, NotANumber, Normal, Subnormal>(
       [&]<typename Class>() {
         r.add(text("testp", Class::word, "f32"), form<Class, Pred, F32>());

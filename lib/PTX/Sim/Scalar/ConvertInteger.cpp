@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// cvt between integers, and between integers and floats (PTX 9.7.9).
+// cvt between integers, and between integers and floats (PTX 9.7.9). What
+// converts to or from a float is a chain of steps through double, so that each
+// step is compiled once for all the forms that have it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,36 +37,63 @@ template <typename How, typename D> struct IntegerToInteger {
   }
 };
 
+/// One step of a conversion, for every lane: slots in, slots out.
+using Step = void (*)(const Row &in, Row &out);
+
+template <typename Op, typename D, typename S>
+void step(const Row &in, Row &out) {
+  for (unsigned lane = 0; lane < 32; ++lane)
+    out[lane] = D::store(Op::run(S::load(in[lane])));
+}
+
+PTX_SCALAR_NOINLINE void runSteps(std::initializer_list<Step> steps,
+                                  LaneMask active, Row *const *dst,
+                                  const Row *const *src) {
+  Row row = *src[0];
+  for (Step one : steps)
+    one(row, row);
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = std::countr_zero(rest);
+    (*dst[0])[lane] = row[lane];
+  }
+}
+
+template <Step... Steps>
+void inSteps(const Context &, LaneMask active, Row *const *dst,
+             const Row *const *src) {
+  runSteps({Steps...}, active, dst, src);
+}
+
 // The four ways to round to an integral value.
 struct Rni {
   static constexpr std::string_view word = "rni";
-  static double round(double x) { return std::nearbyint(x); }
+  static double run(double x) { return std::nearbyint(x); }
 };
 struct Rzi {
   static constexpr std::string_view word = "rzi";
-  static double round(double x) { return std::trunc(x); }
+  static double run(double x) { return std::trunc(x); }
 };
 struct Rmi {
   static constexpr std::string_view word = "rmi";
-  static double round(double x) { return std::floor(x); }
+  static double run(double x) { return std::floor(x); }
 };
 struct Rpi {
   static constexpr std::string_view word = "rpi";
-  static double round(double x) { return std::ceil(x); }
+  static double run(double x) { return std::ceil(x); }
 };
 
 // The float types as sources: exact in double.
 template <bool Ftz> struct FromF32 {
   using Operand = F32;
-  static double read(float a) { return flushIf<Ftz>(a); }
+  static double run(float a) { return flushIf<Ftz>(a); }
 };
 struct FromF64 {
   using Operand = F64;
-  static double read(double a) { return a; }
+  static double run(double a) { return a; }
 };
 template <typename H> struct FromHalf {
   using Operand = typename H::Operand;
-  static double read(uint16_t a) { return H::widen(a); }
+  static double run(uint16_t a) { return H::widen(a); }
 };
 
 /// What NaN turns into: 0x80..0 of the target from f64 or to 64 bits, else 0.
@@ -91,13 +120,12 @@ template <typename D> D clampDouble(double r) {
   }
 }
 
-template <typename From, typename Mode, typename D> struct FloatToInteger {
-  static D run(typename From::Operand::Value a) {
-    double x = From::read(a);
-    constexpr bool fromDouble = std::is_same_v<From, FromF64>;
+/// An integral double or NaN to an integer.
+template <typename D, bool FromDouble> struct IntegralToInteger {
+  static D run(double x) {
     bool nan = x != x;
-    D result = clampDouble<D>(Mode::round(nan ? 0.0 : x));
-    return nan ? nanInteger<D, fromDouble>() : result;
+    D result = clampDouble<D>(nan ? 0.0 : x);
+    return nan ? nanInteger<D, FromDouble>() : result;
   }
 };
 
@@ -117,14 +145,15 @@ template <typename S> double oddInteger(S a) {
   }
 }
 
-template <Rounding R, bool Sat> struct IntegerToF32 {
-  template <typename S> static float run(S a) {
-    return finish<R, false, Sat>(oddInteger(a));
-  }
+struct IntegerToOdd {
+  template <typename S> static double run(S a) { return oddInteger(a); }
 };
-template <typename H, Rounding R, bool Sat> struct IntegerToHalf {
-  template <typename S> static uint16_t run(S a) {
-    float odd = toOddFloat(oddInteger(a));
+template <Rounding R, bool Sat> struct OddToF32 {
+  static float run(double odd) { return finish<R, false, Sat>(odd); }
+};
+template <typename H, Rounding R, bool Sat> struct OddToHalf {
+  static uint16_t run(double wide) {
+    float odd = toOddFloat(wide);
     return H::template narrow<R>(Sat ? saturate(odd) : odd);
   }
 };
@@ -156,9 +185,12 @@ template <typename D, typename S> void registerIntegers(Registry &r) {
 template <typename From, typename D>
 void registerToInteger(Registry &r, bool ftz) {
   using S = typename From::Operand;
+  constexpr bool fromDouble = std::is_same_v<From, FromF64>;
+  constexpr Step read = &step<From, F64, S>;
+  constexpr Step convert =
+      &step<IntegralToInteger<typename D::Value, fromDouble>, D, F64>;
   eachType<Rni, Rzi, Rmi, Rpi>([&]<typename Mode>() {
-    Form form = ptxsim::scalar::PTX_SCALAR_LEVEL::form<
-        FloatToInteger<From, Mode, typename D::Value>, D, S>();
+    Form form = formOf<D, S>(&inSteps<read, &step<Mode, F64, F64>, convert>);
     for (bool sat : {false, true})
       r.add(text("cvt", Mode::word, when(ftz, "ftz"), when(sat, "sat"),
                  name<D>(), name<S>()),
@@ -167,17 +199,24 @@ void registerToInteger(Registry &r, bool ftz) {
 }
 
 template <typename S> void registerFromInteger(Registry &r) {
+  constexpr Step widen = &step<IntegerToOdd, F64, S>;
   eachRounding([&]<Rounding R>() {
+    // What double holds exactly needs no rounding.
+    constexpr Rounding rounding =
+        sizeof(typename S::Value) < 8 ? Rounding::Rn : R;
     eachBool([&]<bool Sat>() {
       std::string opcode = text("cvt", nameOf(R), when(Sat, "sat"));
       r.add(text(opcode, "f32", name<S>()),
-            form<IntegerToF32<R, Sat>, F32, S>());
+            formOf<F32, S>(&inSteps<widen, &step<OddToF32<R, Sat>, F32, F64>>));
       r.add(text(opcode, "f64", name<S>()),
-            form<IntegerToF64<R, Sat>, F64, S>());
+            form<IntegerToF64<rounding, Sat>, F64, S>());
       r.add(text(opcode, "f16", name<S>()),
-            form<IntegerToHalf<HalfF16, R, Sat>, F16, S>());
-      r.add(text(opcode, "bf16", name<S>()),
-            form<IntegerToHalf<HalfBF16, R, Sat>, BF16, S>());
+            formOf<F16, S>(
+                &inSteps<widen, &step<OddToHalf<HalfF16, R, Sat>, F16, F64>>));
+      r.add(
+          text(opcode, "bf16", name<S>()),
+          formOf<BF16, S>(
+              &inSteps<widen, &step<OddToHalf<HalfBF16, R, Sat>, BF16, F64>>));
     });
   });
 }

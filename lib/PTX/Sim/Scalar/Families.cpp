@@ -12,7 +12,10 @@ PTX_SCALAR_BEGIN
 
 void registerFamilies(Registry &registry) {
 #define PTX_SCALAR_CALL(family) register##family(registry);
-  PTX_SCALAR_FAMILIES(PTX_SCALAR_CALL)
+  PTX_SCALAR_HOT_FAMILIES(PTX_SCALAR_CALL)
+#undef PTX_SCALAR_CALL
+#define PTX_SCALAR_CALL(family) common::register##family(registry);
+  PTX_SCALAR_COMMON_FAMILIES(PTX_SCALAR_CALL)
 #undef PTX_SCALAR_CALL
 }
 

@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every family is compiled twice, once for any CPU and once for AVX2 and FMA,
-// each time in its own namespace. The registry takes the one that fits the CPU.
+// The hot families, those of the inner loops of kernels, are compiled twice,
+// once for any CPU and once for AVX2 and FMA, each time in its own namespace.
+// The registry takes the ones that fit the CPU. The common families are
+// compiled once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +20,38 @@ namespace ptxsim::scalar {
 
 class Registry;
 
-#define PTX_SCALAR_FAMILIES(X)                                                 \
+#define PTX_SCALAR_HOT_FAMILIES(X)                                             \
   X(Integer)                                                                   \
   X(Multiply)                                                                  \
-  X(Carry)                                                                     \
   X(Bits)                                                                      \
   X(Move)                                                                      \
   X(Compare)                                                                   \
   X(Float32)                                                                   \
-  X(Float64)                                                                   \
-  X(Half)                                                                      \
   X(MinMax)                                                                    \
   X(Approximate)                                                               \
+  X(ConvertFloat)
+
+#define PTX_SCALAR_COMMON_FAMILIES(X)                                          \
+  X(Carry)                                                                     \
+  X(Float64)                                                                   \
+  X(Half)                                                                      \
   X(ConvertInteger)                                                            \
-  X(ConvertFloat)                                                              \
   X(ConvertNarrow)                                                             \
   X(Video)
 
 #define PTX_SCALAR_DECLARE(family) void register##family(Registry &registry);
+// registerFamilies() enters the common families, too.
 namespace portable {
-PTX_SCALAR_FAMILIES(PTX_SCALAR_DECLARE)
+PTX_SCALAR_HOT_FAMILIES(PTX_SCALAR_DECLARE)
 void registerFamilies(Registry &registry);
 } // namespace portable
 namespace avx2 {
-PTX_SCALAR_FAMILIES(PTX_SCALAR_DECLARE)
+PTX_SCALAR_HOT_FAMILIES(PTX_SCALAR_DECLARE)
 void registerFamilies(Registry &registry);
 } // namespace avx2
+namespace common {
+PTX_SCALAR_COMMON_FAMILIES(PTX_SCALAR_DECLARE)
+} // namespace common
 #undef PTX_SCALAR_DECLARE
 
 } // namespace ptxsim::scalar

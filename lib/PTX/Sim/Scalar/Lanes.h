@@ -8,7 +8,8 @@
 //
 // A semantic is a struct with a static `run` over host values. form<Op, D,
 // S...>() turns it into a Form: a loop over the lanes that a compiler can
-// vectorise, with a slow path for warps that are not full.
+// vectorise, with a slow path for warps that are not full. The common families
+// have the slow path alone: there are many of them, and kernels seldom use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,11 @@
 // A family's functions carry the target attribute themselves, so that nothing
 // of the standard library is compiled for a CPU that may not be there.
 #define PTX_SCALAR_PRAGMA(text) _Pragma(#text)
-#if !defined(PTX_SCALAR_AVX2)
+#if defined(PTX_SCALAR_COMMON)
+#define PTX_SCALAR_LEVEL common
+#define PTX_SCALAR_TARGET_BEGIN
+#define PTX_SCALAR_TARGET_END
+#elif !defined(PTX_SCALAR_AVX2)
 #define PTX_SCALAR_LEVEL portable
 #define PTX_SCALAR_TARGET_BEGIN
 #define PTX_SCALAR_TARGET_END
@@ -61,6 +66,10 @@
 
 // A semantic must be inlined whole for its loop to be vectorised.
 #define PTX_SCALAR_INLINE [[gnu::always_inline]] inline
+
+// What many small functions call with different constants is not to be copied
+// into each of them.
+#define PTX_SCALAR_NOINLINE [[gnu::noinline]]
 
 PTX_SCALAR_BEGIN
 
@@ -118,12 +127,14 @@ template <typename Op, typename D, typename... S> struct Lanes {
   template <typename> using Pointer = const uint64_t *;
 
   static void loop(LaneMask active, uint64_t *d, Pointer<S>... s) {
+#if !defined(PTX_SCALAR_COMMON)
     if (active == ~LaneMask(0)) {
       PTX_SCALAR_VECTORIZE
       for (unsigned lane = 0; lane < 32; ++lane)
         d[lane] = D::store(Op::run(S::load(s[lane])...));
       return;
     }
+#endif
     for (LaneMask rest = active; rest; rest &= rest - 1) {
       unsigned lane = std::countr_zero(rest);
       d[lane] = D::store(Op::run(S::load(s[lane])...));
@@ -144,13 +155,7 @@ template <typename Op, typename D, typename... S> struct Lanes {
 
 /// A form with `function`, one destination D and sources S.
 template <typename D, typename... S> Form formOf(Function function) {
-  Form form;
-  form.function = function;
-  form.numDst = 1;
-  form.numSrc = sizeof...(S);
-  form.dst = {D::type};
-  form.src = {S::type...};
-  return form;
+  return makeForm(function, {D::type}, {S::type...});
 }
 
 template <typename Op, typename D, typename... S> Form form() {
@@ -169,16 +174,7 @@ template <typename Op> struct Halves {
 
 /// "a.b.c" of the words that are not empty.
 template <typename... Words> std::string text(Words... words) {
-  std::string result;
-  auto append = [&](std::string_view word) {
-    if (word.empty())
-      return;
-    if (!result.empty())
-      result.push_back('.');
-    result.append(word);
-  };
-  (append(std::string_view(words)), ...);
-  return result;
+  return joinWords({std::string_view(words)...});
 }
 
 inline std::string_view when(bool condition, std::string_view word) {

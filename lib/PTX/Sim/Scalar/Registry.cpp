@@ -94,6 +94,29 @@ std::string_view nameOf(Type type) {
   return typeFacts[static_cast<unsigned>(type)].name;
 }
 
+std::string joinWords(std::initializer_list<std::string_view> words) {
+  std::string result;
+  for (std::string_view word : words) {
+    if (word.empty())
+      continue;
+    if (!result.empty())
+      result.push_back('.');
+    result.append(word);
+  }
+  return result;
+}
+
+Form makeForm(Function function, std::initializer_list<Type> dst,
+              std::initializer_list<Type> src) {
+  Form form;
+  form.function = function;
+  form.numDst = static_cast<uint8_t>(dst.size());
+  form.numSrc = static_cast<uint8_t>(src.size());
+  std::copy(dst.begin(), dst.end(), form.dst.begin());
+  std::copy(src.begin(), src.end(), form.src.begin());
+  return form;
+}
+
 unsigned bitWidth(Type type) {
   return typeFacts[static_cast<unsigned>(type)].bits;
 }

@@ -17,6 +17,7 @@
 
 #include "fmha/PTX/Sim/Scalar/Scalar.h"
 
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
 
@@ -46,6 +47,13 @@ private:
 
 /// The type's name in PTX, "f16x2", or empty for Type::None.
 std::string_view nameOf(Type type);
+
+/// "a.b.c" of the words that are not empty.
+std::string joinWords(std::initializer_list<std::string_view> words);
+
+/// A form whose operands are all required.
+Form makeForm(Function function, std::initializer_list<Type> dst,
+              std::initializer_list<Type> src);
 
 } // namespace ptxsim::scalar
 
