@@ -40,19 +40,20 @@ const char *const kCopy = "ld.global.v4.b32 {%r3, %r4, %r5, %r7}, [%rd1];\n"
                           "st.global.v4.b32 [%rd1], {%r3, %r4, %r5, %r7};\n";
 
 std::string kernel(const char *loop) {
-  return std::string(".version 8.8\n.target sm_100a\n.address_size 64\n"
-                     ".visible .entry k(.param .u64 out)\n{\n"
-                     ".reg .pred %p<2>; .reg .b32 %r<9>; .reg .f32 %f<9>; "
-                     ".reg .b64 %rd<3>;\n.shared .align 16 .b8 s[8192];\n"
-                     "mov.u32 %r1, %tid.x; mov.u32 %r2, 0; ld.param.u64 %rd0, "
-                     "[out]; mul.wide.u32 %rd1, %r1, 16; add.u64 %rd1, %rd1, "
-                     "%rd0;\nmov.u32 %r6, s; shl.b32 %r5, %r1, 4; add.u32 %r6, "
-                     "%r6, %r5;\nmov.u32 %r3, 0; mov.u32 %r4, 1;\n"
-                     "st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};\n"
-                     "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f3F000000; mov.f32 "
-                     "%f3, 0f00000000; mov.f32 %f4, 0f3F800000; mov.f32 %f5, "
-                     "0f3F000000; mov.f32 %f6, 0fBF800000; mov.f32 %f7, "
-                     "0f00000000; mov.f32 %f8, 0f00000000;\nLOOP:\n") +
+  return std::string(
+             ".version 8.8\n.target sm_100a\n.address_size 64\n"
+             ".visible .entry k(.param .u64 out)\n{\n"
+             ".reg .pred %p<2>; .reg .b32 %r<9>; .reg .f32 %f<9>; "
+             ".reg .b64 %rd<3>;\n.shared .align 16 .b8 s[8192];\n"
+             "mov.u32 %r1, %tid.x; mov.u32 %r2, 0; ld.param.u64 %rd0, "
+             "[out]; mul.wide.u32 %rd1, %r1, 16; add.u64 %rd1, %rd1, "
+             "%rd0;\nmov.u32 %r6, s; shl.b32 %r5, %r1, 4; add.u32 %r6, "
+             "%r6, %r5;\nmov.u32 %r3, 0; mov.u32 %r4, 1;\n"
+             "st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};\n"
+             "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f3F000000; mov.f32 "
+             "%f3, 0f00000000; mov.f32 %f4, 0f3F800000; mov.f32 %f5, "
+             "0f3F000000; mov.f32 %f6, 0fBF800000; mov.f32 %f7, "
+             "0f00000000; mov.f32 %f8, 0f00000000;\nLOOP:\n") +
          loop + loop + loop + loop +
          "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 500; @%p1 bra LOOP;\n"
          "ret;\n}\n";
@@ -77,8 +78,8 @@ void run(benchmark::State &state, const char *loop, const char *checks) {
       state.SkipWithError("the kernel raised findings");
     instructions += result.warpInstructions;
   }
-  state.counters["warp_instructions"] = benchmark::Counter(
-      double(instructions), benchmark::Counter::kIsRate);
+  state.counters["warp_instructions"] =
+      benchmark::Counter(double(instructions), benchmark::Counter::kIsRate);
 }
 
 BENCHMARK_CAPTURE(run, arithmetic_unchecked, kArithmetic, "none");

@@ -1,4 +1,4 @@
-//===- Assemble.cpp - Ask ptxas ----------------------------------*- C++ -*===//
+//===- Assemble.cpp - Ask ptxas ---------------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -72,8 +72,8 @@ AssembleResult fmha::assemble(const std::string &ptx,
                                           StringRef(log.path)};
   int code = sys::ExecuteAndWait(*ptxas, args, std::nullopt, redirects);
   result.log = readFile(log.path);
-  result.status = code == 0 ? AssembleResult::Status::Ok
-                            : AssembleResult::Status::Failed;
+  result.status =
+      code == 0 ? AssembleResult::Status::Ok : AssembleResult::Status::Failed;
   if (code != 0)
     return result;
   result.cubin = readFile(output.path);

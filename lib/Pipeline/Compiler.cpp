@@ -1,4 +1,4 @@
-//===- Compiler.cpp - From an attention op to PTX ----------------*- C++ -*===//
+//===- Compiler.cpp - From an attention op to PTX ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -141,8 +141,7 @@ const DialectRegistry &registry() {
 class Compilation {
 public:
   Compilation(const CompileOptions &options)
-      : options(options),
-        context(registry(), MLIRContext::Threading::DISABLED),
+      : options(options), context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) {
           result.diagnostics.push_back(toDiagnostic(diagnostic));
           for (mlir::Diagnostic &note : diagnostic.getNotes())
@@ -211,8 +210,7 @@ LogicalResult Compilation::checkTarget() {
          << target::supportedNames();
 }
 
-LogicalResult
-Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
+LogicalResult Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
   PassManager pm(&context, ModuleOp::getOperationName());
   add(pm);
   return pm.run(*module);
@@ -242,9 +240,8 @@ LogicalResult Compilation::lowerLevels() {
   Level end = options.to.value_or(Level::NVVM);
   for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
     Level level = Level(n);
-    if (failed(runPhase([&](OpPassManager &pm) {
-          addPhase(pm, level, pipeline);
-        })))
+    if (failed(runPhase(
+            [&](OpPassManager &pm) { addPhase(pm, level, pipeline); })))
       return failure();
     recordLevel(level);
   }
@@ -274,8 +271,8 @@ void Compilation::recordPlan() {
       schedule::plan(problem, options.target, options.overrides, error);
   if (result.plan && result.plan->schedule == chosen)
     return;
-  result.plan = schedule::Plan{chosen, schedule::layOut(problem, chosen),
-                               "written by hand", {}};
+  result.plan = schedule::Plan{
+      chosen, schedule::layOut(problem, chosen), "written by hand", {}};
 }
 
 LogicalResult Compilation::recordBinary() {

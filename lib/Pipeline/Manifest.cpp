@@ -1,4 +1,4 @@
-//===- Manifest.cpp - The launch manifest, and the heading of the PTX --*- C++ -*===//
+//===- Manifest.cpp - The launch manifest, and the heading of the PTX -----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -33,9 +33,9 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
       {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
                            isQuery ? "q_len" : "kv_len",
                            isQuery ? "q_heads" : "kv_heads", "batch"}},
-      {"box", json::Array{boxColumns,
-                          isQuery ? schedule.qTileRows : schedule.kvBlock, 1,
-                          1}},
+      {"box",
+       json::Array{boxColumns, isQuery ? schedule.qTileRows : schedule.kvBlock,
+                   1, 1}},
       {"swizzle", "128B"}};
 }
 
@@ -124,10 +124,9 @@ static std::string describe(const schedule::Schedule &schedule) {
                     schedule.pSlices, schedule.rescaleThreshold);
   text += " roles=";
   for (const schedule::Role &role : schedule.roles)
-    text += llvm::formatv("{0}{1}:{2}+{3}/{4}",
-                          &role == &schedule.roles.front() ? "" : ",",
-                          role.name, role.firstWarp, role.warps,
-                          role.registers);
+    text += llvm::formatv(
+        "{0}{1}:{2}+{3}/{4}", &role == &schedule.roles.front() ? "" : ",",
+        role.name, role.firstWarp, role.warps, role.registers);
   return text;
 }
 

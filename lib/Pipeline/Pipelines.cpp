@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The phases, as one flat list --------------*- C++ -*===//
+//===- Pipelines.cpp - The phases, as one flat list -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Register.cpp - Everything that this project registers -----*- C++ -*===//
+//===- Register.cpp - Everything that this project registers ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -48,28 +48,31 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> target{*this, "target",
                              llvm::cl::desc("GPU, for example sm_100a"),
                              llvm::cl::init("sm_100a")};
-  Option<std::string> pPlacement{
-      *this, "p-placement",
-      llvm::cl::desc("Where P waits: auto, tmem, smem or registers"),
-      llvm::cl::init("auto")};
+  // An enumeration, so that the option parser refuses an unknown word: nothing
+  // behind it could say so.
+  Option<schedule::PPlacement> pPlacement{
+      *this, "p-placement", llvm::cl::desc("Where P waits"),
+      llvm::cl::init(schedule::PPlacement::Auto),
+      llvm::cl::values(
+          clEnumValN(schedule::PPlacement::Auto, "auto", "planner's choice"),
+          clEnumValN(schedule::PPlacement::Tmem, "tmem", "tensor memory"),
+          clEnumValN(schedule::PPlacement::Smem, "smem", "shared memory"),
+          clEnumValN(schedule::PPlacement::Registers, "registers",
+                     "registers, which no GPU of today can have"))};
   Option<unsigned> qTiles{*this, "q-tiles",
                           llvm::cl::desc("Query tiles per CTA, 0 for auto"),
                           llvm::cl::init(0)};
   Option<unsigned> kvStages{
-      *this, "kv-stages",
-      llvm::cl::desc("Stages of the K/V ring, 0 for auto"), llvm::cl::init(0)};
+      *this, "kv-stages", llvm::cl::desc("Stages of the K/V ring, 0 for auto"),
+      llvm::cl::init(0)};
 };
 
 } // namespace
 
 static PipelineOptions fromText(const ToPtxOptions &options) {
-  using schedule::PPlacement;
   PipelineOptions result;
   result.target = options.target;
-  for (PPlacement placement : {PPlacement::Auto, PPlacement::Tmem,
-                               PPlacement::Smem, PPlacement::Registers})
-    if (options.pPlacement == std::string(schedule::stringify(placement)))
-      result.overrides.pPlacement = placement;
+  result.overrides.pPlacement = options.pPlacement;
   if (options.qTiles)
     result.overrides.qTiles = options.qTiles;
   if (options.kvStages)

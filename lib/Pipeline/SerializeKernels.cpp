@@ -1,4 +1,4 @@
-//===- SerializeKernels.cpp - Kernels become PTX with a launch manifest --*- C++ -*===//
+//===- SerializeKernels.cpp - Kernels become PTX with a launch manifest ---===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -41,9 +41,9 @@ private:
   LogicalResult serialize(AttentionOp op, SymbolTable &symbols);
 };
 
-/// The level of LLVM's own optimisation is 0: MLIR hands over straight code, ptxas
-/// optimises it, and what LLVM adds (it moves address arithmetic out of loops)
-/// costs the roles registers that they do not have.
+/// The level of LLVM's own optimisation is 0: MLIR hands over straight code,
+/// ptxas optimises it, and what LLVM adds (it moves address arithmetic out of
+/// loops) costs the roles registers that they do not have.
 NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx,
                                 const schedule::Schedule &schedule) {
   Builder b(ctx);

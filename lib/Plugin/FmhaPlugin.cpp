@@ -1,5 +1,4 @@
-//===- FmhaPlugin.cpp - The project inside stock mlir-opt
-//---------------------===//
+//===- FmhaPlugin.cpp - The project inside stock mlir-opt -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

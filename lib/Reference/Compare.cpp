@@ -1,5 +1,4 @@
-//===- Compare.cpp - Is an output close enough to the reference? -*- C++
-//-*-===//
+//===- Compare.cpp - Is an output close enough to the reference? ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

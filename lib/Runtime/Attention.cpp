@@ -1,4 +1,4 @@
-//===- Attention.cpp - Run a compiled attention kernel -------------------===//
+//===- Attention.cpp - Run a compiled attention kernel --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

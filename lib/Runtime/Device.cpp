@@ -1,4 +1,4 @@
-//===- Device.cpp - A device, behind the driver API ----------------------===//
+//===- Device.cpp - A device, behind the driver API -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- DriverApi.cpp - The CUDA driver API, loaded by name ---------------===//
+//===- DriverApi.cpp - The CUDA driver API, loaded by name ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

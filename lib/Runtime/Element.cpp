@@ -1,4 +1,4 @@
-//===- Element.cpp - Element types of arrays and tensors -----------------===//
+//===- Element.cpp - Element types of arrays and tensors ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

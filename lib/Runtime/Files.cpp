@@ -1,4 +1,4 @@
-//===- Files.cpp - Whole files, read and written safely ------------------===//
+//===- Files.cpp - Whole files, read and written safely -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

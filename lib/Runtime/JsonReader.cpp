@@ -1,4 +1,4 @@
-//===- JsonReader.cpp - JSON with errors that name the path --------------===//
+//===- JsonReader.cpp - JSON with errors that name the path ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

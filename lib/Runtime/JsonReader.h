@@ -1,4 +1,4 @@
-//===- JsonReader.h - JSON with errors that name the path ---*- C++ -*-===//
+//===- JsonReader.h - JSON with errors that name the path -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelArguments.cpp - The parameters of one launch ----------------===//
+//===- KernelArguments.cpp - The parameters of one launch -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelArguments.h - The parameters of one launch -------*- C++ -*-===//
+//===- KernelArguments.h - The parameters of one launch ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LaunchOutcome.cpp - What became of a launch -----------------------===//
+//===- LaunchOutcome.cpp - What became of a launch ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

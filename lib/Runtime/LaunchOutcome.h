@@ -1,4 +1,4 @@
-//===- LaunchOutcome.h - What became of a launch --------------*- C++ -*-===//
+//===- LaunchOutcome.h - What became of a launch ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

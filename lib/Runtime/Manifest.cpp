@@ -1,4 +1,4 @@
-//===- Manifest.cpp - How a compiled kernel is launched ------------------===//
+//===- Manifest.cpp - How a compiled kernel is launched -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Npy.cpp - NumPy array files ---------------------------------------===//
+//===- Npy.cpp - NumPy array files ----------------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

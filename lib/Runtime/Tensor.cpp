@@ -1,4 +1,4 @@
-//===- Tensor.cpp - Strided host tensors and their device copies ---------===//
+//===- Tensor.cpp - Strided host tensors and their device copies ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -24,9 +24,9 @@ constexpr unsigned smemMargin = 1024;
 constexpr unsigned leastStages = 2, mostStages = 8;
 
 /// 16 warps as the fastest public kernels have them. Counts per thread, so that
-/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores per
-/// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one query
-/// tile softmax1 idles and lends its registers.
+/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
+/// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
+/// query tile softmax1 idles and lends its registers.
 std::vector<Role> makeRoles(unsigned qTiles) {
   unsigned softmax0 = qTiles == 2 ? 168 : 200;
   unsigned softmax1 = qTiles == 2 ? 168 : 24;

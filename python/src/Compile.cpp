@@ -1,4 +1,4 @@
-//===- Compile.cpp - The compiler for Python ---*- C++ -*-===//
+//===- Compile.cpp - The compiler for Python --------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

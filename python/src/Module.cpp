@@ -1,4 +1,4 @@
-//===- Module.cpp - The extension module fmha._native ---*- C++ -*-===//
+//===- Module.cpp - The extension module fmha._native -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Module.h - The parts of the extension module ---*- C++ -*-===//
+//===- Module.h - The parts of the extension module -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

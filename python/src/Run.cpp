@@ -1,4 +1,4 @@
-//===- Run.cpp - The runtime for Python ---*- C++ -*-===//
+//===- Run.cpp - The runtime for Python -------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- InstructionTest.cpp - Instruction descriptors against a table -*- C++
-//-*-===//
+//===- InstructionTest.cpp - Instruction descriptors against a table ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- TmaBoxTest.cpp - Boxes against a table, and against the tile -*- C++
-//-*-===//
+//===- TmaBoxTest.cpp - Boxes against a table, and against the tile -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

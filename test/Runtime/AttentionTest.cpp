@@ -1,4 +1,4 @@
-//===- AttentionTest.cpp - Launching on the fake driver ------------------===//
+//===- AttentionTest.cpp - Launching on the fake driver -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- FakeDriver.h - What the fake driver saw ---------------*- C++ -*-===//
+//===- FakeDriver.h - What the fake driver saw ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ManifestTest.cpp - Launch manifests -------------------------------===//
+//===- ManifestTest.cpp - Launch manifests --------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -85,9 +85,7 @@ TEST(Manifest, NamesThePathOfWhatIsWrong) {
       {[](auto &r) { r["smem_bytes"] = -1; },
        "manifest.smem_bytes: expected an"},
       {[](auto &r) { r["smem_bytes"] = 1.5; }, "manifest.smem_bytes: expected"},
-      {[](auto &r) {
-         r["block"] = llvm::json::Array{512, 1};
-       },
+      {[](auto &r) { r["block"] = llvm::json::Array{512, 1}; },
        "manifest.block: expected an array of 3, got one of 2"},
       {[](auto &r) { r["grid"] = nullptr; },
        "manifest.grid: expected an object"},

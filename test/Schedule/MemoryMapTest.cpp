@@ -1,5 +1,4 @@
-//===- MemoryMapTest.cpp - Maps of all schedules, and broken ones -*- C++
-//-*-===//
+//===- MemoryMapTest.cpp - Maps of all schedules, and broken ones ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

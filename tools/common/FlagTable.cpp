@@ -1,4 +1,4 @@
-//===- FlagTable.cpp - Command-line flags as a table ---------------------===//
+//===- FlagTable.cpp - Command-line flags as a table ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

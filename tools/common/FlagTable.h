@@ -1,4 +1,4 @@
-//===- FlagTable.h - Command-line flags as a table ----------*- C++ -*-===//
+//===- FlagTable.h - Command-line flags as a table --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ProblemFlags.cpp - The flags that describe a problem --------------===//
+//===- ProblemFlags.cpp - The flags that describe a problem ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ProblemFlags.h - The flags that describe a problem ---*- C++ -*-===//
+//===- ProblemFlags.h - The flags that describe a problem -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

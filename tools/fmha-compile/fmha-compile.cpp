@@ -176,8 +176,7 @@ llvm::Error emit(const CompileFlags &flags) {
   auto source = sourceOf(flags);
   if (!source)
     return source.takeError();
-  CompileResult result =
-      compile(source->text, source->name, optionsOf(flags));
+  CompileResult result = compile(source->text, source->name, optionsOf(flags));
   std::string diagnostics = formatDiagnostics(result.diagnostics);
   if (!result.ok)
     return failure(diagnostics);

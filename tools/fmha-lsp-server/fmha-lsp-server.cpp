@@ -1,5 +1,4 @@
-//===- fmha-lsp-server.cpp - Diagnostics and hover for editors
-//----------------===//
+//===- fmha-lsp-server.cpp - Diagnostics and hover for editors ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

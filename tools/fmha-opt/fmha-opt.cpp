@@ -1,5 +1,4 @@
-//===- fmha-opt.cpp - Run passes over a module
-//--------------------------------===//
+//===- fmha-opt.cpp - Run passes over a module ----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

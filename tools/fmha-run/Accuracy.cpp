@@ -1,4 +1,4 @@
-//===- Accuracy.cpp - Output against the reference -----------------------===//
+//===- Accuracy.cpp - Output against the reference ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

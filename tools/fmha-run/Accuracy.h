@@ -1,4 +1,4 @@
-//===- Accuracy.h - Output against the reference ------------*- C++ -*-===//
+//===- Accuracy.h - Output against the reference ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

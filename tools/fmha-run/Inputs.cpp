@@ -1,4 +1,4 @@
-//===- Inputs.cpp - The arrays of one problem ----------------------------===//
+//===- Inputs.cpp - The arrays of one problem -----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Inputs.h - The arrays of one problem -----------------*- C++ -*-===//
+//===- Inputs.h - The arrays of one problem ---------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

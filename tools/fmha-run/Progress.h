@@ -1,4 +1,4 @@
-//===- Progress.h - A line that says what is going on -------*- C++ -*-===//
+//===- Progress.h - A line that says what is going on -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

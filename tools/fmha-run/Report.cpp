@@ -1,4 +1,4 @@
-//===- Report.cpp - What fmha-run tells ----------------------------------===//
+//===- Report.cpp - What fmha-run tells -----------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

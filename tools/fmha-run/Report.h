@@ -1,4 +1,4 @@
-//===- Report.h - What fmha-run tells -----------------------*- C++ -*-===//
+//===- Report.h - What fmha-run tells ---------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- RunFlags.cpp - The command line of fmha-run -----------------------===//
+//===- RunFlags.cpp - The command line of fmha-run ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- RunFlags.h - The command line of fmha-run ------------*- C++ -*-===//
+//===- RunFlags.h - The command line of fmha-run ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

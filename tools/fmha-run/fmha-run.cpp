@@ -1,4 +1,4 @@
-//===- fmha-run.cpp - Compile, launch, compare ---------------------------===//
+//===- fmha-run.cpp - Compile, launch, compare ----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -128,6 +128,13 @@ size_t countDifferences(const HostProblem &problem,
   return count;
 }
 
+/// Names the text that ran, where it is not the compiled one.
+llvm::Error inKernelFile(const RunFlags &flags, llvm::Error error) {
+  if (flags.ptx.empty())
+    return error;
+  return failure("'" + flags.ptx + "': " + llvm::toString(std::move(error)));
+}
+
 llvm::Error launchOnce(Session &session, runtime::Device &device,
                        HostProblem &problem,
                        const runtime::RunOptions &options) {
@@ -136,7 +143,7 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
   auto report = runtime::runAttention(*session.outcome.manifest, session.ptx,
                                       device, tensors, options);
   if (!report)
-    return report.takeError();
+    return inKernelFile(session.flags, report.takeError());
   takeReport(*report, session.outcome);
   return llvm::Error::success();
 }

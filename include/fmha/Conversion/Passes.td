@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that go from one level to the next --*- tablegen -*-===//
+//===- Passes.td - Passes that go from one level to the next --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

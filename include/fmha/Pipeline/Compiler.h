@@ -1,4 +1,4 @@
-//===- Compiler.h - From an attention op to PTX ---*- C++ -*-===//
+//===- Compiler.h - From an attention op to PTX -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -74,7 +74,8 @@ struct CompileResult {
 };
 
 /// Compiles the one attention op of `moduleText` (MLIR text, `name` appears in
-/// messages). Never aborts on bad input: `ok` is false and `diagnostics` says why.
+/// messages). Never aborts on bad input: `ok` is false and `diagnostics` says
+/// why.
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 

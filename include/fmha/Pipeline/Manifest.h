@@ -1,4 +1,4 @@
-//===- Manifest.h - The launch manifest, and the heading of the PTX --*- C++ -*===//
+//===- Manifest.h - The launch manifest, and the heading of the PTX -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes at the end of the pipeline --------------*- C++ -*===//
+//===- Passes.h - Passes at the end of the pipeline -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Register.h - Everything that this project registers -------*- C++ -*===//
+//===- Register.h - Everything that this project registers ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

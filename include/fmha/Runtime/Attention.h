@@ -1,4 +1,4 @@
-//===- Attention.h - Run a compiled attention kernel --------*- C++ -*-===//
+//===- Attention.h - Run a compiled attention kernel ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

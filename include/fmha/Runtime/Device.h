@@ -1,4 +1,4 @@
-//===- Device.h - A device, behind the driver API -----------*- C++ -*-===//
+//===- Device.h - A device, behind the driver API ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

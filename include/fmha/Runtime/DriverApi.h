@@ -1,4 +1,4 @@
-//===- DriverApi.h - The CUDA driver API, loaded by name -----*- C++ -*-===//
+//===- DriverApi.h - The CUDA driver API, loaded by name --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

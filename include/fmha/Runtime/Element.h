@@ -1,4 +1,4 @@
-//===- Element.h - Element types of arrays and tensors ------*- C++ -*-===//
+//===- Element.h - Element types of arrays and tensors ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

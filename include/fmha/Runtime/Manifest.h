@@ -1,4 +1,4 @@
-//===- Manifest.h - How a compiled kernel is launched -------*- C++ -*-===//
+//===- Manifest.h - How a compiled kernel is launched -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Npy.h - NumPy array files ----------------------------*- C++ -*-===//
+//===- Npy.h - NumPy array files --------------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Tensor.h - Strided host tensors and their device copies *- C++ -*-===//
+//===- Tensor.h - Strided host tensors and their device copies --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Schedule.h - How one attention kernel is built ---*- C++ -*-===//
+//===- Schedule.h - How one attention kernel is built -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

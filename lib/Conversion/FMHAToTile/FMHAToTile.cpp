@@ -72,8 +72,7 @@ private:
   Value extent(unsigned argument, int64_t dimension) {
     return memref::DimOp::create(b, func.getArgument(argument), dimension);
   }
-  template <typename OpTy>
-  Value make(Value lhs, Value rhs) {
+  template <typename OpTy> Value make(Value lhs, Value rhs) {
     return OpTy::create(b, lhs, rhs);
   }
   TileType tileType(int64_t columns, Type element) {
@@ -85,8 +84,7 @@ private:
                          Attribute());
   }
   /// Marks the ops that serve one query tile; roles are cut along these marks.
-  template <typename OpTy>
-  OpTy mark(OpTy made, unsigned tile) {
+  template <typename OpTy> OpTy mark(OpTy made, unsigned tile) {
     made->setAttr("tile.q_tile", b.getI32IntegerAttr(tile));
     return made;
   }
@@ -112,7 +110,13 @@ private:
   ImplicitLocOpBuilder b;
 };
 
-enum Argument : unsigned { Query = 0, Key = 1, Values = 2, Output = 3, Lse = 4 };
+enum Argument : unsigned {
+  Query = 0,
+  Key = 1,
+  Values = 2,
+  Output = 3,
+  Lse = 4
+};
 
 Coordinates KernelBuilder::buildCoordinates() {
   Coordinates at;
@@ -128,8 +132,8 @@ Coordinates KernelBuilder::buildCoordinates() {
   Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
   at.head = make<arith::RemUIOp>(headAndBatch, heads);
   at.batch = make<arith::DivUIOp>(headAndBatch, heads);
-  at.kvHead = make<arith::DivUIOp>(at.head,
-                                   make<arith::DivUIOp>(heads, kvHeads));
+  at.kvHead =
+      make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
   Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
@@ -146,8 +150,8 @@ Value KernelBuilder::buildBlockCount(const Coordinates &at) {
   Value keys = at.kvLen;
   if (op.getMask() == schedule::Mask::Causal) {
     Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
-    Value lastSeen = make<arith::AddIOp>(
-        make<arith::MinSIOp>(end, at.qLen), at.offset);
+    Value lastSeen =
+        make<arith::AddIOp>(make<arith::MinSIOp>(end, at.qLen), at.offset);
     keys = make<arith::MaxSIOp>(lastSeen, index(0));
   }
   return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
@@ -168,8 +172,8 @@ SmallVector<Value> KernelBuilder::buildInitialState() {
 }
 
 /// One KV block and one query tile of online softmax:
-///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum p;
-///   acc' = acc·alpha + p·v.
+///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
+///   p; acc' = acc·alpha + p·v.
 State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                Value query, Value key, Value value,
                                Value column, State state) {
@@ -193,9 +197,8 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
       tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max, scaleAttr,
                              b.getF32FloatAttr(plan.rescaleThreshold)),
       tile);
-  Value p =
-      mark(tile::Exp2Op::create(b, s.getType(), s, max.getMax(), scaleAttr),
-           tile);
+  Value p = mark(
+      tile::Exp2Op::create(b, s.getType(), s, max.getMax(), scaleAttr), tile);
   Value sum = mark(
       tile::RowSumOp::create(b, rowType(), p, state.sum, max.getAlpha()), tile);
   Value half = mark(
@@ -222,8 +225,8 @@ void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
   Value key = load(Key, op.getHeadDim());
   Value value = load(Values, op.getHeadDimV());
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-    states[tile] = buildStep(at, tile, queries[tile], key, value, column,
-                             states[tile]);
+    states[tile] =
+        buildStep(at, tile, queries[tile], key, value, column, states[tile]);
 }
 
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
@@ -251,9 +254,9 @@ void KernelBuilder::build() {
   SmallVector<Value> queries;
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     queries.push_back(mark(
-        tile::LoadOp::create(
-            b, tileType(op.getHeadDim(), op.getElementType()),
-            func.getArgument(Query), at.batch, at.rows[tile], at.head, Value()),
+        tile::LoadOp::create(b, tileType(op.getHeadDim(), op.getElementType()),
+                             func.getArgument(Query), at.batch, at.rows[tile],
+                             at.head, Value()),
         tile));
   SmallVector<Value> initial = buildInitialState();
   auto loop = scf::ForOp::create(b, index(0), at.blocks, index(1), initial);
@@ -263,7 +266,8 @@ void KernelBuilder::build() {
     SmallVector<State> states;
     ValueRange args = loop.getRegionIterArgs();
     for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-      states.push_back({args[3 * tile], args[3 * tile + 1], args[3 * tile + 2]});
+      states.push_back(
+          {args[3 * tile], args[3 * tile + 1], args[3 * tile + 2]});
     buildBlock(at, queries, loop.getInductionVar(), states);
     SmallVector<Value> yielded;
     for (const State &state : states)

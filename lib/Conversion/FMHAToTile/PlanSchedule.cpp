@@ -1,4 +1,4 @@
-//===- PlanSchedule.cpp - Ask the planner, write the answer down --*- C++ -*-===//
+//===- PlanSchedule.cpp - Ask the planner, write the answer down ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,8 @@ using namespace fmha;
 
 namespace {
 
-struct PlanSchedulePass : public fmha::impl::PlanScheduleBase<PlanSchedulePass> {
+struct PlanSchedulePass
+    : public fmha::impl::PlanScheduleBase<PlanSchedulePass> {
   using PlanScheduleBase::PlanScheduleBase;
 
   void runOnOperation() override {
@@ -57,9 +58,8 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   schedule::Overrides overrides;
   std::optional<schedule::PPlacement> placement = parsePlacement(pPlacement);
   if (!placement) {
-    getOperation().emitError()
-        << "unknown p-placement \"" << pPlacement
-        << "\": expected auto, tmem, smem or registers";
+    getOperation().emitError() << "unknown p-placement \"" << pPlacement
+                               << "\": expected auto, tmem, smem or registers";
     return std::nullopt;
   }
   overrides.pPlacement = *placement;
@@ -72,9 +72,8 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
 
 /// A schedule written by hand is taken as it is, unless an option contradicts
 /// it: then neither can be obeyed.
-LogicalResult
-PlanSchedulePass::keepOwn(AttentionOp op,
-                          const schedule::Overrides &overrides) {
+LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
+                                        const schedule::Overrides &overrides) {
   const schedule::Schedule &own = op.getScheduleAttr().getValue();
   if (own.target != target)
     return op.emitError() << "has a schedule for " << own.target
@@ -83,6 +82,10 @@ PlanSchedulePass::keepOwn(AttentionOp op,
   if (overrides.qTiles && *overrides.qTiles != own.qTiles)
     return op.emitError() << "has a schedule with q_tiles = " << own.qTiles
                           << ", but q-tiles=" << *overrides.qTiles
+                          << " is asked for; drop one of them";
+  if (overrides.kvStages && *overrides.kvStages != own.kvStages)
+    return op.emitError() << "has a schedule with kv_stages = " << own.kvStages
+                          << ", but kv-stages=" << *overrides.kvStages
                           << " is asked for; drop one of them";
   if (overrides.pPlacement != schedule::PPlacement::Auto &&
       overrides.pPlacement != own.pPlacement)

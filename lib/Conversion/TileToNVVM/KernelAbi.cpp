@@ -1,4 +1,4 @@
-//===- KernelAbi.cpp - Parameters of a compiled kernel -----------*- C++ -*===//
+//===- KernelAbi.cpp - Parameters of a compiled kernel ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,9 +28,8 @@ std::vector<KernelParameter> fmha::kernelParameters(bool lse) {
   return parameters;
 }
 
-unsigned
-fmha::parameterIndex(const std::vector<KernelParameter> &parameters,
-                     const std::string &name) {
+unsigned fmha::parameterIndex(const std::vector<KernelParameter> &parameters,
+                              const std::string &name) {
   for (unsigned n = 0; n < parameters.size(); ++n)
     if (parameters[n].name == name)
       return n;

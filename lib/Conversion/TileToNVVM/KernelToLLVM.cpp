@@ -40,8 +40,8 @@ struct ConvertKernelToLLVMPass
     options.overrideIndexBitwidth(indexBits);
     LLVMTypeConverter converter(&getContext(), options);
     RewritePatternSet patterns(&getContext());
-    // ceildivui has no LLVM counterpart. The pass arith-expand would take minima
-    // and maxima apart as well, which are one instruction here.
+    // ceildivui has no LLVM counterpart. The pass arith-expand would take
+    // minima and maxima apart as well, which are one instruction here.
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);

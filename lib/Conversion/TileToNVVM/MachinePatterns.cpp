@@ -1,4 +1,4 @@
-//===- MachinePatterns.cpp - One machine op, one NVVM op ---------*- C++ -*===//
+//===- MachinePatterns.cpp - One machine op, one NVVM op --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -86,8 +86,8 @@ struct MachinePattern : public OpConversionPattern<OpTy> {
 #define MACHINE_PATTERN(OP)                                                    \
   struct Lower##OP : public MachinePattern<tile::OP> {                         \
     using MachinePattern::MachinePattern;                                      \
-    Value lower(tile::OP op, Adaptor adaptor, ImplicitLocOpBuilder &b)         \
-        const override;                                                        \
+    Value lower(tile::OP op, Adaptor adaptor,                                  \
+                ImplicitLocOpBuilder &b) const override;                       \
   };                                                                           \
   Value Lower##OP::lower([[maybe_unused]] tile::OP op,                         \
                          [[maybe_unused]] Adaptor adaptor,                     \
@@ -102,9 +102,9 @@ MACHINE_PATTERN(BarrierOp) { return sharedAddress(b, op.getOffset()); }
 MACHINE_PATTERN(InitBarrierOp) {
   unsigned count = op.getBarrier().getType().getCount();
   for (unsigned stage = 0; stage < count; ++stage) {
-    Value address = LLVM::GEPOp::create(
-        b, adaptor.getBarrier().getType(), b.getI64Type(), adaptor.getBarrier(),
-        ArrayRef<LLVM::GEPArg>{int32_t(stage)});
+    Value address = LLVM::GEPOp::create(b, adaptor.getBarrier().getType(),
+                                        b.getI64Type(), adaptor.getBarrier(),
+                                        ArrayRef<LLVM::GEPArg>{int32_t(stage)});
     NVVM::MBarrierInitOp::create(b, address, i32(b, op.getArrivals()), Value());
   }
   return {};
@@ -118,8 +118,8 @@ MACHINE_PATTERN(WaitOp) {
   auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&loop.getBefore());
-  Value done =
-      NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), address, parity, Value());
+  Value done = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), address,
+                                               parity, Value());
   Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
   scf::ConditionOp::create(b, arith::XOrIOp::create(b, done, yes),
                            ValueRange());
@@ -159,9 +159,9 @@ MACHINE_PATTERN(FenceOp) {
     NVVM::Tcgen05FenceOp::create(b, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
     break;
   case FenceKind::ProxyAsync:
-    NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared,
-                               NVVM::SharedSpaceAttr::get(
-                                   b.getContext(),
+    NVVM::FenceProxyOp::create(
+        b, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
                                    NVVM::SharedSpace::shared_cta));
     break;
   case FenceKind::MbarrierInit:
@@ -179,8 +179,8 @@ MACHINE_PATTERN(SmemAddressOp) { return sharedAddress(b, op.getOffset()); }
 
 /// base + column, and 32·(warp mod 4) lanes in the upper half.
 MACHINE_PATTERN(TmemAddressOp) {
-  Value address = LLVM::AddOp::create(b, adaptor.getBase(),
-                                      i32(b, op.getColumn()));
+  Value address =
+      LLVM::AddOp::create(b, adaptor.getBase(), i32(b, op.getColumn()));
   if (op.getOfWarp()) {
     Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
     Value lanes = LLVM::AndOp::create(b, thread, i32(b, 0x60));
@@ -190,11 +190,12 @@ MACHINE_PATTERN(TmemAddressOp) {
   return tmemPointer(b, address);
 }
 
-/// Start address in units of 16 bytes, below the fields that are constants. Steps
-/// are added last: one base per operand stays live, and the sums cost nothing.
+/// Start address in units of 16 bytes, below the fields that are constants.
+/// Steps are added last: one base per operand stays live, and the sums cost
+/// nothing.
 MACHINE_PATTERN(DescriptorOp) {
-  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
-                                           adaptor.getBase());
+  Value address =
+      LLVM::PtrToIntOp::create(b, b.getI32Type(), adaptor.getBase());
   Value inside = LLVM::AndOp::create(b, address, i32(b, 0x3FFFF));
   Value encoded = LLVM::LShrOp::create(b, inside, i32(b, 4));
   Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);
@@ -267,9 +268,9 @@ MACHINE_PATTERN(TmemStoreOp) {
   return {};
 }
 
-/// The same registers behind a statement without text that the compiler must not
-/// look through: LLVM orders the wait against other memory accesses, but not
-/// against arithmetic on registers that an earlier load defined.
+/// The same registers behind a statement without text that the compiler must
+/// not look through: LLVM orders the wait against other memory accesses, but
+/// not against arithmetic on registers that an earlier load defined.
 Value pinned(ImplicitLocOpBuilder &b, Value value) {
   auto type = cast<VectorType>(value.getType());
   int64_t count = type.getDimSize(0);

@@ -1,4 +1,4 @@
-//===- MachinePatterns.h - One machine op, one NVVM op -----------*- C++ -*===//
+//===- MachinePatterns.h - One machine op, one NVVM op ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TileToNVVM.cpp - Turn machine-level kernels into NVVM functions --*- C++ -*===//
+//===- TileToNVVM.cpp - Turn machine-level kernels into NVVM functions ----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -65,7 +65,8 @@ namespace {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// gpu.func @f(%q: memref, ...) kernel -> llvm.func @f(%q: !llvm.ptr {byval}, ...)
+/// gpu.func @f(%q: memref, ...) kernel -> llvm.func @f(%q: !llvm.ptr {byval},
+/// ...)
 struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -102,8 +103,8 @@ private:
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
-      // setmaxnreg counts from what a thread starts with; ptxas ignores it where
-      // that is not said.
+      // setmaxnreg counts from what a thread starts with; ptxas ignores it
+      // where that is not said.
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     b.getI32IntegerAttr(registerFile / threads));
@@ -184,9 +185,9 @@ struct LowerLseStore : public OpConversionPattern<memref::StoreOp> {
       Value term = LLVM::MulOp::create(b, wide, parameterOf(op, stride));
       offset = offset ? Value(LLVM::AddOp::create(b, offset, term)) : term;
     }
-    Value address = LLVM::GEPOp::create(
-        b, adaptor.getMemref().getType(), b.getF32Type(), adaptor.getMemref(),
-        ArrayRef<LLVM::GEPArg>{offset});
+    Value address = LLVM::GEPOp::create(b, adaptor.getMemref().getType(),
+                                        b.getF32Type(), adaptor.getMemref(),
+                                        ArrayRef<LLVM::GEPArg>{offset});
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), address);
     return success();
   }
@@ -203,8 +204,8 @@ struct LowerThreadId : public OpConversionPattern<gpu::ThreadIdOp> {
                   ConversionPatternRewriter &rewriter) const override {
     if (op.getDimension() != gpu::Dimension::x)
       return rewriter.notifyMatchFailure(op, "kernels use dimension x only");
-    Value id = NVVM::ThreadIdXOp::create(rewriter, op.getLoc(),
-                                         rewriter.getI32Type());
+    Value id =
+        NVVM::ThreadIdXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
         op, rewriter.getIndexType(), id);
     return success();
@@ -218,8 +219,8 @@ struct LowerBlockId : public OpConversionPattern<gpu::BlockIdOp> {
                   ConversionPatternRewriter &rewriter) const override {
     if (op.getDimension() != gpu::Dimension::x)
       return rewriter.notifyMatchFailure(op, "kernels use dimension x only");
-    Value id = NVVM::BlockIdXOp::create(rewriter, op.getLoc(),
-                                        rewriter.getI32Type());
+    Value id =
+        NVVM::BlockIdXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
         op, rewriter.getIndexType(), id);
     return success();
@@ -253,7 +254,8 @@ struct ConvertTileToNVVMPass
     declareSharedMemory();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
-    converter.addConversion([](MemRefType type) { return convertMemref(type); });
+    converter.addConversion(
+        [](MemRefType type) { return convertMemref(type); });
     converter.addConversion([](tile::BarrierType type) -> Type {
       return LLVM::LLVMPointerType::get(type.getContext(), 3);
     });
@@ -278,10 +280,11 @@ private:
                         tile::isTiledKernel);
   }
 
-  /// External, so that stores reached only through descriptors are kept; aligned
-  /// to the swizzle pattern.
+  /// External, so that stores reached only through descriptors are kept;
+  /// aligned to the swizzle pattern.
   void declareSharedMemory() {
-    OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());
+    OpBuilder b =
+        OpBuilder::atBlockBegin(&getOperation().getBodyRegion().front());
     LLVM::GlobalOp::create(
         b, getOperation().getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
         /*isConstant=*/false, LLVM::Linkage::External, sharedMemorySymbol,

@@ -132,13 +132,12 @@ static const Program &programOf(const Module &module,
     return *found->second;
   for (const syntax::Function &function : impl.tree->functions)
     if (function.isEntry && !function.isPrototype && function.name == entry)
-      return *(impl.programs[entry] =
-                   decode(*impl.tree, function, registry()));
+      return *(impl.programs[entry] = decode(*impl.tree, function, registry()));
   std::string known;
   for (const Module::Entry &other : module.entries())
     known += (known.empty() ? "" : ", ") + other.name;
-  throw Error(Error::Kind::Launch, "expected one of the entries " + known +
-                                       ", got '" + entry + "'");
+  throw Error(Error::Kind::Launch,
+              "expected one of the entries " + known + ", got '" + entry + "'");
 }
 
 LaunchResult ptxsim::launch(Device &device, const Module &module,

@@ -51,10 +51,10 @@ void NameChecker::fail(uint32_t line, const std::string &message) const {
 }
 
 void NameChecker::declare(Scope &scope, const Variable &variable) {
-  bool fresh = variable.rangeCount
-                   ? scope.ranges.insert({variable.name, *variable.rangeCount})
-                         .second
-                   : scope.names.insert(variable.name).second;
+  bool fresh =
+      variable.rangeCount
+          ? scope.ranges.insert({variable.name, *variable.rangeCount}).second
+          : scope.names.insert(variable.name).second;
   if (!fresh && variable.name != "_")
     fail(variable.line, "'" + std::string(variable.name) +
                             "' is declared twice in one scope; rename one");
@@ -76,10 +76,10 @@ bool NameChecker::isDeclared(std::string_view name) const {
   while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
     --stem;
   uint64_t number = 0;
-  bool numbered = stem < name.size() &&
-                  std::from_chars(name.data() + stem,
-                                  name.data() + name.size(), number)
-                          .ec == std::errc();
+  bool numbered =
+      stem < name.size() &&
+      std::from_chars(name.data() + stem, name.data() + name.size(), number)
+              .ec == std::errc();
   std::string_view base = name.substr(0, stem);
   for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
     if (scope->names.count(name))
@@ -109,8 +109,8 @@ bool NameChecker::isLabel(std::string_view name) const {
 
 void NameChecker::checkLabel(std::string_view name, uint32_t line) {
   if (!isLabel(name))
-    fail(line, "expected a label that is in scope, got '" + std::string(name) +
-                   "'");
+    fail(line,
+         "expected a label that is in scope, got '" + std::string(name) + "'");
 }
 
 void NameChecker::checkOperand(const Operand &operand) {
@@ -162,8 +162,8 @@ void NameChecker::run() {
   for (const Function &function : module.functions) {
     bool &isDefined = defined[function.name];
     if (isDefined && !function.isPrototype)
-      fail(function.line, "function '" + std::string(function.name) +
-                              "' is defined twice");
+      fail(function.line,
+           "function '" + std::string(function.name) + "' is defined twice");
     isDefined |= !function.isPrototype;
     scopes[0].names.insert(function.name);
   }

@@ -151,7 +151,8 @@ int64_t Parser::parseOffset() {
     bool minus = token.is('-');
     advance();
     uint64_t value = parseExpression(6);
-    offset = int64_t(minus ? uint64_t(offset) - value : uint64_t(offset) + value);
+    offset =
+        int64_t(minus ? uint64_t(offset) - value : uint64_t(offset) + value);
   }
   return offset;
 }

@@ -292,8 +292,9 @@ Variable Parser::parseVariableSpecifiers() {
       advance();
       variable.align = expectInteger("an alignment");
       if (variable.align == 0 || (variable.align & (variable.align - 1)))
-        failAt(token.line, "expected an alignment that is a power of two, got " +
-                               std::to_string(variable.align));
+        failAt(token.line,
+               "expected an alignment that is a power of two, got " +
+                   std::to_string(variable.align));
       continue;
     }
     if (text == "attribute") {

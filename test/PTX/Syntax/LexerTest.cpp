@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Simulator.h"
 #include "fmha/PTX/Syntax/Lexer.h"
+#include "fmha/PTX/Sim/Simulator.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,8 @@ TEST(Lexer, Floats) {
 }
 
 TEST(Lexer, WordsKeepModifiersAndLabelsEnd) {
-  Lexer lexer("mbarrier.try_wait.parity.shared::cta.b64 LAB: %tid.x $L__1", "t");
+  Lexer lexer("mbarrier.try_wait.parity.shared::cta.b64 LAB: %tid.x $L__1",
+              "t");
   EXPECT_EQ(lexer.next().text, "mbarrier.try_wait.parity.shared::cta.b64");
   EXPECT_EQ(lexer.next().text, "LAB");
   EXPECT_TRUE(lexer.next().is(':'));

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Simulator.h"
 #include "fmha/PTX/Syntax/Parser.h"
+#include "fmha/PTX/Sim/Simulator.h"
 
 #include <gtest/gtest.h>
 
@@ -33,15 +33,15 @@ static const syntax::Instruction &inst(const syntax::Module &module,
 }
 
 TEST(Parser, Operands) {
-  auto module = body(
-      ".reg .pred p, q; .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .b32 a;\n"
-      "@!p mov.b64 {%r1, %r2}, %rd1;\n"
-      "elect.sync _|q, -1;\n"
-      "ld.global.v2.f32 {%r3, _}, [%rd1+-8];\n"
-      "selp.b32 a, -%r1, 0x10, !p;\n"
-      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, "
-      "%r2}], [%r3];\n"
-      "add.f32 %r1, %r2, 0fBF800000;");
+  auto module =
+      body(".reg .pred p, q; .reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .b32 a;\n"
+           "@!p mov.b64 {%r1, %r2}, %rd1;\n"
+           "elect.sync _|q, -1;\n"
+           "ld.global.v2.f32 {%r3, _}, [%rd1+-8];\n"
+           "selp.b32 a, -%r1, 0x10, !p;\n"
+           "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, "
+           "%r2}], [%r3];\n"
+           "add.f32 %r1, %r2, 0fBF800000;");
   size_t first = 4;
   const auto &mov = inst(*module, first);
   EXPECT_EQ(mov.guard, "p");
@@ -88,7 +88,8 @@ TEST(Parser, ModuleSurface) {
           ".global .align 16 q)\n"
           ".explicitcluster .reqnctapercluster 2, 1, 1 .reqntid 384\n"
           ".minnctapersm 1 .maxnreg 128\n{\n"
-          ".pragma \"nounroll\";\n.loc 1 7 3, function_name $L__i, inlined_at 1 "
+          ".pragma \"nounroll\";\n.loc 1 7 3, function_name $L__i, inlined_at "
+          "1 "
           "9 5\n"
           ".reg .b32 %r<2>; .reg .b64 %rd; .reg .pred p;\n"
           "$T: .branchtargets $A, $B;\n"
@@ -141,8 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"bra NOWHERE;", 6, "'NOWHERE'"},
                     Bad{".reg .b32 a; .reg .u32 a;", 6, "twice"},
                     Bad{"X: X: ret;", 6, "twice"},
-                    Bad{".reg .b33 a;", 6, "'.b33'"},
-                    Bad{"ret", 7, "';'"},
+                    Bad{".reg .b33 a;", 6, "'.b33'"}, Bad{"ret", 7, "';'"},
                     Bad{"ld.param.u64 p, [p;", 6, "']'"},
                     Bad{"@%p1 ret;", 6, "'%p1'"},
                     Bad{".reg .b32 a; mov.b32 a, 1 / 0;", 6, "zero"},

@@ -1,4 +1,4 @@
-//===- attention.cpp - The installed package in use ---*- C++ -*-===//
+//===- attention.cpp - The installed package in use -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

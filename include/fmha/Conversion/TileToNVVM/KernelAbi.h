@@ -1,4 +1,4 @@
-//===- KernelAbi.h - Parameters of a compiled kernel -------------*- C++ -*===//
+//===- KernelAbi.h - Parameters of a compiled kernel ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

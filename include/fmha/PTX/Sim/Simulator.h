@@ -1,4 +1,4 @@
-//===- Simulator.h - Run PTX on a CPU ----------------------------*- C++ -*-===//
+//===- Simulator.h - Run PTX on a CPU ---------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -47,10 +47,10 @@ struct Operand {
 };
 
 struct Instruction {
-  std::string_view opcode;              // "ld.global.v2.f32"
-  std::vector<std::string_view> parts;  // "ld", "global", "v2", "f32"
-  std::vector<Operand> operands;        // "::" stays inside a part
-  std::string_view guard;               // register name, empty if none
+  std::string_view opcode;             // "ld.global.v2.f32"
+  std::vector<std::string_view> parts; // "ld", "global", "v2", "f32"
+  std::vector<Operand> operands;       // "::" stays inside a part
+  std::string_view guard;              // register name, empty if none
   bool guardNegated = false;
   uint32_t line = 0;
 
@@ -67,12 +67,12 @@ struct Instruction {
 struct Variable {
   enum class Space : uint8_t { Reg, Global, Shared, Local, Const, Param, Tex };
   Space space = Space::Reg;
-  std::string_view name, type;          // type without the dot: "b32", "pred"
-  uint32_t vector = 1;                  // .v2, .v4
-  uint32_t align = 0;                   // 0 = natural
-  std::vector<uint64_t> dimensions;     // [] of unknown size = 0
-  std::optional<uint32_t> rangeCount;   // %r<10>
-  std::vector<Operand> initialiser;     // flattened
+  std::string_view name, type;        // type without the dot: "b32", "pred"
+  uint32_t vector = 1;                // .v2, .v4
+  uint32_t align = 0;                 // 0 = natural
+  std::vector<uint64_t> dimensions;   // [] of unknown size = 0
+  std::optional<uint32_t> rangeCount; // %r<10>
+  std::vector<Operand> initialiser;   // flattened
   bool isExtern = false, isVisible = false, isWeak = false;
   uint32_t line = 0;
 
@@ -89,26 +89,33 @@ using Block = std::vector<Statement>;
 
 struct Statement {
   enum class Kind : uint8_t {
-    Instruction, Label, Variable, Scope, Loc, BranchTargets, CallTargets,
-    CallPrototype, Pragma,
+    Instruction,
+    Label,
+    Variable,
+    Scope,
+    Loc,
+    BranchTargets,
+    CallTargets,
+    CallPrototype,
+    Pragma,
   };
   Kind kind = Kind::Pragma;
   uint32_t line = 0;
   Instruction instruction;
-  std::string_view label;               // Label, and the name of targets
+  std::string_view label; // Label, and the name of targets
   std::vector<Variable> variables;
   std::unique_ptr<Block> scope;
   std::vector<std::string_view> targets;
-  uint32_t file = 0, fileLine = 0;      // Loc
+  uint32_t file = 0, fileLine = 0; // Loc
 };
 
 struct Function {
   std::string_view name;
   bool isEntry = false, isExtern = false, isVisible = false, isWeak = false;
-  bool isPrototype = false;             // ends in ';'
+  bool isPrototype = false; // ends in ';'
   std::vector<Variable> results, parameters;
   struct Directive {
-    std::string_view name;              // "reqntid", "maxnreg", ...
+    std::string_view name; // "reqntid", "maxnreg", ...
     std::vector<uint64_t> values;
   };
   std::vector<Directive> directives;
@@ -121,7 +128,7 @@ struct Module {
   /// not taken for those of another at the same address.
   uint64_t serial = 0;
   std::string text, name;
-  std::string version, target;          // "9.0", "sm_100a"
+  std::string version, target; // "9.0", "sm_100a"
   unsigned addressSize = 64;
   std::vector<Variable> variables;
   std::vector<Function> functions;

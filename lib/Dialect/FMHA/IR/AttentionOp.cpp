@@ -1,5 +1,4 @@
-//===- AttentionOp.cpp - Interfaces of fmha.attention
-//-------------------------===//
+//===- AttentionOp.cpp - Interfaces of fmha.attention ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C20 of fmha.attention
-//-----------===//
+//===- AttentionVerifier.cpp - Constraints C1-C20 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -72,8 +71,8 @@ private:
 Verifier::Verifier(AttentionOp op)
     : op(op), query{"query", op.getQuery().getType()},
       key{"key", op.getKey().getType()},
-      value{"value", op.getValue().getType()}, output{"output",
-                                                      op.getOutput().getType()},
+      value{"value", op.getValue().getType()},
+      output{"output", op.getOutput().getType()},
       data{query, key, value, output}, all{query, key, value, output} {
   if (op.getLse()) {
     lse = Operand{"lse", cast<ShapedType>(op.getLse().getType())};

@@ -1,5 +1,4 @@
-//===- FMHAAttrs.cpp - Syntax of the attributes of the fmha dialect
-//-----------===//
+//===- FMHAAttrs.cpp - Syntax of the attributes of the fmha dialect -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- FMHADialect.cpp - Registration of the fmha dialect
-//---------------------===//
+//===- FMHADialect.cpp - Registration of the fmha dialect -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- ScheduleVerifier.cpp - Rules of #fmha.role and #fmha.schedule
-//----------===//
+//===- ScheduleVerifier.cpp - Rules of #fmha.role and #fmha.schedule ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

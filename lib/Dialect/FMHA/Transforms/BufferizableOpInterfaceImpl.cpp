@@ -1,5 +1,4 @@
-//===- BufferizableOpInterfaceImpl.cpp - Bufferize fmha
-//-----------------------===//
+//===- BufferizableOpInterfaceImpl.cpp - Bufferize fmha -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

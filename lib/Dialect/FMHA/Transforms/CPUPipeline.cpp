@@ -1,5 +1,4 @@
-//===- CPUPipeline.cpp - From fmha.attention to the CPU
-//-----------------------===//
+//===- CPUPipeline.cpp - From fmha.attention to the CPU -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- DecomposeToLinalg.cpp - The meaning of fmha.attention
-//------------------===//
+//===- DecomposeToLinalg.cpp - The meaning of fmha.attention --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

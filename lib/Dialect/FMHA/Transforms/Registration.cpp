@@ -1,5 +1,4 @@
-//===- Registration.cpp - Register the fmha dialect
-//---------------------------===//
+//===- Registration.cpp - Register the fmha dialect -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -48,9 +48,9 @@ static LogicalResult verifyTileOfMemref(Operation *op, TileType tile,
     return op->emitOpError() << "expected a tile of " << memref.getElementType()
                              << ", got " << tile.getElementType();
   if (memref.getDimSize(3) != tile.getColumns())
-    return op->emitOpError() << "expected " << memref.getDimSize(3)
-                             << " tile columns, the memref's head dim, got "
-                             << tile.getColumns();
+    return op->emitOpError()
+           << "expected " << memref.getDimSize(3)
+           << " tile columns, the memref's head dim, got " << tile.getColumns();
   return success();
 }
 
@@ -72,8 +72,7 @@ LogicalResult StoreRowsOp::verify() {
   TileType tile = getValue().getType();
   if (tile.getShape().size() != 1)
     return emitOpError() << "expected one element a row, got " << tile;
-  if (memref.getRank() != 3 ||
-      memref.getElementType() != tile.getElementType())
+  if (memref.getRank() != 3 || memref.getElementType() != tile.getElementType())
     return emitOpError() << "expected a memref [batch, heads, length] of "
                          << tile.getElementType() << ", got " << memref;
   return success();
@@ -129,8 +128,9 @@ LogicalResult SpecialiseOp::verifyRegions() {
       return op.emitOpError() << "only tile.role may stand in tile.specialise";
     for (uint32_t w = role.getFirstWarp(); w < role.getLastWarp(); ++w) {
       if (taken[w])
-        return role.emitOpError() << "warp " << w << " already belongs to role \""
-                                  << taken[w].getName() << "\"";
+        return role.emitOpError()
+               << "warp " << w << " already belongs to role \""
+               << taken[w].getName() << "\"";
       taken[w] = role;
     }
   }
@@ -149,9 +149,10 @@ LogicalResult RoleOp::verify() {
     return emitOpError() << "expected warps inside [0, 32), got "
                          << getFirstWarp() << " to " << getLastWarp();
   if (getRegisters() % 8 != 0 || getRegisters() < 24 || getRegisters() > 256)
-    return emitOpError() << "expected a multiple of 8 from 24 to 256 registers, "
-                            "got "
-                         << getRegisters();
+    return emitOpError()
+           << "expected a multiple of 8 from 24 to 256 registers, "
+              "got "
+           << getRegisters();
   return success();
 }
 
@@ -163,5 +164,12 @@ LogicalResult ChannelOp::verify() {
     return emitOpError() << "carries tiles without a place; run tile-place";
   if (getProducerArrivals() < 1 || getConsumerArrivals() < 1)
     return emitOpError() << "expected at least one arrival on each side";
+  return success();
+}
+
+LogicalResult SlotAddressOp::verify() {
+  if (!getType().getSmem() && !getType().getTmem())
+    return emitOpError() << "expected a tile in #tile.smem or #tile.tmem, got "
+                         << getType();
   return success();
 }

@@ -61,9 +61,9 @@ static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   return columns * elementType.getIntOrFloatBitWidth() / 32;
 }
 
-static LogicalResult
-verifyPlace(function_ref<InFlightDiagnostic()> emitError,
-            ArrayRef<int64_t> shape, Type elementType, Attribute place) {
+static LogicalResult verifyPlace(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Type elementType,
+                                 Attribute place) {
   if (auto smem = dyn_cast<SmemAttr>(place)) {
     unsigned alignment = shape.size() == 2 ? 1024 : 4;
     if (smem.getStages() == 0)

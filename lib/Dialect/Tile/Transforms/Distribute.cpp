@@ -1,4 +1,4 @@
-//===- Distribute.cpp - Give tiles to threads, and roles to warps --*- C++ -*-===//
+//===- Distribute.cpp - Give tiles to threads, and roles to warps ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -35,8 +35,8 @@ class DistributePattern : public mlir::OpConversionPattern<OpTy> {
 public:
   DistributePattern(const mlir::TypeConverter &converter,
                     const DistributeContext &context)
-      : mlir::OpConversionPattern<OpTy>(
-            converter, context.tmemBase.getContext()),
+      : mlir::OpConversionPattern<OpTy>(converter,
+                                        context.tmemBase.getContext()),
         context(context) {}
 
 protected:

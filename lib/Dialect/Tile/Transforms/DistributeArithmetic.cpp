@@ -1,4 +1,4 @@
-//===- DistributeArithmetic.cpp - Row arithmetic, one row a thread --*- C++ -*-===//
+//===- DistributeArithmetic.cpp - Row arithmetic, one row a thread --------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -37,7 +37,8 @@ static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
 }
 
 /// Four chains of max(max(chain, x), y), which the back end selects as one
-/// three-input maximum each; as a vector op it would become compares and selects.
+/// three-input maximum each; as a vector op it would become compares and
+/// selects.
 static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
   constexpr int64_t chains = 4;
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
@@ -48,8 +49,8 @@ static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
     chain = chain ? Value(arith::MaxNumFOp::create(b, chain, x)) : x;
   }
   Value low = arith::MaxNumFOp::create(b, top[0], top[1]);
-  return arith::MaxNumFOp::create(
-      b, arith::MaxNumFOp::create(b, low, top[2]), top[3]);
+  return arith::MaxNumFOp::create(b, arith::MaxNumFOp::create(b, low, top[2]),
+                                  top[3]);
 }
 
 namespace {
@@ -129,8 +130,8 @@ private:
     Value least = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
     if (!op.getOffset())
       return {least, least};
-    Value diagonal = arith::AddIOp::create(b, toI32(op.getRow()),
-                                           toI32(op.getOffset()));
+    Value diagonal =
+        arith::AddIOp::create(b, toI32(op.getRow()), toI32(op.getOffset()));
     diagonal = arith::SubIOp::create(b, diagonal, column);
     diagonal = arith::AddIOp::create(b, diagonal, constantI32(b, 1));
     Value ownDiagonal = arith::AddIOp::create(b, diagonal, threadRow(b));
@@ -164,14 +165,15 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
     Value old = adaptor.getOld();
     Value row = maxOfRow(b, adaptor.getInput());
     Value top = arith::MaxNumFOp::create(b, old, row);
-    Value c = arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
+    Value c =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value threshold =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
     Value drop =
         arith::MulFOp::create(b, arith::SubFOp::create(b, old, top), c);
     Value growth = arith::NegFOp::create(b, drop);
-    Value grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth,
-                                        threshold);
+    Value grown =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth, threshold);
     Value factor = math::Exp2Op::create(b, drop);
     Value alpha =
         arith::SelectOp::create(b, grown, factor, constantF32(b, 1.0f));
@@ -193,8 +195,7 @@ struct DistributeExp2 : public DistributePattern<Exp2Op> {
     float c = op.getLog2Scale().convertToFloat();
     Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
                                          constantF32(b, -infinity));
-    Value safe =
-        arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
+    Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
     Value shift = arith::MulFOp::create(b, safe, constantF32(b, -c));
     Value exponent =
         math::FmaOp::create(b, x, broadcast(b, constantF32(b, c), x.getType()),
@@ -235,7 +236,8 @@ struct DistributeLse : public DistributePattern<LseOp> {
   matchAndRewrite(LseOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value c = arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
+    Value c =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value log2 = math::Log2Op::create(b, adaptor.getSum());
     Value sum = math::FmaOp::create(b, adaptor.getMax(), c, log2);
     rewriter.replaceOpWithNewOp<arith::MulFOp>(

@@ -24,8 +24,7 @@ static LLVM::LLVMPointerType smemPointer(MLIRContext *ctx) {
 }
 
 static Value smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
-  return SmemAddressOp::create(b, smemPointer(b.getContext()),
-                               int32_t(offset));
+  return SmemAddressOp::create(b, smemPointer(b.getContext()), int32_t(offset));
 }
 
 static layout::PanelTile panelTile(TileType tile) {
@@ -38,16 +37,17 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   Value row = threadRow(b);
   Value rowOffset = arith::MulIOp::create(
       b, row, constantI32(b, layout::PanelTile::rowBytes));
-  Value rowXor = arith::MulIOp::create(
-      b, arith::AndIOp::create(b, row, constantI32(b, 7)),
-      constantI32(b, layout::PanelTile::chunkBytes));
-  Value base = advance(b, smemAddress(b, tile.getSmem().getOffset()), rowOffset);
+  Value rowXor =
+      arith::MulIOp::create(b, arith::AndIOp::create(b, row, constantI32(b, 7)),
+                            constantI32(b, layout::PanelTile::chunkBytes));
+  Value base =
+      advance(b, smemAddress(b, tile.getSmem().getOffset()), rowOffset);
   constexpr int64_t chunk = layout::PanelTile::chunkElements;
   auto words = VectorType::get({4}, b.getI32Type());
   int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
   for (int64_t column = 0; column < count; column += chunk) {
-    Value piece = vector::BitCastOp::create(b, words,
-                                            slice(b, values, column, chunk));
+    Value piece =
+        vector::BitCastOp::create(b, words, slice(b, values, column, chunk));
     uint32_t constant = panels.chunkConstant((first + column) / chunk);
     // The XOR acts inside a row of the panel; the panel's start is a constant.
     uint32_t inRow = constant % layout::PanelTile::rowBytes;
@@ -57,8 +57,8 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   }
 }
 
-/// 32 columns of this thread's row of an f32 tile in tensor memory; to be waited
-/// for.
+/// 32 columns of this thread's row of an f32 tile in tensor memory; to be
+/// waited for.
 static Value loadChunk(ImplicitLocOpBuilder &b,
                        const DistributeContext &context, int64_t column) {
   auto words = VectorType::get({chunkColumns}, b.getI32Type());
@@ -66,7 +66,8 @@ static Value loadChunk(ImplicitLocOpBuilder &b,
                             tmemAddress(b, context, column, /*ofWarp=*/true));
 }
 
-static ValueRange waitForLoads(ImplicitLocOpBuilder &b, ArrayRef<Value> loaded) {
+static ValueRange waitForLoads(ImplicitLocOpBuilder &b,
+                               ArrayRef<Value> loaded) {
   return TmemWaitOp::create(b, ValueRange(loaded).getTypes(), TmemAccess::Load,
                             loaded)
       .getResults();
@@ -106,9 +107,9 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
     if (place.getStages() > 1) {
       Value stage =
           arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
-      address = advance(b, address,
-                        arith::MulIOp::create(
-                            b, stage, constantI32(b, tile.getBytes())));
+      address = advance(
+          b, address,
+          arith::MulIOp::create(b, stage, constantI32(b, tile.getBytes())));
     }
     rewriter.replaceOp(op, address);
     return success();
@@ -254,8 +255,7 @@ private:
     shape.negateA = op.getNegate();
     shape.m = d.getRows();
     shape.n = d.getColumns();
-    shape.bMajor =
-        op.getTransposeB() ? layout::Major::K : layout::Major::MN;
+    shape.bMajor = op.getTransposeB() ? layout::Major::K : layout::Major::MN;
     return shape;
   }
 
@@ -335,8 +335,8 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
     int64_t first = from.getTmem().getColumn();
     auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
     auto rounded = VectorType::get({chunkColumns}, to.getElementType());
-    Value factor = vector::BroadcastOp::create(b, chunk,
-                                               inverse(b, adaptor.getSum()));
+    Value factor =
+        vector::BroadcastOp::create(b, chunk, inverse(b, adaptor.getSum()));
     for (int64_t column = 0; column < from.getColumns();
          column += chunkColumns) {
       Value loaded =

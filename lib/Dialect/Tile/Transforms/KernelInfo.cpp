@@ -42,12 +42,15 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
     return func.emitError()
            << "has no fmha.schedule; kernels come from convert-fmha-to-tile";
   bool shaped = func.getNumArguments() == 4 || func.getNumArguments() == 5;
-  for (Type type : func.getArgumentTypes())
-    shaped = shaped && isa<MemRefType>(type);
+  for (auto [n, type] : llvm::enumerate(func.getArgumentTypes())) {
+    auto memref = dyn_cast<MemRefType>(type);
+    shaped = shaped && memref && memref.getRank() == (n == 4 ? 3 : 4);
+  }
   if (!shaped)
-    return func.emitError() << "expected memrefs q, k, v, o and perhaps lse as "
-                               "operands, got "
-                            << func.getFunctionType();
+    return func.emitError()
+           << "expected memrefs q, k, v, o of rank 4 and perhaps "
+              "lse of rank 3 as operands, got "
+           << func.getFunctionType();
   KernelInfo info;
   info.problem = problemOf(func);
   info.schedule = attr.getValue();

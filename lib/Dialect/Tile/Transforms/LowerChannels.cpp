@@ -85,8 +85,8 @@ private:
 Value ChannelLowering::makeBarrier(const Twine &name, unsigned count,
                                    unsigned arrivals) {
   auto type = BarrierType::get(b.getContext(), count);
-  Value made = BarrierOp::create(b, type, b.getStringAttr(name), nextOffset,
-                                 arrivals);
+  Value made =
+      BarrierOp::create(b, type, b.getStringAttr(name), nextOffset, arrivals);
   nextOffset += 8 * count;
   return made;
 }
@@ -103,8 +103,9 @@ LogicalResult ChannelLowering::makeBarriers() {
   for (ChannelOp op : channels) {
     b.setInsertionPoint(op);
     b.setLoc(op.getLoc());
-    Barriers made{op, makeBarrier(op.getName() + ".full", op.getDepth(),
-                                  op.getProducerArrivals()),
+    Barriers made{op,
+                  makeBarrier(op.getName() + ".full", op.getDepth(),
+                              op.getProducerArrivals()),
                   Value()};
     if (op.hasReleaseBarrier())
       made.free = makeBarrier(op.getName() + ".free", op.getDepth(),
@@ -169,8 +170,8 @@ void ChannelLowering::lowerReceive(ReceiveOp op) {
   unsigned depth = own.channel.getDepth();
   wait(own.full, depth, op.getMessage(), /*free=*/false);
   // What follows are tcgen05 accesses of other threads' work.
-  bool tcgen05 = op.getType().getTmem() ||
-                 own.channel.getConsumer() == Agent::Mma;
+  bool tcgen05 =
+      op.getType().getTmem() || own.channel.getConsumer() == Agent::Mma;
   if (tcgen05)
     FenceOp::create(b, FenceKind::Tcgen05After);
   slot(op, depth, op.getMessage());
@@ -217,8 +218,7 @@ void ChannelLowering::lowerRelease(ReleaseOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Address of a panel of 64 columns in a stage of the tile's place.
-Value ChannelLowering::panelAddress(TileType tile, Value stage,
-                                    int64_t panel) {
+Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
   SmemAttr place = tile.getSmem();
   int64_t panelBytes = tile.getRows() * panelColumns * 2;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
@@ -285,6 +285,11 @@ LogicalResult ChannelLowering::run() {
         return load.emitOpError()
                << "has no acquired slot; run tile-specialise first";
       loads.push_back(op);
+    } else if (auto store = dyn_cast<StoreOp>(op);
+               store && !store.getValue().getType().getSmem()) {
+      return store.emitOpError()
+             << "expected a tile in shared memory, which TMA copies from, got "
+             << store.getValue().getType() << "; run tile-place first";
     } else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op)) {
       ends.push_back(op);
     } else if (isa<ChannelOp>(op)) {

@@ -1,4 +1,4 @@
-//===- Place.cpp - Give every tile a space, a layout and an address --*- C++ -*-===//
+//===- Place.cpp - Give every tile a space, a layout and an address -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -113,7 +113,9 @@ void Placer::placeCast(CastOp op) {
 void Placer::placeRowMax(RowMaxOp op) {
   setPlace(op.getMax(), registers());
   setPlace(op.getAlpha(), registers());
-  auto toRescale = [](OpOperand &use) { return isa<RescaleOp>(use.getOwner()); };
+  auto toRescale = [](OpOperand &use) {
+    return isa<RescaleOp>(use.getOwner());
+  };
   MoveOp out = move(op.getAlpha(), op, smem("stats" + Twine(*queryTileOf(op))),
                     toRescale);
   move(out.getResult(), out, registers(), toRescale);
@@ -150,6 +152,11 @@ LogicalResult Placer::placeOp(Operation *op) {
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";
+  if (std::optional<unsigned> tile = queryTileOf(op);
+      tile && *tile >= info.schedule.qTiles)
+    return op->emitOpError()
+           << "serves query tile " << *tile
+           << ", but the schedule has q_tiles = " << info.schedule.qTiles;
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoadOp>([&](LoadOp load) { placeLoad(load); })
       .Case<DotOp>([&](DotOp dot) { placeDot(dot); })

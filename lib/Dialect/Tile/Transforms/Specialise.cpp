@@ -46,8 +46,7 @@ struct TileChannels {
 
 class Specialiser {
 public:
-  Specialiser(gpu::GPUFuncOp func, const KernelInfo &info,
-              KernelParts &parts)
+  Specialiser(gpu::GPUFuncOp func, const KernelInfo &info, KernelParts &parts)
       : func(func), info(info), parts(parts),
         b(func.getLoc(), func.getContext()) {}
   void run();
@@ -107,8 +106,7 @@ private:
               function_ref<void()> otherwise = nullptr);
   void forBlocks(Value count, function_ref<void(Value)> body);
   /// Clones `op`, its operand number n replaced by values[n] where that is set.
-  template <typename OpTy>
-  OpTy clone(OpTy op, ArrayRef<Value> values) {
+  template <typename OpTy> OpTy clone(OpTy op, ArrayRef<Value> values) {
     auto made = cast<OpTy>(b.clone(*op.getOperation()));
     for (auto [n, value] : llvm::enumerate(values))
       if (value)
@@ -221,8 +219,7 @@ void Specialiser::buildLoad(Tiles tiles) {
       loadInto(parts.tiles[tile].query, channels[tile].query, index(0),
                parts.tiles[tile].query.getRow());
     forBlocks(blocks, [&](Value block) {
-      Value row =
-          arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+      Value row = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
       loadInto(parts.key, ring, ringMessage(block, 0), row);
       loadInto(parts.value, ring, ringMessage(block, 1), row);
     });
@@ -240,9 +237,9 @@ void Specialiser::issueScores(unsigned tile, Value query, Value key,
   publish(channels[tile].scores, message);
 }
 
-/// O takes the product as it stands for block 0, and is added to afterwards. P of
-/// the last block is not released: nobody waits for it, and a signal must not
-/// reach shared memory that the CTA has left.
+/// O takes the product as it stands for block 0, and is added to afterwards. P
+/// of the last block is not released: nobody waits for it, and a signal must
+/// not reach shared memory that the CTA has left.
 void Specialiser::issueProduct(unsigned tile, Value value, Value message,
                                bool last) {
   TileChannels &ch = channels[tile];
@@ -306,8 +303,7 @@ void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
     release(ch.scores, block);
   if (part.scale)
     x = clone(part.scale, {x}).getResult();
-  Value column =
-      arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+  Value column = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
   x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
   RowMaxOp newMax = clone(part.max, {x, max});
   sendStats(tile, part.alphaOut, newMax.getAlpha(), block);
@@ -425,9 +421,8 @@ void Specialiser::run() {
   blocks = parts.loop.getUpperBound();
   if (parts.tiles.size() == 2) {
     Value length = memref::DimOp::create(b, func.getArgument(0), 1);
-    secondActive =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                              parts.tiles[1].query.getRow(), length);
+    secondActive = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                         parts.tiles[1].query.getRow(), length);
   }
   buildChannels();
   auto all = SpecialiseOp::create(b);

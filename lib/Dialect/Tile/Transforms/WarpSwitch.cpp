@@ -1,4 +1,4 @@
-//===- WarpSwitch.cpp - Roles become branches over the warp index --*- C++ -*-===//
+//===- WarpSwitch.cpp - Roles become branches over the warp index ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -87,9 +87,8 @@ void WarpSwitch::buildPrologue() {
   thread = arith::IndexCastOp::create(
       b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   warpIndex = arith::ShRUIOp::create(b, thread, constantI32(b, 5));
-  ifThen(isWarp(mma.getFirstWarp()), [&] {
-    TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset());
-  });
+  ifThen(isWarp(mma.getFirstWarp()),
+         [&] { TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset()); });
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread,
                                       constantI32(b, 0));
   ifThen(first, [&] {
@@ -115,8 +114,8 @@ void WarpSwitch::buildEpilogue() {
   });
 }
 
-/// TMA and MMA are issued by one thread, which stays the same throughout: commits
-/// and bulk groups track the work of the thread that issued it.
+/// TMA and MMA are issued by one thread, which stays the same throughout:
+/// commits and bulk groups track the work of the thread that issued it.
 void WarpSwitch::buildRole(RoleOp role) {
   auto inlineBody = [&] {
     Block *into = b.getInsertionBlock();
@@ -161,6 +160,12 @@ void WarpSwitch::buildGroups(unsigned group) {
 
 LogicalResult WarpSwitch::run() {
   for (RoleOp role : op.getBody().front().getOps<RoleOp>()) {
+    unsigned count = role.getLastWarp() - role.getFirstWarp();
+    bool whole = count == warpsPerGroup && role.getFirstWarp() % count == 0;
+    if (count != 1 && !whole)
+      return role.emitOpError()
+             << "expected one warp or the four of a warpgroup, got warps "
+             << role.getFirstWarp() << " to " << role.getLastWarp();
     unsigned group = role.getFirstWarp() / warpsPerGroup;
     groups.resize(std::max<size_t>(groups.size(), group + 1));
     groups[group].push_back(role);

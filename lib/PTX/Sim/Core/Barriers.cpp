@@ -62,8 +62,7 @@ void collect(Warp &warp, const Instruction &inst, const BarrierData &data,
   barrier.popc += uint32_t(std::popcount(set));
   barrier.all = barrier.all && set == active;
   barrier.any = barrier.any || set != 0;
-  barrier.pending.push_back(
-      {&warp.row(inst.dst[0]), active, data.reduction});
+  barrier.pending.push_back({&warp.row(inst.dst[0]), active, data.reduction});
 }
 
 bool checkOperands(Warp &warp, const Instruction &inst, LaneMask active,
@@ -87,8 +86,7 @@ bool checkOperands(Warp &warp, const Instruction &inst, LaneMask active,
 Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   const BarrierData &data = inst.data<BarrierData>();
   uint64_t id = warp.uniform(inst.src[0], active);
-  uint64_t count =
-      inst.src[1].valid() ? warp.uniform(inst.src[1], active) : 0;
+  uint64_t count = inst.src[1].valid() ? warp.uniform(inst.src[1], active) : 0;
   if (!checkOperands(warp, inst, active, id, count))
     return Outcome::Fault;
   Cta &cta = warp.cta;
@@ -144,13 +142,11 @@ void decodeBarrier(Decoder &decoder, Instruction &inst) {
     src[2] = decoder.source(decoder.size() - 1, Type::Pred);
   inst.src = decoder.keep(src);
   inst.payload = decoder.payload(data);
-  inst.convergence =
-      data.aligned ? Convergence::Aligned : Convergence::None;
+  inst.convergence = data.aligned ? Convergence::Aligned : Convergence::None;
   inst.handler = executeBarrier;
 }
 
-Outcome arriveAtCluster(Warp &warp, const Instruction &inst,
-                        LaneMask active) {
+Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   if (LaneMask twice = active & warp.clusterOwesWait)
     warp.machine.report.add(FindingId::ClusterBarrier,
                             warp.site(inst, std::countr_zero(twice)),
@@ -184,8 +180,8 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   warp.clusterOwesWait &= ~active;
   if (!pending)
     return Outcome::Next;
-  warp.wait = {&warp.cluster.clusterGeneration, false, {}, describeCluster,
-               nullptr};
+  warp.wait = {
+      &warp.cluster.clusterGeneration, false, {}, describeCluster, nullptr};
   return Outcome::NextAndWait;
 }
 

@@ -59,8 +59,7 @@ Outcome executeShuffle(Warp &warp, const Instruction &inst, LaneMask active) {
   });
   if (undefined)
     warp.machine.report.add(
-        FindingId::ShflUndefined,
-        warp.site(inst, std::countr_zero(undefined)),
+        FindingId::ShflUndefined, warp.site(inst, std::countr_zero(undefined)),
         "the source lane does not take part; 0 is returned.");
   return Outcome::Next;
 }
@@ -79,9 +78,9 @@ void decodeShuffle(Decoder &decoder, Instruction &inst) {
     if (decoder.has(name))
       inst.payload = decoder.payload(mode);
   inst.dst = decoder.destinations(0);
-  inst.src = decoder.keep({decoder.source(1, Type::B32),
-                           decoder.source(2, Type::B32),
-                           decoder.source(3, Type::B32)});
+  inst.src =
+      decoder.keep({decoder.source(1, Type::B32), decoder.source(2, Type::B32),
+                    decoder.source(3, Type::B32)});
   inst.memberMask = decoder.source(4, Type::B32);
   inst.convergence = Convergence::Members;
   inst.handler = executeShuffle;
@@ -121,8 +120,8 @@ void decodeVote(Decoder &decoder, Instruction &inst) {
       {"any", VoteMode::Any},
       {"uni", VoteMode::Uniform},
       {"ballot", VoteMode::Ballot}};
-  decoder.expectModifiers({"sync", "all", "any", "uni", "ballot", "pred",
-                           "b32"});
+  decoder.expectModifiers(
+      {"sync", "all", "any", "uni", "ballot", "pred", "b32"});
   decoder.expectOperands(3, 3);
   for (const auto &[name, mode] : kModes)
     if (decoder.has(name))

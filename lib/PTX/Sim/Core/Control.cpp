@@ -26,11 +26,10 @@ Outcome ptxsim::executeBranchMany(Warp &warp, const Instruction &inst,
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     if (index[lane] >= targets.pcs.size()) {
-      warp.machine.fault(FindingId::IllegalInstruction,
-                         warp.site(inst, int(lane)),
-                         "expected an index below " +
-                             std::to_string(targets.pcs.size()) + ", got " +
-                             std::to_string(index[lane]) + ".");
+      warp.machine.fault(
+          FindingId::IllegalInstruction, warp.site(inst, int(lane)),
+          "expected an index below " + std::to_string(targets.pcs.size()) +
+              ", got " + std::to_string(index[lane]) + ".");
       return Outcome::Fault;
     }
     pcs[lane] = targets.pcs[index[lane]];
@@ -59,9 +58,8 @@ static std::string readString(Warp &warp, const Instruction &inst,
                               unsigned lane, uint64_t address) {
   std::string text;
   while (text.size() < 4096) {
-    uint8_t *byte = warp.cluster.generic(warp.site(inst, int(lane)),
-                                         address + text.size(), 1, 1,
-                                         Access::Read);
+    uint8_t *byte = warp.cluster.generic(
+        warp.site(inst, int(lane)), address + text.size(), 1, 1, Access::Read);
     if (!byte || !*byte)
       break;
     text += char(*byte);
@@ -78,8 +76,8 @@ static uint64_t argument(Warp &warp, const CallData &call, size_t index,
   const Slot &slot = call.arguments[index];
   if (slot.inRegisters)
     return warp.row(call.argumentRows[index])[lane];
-  if (uint8_t *bytes = warp.local(
-          lane, warp.frame().localBase + slot.offset, slot.bytes))
+  if (uint8_t *bytes =
+          warp.local(lane, warp.frame().localBase + slot.offset, slot.bytes))
     std::memcpy(&value, bytes, std::min<uint32_t>(slot.bytes, 8));
   return value;
 }
@@ -99,9 +97,8 @@ private:
   template <typename T> T take() {
     T value{};
     at = (at + sizeof(T) - 1) / sizeof(T) * sizeof(T);
-    if (uint8_t *bytes =
-            warp.cluster.generic(warp.site(inst, int(lane)), at, sizeof(T),
-                                 sizeof(T), Access::Read))
+    if (uint8_t *bytes = warp.cluster.generic(
+            warp.site(inst, int(lane)), at, sizeof(T), sizeof(T), Access::Read))
       std::memcpy(&value, bytes, sizeof(T));
     at += sizeof(T);
     return value;
@@ -167,11 +164,12 @@ Outcome print(Warp &warp, const Instruction &inst, LaneMask active) {
     for (const Slot &result : call.results)
       if (result.inRegisters)
         warp.row({result.row})[lane] = 0;
-      else if (uint8_t *bytes = warp.local(
-                   lane, warp.frame().localBase + result.offset, result.bytes)) {
+      else if (uint8_t *bytes =
+                   warp.local(lane, warp.frame().localBase + result.offset,
+                              result.bytes)) {
         std::memset(bytes, 0, result.bytes);
-        if (uint8_t *shadow = warp.localShadow(
-                lane, warp.frame().localBase + result.offset))
+        if (uint8_t *shadow =
+                warp.localShadow(lane, warp.frame().localBase + result.offset))
           std::memset(shadow, 1, result.bytes);
       }
   }

@@ -1,4 +1,4 @@
-//===- ControlDecoder.cpp - Branches, calls and returns from the tree -*- C++ -*-===//
+//===- ControlDecoder.cpp - Branches, calls and returns from the tree -----===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - Reachability and immediate post-dominators -*- C++ -*-===//
+//===- ControlFlow.cpp - Reachability and immediate post-dominators -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -172,9 +172,8 @@ uint32_t FlowGraph::joinOf(uint32_t inst) const {
 
 } // namespace
 
-std::vector<bool>
-ptxsim::analyseFlow(const std::vector<Flow> &flow,
-                    std::vector<Instruction> &instructions) {
+std::vector<bool> ptxsim::analyseFlow(const std::vector<Flow> &flow,
+                                      std::vector<Instruction> &instructions) {
   FlowGraph graph(flow);
   graph.build();
   graph.findPostDominators();

@@ -93,8 +93,7 @@ void Device::write(uint64_t address, std::span<const std::byte> bytes) {
   if (bytes.empty())
     return;
   Allocation &to = self->require(address, bytes.size(), "write");
-  std::memcpy(to.bytes.get() + (address - to.base), bytes.data(),
-              bytes.size());
+  std::memcpy(to.bytes.get() + (address - to.base), bytes.data(), bytes.size());
   std::memset(to.written.get() + (address - to.base), 1, bytes.size());
 }
 
@@ -134,7 +133,8 @@ uint64_t Device::Impl::addressOf(const syntax::Module &module,
   auto found = placed.find({module.serial, std::string(variable)});
   if (found == placed.end())
     throw Error(Error::Kind::Memory,
-                "module " + module.name + " has no .global or .const variable '" +
+                "module " + module.name +
+                    " has no .global or .const variable '" +
                     std::string(variable) + "'");
   return found->second;
 }

@@ -50,8 +50,8 @@ Slot FunctionDecoder::declareFormal(const syntax::Variable &variable,
     code.rows += slot.rows;
   } else {
     slot.bytes = uint32_t(sizeOf(variable));
-    symbol.kind = function.isEntry ? Symbol::Kind::EntryParam
-                                   : Symbol::Kind::Local;
+    symbol.kind =
+        function.isEntry ? Symbol::Kind::EntryParam : Symbol::Kind::Local;
     if (function.isEntry) {
       uint32_t align = alignOf(variable);
       bankOffset = (bankOffset + align - 1) / align * align;
@@ -248,8 +248,7 @@ Symbol FunctionDecoder::lookup(const syntax::Operand &operand) {
   return *symbol;
 }
 
-unsigned
-FunctionDecoder::registerBits(const syntax::Operand &operand) const {
+unsigned FunctionDecoder::registerBits(const syntax::Operand &operand) const {
   if (operand.kind != SyntaxKind::Name)
     return 0;
   std::optional<Symbol> symbol = builder.symbols.find(operand.name, code.rows);

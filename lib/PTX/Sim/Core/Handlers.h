@@ -1,4 +1,4 @@
-//===- Handlers.h - Handlers and decoders shared inside the core -*- C++ -*-===//
+//===- Handlers.h - Handlers and decoders shared inside the core ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -68,15 +68,14 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint8_t *from = laneBytes(warp, inst, lane, inst.address.space,
-                              base[lane] + uint64_t(inst.address.offset),
-                              total, total, Access::Read);
+                              base[lane] + uint64_t(inst.address.offset), total,
+                              total, Access::Read);
     if (!from)
       return Outcome::Fault;
     for (size_t i = 0; i < count; ++i) {
       uint64_t value = readWord<Bytes>(from + i * Bytes);
-      (*to[i])[lane] = data.extends
-                           ? extend(value, Bytes, data.registerBits)
-                           : value;
+      (*to[i])[lane] =
+          data.extends ? extend(value, Bytes, data.registerBits) : value;
     }
   }
   return Outcome::Next;
@@ -135,8 +134,8 @@ const std::unordered_map<std::string_view, Space> kSpaces = {
 /// Modifiers that change ordering, caching or nothing here.
 bool isHint(std::string_view part) {
   static const std::unordered_set<std::string_view> kHints = {
-      "volatile", "relaxed", "acquire", "release", "weak", "mmio", "cta",
-      "cluster",  "gpu",     "sys",     "nc",      "ca",   "cg",   "cs",
+      "volatile", "relaxed", "acquire", "release", "weak",   "mmio", "cta",
+      "cluster",  "gpu",     "sys",     "nc",      "ca",     "cg",   "cs",
       "lu",       "cv",      "wb",      "wt",      "unified"};
   return kHints.count(part) || part.substr(0, 4) == "L1::" ||
          part.substr(0, 4) == "L2::" || part.substr(0, 7) == "level::";
@@ -174,8 +173,7 @@ MemoryData shapeOf(Decoder &decoder, const Form &form, size_t rows) {
   data.bytes = uint8_t(bits / 8 / data.rows);
   if (rows != form.vector * data.rows || rows > 16)
     decoder.unsupported("expected " + std::to_string(form.vector) +
-                        " elements, got " +
-                        std::to_string(rows / data.rows));
+                        " elements, got " + std::to_string(rows / data.rows));
   return data;
 }
 
@@ -209,8 +207,7 @@ void decodeStore(Decoder &decoder, Instruction &inst) {
 }
 
 /// st.bulk [a], size, 0: zeros, size a multiple of 8 (PTX ISA 9.7.9.13).
-Outcome executeStoreBulk(Warp &warp, const Instruction &inst,
-                         LaneMask active) {
+Outcome executeStoreBulk(Warp &warp, const Instruction &inst, LaneMask active) {
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint64_t size = warp.row(inst.src[0])[lane];

@@ -85,9 +85,8 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   uint32_t offset = address & 0xFFFFFF;
   if (offset < kSharedBase || uint64_t(offset) + bytes > cta->sharedEnd) {
     machine.fault(FindingId::OutOfBounds, site,
-                  what(access, bytes, "shared", address) +
-                      ": expected " + hex(kSharedBase) + " to " +
-                      hex(cta->sharedEnd) + ".");
+                  what(access, bytes, "shared", address) + ": expected " +
+                      hex(kSharedBase) + " to " + hex(cta->sharedEnd) + ".");
     return nullptr;
   }
   if (!checkAlign(*this, site, offset, bytes, align, "shared", access))
@@ -201,7 +200,8 @@ uint8_t *Cluster::generic(const Site &site, uint64_t address, uint32_t bytes,
   const uint8_t *found = parameter(address, bytes);
   if (!found) {
     machine.fault(FindingId::OutOfBounds, site,
-                  what(access, bytes, "parameter", low) + ": expected at most " +
+                  what(access, bytes, "parameter", low) +
+                      ": expected at most " +
                       std::to_string(machine.parameters.size()) + " bytes.");
     return nullptr;
   }

@@ -1,4 +1,4 @@
-//===- MemoryAccess.h - Addresses of lanes to host bytes, quickly -*- C++ -*-===//
+//===- MemoryAccess.h - Addresses of lanes to host bytes, quickly ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -58,7 +58,8 @@ inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
     return nullptr;
   if (!cta.sharedShadow.empty()) {
     uint8_t *shadow = cta.sharedShadow.data() + offset;
-    if (access != Access::Write && !shadowIs(shadow, bytes, kReadMask, kWritten))
+    if (access != Access::Write &&
+        !shadowIs(shadow, bytes, kReadMask, kWritten))
       return nullptr;
     if (access != Access::Read) {
       if (!shadowIs(shadow, bytes, kWriteMask, 0))
@@ -122,8 +123,7 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
     break;
   }
   if ((address & kWindowMask) == kSharedWindow) {
-    found = fastShared(warp, lane, address & 0xFFFFFFFFu, bytes, align,
-                       access);
+    found = fastShared(warp, lane, address & 0xFFFFFFFFu, bytes, align, access);
     if (found)
       return found;
   } else if (address < kSharedWindow) {

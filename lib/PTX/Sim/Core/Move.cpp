@@ -1,4 +1,4 @@
-//===- Move.cpp - mov, cvta, isspacep, mapa, and what operands need -*- C++ -*-===//
+//===- Move.cpp - mov, cvta, isspacep, mapa, and what operands need -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -97,8 +97,8 @@ void decodeMove(Decoder &decoder, Instruction &inst) {
   if (bits % from || bits % to)
     decoder.unsupported("the vector does not divide " + std::to_string(bits) +
                         " bits");
-  inst.payload = decoder.payload(MoveData{unsigned(bits / from),
-                                          unsigned(bits / to)});
+  inst.payload =
+      decoder.payload(MoveData{unsigned(bits / from), unsigned(bits / to)});
   inst.handler = from == 2 && to == 1   ? executePackPair
                  : from == 1 && to == 2 ? executeUnpackPair
                                         : executeRepack;
@@ -108,11 +108,14 @@ struct SpaceEntry {
   std::string_view name;
   uint64_t window;
 };
-constexpr SpaceEntry kWindows[] = {
-    {"shared", kSharedWindow},      {"shared::cta", kSharedWindow},
-    {"shared::cluster", kSharedWindow}, {"local", kLocalWindow},
-    {"param", kParamWindow},        {"param::entry", kParamWindow},
-    {"global", 0},                  {"const", 0}};
+constexpr SpaceEntry kWindows[] = {{"shared", kSharedWindow},
+                                   {"shared::cta", kSharedWindow},
+                                   {"shared::cluster", kSharedWindow},
+                                   {"local", kLocalWindow},
+                                   {"param", kParamWindow},
+                                   {"param::entry", kParamWindow},
+                                   {"global", 0},
+                                   {"const", 0}};
 
 const SpaceEntry &spaceEntry(Decoder &decoder) {
   for (const SpaceEntry &entry : kWindows)
@@ -121,8 +124,7 @@ const SpaceEntry &spaceEntry(Decoder &decoder) {
   decoder.unsupported("expected a state space");
 }
 
-Outcome executeToGeneric(Warp &warp, const Instruction &inst,
-                         LaneMask active) {
+Outcome executeToGeneric(Warp &warp, const Instruction &inst, LaneMask active) {
   uint64_t window = inst.data<uint64_t>();
   Row &to = warp.row(inst.dst[0]);
   const Row &from = warp.row(inst.src[0]);
@@ -205,7 +207,8 @@ void decodeMapa(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(3, 3);
   inst.dst = decoder.destinations(0);
   Type type = decoder.has("u32") ? Type::U32 : Type::U64;
-  inst.src = decoder.keep({decoder.source(1, type), decoder.source(2, Type::U32)});
+  inst.src =
+      decoder.keep({decoder.source(1, type), decoder.source(2, Type::U32)});
   inst.handler = executeMapa;
 }
 

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - Decodes an entry and all that it calls -*- C++ -*-===//
+//===- ProgramBuilder.cpp - Decodes an entry and all that it calls --------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,8 +16,7 @@ using namespace ptxsim;
 
 ProgramBuilder::ProgramBuilder(const syntax::Module &module,
                                const Registry &registry)
-    : module(module), registry(registry),
-      program(std::make_unique<Program>()) {
+    : module(module), registry(registry), program(std::make_unique<Program>()) {
   program->module = &module;
   for (const syntax::Function &function : module.functions) {
     const syntax::Function *&known = functions[function.name];
@@ -27,8 +26,8 @@ ProgramBuilder::ProgramBuilder(const syntax::Module &module,
 }
 
 Operand ProgramBuilder::constant(uint64_t value) {
-  auto [found, fresh] = constantIndex.insert(
-      {value, uint32_t(program->constants.size())});
+  auto [found, fresh] =
+      constantIndex.insert({value, uint32_t(program->constants.size())});
   if (fresh)
     program->constants.push_back(value);
   return {found->second | Operand::kConstant};
@@ -36,12 +35,10 @@ Operand ProgramBuilder::constant(uint64_t value) {
 
 Operand ProgramBuilder::relocated(Relocation::Kind kind,
                                   std::string_view variable, uint64_t offset) {
-  auto [found, fresh] =
-      relocations.insert({{int(kind), variable, offset},
-                          uint32_t(program->constants.size())});
+  auto [found, fresh] = relocations.insert(
+      {{int(kind), variable, offset}, uint32_t(program->constants.size())});
   if (fresh) {
-    program->relocations.push_back(
-        {kind, found->second, variable, offset});
+    program->relocations.push_back({kind, found->second, variable, offset});
     program->constants.push_back(0);
   }
   return {found->second | Operand::kConstant};
@@ -62,8 +59,7 @@ Symbol ProgramBuilder::placeShared(const syntax::Variable &variable) {
   uint32_t begin = kSharedBase + program->staticSharedBytes;
   begin = (begin + align - 1) / align * align;
   symbol.index = begin;
-  program->staticSharedBytes =
-      begin - kSharedBase + uint32_t(sizeOf(variable));
+  program->staticSharedBytes = begin - kSharedBase + uint32_t(sizeOf(variable));
   return symbol;
 }
 

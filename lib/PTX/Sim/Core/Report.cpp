@@ -79,8 +79,8 @@ void Report::add(FindingId id, const Site &site, const std::string &detail,
     append(id, site, detail, other);
 }
 
-void Report::addFault(FindingId id, const Site &site,
-                      const std::string &detail, const std::string &other) {
+void Report::addFault(FindingId id, const Site &site, const std::string &detail,
+                      const std::string &other) {
   append(id, site, detail, other);
 }
 

@@ -41,8 +41,7 @@ Outcome executeScalar(Warp &warp, const Instruction &inst, LaneMask active) {
 }
 
 /// Any counts, absent operands, sign extension.
-Outcome executeScalarAny(Warp &warp, const Instruction &inst,
-                         LaneMask active) {
+Outcome executeScalarAny(Warp &warp, const Instruction &inst, LaneMask active) {
   const ScalarData &data = inst.data<ScalarData>();
   Row *dst[2] = {};
   const Row *src[6] = {};
@@ -91,8 +90,7 @@ void ptxsim::decodeScalar(Decoder &decoder, Instruction &inst,
   // The first row of a 128-bit register stands for both.
   if (form.dst[0] == Type::B128 && dst.size() == 2)
     dst.pop_back();
-  if (src.size() > form.numSrc ||
-      src.size() + form.optionalSrc < form.numSrc ||
+  if (src.size() > form.numSrc || src.size() + form.optionalSrc < form.numSrc ||
       dst.size() > form.numDst || dst.size() + form.optionalDst < form.numDst)
     decoder.unsupported("expected " + std::to_string(form.numDst) +
                         " destinations and " + std::to_string(form.numSrc) +

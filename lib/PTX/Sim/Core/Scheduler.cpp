@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - Which warp runs next, and what if none can -*- C++ -*-===//
+//===- Scheduler.cpp - Which warp runs next, and what if none can ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -190,9 +190,8 @@ static std::string describePath(const Warp &warp, const Path &path) {
                                       : std::string("waits"));
   }
   const Code &code = *path.frames.back().code;
-  uint32_t line = path.pc < code.instructions.size()
-                      ? code.instructions[path.pc].line
-                      : 0;
+  uint32_t line =
+      path.pc < code.instructions.size() ? code.instructions[path.pc].line : 0;
   text += " line " + std::to_string(line);
   if (path.status == Path::Status::AtJoin)
     return text + ": waits for the other side of a branch";
@@ -225,8 +224,7 @@ void Scheduler::reportDeadlock(FindingId id) {
     others = "nothing is in flight";
   machine.report.addFault(id, site,
                           std::to_string(blocked) +
-                              " paths of warps cannot go on:" + waits +
-                              "\n",
+                              " paths of warps cannot go on:" + waits + "\n",
                           others);
   machine.stopped = true;
   machine.status = Status::Deadlock;

@@ -82,15 +82,15 @@ void addVectors(Table &table) {
   VECTOR("%cluster_ctaid", OF_IN_CLUSTER)
   VECTOR("%cluster_nctaid", OF_SHAPE)
 #undef VECTOR
-  table["%tid.x"] = {32, perLane<[](Warp &w, unsigned lane) {
-                       return w.threadIndex(lane).x;
-                     }>};
-  table["%tid.y"] = {32, perLane<[](Warp &w, unsigned lane) {
-                       return w.threadIndex(lane).y;
-                     }>};
-  table["%tid.z"] = {32, perLane<[](Warp &w, unsigned lane) {
-                       return w.threadIndex(lane).z;
-                     }>};
+  table["%tid.x"] = {
+      32,
+      perLane<[](Warp &w, unsigned lane) { return w.threadIndex(lane).x; }>};
+  table["%tid.y"] = {
+      32,
+      perLane<[](Warp &w, unsigned lane) { return w.threadIndex(lane).y; }>};
+  table["%tid.z"] = {
+      32,
+      perLane<[](Warp &w, unsigned lane) { return w.threadIndex(lane).z; }>};
 }
 
 void addLanes(Table &table) {
@@ -158,7 +158,8 @@ const SpecialRegister *ptxsim::findSpecial(std::string_view name) {
   auto found = kTable.find(name);
   if (found != kTable.end())
     return &found->second;
-  bool environment = name.substr(0, 7) == "%envreg" || name.substr(0, 3) == "%pm";
+  bool environment =
+      name.substr(0, 7) == "%envreg" || name.substr(0, 3) == "%pm";
   return environment ? &kZero : nullptr;
 }
 

@@ -66,14 +66,14 @@ uint32_t ptxsim::alignOf(const syntax::Variable &variable) {
 
 Type ptxsim::typeOf(std::string_view name) {
   static const std::unordered_map<std::string_view, Type> kTypes = {
-      {"pred", Type::Pred}, {"b8", Type::B8},       {"b16", Type::B16},
-      {"b32", Type::B32},   {"b64", Type::B64},     {"b128", Type::B128},
-      {"u8", Type::U8},     {"u16", Type::U16},     {"u32", Type::U32},
-      {"u64", Type::U64},   {"s8", Type::S8},       {"s16", Type::S16},
-      {"s32", Type::S32},   {"s64", Type::S64},     {"f16", Type::F16},
-      {"bf16", Type::BF16}, {"f32", Type::F32},     {"f64", Type::F64},
-      {"f16x2", Type::F16x2}, {"bf16x2", Type::BF16x2},
-      {"f32x2", Type::F32x2}, {"tf32", Type::TF32}};
+      {"pred", Type::Pred},   {"b8", Type::B8},         {"b16", Type::B16},
+      {"b32", Type::B32},     {"b64", Type::B64},       {"b128", Type::B128},
+      {"u8", Type::U8},       {"u16", Type::U16},       {"u32", Type::U32},
+      {"u64", Type::U64},     {"s8", Type::S8},         {"s16", Type::S16},
+      {"s32", Type::S32},     {"s64", Type::S64},       {"f16", Type::F16},
+      {"bf16", Type::BF16},   {"f32", Type::F32},       {"f64", Type::F64},
+      {"f16x2", Type::F16x2}, {"bf16x2", Type::BF16x2}, {"f32x2", Type::F32x2},
+      {"tf32", Type::TF32}};
   auto found = kTypes.find(name);
   return found == kTypes.end() ? Type::None : found->second;
 }

@@ -77,9 +77,8 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   }
   if (!canArrive(need & ~there, inst)) {
     machine.report.add(
-        inst.convergence == Convergence::Aligned
-            ? FindingId::AlignedPartialWarp
-            : FindingId::MemberMask,
+        inst.convergence == Convergence::Aligned ? FindingId::AlignedPartialWarp
+                                                 : FindingId::MemberMask,
         site(inst),
         "expected lanes " + lanes(need) + ", got " + lanes(there) +
             ": the others wait behind the branch for these.");

@@ -220,8 +220,7 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
   next.code = &callee;
   next.returnPc = pc + 1;
   next.rowBase = caller.rowBase + caller.code->rows;
-  next.localBase =
-      caller.localBase + (caller.code->localBytes + 15) / 16 * 16;
+  next.localBase = caller.localBase + (caller.code->localBytes + 15) / 16 * 16;
   next.call = &inst;
   if (next.rowBase + callee.rows > rowCapacity ||
       next.localBase + callee.localBytes > localCapacity) {
@@ -233,9 +232,8 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
   const CallData &data = inst.data<CallData>();
   for (size_t i = 0; i < callee.parameters.size(); ++i) {
     const Slot &to = callee.parameters[i];
-    const Row *from = data.arguments[i].inRegisters
-                          ? &row(data.argumentRows[i])
-                          : nullptr;
+    const Row *from =
+        data.arguments[i].inRegisters ? &row(data.argumentRows[i]) : nullptr;
     copySlot(*this, active, to, rows + next.rowBase + to.row, next.localBase,
              data.arguments[i], from, caller.localBase);
   }

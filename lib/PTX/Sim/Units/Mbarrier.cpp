@@ -1,4 +1,4 @@
-//===- Mbarrier.cpp - The mbarrier object --------------------------------===//
+//===- Mbarrier.cpp - The mbarrier object ---------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MmaArithmetic.cpp - The tensor core's sums ------------------------===//
+//===- MmaArithmetic.cpp - The tensor core's sums -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

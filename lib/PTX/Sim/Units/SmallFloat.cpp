@@ -1,4 +1,4 @@
-//===- SmallFloat.cpp - Element formats of the tensor core ---------------===//
+//===- SmallFloat.cpp - Element formats of the tensor core ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SmemDescriptor.cpp - Shared-memory matrix descriptors -------------===//
+//===- SmemDescriptor.cpp - Shared-memory matrix descriptors --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

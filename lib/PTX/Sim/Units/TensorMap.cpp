@@ -1,4 +1,4 @@
-//===- TensorMap.cpp - The simulator's tensor map ------------------------===//
+//===- TensorMap.cpp - The simulator's tensor map -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

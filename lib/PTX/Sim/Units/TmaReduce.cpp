@@ -1,4 +1,4 @@
-//===- TmaReduce.cpp - Reductions of bulk copies -------------------------===//
+//===- TmaReduce.cpp - Reductions of bulk copies --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

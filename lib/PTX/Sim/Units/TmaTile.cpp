@@ -1,4 +1,4 @@
-//===- TmaTile.cpp - What one tensor copy moves --------------------------===//
+//===- TmaTile.cpp - What one tensor copy moves ---------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

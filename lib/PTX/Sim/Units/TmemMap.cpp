@@ -1,4 +1,4 @@
-//===- TmemMap.cpp - Where things lie in tensor memory -------------------===//
+//===- TmemMap.cpp - Where things lie in tensor memory --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -22,10 +22,7 @@ struct ShapeInfo {
 };
 
 constexpr std::array<ShapeInfo, 5> shapes = {{
-    {"32x32b", 1, 32,
-     [](uint32_t t, uint32_t r) {
-       return TmemCell{t, r};
-     }},
+    {"32x32b", 1, 32, [](uint32_t t, uint32_t r) { return TmemCell{t, r}; }},
     {"16x64b", 1, 16,
      [](uint32_t t, uint32_t r) {
        return TmemCell{t / 4 + 8 * (t % 2), 2 * r + t / 2 % 2};
@@ -40,9 +37,7 @@ constexpr std::array<ShapeInfo, 5> shapes = {{
                        8 * (r / 4) + 2 * (t % 4) + r % 2};
      }},
     {"16x32bx2", 1, 16,
-     [](uint32_t t, uint32_t r) {
-       return TmemCell{t % 16, r};
-     }},
+     [](uint32_t t, uint32_t r) { return TmemCell{t % 16, r}; }},
 }};
 
 const ShapeInfo &infoOf(TmemShape shape) { return shapes[unsigned(shape)]; }

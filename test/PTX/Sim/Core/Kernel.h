@@ -38,7 +38,8 @@ struct Kernel {
            declarations +
            "\nld.param.u64 %rd0, [out];\nmov.u32 %r1, %tid.x;\n"
            "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
-           "mad.lo.s32 %r0, %r2, %r3, %r1;\nmad.wide.u32 %rd1, %r0, 4, %rd0;\n" +
+           "mad.lo.s32 %r0, %r2, %r3, %r1;\nmad.wide.u32 %rd1, %r0, 4, "
+           "%rd0;\n" +
            body + "\nret;\n}\n";
   }
   /// Line of the first line of `body`.

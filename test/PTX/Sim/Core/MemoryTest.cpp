@@ -78,14 +78,15 @@ TEST(Memory, Atomics) {
     kernel.options = options;
     kernel.grid = {3, 1, 1};
     kernel.block = {64, 1, 1};
-    kernel.body = "atom.global.add.u32 %r4, [%rd0], %r1;\n"
-                  "red.global.max.s32 [%rd0+4], %r0;\n"
-                  "atom.global.inc.u32 %r5, [%rd0+8], 9;\n"
-                  "cvt.rn.f32.u32 %f1, %r1; red.global.add.f32 [%rd0+12], %f1;\n"
-                  "atom.global.or.b32 %r6, [%rd0+16], %r0;\n"
-                  "atom.global.cas.b32 %r7, [%rd0+20], 0, 5;\n"
-                  "neg.s32 %r8, %r0; red.global.min.s32 [%rd0+24], %r8;\n"
-                  "atom.global.exch.b64 %rd5, [%rd0+32], %rd0;";
+    kernel.body =
+        "atom.global.add.u32 %r4, [%rd0], %r1;\n"
+        "red.global.max.s32 [%rd0+4], %r0;\n"
+        "atom.global.inc.u32 %r5, [%rd0+8], 9;\n"
+        "cvt.rn.f32.u32 %f1, %r1; red.global.add.f32 [%rd0+12], %f1;\n"
+        "atom.global.or.b32 %r6, [%rd0+16], %r0;\n"
+        "atom.global.cas.b32 %r7, [%rd0+20], 0, 5;\n"
+        "neg.s32 %r8, %r0; red.global.min.s32 [%rd0+24], %r8;\n"
+        "atom.global.exch.b64 %rd5, [%rd0+32], %rd0;";
     expectClean(kernel.run());
     EXPECT_EQ(kernel.out[0], 3u * 63 * 64 / 2);
     EXPECT_EQ(kernel.out[1], 191u);

@@ -48,8 +48,8 @@ protected:
     EXPECT_EQ(result.status, Status::Ok) << describe(result);
     config.parameters.clear();
   }
-  Module module = Module::parse(
-      readFile(FMHA_TEST_DATA "/ptx/kernels.ptx"), "kernels.ptx");
+  Module module =
+      Module::parse(readFile(FMHA_TEST_DATA "/ptx/kernels.ptx"), "kernels.ptx");
   Device device;
   LaunchConfig config;
   std::mt19937 random{20261120};

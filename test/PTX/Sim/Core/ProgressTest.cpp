@@ -1,4 +1,4 @@
-//===- ProgressTest.cpp - Barriers, deadlock, livelock, convergence -*- C++ -*-===//
+//===- ProgressTest.cpp - Barriers, deadlock, livelock, convergence -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -39,11 +39,12 @@ TEST(Barriers, ProducerConsumerWithNamedBarriers) {
 TEST(Barriers, Reductions) {
   Kernel kernel;
   kernel.block = {96, 1, 1};
-  kernel.body = "setp.lt.u32 %p1, %r1, 40;\n"
-                "bar.red.popc.u32 %r4, 0, %p1;\nbar.red.and.pred %p2, 0, %p1;\n"
-                "barrier.red.or.pred %p3, 1, !%p1;\nselp.u32 %r5, 1000, 0, %p2;\n"
-                "selp.u32 %r6, 10000, 0, %p3; add.u32 %r4, %r4, %r5;\n"
-                "add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;";
+  kernel.body =
+      "setp.lt.u32 %p1, %r1, 40;\n"
+      "bar.red.popc.u32 %r4, 0, %p1;\nbar.red.and.pred %p2, 0, %p1;\n"
+      "barrier.red.or.pred %p3, 1, !%p1;\nselp.u32 %r5, 1000, 0, %p2;\n"
+      "selp.u32 %r6, 10000, 0, %p3; add.u32 %r4, %r4, %r5;\n"
+      "add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;";
   expectClean(kernel.run());
   for (uint32_t i = 0; i < 96; ++i)
     EXPECT_EQ(kernel.out[i], 10040u);
@@ -61,8 +62,7 @@ TEST(Barriers, DeadlockIsExactAndNamesTheBarrier) {
     const Finding &finding = result.findings[0];
     EXPECT_EQ(finding.id, "deadlock");
     EXPECT_EQ(finding.ptxLine, kernel.firstLine() + 1);
-    EXPECT_NE(finding.message.find("barrier 2 has 32 of 64"),
-              std::string::npos)
+    EXPECT_NE(finding.message.find("barrier 2 has 32 of 64"), std::string::npos)
         << finding.message;
     EXPECT_LT(result.warpInstructions, 1000u);
   });
@@ -142,7 +142,8 @@ TEST(Convergence, MembersThatNeverCome) {
 TEST(Convergence, ElectOneLane) {
   Kernel kernel;
   kernel.block = {64, 1, 1};
-  kernel.body = "elect.sync _|%p1, -1;\n@%p1 atom.global.add.u32 %r4, [%rd0], 1;";
+  kernel.body =
+      "elect.sync _|%p1, -1;\n@%p1 atom.global.add.u32 %r4, [%rd0], 1;";
   expectClean(kernel.run());
   EXPECT_EQ(kernel.out[0], 2u);
 }

@@ -111,8 +111,8 @@ const Module &Recording::module(const std::string &name) {
   auto found = modules.find(name);
   if (found == modules.end())
     found = modules
-                .emplace(name, Module::parse(
-                                   readFile(folder + "/ptx/" + name), name))
+                .emplace(name,
+                         Module::parse(readFile(folder + "/ptx/" + name), name))
                 .first;
   return found->second;
 }
@@ -146,8 +146,8 @@ template <typename T> static Bytes bytesOf(T value) {
   return bytes;
 }
 
-uint64_t Recording::place(Device &device, const json &entry,
-                          const json &array, const char *offset) {
+uint64_t Recording::place(Device &device, const json &entry, const json &array,
+                          const char *offset) {
   Bytes bytes = slice(entry, array, "offset");
   if (offset && array.contains(offset))
     bytes = slice(entry, array, offset);
@@ -168,9 +168,9 @@ LaunchConfig Recording::configure(const json &launch,
   for (const std::string name : launch.at("args"))
     config.parameters.push_back(bytesOf(addresses.at(name)));
   for (const json &scalar : launch.value("scalars", json::array()))
-    config.parameters.push_back(bytesOf(
-        scalar.is_number_unsigned() ? uint32_t(scalar.get<uint64_t>())
-                                    : uint32_t(scalar.get<int64_t>())));
+    config.parameters.push_back(bytesOf(scalar.is_number_unsigned()
+                                            ? uint32_t(scalar.get<uint64_t>())
+                                            : uint32_t(scalar.get<int64_t>())));
   return config;
 }
 

@@ -1,4 +1,4 @@
-//===- SiliconTest.cpp - Collectives and special registers as on an H200 -*- C++ -*-===//
+//===- SiliconTest.cpp - Collectives and special registers as on an H200 --===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,8 +25,7 @@ static Recording &recording() {
 TEST(Silicon, Collectives) {
   for (Policy policy : {Policy::Eager, Policy::Random}) {
     unsigned count = 0;
-    std::vector<const nlohmann::json *> entries =
-        recording().family("integer");
+    std::vector<const nlohmann::json *> entries = recording().family("integer");
     for (const nlohmann::json *entry : recording().family("mma_sync"))
       entries.push_back(entry);
     for (const nlohmann::json *entry : entries) {
@@ -50,10 +49,14 @@ TEST(Silicon, Collectives) {
 
 TEST(Silicon, SpecialRegisters) {
   // Slots, SM numbers and the reserved KiB are silicon's own.
-  const std::set<std::string> kOwn = {
-      "warpid", "nwarpid", "smid", "nsmid", "aggr_smem_size",
-      "reserved_smem_offset_begin", "reserved_smem_offset_end",
-      "reserved_smem_offset_cap"};
+  const std::set<std::string> kOwn = {"warpid",
+                                      "nwarpid",
+                                      "smid",
+                                      "nsmid",
+                                      "aggr_smem_size",
+                                      "reserved_smem_offset_begin",
+                                      "reserved_smem_offset_end",
+                                      "reserved_smem_offset_cap"};
   unsigned count = 0;
   for (const nlohmann::json *entry : recording().family("sync")) {
     std::string name = entry->at("name");
@@ -78,7 +81,8 @@ TEST(Silicon, SpecialRegisters) {
 }
 
 /// x = shared address, mapa rank 0 and 1, getctarank of both, generic address
-/// (2 words), mapa.u64 (2 + 2), its rank, cvta (2), own rank, a value of rank 1.
+/// (2 words), mapa.u64 (2 + 2), its rank, cvta (2), own rank, a value of
+/// rank 1.
 TEST(Silicon, Mapa) {
   const nlohmann::json &entry = recording().entry("sync", "cluster.mapa");
   ReplayResult result = recording().replay(entry, Options());
@@ -87,8 +91,7 @@ TEST(Silicon, Mapa) {
   const std::set<size_t> kUpperHalves = {6, 8, 10, 13};
   for (size_t word = 0; word < output.got.size() / 4; ++word)
     if (!kUpperHalves.count(word % 16))
-      EXPECT_EQ(std::memcmp(&output.got[word * 4], &output.expected[word * 4],
-                            4),
-                0)
+      EXPECT_EQ(
+          std::memcmp(&output.got[word * 4], &output.expected[word * 4], 4), 0)
           << "word " << word % 16 << " of thread " << word / 16;
 }

@@ -1,5 +1,4 @@
-//===- TruthData.h - Reading recorded and computed tables --------*- C++
-//-*-===//
+//===- TruthData.h - Reading recorded and computed tables -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

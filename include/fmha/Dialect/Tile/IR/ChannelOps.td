@@ -1,4 +1,4 @@
-//===- ChannelOps.td - Roles and the channels between them --*- tablegen -*-===//
+//===- ChannelOps.td - Roles and the channels between them -*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -29,11 +29,12 @@ def Tile_SpecialiseOp : Tile_Op<"specialise", [NoTerminator, SingleBlock, Recurs
   let hasRegionVerifier = 1;
 }
 
-def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, RecursiveMemoryEffects, HasParent<"SpecialiseOp">]> {
+def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[MemWrite]>, HasParent<"SpecialiseOp">]> {
   let summary = "What warps [first, last) of the CTA do";
   let description = [{
     `registers` is the count per thread that setmaxnreg sets; roles of one warpgroup (4 warps) share it. `single_thread`
-    marks a role that one elected thread executes (it issues TMA and MMA).
+    marks a role that one elected thread executes (it issues TMA and MMA). A role without ops stays: its warps have to take
+    part in setmaxnreg and in the barriers of the CTA.
   }];
   let arguments = (ins StrAttr:$name, I32Attr:$first_warp, I32Attr:$last_warp, I32Attr:$registers,
                        UnitAttr:$single_thread);
@@ -63,7 +64,7 @@ def Tile_ChannelOp : Tile_Op<"channel", []> {
                        I32Attr:$consumer_arrivals, UnitAttr:$unreleased, OptionalAttr<StrAttr>:$released_by);
   let results = (outs Tile_ChannelType:$result);
   let assemblyFormat = [{
-    $name `from` $producer `to` $consumer `arrivals` $producer_arrivals `,` $consumer_arrivals
+    $name `from` `` $producer `to` `` $consumer `arrivals` $producer_arrivals `,` $consumer_arrivals
     (`unreleased` $unreleased^)? (`released_by` $released_by^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;

@@ -1,4 +1,4 @@
-//===- MachineOps.td - One op, one instruction ------------*- tablegen -*-===//
+//===- MachineOps.td - One op, one instruction -------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -75,7 +75,7 @@ def Tile_FenceOp : Tile_MachineOp<"fence"> {
     shared memory visible to TMA and MMA; `mbarrier_init` does so for initialised barriers. `tile.fence proxy_async`
   }];
   let arguments = (ins Tile_FenceKindAttr:$kind);
-  let assemblyFormat = "$kind attr-dict";
+  let assemblyFormat = "`` $kind attr-dict";
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,6 +88,7 @@ def Tile_SlotAddressOp : Tile_Op<"slot", [Pure]> {
   let arguments = (ins Index:$stage);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$stage attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_SmemAddressOp : Tile_Op<"smem_address", [Pure]> {
@@ -193,13 +194,13 @@ def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait", [AllTypesMatch<["values", "res
     front of the wait.
 
     ```mlir
-    %w = tile.tmem_wait load %v : vector<32xi32>
+    %w = tile.tmem_wait load of %v : vector<32xi32>
     tile.tmem_wait store
     ```
   }];
   let arguments = (ins Tile_TmemAccessAttr:$access, Variadic<AnyVectorOfNonZeroRank>:$values);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
-  let assemblyFormat = "$access ($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "`` $access (`of` $values^ `:` type($values))? attr-dict";
 }
 
 def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {
@@ -217,7 +218,7 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
   let summary = "tcgen05.mma.cta_group::1.kind::f16";
   let description = [{
     `a` is a descriptor (shared memory) or an address (tensor memory); D is overwritten unless `accumulate`.
-    `tile.mma %d, %a, %b instruction 136315024 accumulate %p : !llvm.ptr<6>, i64, i64`
+    `tile.mma %d, %a, %b instruction 136316048 accumulate %p : !llvm.ptr<6>, i64, i64`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<6>:$d, AnyTypeOf<[I64, LLVM_PointerInAddressSpace<6>]>:$a, I64:$b,
                        I32Attr:$instruction, I1:$accumulate);

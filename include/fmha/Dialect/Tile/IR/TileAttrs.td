@@ -1,4 +1,4 @@
-//===- TileAttrs.td - Places and small enumerations -------*- tablegen -*-===//
+//===- TileAttrs.td - Places and small enumerations --------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TileDialect.td - How attention is computed ---------*- tablegen -*-===//
+//===- TileDialect.td - How attention is computed ----------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

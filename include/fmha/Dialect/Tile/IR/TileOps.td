@@ -1,4 +1,4 @@
-//===- TileOps.td - Attention on tile values --------------*- tablegen -*-===//
+//===- TileOps.td - Attention on tile values ---------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TileTypes.td - Tiles, channels, barriers -----------*- tablegen -*-===//
+//===- TileTypes.td - Tiles, channels, barriers ------------*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

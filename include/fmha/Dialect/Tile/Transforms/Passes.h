@@ -1,4 +1,4 @@
-//===- Passes.h - Passes between the levels of the tile dialect --*- C++ -*-===//
+//===- Passes.h - Passes between the levels of the tile dialect -*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

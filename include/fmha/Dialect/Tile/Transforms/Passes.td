@@ -1,4 +1,4 @@
-//===- Passes.td - Passes between the levels of the tile dialect --*- tablegen -*-===//
+//===- Passes.td - Passes between the levels of the tile dialect ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Decoder.h - From text operands to rows: what families see -*- C++ -*-===//
+//===- Decoder.h - From text operands to rows: what families see ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- InstrDescriptor.h - Instruction descriptors of tcgen05.mma *- C++
-//-*-===//
+//===- InstrDescriptor.h - Instruction descriptors of tcgen05.mma ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Mbarrier.h - The mbarrier object --------------------------*- C++
-//-*-===//
+//===- Mbarrier.h - The mbarrier object -------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- MmaArithmetic.h - The tensor core's sums ------------------*- C++
-//-*-===//
+//===- MmaArithmetic.h - The tensor core's sums -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- SmallFloat.h - Element formats of the tensor core ---------*- C++
-//-*-===//
+//===- SmallFloat.h - Element formats of the tensor core --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- SmemDescriptor.h - Shared-memory matrix descriptors -------*- C++
-//-*-===//
+//===- SmemDescriptor.h - Shared-memory matrix descriptors ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

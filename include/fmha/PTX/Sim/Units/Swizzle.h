@@ -1,5 +1,4 @@
-//===- Swizzle.h - Shared-memory swizzles ------------------------*- C++
-//-*-===//
+//===- Swizzle.h - Shared-memory swizzles -----------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

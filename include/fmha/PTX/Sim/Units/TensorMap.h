@@ -1,5 +1,4 @@
-//===- TensorMap.h - The simulator's tensor map ------------------*- C++
-//-*-===//
+//===- TensorMap.h - The simulator's tensor map -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- TmaReduce.h - Reductions of bulk copies -------------------*- C++
-//-*-===//
+//===- TmaReduce.h - Reductions of bulk copies ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- TmaTile.h - What one tensor copy moves --------------------*- C++
-//-*-===//
+//===- TmaTile.h - What one tensor copy moves -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- TmemMap.h - Where things lie in tensor memory -------------*- C++
-//-*-===//
+//===- TmemMap.h - Where things lie in tensor memory ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
