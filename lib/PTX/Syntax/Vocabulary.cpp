@@ -8,151 +8,43 @@
 
 #include "fmha/PTX/Syntax/Parser.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 using namespace ptxsim::syntax;
 
+/// PTX ISA 9.0, chapter 9, in the order of its sections.
+static constexpr std::string_view kInstructionRoots =
+    "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind "
+    "fns "
+    "brev bfe bfi bmsk szext dp4a dp2a addc subc madc testp copysign fma rcp "
+    "sqrt rsqrt sin cos lg2 ex2 tanh set setp selp slct and or xor not cnot "
+    "lop3 shf shl shr mov shfl prmt ld ldu st multimem prefetch prefetchu "
+    "applypriority discard createpolicy isspacep cvta cvt mapa getctarank cp "
+    "tensormap tex tld4 txq istypep suld sust sured suq bra brx call ret exit "
+    "bar barrier membar fence atom red vote match activemask redux "
+    "griddepcontrol elect mbarrier wmma mma ldmatrix stmatrix movmatrix wgmma "
+    "tcgen05 stacksave stackrestore alloca vadd vsub vabsdiff vmin vmax vshl "
+    "vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 "
+    "vavrg4 vabsdiff4 vmin4 vmax4 vset4 brkpt nanosleep pmevent trap "
+    "setmaxnreg "
+    "clusterlaunchcontrol tensormap_cp_fenceproxy";
+
+static std::unordered_set<std::string_view> words(std::string_view text) {
+  std::unordered_set<std::string_view> all;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    all.insert(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return all;
+}
+
 bool ptxsim::syntax::isInstruction(std::string_view root) {
-  // PTX ISA 9.0, chapter 9, in the order of its sections.
-  static const std::unordered_set<std::string_view> kRoots = {
-      "add",
-      "sub",
-      "mul",
-      "mad",
-      "mul24",
-      "mad24",
-      "sad",
-      "div",
-      "rem",
-      "abs",
-      "neg",
-      "min",
-      "max",
-      "popc",
-      "clz",
-      "bfind",
-      "fns",
-      "brev",
-      "bfe",
-      "bfi",
-      "bmsk",
-      "szext",
-      "dp4a",
-      "dp2a",
-      "addc",
-      "subc",
-      "madc",
-      "testp",
-      "copysign",
-      "fma",
-      "rcp",
-      "sqrt",
-      "rsqrt",
-      "sin",
-      "cos",
-      "lg2",
-      "ex2",
-      "tanh",
-      "set",
-      "setp",
-      "selp",
-      "slct",
-      "and",
-      "or",
-      "xor",
-      "not",
-      "cnot",
-      "lop3",
-      "shf",
-      "shl",
-      "shr",
-      "mov",
-      "shfl",
-      "prmt",
-      "ld",
-      "ldu",
-      "st",
-      "multimem",
-      "prefetch",
-      "prefetchu",
-      "applypriority",
-      "discard",
-      "createpolicy",
-      "isspacep",
-      "cvta",
-      "cvt",
-      "mapa",
-      "getctarank",
-      "cp",
-      "tensormap",
-      "tex",
-      "tld4",
-      "txq",
-      "istypep",
-      "suld",
-      "sust",
-      "sured",
-      "suq",
-      "bra",
-      "brx",
-      "call",
-      "ret",
-      "exit",
-      "bar",
-      "barrier",
-      "membar",
-      "fence",
-      "atom",
-      "red",
-      "vote",
-      "match",
-      "activemask",
-      "redux",
-      "griddepcontrol",
-      "elect",
-      "mbarrier",
-      "wmma",
-      "mma",
-      "ldmatrix",
-      "stmatrix",
-      "movmatrix",
-      "wgmma",
-      "tcgen05",
-      "stacksave",
-      "stackrestore",
-      "alloca",
-      "vadd",
-      "vsub",
-      "vabsdiff",
-      "vmin",
-      "vmax",
-      "vshl",
-      "vshr",
-      "vmad",
-      "vset",
-      "vadd2",
-      "vsub2",
-      "vavrg2",
-      "vabsdiff2",
-      "vmin2",
-      "vmax2",
-      "vset2",
-      "vadd4",
-      "vsub4",
-      "vavrg4",
-      "vabsdiff4",
-      "vmin4",
-      "vmax4",
-      "vset4",
-      "brkpt",
-      "nanosleep",
-      "pmevent",
-      "trap",
-      "setmaxnreg",
-      "clusterlaunchcontrol",
-      "tensormap_cp_fenceproxy"};
-  return kRoots.count(root) != 0;
+  static const std::unordered_set<std::string_view> roots =
+      words(kInstructionRoots);
+  return roots.count(root) != 0;
 }
 
 bool ptxsim::syntax::isSpecialRegister(std::string_view name) {
