@@ -1,14 +1,18 @@
 """matrix.py FMHA_RUN PART [--jobs=N] [--flags=WORDS]: runs fmha-run over a matrix of problems on
 the simulator. Each run must end with exit status 0, status "ok", no findings, and
 a report that fits the schema; some runs are compared with each other bit by bit.
-Parts: lengths, features, schedules, one-kernel, layouts. The words of --flags go
-to every run."""
+Parts: the keys of PARTS below. The words of --flags go to every run.
+
+In every run all bytes outside the problem hold NaN: fmha-run pads each row and each
+dimension of the tensors on the device with it."""
 
 import concurrent.futures
 import itertools
 import json
+import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,8 +26,8 @@ with open(os.path.join(HERE, "..", "schema.json")) as file:
     SCHEMA = json.load(file)
 
 # Around the 128 rows of a tile and the 256 of two, and nothing at all.
-LENGTHS = [(0, 5), (1, 0), (1, 1), (1, 127), (127, 128), (128, 127), (128, 128), (129, 129), (255, 256), (256, 1),
-           (256, 257), (257, 255), (300, 300), (300, 127), (127, 300), (1, 300)]
+LENGTHS = [(0, 5), (0, 0), (1, 0), (129, 0), (1, 1), (1, 127), (127, 128), (128, 127), (128, 128), (129, 129), (129, 127), (255, 256), (256, 1),
+           (256, 257), (257, 255), (300, 300), (300, 127), (127, 300), (1, 300), (64, 385)]
 EXTRA = []
 # What ptxas makes of the kernels is tested elsewhere; here it only takes time.
 ENVIRONMENT = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
@@ -89,34 +93,109 @@ def lengths(tool, jobs, _folder):
     return run_all(tool, cases, jobs)
 
 
+def write_rows(folder, name, rows):
+    """One head of `rows` as FOLDER/NAME.npy in [1, length, 1, dim]; the path."""
+    path = os.path.join(folder, name + ".npy")
+    npy.write(path, (1, len(rows), 1, len(rows[0])), list(itertools.chain(*rows)))
+    return path
+
+
+def normal_rows(generator, count, dim=64):
+    return [[generator.gauss(0, 1) for _ in range(dim)] for _ in range(count)]
+
+
 def constant_rows(folder):
     """Keys that are all equal, and values that differ: every probability is 1/n."""
     generator = random.Random(11)
-    names = []
-    for name, count in (("q", 130), ("k", 257), ("v", 257)):
-        row = [generator.gauss(0, 1) for _ in range(64)]
-        values = row * count if name != "v" else [generator.gauss(0, 1) for _ in range(64 * count)]
-        path = os.path.join(folder, name + ".npy")
-        npy.write(path, (1, count, 1, 64), values)
-        names.append(path)
-    return dict(zip("qkv", names))
+    query, key = normal_rows(generator, 2)
+    rows = dict(q=[query] * 130, k=[key] * 257, v=normal_rows(generator, 257))
+    return {name: write_rows(folder, "constant-" + name, value) for name, value in rows.items()}
+
+
+def saturated_rows(folder, level):
+    """Scaled by 1/8, all scores of a row lie within about a unit of `level`."""
+    generator = random.Random(12)
+    bias = math.sqrt(abs(level) / 8)
+    near = lambda sign, count: [[sign * bias + x / 32 for x in row] for row in normal_rows(generator, count)]
+    rows = dict(q=near(1, 140), k=near(1 if level > 0 else -1, 270), v=normal_rows(generator, 270))
+    return {name: write_rows(folder, f"level{level}-{name}", value) for name, value in rows.items()}
+
+
+def climbing_rows(folder):
+    """Scores that rise from about -80 to 80 over the keys: every block of keys brings
+    a new maximum. Falling, read with a negative scale: the first block has them all."""
+    generator = random.Random(13)
+    keys = [[(2 * j / 399 - 1) * 3.2 + x / 32 for x in row] for j, row in enumerate(normal_rows(generator, 400))]
+    queries = [[3.1 + x / 32 for x in row] for row in normal_rows(generator, 140)]
+    rows = dict(q=queries, k=keys, v=normal_rows(generator, 400))
+    return {name: write_rows(folder, "climbing-" + name, value) for name, value in rows.items()}
 
 
 def features(tool, jobs, folder):
-    """Types, head dims, placements and tiles in full product; scales and rows that
-    are hard on the softmax."""
+    """Types, head dims, placements and tiles in full product; heads, masks and LSE in
+    turn."""
     cases = []
-    for dtype, head_dim, placement, tiles in itertools.product(("bf16", "f16"), (64, 128), ("tmem", "smem"), (1, 2)):
-        cases.append(dict(q_len=257, kv_len=300, causal=True, lse=True, dtype=dtype, head_dim=head_dim,
-                          p_placement=placement, q_tiles=tiles, q_heads=2, kv_heads=1))
+    product = itertools.product(("bf16", "f16"), (64, 128), ("tmem", "smem"), (1, 2))
+    for i, (dtype, head_dim, placement, tiles) in enumerate(product):
+        cases.append(dict(q_len=257, kv_len=300, causal=i % 3 != 0, lse=i % 5 != 0, dtype=dtype, head_dim=head_dim,
+                          p_placement=placement, q_tiles=tiles, seed=i, **heads(i)))
+    # Query heads of one KV head beyond what a tile could pack, and many of them.
+    cases.append(dict(q_len=3, kv_len=140, q_heads=16, kv_heads=1, batch=3, causal=True, lse=True))
+    cases.append(dict(q_len=130, kv_len=129, q_heads=6, kv_heads=3, batch=2, lse=True, layout="bhsd"))
+    return run_all(tool, cases, jobs)
+
+
+def softmax(tool, jobs, folder):
+    """Scales and rows that are hard on the softmax."""
+    cases = []
     # N(0,1) inputs of head dim 128 give scores of about 11 * scale: row maxima near 80 and beyond.
     for scale, placement in itertools.product((0, -0.09, 2.5, -2.5, 20, 1e-6), ("tmem", "smem")):
         cases.append(dict(q_len=140, kv_len=270, scale=scale, lse=True, p_placement=placement, seed=5))
         cases.append(dict(q_len=200, kv_len=130, scale=scale, causal=True, lse=True, p_placement=placement, dtype="f16"))
     for placement in ("tmem", "smem"):
+        for dtype, level in zip(("bf16", "f16"), (80, -80)):
+            cases.append(dict(lse=True, p_placement=placement, dtype=dtype, **saturated_rows(folder, level)))
+        cases.append(dict(lse=True, p_placement=placement, causal=True, **saturated_rows(folder, -80)))
+        cases.append(dict(lse=True, p_placement=placement, **climbing_rows(folder)))
+        cases.append(dict(lse=True, p_placement=placement, scale=-0.125, **climbing_rows(folder)))
         cases.append(dict(lse=True, p_placement=placement, **constant_rows(folder)))
         cases.append(dict(lse=True, p_placement=placement, scale=8, causal=True, **constant_rows(folder)))
-    return run_all(tool, cases, jobs)
+    return run_all(tool, cases, jobs) + equal_rows(tool, folder)
+
+
+def equal_rows(tool, folder):
+    """Equal queries have equal outputs, whichever tile, warp and lane holds them."""
+    failures = []
+    for placement in ("tmem", "smem"):
+        case = dict(lse=True, p_placement=placement, q_tiles=2, **constant_rows(folder))
+        _, failure = outputs(tool, folder, placement, case)
+        if failure:
+            failures.append(failure)
+            continue
+        shape, values = npy.read(os.path.join(folder, placement + ".o.npy"))
+        rows = {tuple(values[i : i + shape[3]]) for i in range(0, len(values), shape[3])}
+        if len(rows) != 1:
+            failures.append(f"{flags(**case)}: {len(rows)} different outputs of {shape[1]} equal queries")
+    return failures
+
+
+def modes(tool, jobs, folder):
+    """The simulator's modes: checks change no bit, and other arithmetic that the
+    hardware could have stays within the tolerance."""
+    failures, cases = [], []
+    for i, placement in enumerate(("tmem", "smem")):
+        case = dict(q_len=140, kv_len=300, causal=True, q_heads=2, p_placement=placement, q_tiles=2 - i, seed=i,
+                    dtype=("bf16", "f16")[i])
+        checked, first = outputs(tool, folder, "checked", dict(case, checks="all"))
+        unchecked, second = outputs(tool, folder, "unchecked", dict(case, checks="none"))
+        failures += [failure for failure in (first, second) if failure]
+        if not failures and checked != unchecked:
+            failures.append(f"{flags(**case)}: the output depends on --checks")
+        for mode in (dict(mma="exact"), dict(approx="perturb"), dict(approx="perturb", schedule_seed=7, scale=2.5),
+                     dict(approx="sm_90"), dict(conformance="practice"), dict(mma="exact", approx="perturb", scale=-1)):
+            cases.append(dict(case, lse=True, **mode))
+        cases.append(dict(case, lse=True, mma="exact", **saturated_rows(folder, 80), q_len=140, kv_len=270, q_heads=1))
+    return failures + run_all(tool, cases, jobs)
 
 
 def outputs(tool, folder, name, case):
@@ -134,15 +213,23 @@ def outputs(tool, folder, name, case):
 
 def schedules(tool, jobs, folder):
     """Bit-identical under the three policies and ten seeds."""
-    failures = []
+    cases = []
     for i, (placement, tiles) in enumerate(itertools.product(("tmem", "smem"), (1, 2))):
-        case = dict(q_len=270, kv_len=(300, 513)[i % 2], causal=i % 2 == 0, head_dim=(128, 64)[i // 2], lse=True,
-                    p_placement=placement, q_tiles=tiles)
-        eager, first = outputs(tool, folder, "eager", dict(case, policy="eager", schedules=11))
-        late, second = outputs(tool, folder, "late", dict(case, policy="late"))
-        failures += [failure for failure in (first, second) if failure]
-        if not failures and eager != late:
-            failures.append(f"{flags(**case)}: the late policy's output differs from the eager one's")
+        # The types so that each goes with each placement and each number of tiles.
+        cases.append(dict(q_len=270, kv_len=(300, 513)[i % 2], causal=i % 2 == 0, head_dim=(128, 64)[i // 2],
+                          p_placement=placement, q_tiles=tiles, dtype=("bf16", "f16")[(i + i // 2) % 2]))
+    cases.append(dict(q_len=150, kv_len=140, causal=True, batch=2, q_heads=4, kv_heads=2, head_dim=64, layout="bhsd"))
+
+    def compare(numbered):
+        i, case = numbered
+        eager, first = outputs(tool, folder, f"eager{i}", dict(case, policy="eager", schedules=11))
+        late, second = outputs(tool, folder, f"late{i}", dict(case, policy="late"))
+        if first or second:
+            return first or second
+        return None if eager == late else f"{flags(**case)}: the late policy's output differs from the eager one's"
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures = [failure for failure in pool.map(compare, enumerate(cases)) if failure]
     print(f"{len(failures)} failures of schedules")
     return failures
 
@@ -178,7 +265,49 @@ def layouts(tool, jobs, folder):
     return [] if lse == other else ["LSE differs between the layouts"]
 
 
-PARTS = {"lengths": lengths, "features": features, "schedules": schedules, "one-kernel": one_kernel, "layouts": layouts}
+# What is changed in the text of a kernel (all matches, or the first of them), and the
+# placements whose kernels rest on it.
+MUTANTS = [
+    ("keeps masked scores", r"selp\.f32 (\s*%\w+, %\w+), 0fFF800000,", r"selp.f32 \1, 0f00000000,", 0, ("tmem",)),
+    ("does not wait for loads of tensor memory", r"tcgen05\.wait::ld\.sync\.aligned;", "", 0, ("tmem", "smem")),
+    ("does not wait for stores to tensor memory", r"tcgen05\.wait::st\.sync\.aligned;", "", 0, ("tmem",)),
+    ("has no proxy fence", r"fence\.proxy\.async\.shared::cta;", "", 0, ("smem",)),
+    ("does not commit the first product", r"tcgen05\.commit[^;]*;", "", 1, ("tmem",)),
+    ("leaks tensor memory", r"tcgen05\.dealloc[^;]*;", "", 0, ("tmem",)),
+    ("has another function for the exponential", r"ex2\.approx", "tanh.approx", 0, ("tmem",)),
+]
+
+
+def mutants(tool, jobs, folder):
+    """The judge can say no: each kernel with one defect is refused."""
+    failures, commands = [], []
+    compiler = os.path.join(os.path.dirname(tool), "fmha-compile")
+    for placement in ("tmem", "smem"):
+        case = dict(head_dim=64, causal=True, lse=True, p_placement=placement, q_tiles=2)
+        text = subprocess.run([compiler, *flags(**case)], check=True, capture_output=True, text=True).stdout
+        for i, (name, pattern, replacement, count, placements) in enumerate(MUTANTS):
+            if placement not in placements:
+                continue
+            mutant, changes = re.subn(pattern, replacement, text, count=count)
+            if not changes:
+                failures.append(f"no kernel that {name} can be made: /{pattern}/ is not in the text")
+            path = os.path.join(folder, f"{placement}{i}.ptx")
+            with open(path, "w") as file:
+                file.write(mutant)
+            words = flags(**case, q_len=300, kv_len=600, policy="late", ptx=path)
+            commands.append((name, placement, [tool, "--json", *words]))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        runs = list(pool.map(lambda c: subprocess.run(c[2], capture_output=True, text=True, env=ENVIRONMENT), commands))
+    for (name, placement, _), run in zip(commands, runs):
+        ids = sorted({finding["id"] for finding in json.loads(run.stdout)["findings"]})
+        print(f"a kernel (P in {placement}) that {name}: exit {run.returncode}, {json.loads(run.stdout)['status']}", *ids)
+        if run.returncode != 1:
+            failures.append(f"a kernel (P in {placement}) that {name} ends with {run.returncode}\n{run.stderr}")
+    return failures
+
+
+PARTS = {"lengths": lengths, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+         "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 
 def main():
