@@ -1,0 +1,108 @@
+// What roles and channels refuse.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+func.func @only_roles() {
+  tile.specialise {
+    // expected-error@+1 {{only tile.role may stand in tile.specialise}}
+    tile.sync_warp
+  }
+  return
+}
+
+// -----
+
+func.func @one_role_per_warp() {
+  tile.specialise {
+    tile.role "a" warps 0 to 2 registers 48 { tile.sync_warp }
+    // expected-error@+1 {{warp 1 already belongs to role "a"}}
+    tile.role "b" warps 1 to 3 registers 48 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+// Warps 5 and 6 belong to warpgroup 1: setmaxnreg is one instruction for all four of its warps.
+func.func @registers_of_a_warpgroup() {
+  tile.specialise {
+    tile.role "a" warps 4 to 6 registers 48 { tile.sync_warp }
+    // expected-error@+1 {{setmaxnreg acts on a whole warpgroup: expected 48 registers as role "a", got 56}}
+    tile.role "b" warps 6 to 8 registers 56 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+func.func @role_outside() {
+  // expected-error@+1 {{expects parent op 'tile.specialise'}}
+  tile.role "a" warps 0 to 4 registers 48 { tile.sync_warp }
+  return
+}
+
+// -----
+
+func.func @no_warps() {
+  tile.specialise {
+    // expected-error@+1 {{expected warps inside [0, 32), got 4 to 4}}
+    tile.role "a" warps 4 to 4 registers 48 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+func.func @too_many_warps() {
+  tile.specialise {
+    // expected-error@+1 {{expected warps inside [0, 32), got 32 to 33}}
+    tile.role "a" warps 32 to 33 registers 48 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+func.func @odd_registers() {
+  tile.specialise {
+    // expected-error@+1 {{expected a multiple of 8 from 24 to 256 registers, got 50}}
+    tile.role "a" warps 0 to 4 registers 50 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+func.func @few_registers() {
+  tile.specialise {
+    // expected-error@+1 {{expected a multiple of 8 from 24 to 256 registers, got 16}}
+    tile.role "a" warps 0 to 4 registers 16 { tile.sync_warp }
+  }
+  return
+}
+
+// -----
+
+func.func @two_ways_to_release() {
+  // expected-error@+1 {{is unreleased and released by "p": only one can hold}}
+  %0 = tile.channel "s" from mma to threads arrivals 1, 128 unreleased released_by "p"
+      : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
+  return
+}
+
+// -----
+
+func.func @no_place() {
+  // expected-error@+1 {{carries tiles without a place; run tile-place}}
+  %0 = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!tile.tile<128xf32>>
+  return
+}
+
+// -----
+
+func.func @nobody_arrives() {
+  // expected-error@+1 {{expected at least one arrival on each side}}
+  %0 = tile.channel "s" from mma to threads arrivals 1, 0
+      : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
+  return
+}

@@ -1,0 +1,83 @@
+// What the ops on tile values refuse.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+func.func @load_slot(%t: memref<?x?x?x64xf16>, %i: index, %slot: !tile.tile<128x64xf16, #tile.smem<offset = 0>>) {
+  // expected-error@+1 {{expected a slot of the result's type '!tile.tile<128x64xf16, #tile.smem<offset = 1024>>', got '!tile.tile<128x64xf16, #tile.smem<offset = 0>>'}}
+  %0 = tile.load %t[%i, %i, %i] into %slot as !tile.tile<128x64xf16, #tile.smem<offset = 0>>
+      : memref<?x?x?x64xf16> -> !tile.tile<128x64xf16, #tile.smem<offset = 1024>>
+  return
+}
+
+// -----
+
+func.func @load_rank(%t: memref<?x?x64xf16>, %i: index) {
+  // expected-error@+1 {{expected a memref [batch, length, heads, dim], got rank 3}}
+  %0 = tile.load %t[%i, %i, %i] : memref<?x?x64xf16> -> !tile.tile<128x64xf16>
+  return
+}
+
+// -----
+
+func.func @load_element(%t: memref<?x?x?x64xf16>, %i: index) {
+  // expected-error@+1 {{expected a tile of 'f16', got 'bf16'}}
+  %0 = tile.load %t[%i, %i, %i] : memref<?x?x?x64xf16> -> !tile.tile<128x64xbf16>
+  return
+}
+
+// -----
+
+func.func @store_columns(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x128xf16>) {
+  // expected-error@+1 {{expected 64 tile columns, the memref's head dim, got 128}}
+  tile.store %v, %t[%i, %i, %i] : !tile.tile<128x128xf16>, memref<?x?x?x64xf16>
+  return
+}
+
+// -----
+
+func.func @store_rows_rank(%t: memref<?x?x?xf32>, %i: index, %v: !tile.tile<128x64xf32>) {
+  // expected-error@+1 {{expected one element a row, got '!tile.tile<128x64xf32>'}}
+  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128x64xf32>, memref<?x?x?xf32>
+  return
+}
+
+// -----
+
+func.func @store_rows_memref(%t: memref<?x?xf32>, %i: index, %v: !tile.tile<128xf32>) {
+  // expected-error@+1 {{expected a memref [batch, heads, length] of 'f32', got 'memref<?x?xf32>'}}
+  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128xf32>, memref<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @store_rows_element(%t: memref<?x?x?xf16>, %i: index, %v: !tile.tile<128xf32>) {
+  // expected-error@+1 {{expected a memref [batch, heads, length] of 'f32', got 'memref<?x?x?xf16>'}}
+  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128xf32>, memref<?x?x?xf16>
+  return
+}
+
+// -----
+
+func.func @move_shape(%v: !tile.tile<128xf32>) {
+  // expected-error@+1 {{changes the place of a tile only, but goes from '!tile.tile<128xf32>' to '!tile.tile<64xf32>'}}
+  %0 = tile.move %v : !tile.tile<128xf32> to !tile.tile<64xf32>
+  return
+}
+
+// -----
+
+func.func @move_element(%v: !tile.tile<128xf32>) {
+  // expected-error@+1 {{changes the place of a tile only}}
+  %0 = tile.move %v : !tile.tile<128xf32> to !tile.tile<128xf16>
+  return
+}
+
+// -----
+
+func.func @move_slot(%v: !tile.tile<128xf32>, %slot: !tile.tile<128xf32, #tile.smem<offset = 0>>) {
+  // expected-error@+1 {{expected a slot of the result's type '!tile.tile<128xf32, #tile.registers>'}}
+  %0 = tile.move %v into %slot as !tile.tile<128xf32, #tile.smem<offset = 0>>
+      : !tile.tile<128xf32> to !tile.tile<128xf32, #tile.registers>
+  return
+}

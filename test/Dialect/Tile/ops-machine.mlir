@@ -1,0 +1,93 @@
+// The ops of the machine level, as text, in the generic form and as bytecode.
+
+// RUN: fmha-opt %s | FileCheck %s
+// RUN: fmha-opt %s --verify-roundtrip -o /dev/null
+// RUN: fmha-opt %s --mlir-print-op-generic | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --emit-bytecode | fmha-opt | FileCheck %s
+
+!tensor = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+
+// CHECK-LABEL: func.func @barriers
+func.func @barriers(%stage: index, %parity: index) {
+  // CHECK: %[[B:.*]] = tile.barrier "kv.full" at 1024 arrivals 1 : <3>
+  %b = tile.barrier "kv.full" at 1024 arrivals 1 : !tile.barrier<3>
+  // CHECK-NEXT: tile.init_barrier %[[B]] arrivals 1 : <3>
+  tile.init_barrier %b arrivals 1 : !tile.barrier<3>
+  // CHECK-NEXT: tile.wait %[[B]][%{{.*}}] parity %{{.*}} : <3>
+  tile.wait %b[%stage] parity %parity : !tile.barrier<3>
+  // CHECK-NEXT: tile.arrive %[[B]][%{{.*}}] : <3>
+  tile.arrive %b[%stage] : !tile.barrier<3>
+  // CHECK-NEXT: tile.arrive_expect_tx %[[B]][%{{.*}}] bytes 16384 : <3>
+  tile.arrive_expect_tx %b[%stage] bytes 16384 : !tile.barrier<3>
+  // CHECK-NEXT: tile.commit %[[B]][%{{.*}}] : <3>
+  tile.commit %b[%stage] : !tile.barrier<3>
+  // CHECK-NEXT: tile.fence tcgen05_before
+  tile.fence tcgen05_before
+  // CHECK-NEXT: tile.fence tcgen05_after
+  tile.fence tcgen05_after
+  // CHECK-NEXT: tile.fence proxy_async
+  tile.fence proxy_async
+  // CHECK-NEXT: tile.fence mbarrier_init
+  tile.fence mbarrier_init
+  return
+}
+
+// CHECK-LABEL: func.func @copies
+func.func @copies(%t: !tensor, %b: !tile.barrier<3>, %i: index) {
+  // CHECK: tile.slot %{{.*}} : <128x64xbf16, #tile.smem<offset = 0, stages = 3>>
+  %slot = tile.slot %i : !tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 3>>
+  // CHECK: %[[P:.*]] = tile.smem_address 2048 : <3>
+  %p = tile.smem_address 2048 : !llvm.ptr<3>
+  // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 to %[[P]] signals %{{.*}}[%{{.*}}] : memref<{{.*}}>, !llvm.ptr<3>, <3>
+  tile.tma_load %t[%i, %i, %i] column 64 to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
+  // CHECK: tile.tma_store %[[P]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 : !llvm.ptr<3>, memref
+  tile.tma_store %p to %t[%i, %i, %i] column 64 : !llvm.ptr<3>, !tensor
+  // CHECK: tile.tma_store_wait
+  tile.tma_store_wait
+  return
+}
+
+// CHECK-LABEL: func.func @tensor_memory
+func.func @tensor_memory(%p: !llvm.ptr<3>, %yes: i1) {
+  // CHECK: tile.tmem_alloc 512 to 4096
+  tile.tmem_alloc 512 to 4096
+  // CHECK: %[[BASE:.*]] = tile.tmem_base at 4096
+  %base = tile.tmem_base at 4096
+  // CHECK: tile.tmem_address 128 from %[[BASE]] of_warp : <6>
+  %t = tile.tmem_address 128 from %base of_warp : !llvm.ptr<6>
+  // CHECK: tile.tmem_address 256 from %[[BASE]] : <6>
+  %d = tile.tmem_address 256 from %base : !llvm.ptr<6>
+  // CHECK: %[[V:.*]] = tile.tmem_load %{{.*}} : !llvm.ptr<6> -> vector<32xi32>
+  %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
+  // CHECK: %[[W:.*]] = tile.tmem_wait load of %[[V]] : vector<32xi32>
+  %w = tile.tmem_wait load of %v : vector<32xi32>
+  // CHECK: tile.tmem_store %[[W]], %{{.*}} : vector<32xi32>, !llvm.ptr<6>
+  tile.tmem_store %w, %t : vector<32xi32>, !llvm.ptr<6>
+  // An op with a result may follow: its name is no operand of the wait.
+  // CHECK: tile.tmem_wait store
+  tile.tmem_wait store
+  // CHECK: %[[A:.*]] = tile.descriptor %{{.*}} plus 32 fields 4611756662049538048 : <3>
+  %a = tile.descriptor %p plus 32 fields 4611756662049538048 : !llvm.ptr<3>
+  // CHECK: tile.mma %{{.*}}, %[[A]], %[[A]] instruction 136316048 accumulate %{{.*}} : <6>, i64, i64
+  tile.mma %d, %a, %a instruction 136316048 accumulate %yes : !llvm.ptr<6>, i64, i64
+  // CHECK: tile.mma %{{.*}}, %{{.*}}, %[[A]] instruction 1 accumulate %{{.*}} : <6>, !llvm.ptr<6>, i64
+  tile.mma %d, %t, %a instruction 1 accumulate %yes : !llvm.ptr<6>, !llvm.ptr<6>, i64
+  // CHECK: tile.tmem_dealloc %[[BASE]] columns 512
+  tile.tmem_dealloc %base columns 512
+  return
+}
+
+// CHECK-LABEL: func.func @warps
+func.func @warps() {
+  // CHECK-NEXT: tile.set_registers 192 from 128
+  tile.set_registers 192 from 128
+  // CHECK-NEXT: %[[L:.*]] = tile.elect
+  %leader = tile.elect
+  // CHECK-NEXT: tile.any_in_warp %[[L]]
+  %any = tile.any_in_warp %leader
+  // CHECK-NEXT: tile.sync_warp
+  tile.sync_warp
+  // CHECK-NEXT: tile.sync_cta
+  tile.sync_cta
+  return
+}

@@ -1,0 +1,81 @@
+// The ops of the tiled and the placed level: each parses, prints and comes back
+// from its own text, from the generic form and from bytecode.
+
+// RUN: fmha-opt %s | FileCheck %s
+// RUN: fmha-opt %s --verify-roundtrip -o /dev/null
+// RUN: fmha-opt %s | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --mlir-print-op-generic | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --emit-bytecode | fmha-opt | FileCheck %s
+
+!tensor = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+!lse = memref<?x?x?xf32, strided<[?, ?, ?]>>
+!q = !tile.tile<128x64xbf16>
+!s = !tile.tile<128x128xf32>
+!p = !tile.tile<128x128xbf16>
+!o = !tile.tile<128x64xf32>
+!row = !tile.tile<128xf32>
+!slot = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+
+// CHECK-LABEL: func.func @memory
+func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot) {
+  // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : memref<{{.*}}> -> <128x64xbf16>
+  %0 = tile.load %t[%b, %r, %h] : !tensor -> !q
+  // CHECK: tile.load {{.*}} into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+  %1 = tile.load %t[%b, %r, %h] into %slot as !slot : !tensor -> !slot
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : <128x64xbf16>, memref
+  tile.store %o, %t[%b, %r, %h] : !q, !tensor
+  // CHECK: tile.store_rows %{{.*}}, %{{.*}}[{{.*}}] below %{{.*}} : <128xf32>, memref
+  tile.store_rows %row, %l[%b, %h, %r] below %r : !row, !lse
+  return
+}
+
+// CHECK-LABEL: func.func @products
+func.func @products(%q: !q, %k: !q, %p: !p, %acc: !o, %c: i1) {
+  // CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+  %0 = tile.dot %q, %k transpose_b : !q, !q -> !s
+  // CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b negate :
+  %1 = tile.dot %q, %k transpose_b negate : !q, !q -> !s
+  // CHECK: tile.dot %{{.*}}, %{{.*}} : <128x128xbf16>, <128x64xbf16> -> <128x64xf32>
+  %2 = tile.dot %p, %k : !p, !q -> !o
+  // CHECK: tile.dot {{.*}} plus %{{.*}} as !tile.tile<128x64xf32> :
+  %3 = tile.dot %p, %k plus %acc as !o : !p, !q -> !o
+  // CHECK: tile.dot {{.*}} plus %{{.*}} as !tile.tile<128x64xf32> if %{{.*}} :
+  %4 = tile.dot %p, %k plus %acc as !o if %c : !p, !q -> !o
+  return
+}
+
+// CHECK-LABEL: func.func @softmax
+func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
+  // CHECK: tile.fill 0xFF800000 : <128xf32>
+  %0 = tile.fill 0xFF800000 : !row
+  // CHECK: tile.scale %{{.*}} by -5.000000e-01 : <128x128xf32>
+  %1 = tile.scale %s by -0.5 : !s
+  // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] keys %{{.*}} : <128x128xf32>
+  %2 = tile.mask %s at [%i, %i] keys %i : !s
+  // CHECK: tile.mask {{.*}} keys %{{.*}} causal %{{.*}} : <128x128xf32>
+  %3 = tile.mask %s at [%i, %i] keys %i causal %i : !s
+  // CHECK: %{{.*}}, %{{.*}} = tile.row_max %{{.*}}, %{{.*}} scale 1.250000e-01 threshold 8.000000e+00 : <128x128xf32>, <128xf32>
+  %max, %alpha = tile.row_max %s, %m scale 0.125 threshold 8.0 : !s, !row
+  // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 : <128x128xf32>, <128xf32>
+  %4 = tile.exp2 %s, %m scale 0.125 : !s, !row
+  // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} : <128x128xf32>, <128xf32>
+  %5 = tile.row_sum %s, %l, %alpha : !s, !row
+  // CHECK: tile.cast %{{.*}} : <128x128xf32> to <128x128xbf16>
+  %6 = tile.cast %s : !s to !p
+  // CHECK: tile.rescale %{{.*}}, %{{.*}} : <128x64xf32>, <128xf32>
+  %7 = tile.rescale %acc, %alpha : !o, !row
+  // CHECK: tile.normalize %{{.*}}, %{{.*}} : <128x64xf32>, <128xf32> to <128x64xbf16>
+  %8 = tile.normalize %acc, %l : !o, !row to !q
+  // CHECK: tile.lse %{{.*}}, %{{.*}} scale 1.250000e-01 : <128xf32>
+  %9 = tile.lse %m, %l scale 0.125 : !row
+  return
+}
+
+// CHECK-LABEL: func.func @places
+func.func @places(%q: !q, %slot: !slot) {
+  // CHECK: tile.move %{{.*}} : <128x64xbf16> to <128x64xbf16, #tile.registers>
+  %0 = tile.move %q : !q to !tile.tile<128x64xbf16, #tile.registers>
+  // CHECK: tile.move %{{.*}} into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>> : <128x64xbf16> to
+  %1 = tile.move %q into %slot as !slot : !q to !slot
+  return
+}

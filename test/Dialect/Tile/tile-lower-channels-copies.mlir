@@ -1,0 +1,50 @@
+// Copies of 128 columns are two boxes of 64, one per swizzle panel: 64 x 2 = 128
+// bytes is the span of the swizzle. A panel has 128 rows x 128 bytes = 16384.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels,cse)))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 2, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+!q = !tile.tile<128x128xf16, #tile.smem<offset = 0>>
+gpu.module @kernels {
+  // CHECK: gpu.func @copies(%[[Q:[^:]*]]: memref<{{[^%]*}}%{{[^%]*}}%{{[^%]*}}%[[O:[^:]*]]: memref<
+  gpu.func @copies(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %b = gpu.block_id x
+    %r = gpu.block_id y
+    %h = gpu.block_id z
+    // CHECK: %[[B:.*]] = gpu.block_id x
+    // CHECK: %[[R:.*]] = gpu.block_id y
+    // CHECK: %[[H:.*]] = gpu.block_id z
+    %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
+    %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!q>
+    tile.specialise {
+      tile.role "load" warps 12 to 13 registers 144 single_thread {
+        // Both boxes together: 128 x 128 x 2 bytes, one arrival.
+        // CHECK: tile.arrive_expect_tx %[[FULL:.*]][%{{.*}}] bytes 32768
+        // CHECK-NOT: tile.arrive_expect_tx
+        // CHECK: %[[P0:.*]] = tile.smem_address 0
+        // CHECK: tile.tma_load %[[Q]][%[[B]], %[[R]], %[[H]]] column 0 to %[[P0]] signals %[[FULL]]
+        // CHECK: %[[P1:.*]] = tile.smem_address 16384
+        // CHECK: tile.tma_load %[[Q]][%[[B]], %[[R]], %[[H]]] column 64 to %[[P1]] signals %[[FULL]]
+        // CHECK-NOT: tile.tma_load
+        %slot = tile.acquire %ch[%b] : !tile.channel<!q> -> !q
+        %0 = tile.load %q[%b, %r, %h] into %slot as !q : !t -> !q
+      }
+      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+      // CHECK: tile.role "store"
+      tile.role "store" warps 14 to 15 registers 144 single_thread {
+        %0 = tile.receive %out[%b] : !tile.channel<!q> -> !q
+        // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %[[R]], %[[H]]] column 0
+        // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %[[R]], %[[H]]] column 64
+        // Shared memory must outlive the copies: one wait for both.
+        // CHECK-NEXT: tile.tma_store_wait
+        tile.store %0, %o[%b, %r, %h] : !q, !t
+      }
+    }
+    gpu.return
+  }
+}

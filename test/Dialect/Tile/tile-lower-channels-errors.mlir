@@ -1,0 +1,122 @@
+// Channels that cannot become barriers.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels)))'
+
+// Without a schedule nothing happens.
+gpu.module @other {
+  gpu.func @other(%t: memref<?x?x?x64xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %0 = tile.load %t[%c0, %c0, %c0] : memref<?x?x?x64xbf16> -> !tile.tile<128x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @no_slot {
+  gpu.func @no_slot(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    %0 = tile.load %q[%c0, %c0, %c0] : !t -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A slot that nobody acquired is no better.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+gpu.module @not_acquired {
+  gpu.func @not_acquired(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %slot = tile.slot %c0 : !k
+    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    %0 = tile.load %q[%c0, %c0, %c0] into %slot as !k : !t -> !k
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @store_registers {
+  gpu.func @store_registers(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %0 = tile.fill 0.0 : !tile.tile<128x64xbf16, #tile.registers>
+    // expected-error@+1 {{expected a tile in shared memory, which TMA copies from, got '!tile.tile<128x64xbf16, #tile.registers>'}}
+    tile.store %0, %o[%c0, %c0, %c0] : !tile.tile<128x64xbf16, #tile.registers>, !t
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @nobody {
+  gpu.func @nobody(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    // expected-error@+1 {{is released by "p", which is no channel with releases}}
+    %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p"
+        : !tile.channel<!tile.tile<128x128xf32, #tile.tmem<column = 0>>>
+    gpu.return
+  }
+}
+
+// -----
+
+// "p" exists, but its slot is never released.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @unreleased {
+  gpu.func @unreleased(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    // expected-error@+1 {{is released by "p", which is no channel with releases}}
+    %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p"
+        : !tile.channel<!tile.tile<128x128xf32, #tile.tmem<column = 0>>>
+    %p = tile.channel "p" from threads to mma arrivals 128, 1 unreleased
+        : !tile.channel<!tile.tile<128x128xbf16, #tile.tmem<column = 64>>>
+    gpu.return
+  }
+}
+
+// -----
+
+// The region holds 64 barriers of 8 bytes; a released channel of 40 stages takes 80.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @many {
+  // expected-error@+1 {{needs 640 bytes of barriers, but the schedule keeps}}
+  gpu.func @many(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %0 = tile.channel "kv" from tma to mma arrivals 1, 1
+        : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 40>>>
+    gpu.return
+  }
+}

@@ -1,0 +1,83 @@
+// The rotation of the MMA role: scores of block j + 1 are issued right behind the
+// product of block j, so that softmax has a tile to work on while O grows.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 kv-stages=3 p-placement=tmem},convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-specialise,cse)))' \
+// RUN:   | FileCheck %s
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem},convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-specialise,cse)))' \
+// RUN:   | FileCheck %s --check-prefix=TWO
+
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
+  fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%o : !t)
+  return
+}
+
+// Query blocks of the grid, then KV blocks of this CTA.
+// CHECK: arith.ceildivui
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivui
+// CHECK: %[[KV:.*]] = tile.channel "kv"
+// CHECK: %[[Q:.*]] = tile.channel "q0"
+// CHECK: %[[S:.*]] = tile.channel "s0"
+// CHECK: %[[P:.*]] = tile.channel "p0"
+// CHECK: %[[READY:.*]] = tile.channel "ready0"
+// CHECK: %[[DONE:.*]] = tile.channel "done0"
+// CHECK: tile.role "mma" warps 13 to 14 registers {{[0-9]+}} single_thread
+// CHECK: scf.if
+// Before the loop: scores of block 0, from message 0 of the ring.
+// CHECK: %[[QUERY:.*]] = tile.receive %[[Q]][%c0
+// CHECK: %[[KEY:.*]] = tile.receive %[[KV]][%c0
+// CHECK: tile.acquire %[[S]][%c0
+// CHECK: tile.dot %[[QUERY]], %[[KEY]] transpose_b
+// CHECK: tile.publish %[[S]][%c0
+// CHECK: tile.release %[[KV]][%c0
+// CHECK: %[[LAST:.*]] = arith.addi %[[BLOCKS]], %c-1
+// CHECK: scf.for %[[J:[^ ]*]] = %{{.*}} to %[[LAST]]
+// V of block j is message 2j + 1.
+// CHECK: %[[EVEN:.*]] = arith.muli %[[J]], %c2
+// CHECK: %[[NV:.*]] = arith.addi %[[EVEN]], %c1
+// CHECK: %[[VALUE:.*]] = tile.receive %[[KV]][%[[NV]]]
+// CHECK: %[[HALF:.*]] = tile.receive %[[P]][%[[J]]]
+// CHECK: %[[ACC:.*]] = tile.receive %[[READY]][%[[J]]]
+// O is overwritten by the product of block 0.
+// CHECK: %[[LATER:.*]] = arith.cmpi sgt, %[[J]], %c0
+// CHECK: tile.dot %[[HALF]], %[[VALUE]] plus %[[ACC]] {{.*}} if %[[LATER]]
+// CHECK: tile.publish %[[DONE]][%[[J]]]
+// CHECK: tile.release %[[P]][%[[J]]]
+// K of block j + 1 is message 2j + 2; its scores are message j + 1.
+// CHECK: %[[NK:.*]] = arith.addi %[[EVEN]], %c2
+// CHECK: %[[KEY:.*]] = tile.receive %[[KV]][%[[NK]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c1
+// CHECK: tile.acquire %[[S]][%[[NEXT]]]
+// CHECK: tile.dot %[[QUERY]], %[[KEY]] transpose_b
+// CHECK: tile.publish %[[S]][%[[NEXT]]]
+// CHECK: tile.release %[[KV]][%[[NV]]]
+// CHECK: tile.release %[[KV]][%[[NK]]]
+// CHECK: }
+// Behind it: the product of the last block, and no more scores.
+// CHECK: %[[EVEN:.*]] = arith.muli %[[LAST]], %c2
+// CHECK: %[[NV:.*]] = arith.addi %[[EVEN]], %c1
+// CHECK: %[[VALUE:.*]] = tile.receive %[[KV]][%[[NV]]]
+// CHECK: tile.receive %[[P]][%[[LAST]]]
+// CHECK: tile.dot %{{.*}}, %[[VALUE]] plus
+// CHECK: tile.publish %[[DONE]][%[[LAST]]]
+// CHECK-NOT: transpose_b
+// CHECK: tile.role "store"
+
+// Two tiles share each K and V; where the second has no rows, only the first runs.
+// TWO: %[[ACTIVE:.*]] = arith.cmpi slt
+// TWO: tile.role "softmax1"
+// TWO-NEXT: scf.if %[[ACTIVE]]
+// TWO: tile.role "mma"
+// TWO-NEXT: scf.if %[[ACTIVE]]
+// TWO-COUNT-2: transpose_b
+// TWO: scf.for %[[J:[^ ]*]] =
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
+// TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
+// TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
+// TWO: }
+// TWO-COUNT-2: tile.dot {{.*}} plus
+// TWO: } else {
+// TWO-COUNT-2: transpose_b
+// TWO-NOT: transpose_b
+// TWO: tile.role "store"

@@ -1,0 +1,54 @@
+// What no tile type may be.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{a tile has rank 1 or 2, got rank 3}}
+func.func private @rank(!tile.tile<2x128x64xf16>)
+
+// -----
+
+// expected-error@+1 {{a tile has static extents of at least 1}}
+func.func private @extent(!tile.tile<128x0xf16>)
+
+// -----
+
+// expected-error@+1 {{a tile holds f16, bf16 or f32, got 'f64'}}
+func.func private @element(!tile.tile<128x64xf64>)
+
+// -----
+
+// expected-error@+1 {{a tile holds f16, bf16 or f32, got 'i8'}}
+func.func private @integer(!tile.tile<128x64xi8>)
+
+// -----
+
+// expected-error@+1 {{#tile.smem needs at least 1 stage, got 0}}
+func.func private @stages(!tile.tile<128x64xf16, #tile.smem<offset = 0, stages = 0>>)
+
+// -----
+
+// The 128-byte swizzle repeats every 1024 bytes.
+// expected-error@+1 {{#tile.smem offset of a rank-2 tile must be a multiple of 1024, got 512}}
+func.func private @atom(!tile.tile<128x64xf16, #tile.smem<offset = 512>>)
+
+// -----
+
+// expected-error@+1 {{#tile.smem offset of a rank-1 tile must be a multiple of 4, got 6}}
+func.func private @word(!tile.tile<128xf32, #tile.smem<offset = 6>>)
+
+// -----
+
+// 385 + 128 columns of 32 bits.
+// expected-error@+1 {{tensor memory has 512 columns, but the tile ends at column 513}}
+func.func private @columns(!tile.tile<128x128xf32, #tile.tmem<column = 385>>)
+
+// -----
+
+// 449 + 128/2 columns: two 16-bit elements share one.
+// expected-error@+1 {{tensor memory has 512 columns, but the tile ends at column 513}}
+func.func private @halves(!tile.tile<128x128xf16, #tile.tmem<column = 449>>)
+
+// -----
+
+// expected-error@+1 {{expected #tile.smem, #tile.tmem or #tile.registers as the place of a tile, got "here"}}
+func.func private @place(!tile.tile<128x128xf16, "here">)

@@ -1,0 +1,33 @@
+// Tiles with every kind of place, channels and barriers come back as they were.
+
+// RUN: fmha-opt %s | FileCheck %s
+// RUN: fmha-opt %s --verify-roundtrip -o /dev/null
+// RUN: fmha-opt %s --emit-bytecode | fmha-opt | FileCheck %s
+
+// CHECK: func.func private @tiles(!tile.tile<128x64xf16>, !tile.tile<1x1xbf16>, !tile.tile<128xf32>)
+func.func private @tiles(!tile.tile<128x64xf16>, !tile.tile<1x1xbf16>, !tile.tile<128xf32>)
+
+// One stage is the default and is not printed; a rank-1 tile is linear and needs 4 bytes of alignment only.
+// CHECK: func.func private @shared(!tile.tile<128x64xf16, #tile.smem<offset = 1024>>, !tile.tile<128x64xf16, #tile.smem<offset = 2048, stages = 3>>, !tile.tile<128xf32, #tile.smem<offset = 4>>)
+func.func private @shared(
+  !tile.tile<128x64xf16, #tile.smem<offset = 1024, stages = 1>>,
+  !tile.tile<128x64xf16, #tile.smem<offset = 2048, stages = 3>>,
+  !tile.tile<128xf32, #tile.smem<offset = 4>>)
+
+// 128 f32 columns take 128 columns, 128 f16 columns 64: both end at 512 exactly.
+// CHECK: func.func private @tensor(!tile.tile<128x128xf32, #tile.tmem<column = 384>>, !tile.tile<128x128xf16, #tile.tmem<column = 448>>)
+func.func private @tensor(
+  !tile.tile<128x128xf32, #tile.tmem<column = 384>>,
+  !tile.tile<128x128xf16, #tile.tmem<column = 448>>)
+
+// CHECK: func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
+func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
+
+// CHECK: func.func private @channels(!tile.channel<<128x64xf16, #tile.smem<offset = 1024, stages = 3>>>)
+func.func private @channels(!tile.channel<!tile.tile<128x64xf16, #tile.smem<offset = 1024, stages = 3>>>)
+
+// CHECK: func.func private @barriers(!tile.barrier<3>)
+func.func private @barriers(!tile.barrier<3>)
+
+// CHECK: func.func private @attributes() attributes {a = #tile.registers, b = #tile.smem<offset = 8>, c = #tile.tmem<column = 9>}
+func.func private @attributes() attributes {a = #tile.registers, b = #tile.smem<offset = 8>, c = #tile.tmem<column = 9>}
