@@ -1,0 +1,77 @@
+// One kernel per attention op: grid arithmetic, one loop over KV blocks, and the
+// online softmax on tile values.
+
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1' --convert-fmha-to-tile | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=2' --convert-fmha-to-tile | FileCheck %s --check-prefix=TWO
+
+!t = memref<2x1000x8x64xbf16>
+!kv = memref<2x1000x2x64xbf16>
+!l = memref<2x8x1000xf32>
+
+// The op stays and names its kernel; the module is one that holds kernels.
+// CHECK: module attributes {gpu.container_module}
+// CHECK: fmha.attention {{.*}}fmha.kernel = @fmha_fwd_kernel::@fmha_fwd
+func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
+  fmha.attention ins(%q, %k, %v : !t, !kv, !kv) outs(%o, %l : !t, !l) {scale = 0.125 : f64}
+  return
+}
+
+// Lengths and strides are those of the launch, whatever the op knows. 16 warps.
+// CHECK: gpu.func @fmha_fwd(%[[Q:.*]]: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>, %[[K:.*]]: memref<{{.*}}>, %[[V:.*]]: memref<{{.*}}>, %[[O:.*]]: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>, %[[L:.*]]: memref<?x?x?xf32, strided<[?, ?, ?]>>) kernel
+// CHECK-SAME: known_block_size = array<i32: 512, 1, 1>
+// CHECK: %[[QLEN:.*]] = memref.dim %[[Q]], %c1
+// CHECK: %[[KVLEN:.*]] = memref.dim %[[K]], %c1
+// CHECK: %[[HEADS:.*]] = memref.dim %[[Q]], %c2
+// CHECK: %[[KVHEADS:.*]] = memref.dim %[[K]], %c2
+// id = (batch x heads + head) x row blocks + row block
+// CHECK: %[[ID:.*]] = gpu.block_id x
+// CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c128
+// CHECK: %[[ROWBLOCK:.*]] = arith.remui %[[ID]], %[[ROWBLOCKS]]
+// CHECK: %[[REST:.*]] = arith.divui %[[ID]], %[[ROWBLOCKS]]
+// CHECK: %[[HEAD:.*]] = arith.remui %[[REST]], %[[HEADS]]
+// CHECK: %[[BATCH:.*]] = arith.divui %[[REST]], %[[HEADS]]
+// Query heads share a KV head in groups of neighbours.
+// CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
+// CHECK: %[[KVHEAD:.*]] = arith.divui %[[HEAD]], %[[GROUP]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[ROWBLOCK]], %c128
+// CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %c0
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KVLEN]], %c128
+// CHECK: %[[QT:.*]] = tile.load %[[Q]][%[[BATCH]], %[[ROW]], %[[HEAD]]] {tile.q_tile = 0 : i32}
+// m = -inf, l = 0, O = 0
+// CHECK: %[[M0:.*]] = tile.fill 0xFF800000 {{.*}} : <128xf32>
+// CHECK: %[[L0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128xf32>
+// CHECK: %[[O0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128x64xf32>
+// CHECK: %[[R:.*]]:3 = scf.for %[[J:[^ ]*]] = %{{.*}} to %[[BLOCKS]] step %{{.*}} iter_args(%[[M:.*]] = %[[M0]], %[[SUM:.*]] = %[[L0]], %[[ACC:.*]] = %[[O0]])
+// CHECK: %[[COL:.*]] = arith.muli %[[J]], %c128
+// CHECK: %[[KT:.*]] = tile.load %[[K]][%[[BATCH]], %[[COL]], %[[KVHEAD]]]
+// CHECK: %[[VT:.*]] = tile.load %[[V]][%[[BATCH]], %[[COL]], %[[KVHEAD]]]
+// CHECK: %[[S:.*]] = tile.dot %[[QT]], %[[KT]] transpose_b
+// CHECK: %[[X:.*]] = tile.mask %[[S]] at{{.*}}%[[ROW]], %[[COL]]] keys %[[KVLEN]]
+// CHECK-NOT: causal
+// 0.125 x log2 e = 0.18033688, as f32 0.180336878; the threshold is the schedule's.
+// CHECK: %[[MAX:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], %[[M]] scale 0.18033687{{[0-9]*}} threshold 8.000000e+00
+// CHECK: %[[P:.*]] = tile.exp2 %[[X]], %[[MAX]] scale 0.18033687
+// CHECK: %[[NEWSUM:.*]] = tile.row_sum %[[P]], %[[SUM]], %[[ALPHA]]
+// CHECK: %[[HALF:.*]] = tile.cast %[[P]] {{.*}} to <128x128xbf16>
+// CHECK: %[[OLD:.*]] = tile.rescale %[[ACC]], %[[ALPHA]]
+// CHECK: %[[NEW:.*]] = tile.dot %[[HALF]], %[[VT]] plus %[[OLD]]
+// CHECK: scf.yield %[[MAX]], %[[NEWSUM]], %[[NEW]]
+// CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[R]]#1
+// CHECK: tile.store %[[OUT]], %[[O]][%[[BATCH]], %[[ROW]], %[[HEAD]]]
+// CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[R]]#1 scale 0.18033687
+// CHECK: tile.store_rows %[[LSE]], %[[L]][%[[BATCH]], %[[HEAD]], %[[ROW]]] below %[[QLEN]]
+// CHECK: gpu.return
+
+// Two tiles: 256 rows per CTA, the second 128 rows on, and one load of K and V.
+// TWO: arith.ceildivui %{{.*}}, %c256
+// TWO: %[[FIRST:.*]] = arith.muli %{{.*}}, %c256
+// TWO: arith.addi %[[FIRST]], %c0
+// TWO: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c128
+// TWO: tile.load {{.*}}tile.q_tile = 0
+// TWO: tile.load {{.*}}, %[[SECOND]], {{.*}}tile.q_tile = 1
+// TWO: scf.for
+// TWO-COUNT-2: tile.load
+// TWO-NOT: tile.load
+// TWO-COUNT-2: transpose_b
+// TWO: scf.yield
+// TWO-COUNT-2: tile.store_rows

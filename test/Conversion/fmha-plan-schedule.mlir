@@ -1,0 +1,37 @@
+// Every attention op gets a schedule; one that was written by hand stays.
+
+// RUN: fmha-opt %s --fmha-plan-schedule | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule=target=sm_103a | FileCheck %s --check-prefix=B300
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 kv-stages=2 p-placement=smem' | FileCheck %s --check-prefix=ASKED
+// RUN: fmha-opt %s --fmha-plan-schedule | fmha-opt --fmha-plan-schedule | FileCheck %s
+
+!t = tensor<1x256x2x64xf16>
+
+// CHECK-LABEL: func.func @planned
+// CHECK: fmha.attention
+// CHECK-SAME: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,
+// CHECK-SAME: p_placement = tmem
+// All tasks have warps, and TMA and MMA one each.
+// CHECK-SAME: #fmha.role<"softmax0", first_warp = 0, warps = 4,
+// CHECK-SAME: #fmha.role<"load", first_warp = {{[0-9]+}}, warps = 1,
+// CHECK-SAME: #fmha.role<"mma", first_warp = {{[0-9]+}}, warps = 1,
+// B300-LABEL: func.func @planned
+// B300: schedule = #fmha.schedule<target = "sm_103a"
+// ASKED-LABEL: func.func @planned
+// ASKED: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1,
+// ASKED-SAME: kv_stages = 2, p_placement = smem
+func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%q : !t) -> !t
+  return %o : !t
+}
+
+// Two ops are planned apart: the wide one has room for fewer stages of the ring,
+// 128 x 128 x 2 = 32768 bytes each beside 2 x 32768 for Q, of 232448.
+// CHECK-LABEL: func.func @wide
+// CHECK: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,
+// CHECK-SAME: kv_stages = 5,
+func.func @wide(%x: memref<1x256x2x128xbf16>) {
+  fmha.attention ins(%x, %x, %x : memref<1x256x2x128xbf16>, memref<1x256x2x128xbf16>, memref<1x256x2x128xbf16>)
+      outs(%x : memref<1x256x2x128xbf16>)
+  return
+}
