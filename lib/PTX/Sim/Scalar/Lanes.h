@@ -9,7 +9,7 @@
 // A semantic is a struct with a static `run` over host values. form<Op, D,
 // S...>() turns it into a Form: a loop over the lanes that a compiler can
 // vectorise, with a slow path for warps that are not full. The common families
-// have the slow path alone: there are many of them, and kernels seldom use them.
+// have the slow path alone: they are many, and kernels seldom use them.
 //
 //===----------------------------------------------------------------------===//
 
