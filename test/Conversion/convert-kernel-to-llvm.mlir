@@ -1,5 +1,5 @@
-// Arithmetic, math and branches of kernels become LLVM, with indices of 32 bits; the
-// host's code is not touched.
+// What is left of our kernels becomes LLVM, with indices of 32 bits; other code of the
+// module file is not touched.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-kernel-to-llvm))' | FileCheck %s
 
@@ -13,38 +13,46 @@ func.func @host(%a: index) -> index {
   return %0 : index
 }
 
+// Another kernel's index may need its 64 bits.
+// CHECK-LABEL: gpu.module @other
+// CHECK: arith.index_castui %{{.*}} : i64 to index
+gpu.module @other {
+  llvm.func @f(%x: i64) -> i64 {
+    %i = arith.index_castui %x : i64 to index
+    %n = arith.addi %i, %i : index
+    %r = arith.index_castui %n : index to i64
+    llvm.return %r : i64
+  }
+}
+
 // CHECK-LABEL: gpu.module @kernels
+// CHECK-NOT: {{arith|math|cf|scf|vector}}.
 gpu.module @kernels {
-  // CHECK: llvm.func @index(%[[X:.*]]: i32)
-  llvm.func @index(%x: i32) {
+  // CHECK: llvm.func @index(%[[X:[^:]*]]: i32)
+  llvm.func @index(%x: i32) -> i32 attributes {fmha.schedule} {
     %i = arith.index_castui %x : i32 to index
     // CHECK: %[[N:.*]] = llvm.add %[[X]], %[[X]] : i32
     %n = arith.addi %i, %i : index
-    // x / 128, rounded up, has no LLVM op; the minimum has, and is one instruction.
+    // n / 128, rounded up, has no LLVM op; the minimum has, and is one instruction.
     %c128 = arith.constant 128 : index
     // CHECK: llvm.udiv %{{.*}}, %{{.*}} : i32
-    // CHECK-NOT: arith.ceildivui
     %d = arith.ceildivui %n, %c128 : index
-    // CHECK: llvm.intr.smin(%{{.*}}, %{{.*}}) : (i32, i32) -> i32
-    // CHECK-NOT: llvm.select
-    %m = arith.minsi %d, %n : index
-    %c = arith.cmpi slt, %m, %n : index
-    // CHECK: llvm.cond_br
-    cf.cond_br %c, ^a, ^a
-  ^a:
-    llvm.return
+    // CHECK: %[[M:.*]] = llvm.intr.smin(%{{.*}}, %{{.*}}) : (i32, i32) -> i32
+    // CHECK-NOT: llvm.zext
+    // CHECK: llvm.return %[[M]] : i32
+    %m = arith.minsi %d, %i : index
+    %r = arith.index_castui %m : index to i32
+    llvm.return %r : i32
   }
 
-  // CHECK: llvm.func @floats(%[[V:.*]]: vector<4xf32>)
-  llvm.func @floats(%v: vector<4xf32>) {
-    // CHECK: llvm.intr.exp2(%[[V]])
+  // CHECK: llvm.func @floats(%[[V:[^:]*]]: vector<4xf32>)
+  llvm.func @floats(%v: vector<4xf32>) -> vector<4xbf16> attributes {fmha.schedule} {
+    // CHECK: %[[E:.*]] = llvm.intr.exp2(%[[V]])
     %0 = math.exp2 %v : vector<4xf32>
-    // CHECK: llvm.intr.fma(
+    // CHECK: %[[F:.*]] = llvm.intr.fma(%[[E]], %[[V]], %[[V]])
     %1 = math.fma %0, %v, %v : vector<4xf32>
-    // CHECK: llvm.fptrunc {{.*}} vector<4xf32> to vector<4xbf16>
+    // CHECK: llvm.fptrunc %[[F]] : vector<4xf32> to vector<4xbf16>
     %2 = arith.truncf %1 : vector<4xf32> to vector<4xbf16>
-    // CHECK-NOT: {{arith|math|cf}}.
-    // CHECK: llvm.return
-    llvm.return
+    llvm.return %2 : vector<4xbf16>
   }
 }

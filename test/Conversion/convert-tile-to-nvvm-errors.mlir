@@ -20,7 +20,8 @@ gpu.module @other {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @roles {
-  gpu.func @roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
     // expected-error@+1 {{failed to legalize operation 'tile.specialise'}}
     tile.specialise {
       tile.role "mma" warps 13 to 14 registers 144 { tile.sync_warp }
@@ -39,7 +40,8 @@ gpu.module @roles {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @extent {
-  gpu.func @extent(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @extent(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
     %c0 = arith.constant 0 : index
     // expected-error@+1 {{failed to legalize operation 'memref.dim'}}
     %0 = memref.dim %q, %c0 : !t
@@ -56,7 +58,8 @@ gpu.module @extent {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @dimension {
-  gpu.func @dimension(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @dimension(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
     // expected-error@+1 {{failed to legalize operation 'gpu.block_id'}}
     %0 = gpu.block_id y
     gpu.return
@@ -72,7 +75,8 @@ gpu.module @dimension {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @wide {
-  gpu.func @wide(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @wide(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
     %c = gpu.block_id x
     %i = arith.index_cast %c : index to i32
     %0 = arith.uitofp %i : i32 to f64
@@ -80,4 +84,31 @@ gpu.module @wide {
     %1 = math.log2 %0 : f64
     gpu.return
   }
+}
+
+// -----
+
+// The registers at launch follow from the block's size.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @block {
+  // expected-error@+1 {{expected a known_block_size of whole warps in x, got another one}}
+  gpu.func @block(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} { gpu.return }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+gpu.module @few {
+  // expected-error@+1 {{expected memrefs q, k, v, o of rank 4}}
+  gpu.func @few(%q: memref<4xf32>) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} { gpu.return }
 }

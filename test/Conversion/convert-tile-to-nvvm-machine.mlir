@@ -10,7 +10,8 @@
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @machine
-  gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+  gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
     %i = gpu.block_id x
     // CHECK: %[[SMEM:.*]] = llvm.mlir.addressof @fmha_shared_memory
     // CHECK: %[[BAR:.*]] = llvm.getelementptr %[[SMEM]][65536]

@@ -106,3 +106,52 @@ func.func @nobody_arrives() {
       : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
   return
 }
+
+// -----
+
+// TMA copies to and from shared memory only.
+func.func @tma_tensor_memory() {
+  // expected-error@+1 {{expected tiles in #tile.smem, where TMA copies, got '!tile.tile<128x64xf32, #tile.tmem<column = 0>>'}}
+  %0 = tile.channel "o" from threads to tma arrivals 128, 1
+      : !tile.channel<!tile.tile<128x64xf32, #tile.tmem<column = 0>>>
+  return
+}
+
+// -----
+
+func.func @registers() {
+  // expected-error@+1 {{expected tiles in #tile.smem or #tile.tmem, got '!tile.tile<128xf32, #tile.registers>'}}
+  %0 = tile.channel "s" from threads to threads arrivals 128, 128
+      : !tile.channel<!tile.tile<128xf32, #tile.registers>>
+  return
+}
+
+// -----
+
+!a = !tile.tile<128xf32, #tile.smem<offset = 0>>
+!b = !tile.tile<128xf32, #tile.smem<offset = 512>>
+func.func @other_slot(%n: index, %ch: !tile.channel<!a>) {
+  // expected-error@+1 {{expected the channel's tile '!tile.tile<128xf32, #tile.smem<offset = 0>>', got '!tile.tile<128xf32, #tile.smem<offset = 512>>'}}
+  %0 = tile.acquire %ch[%n] : !tile.channel<!a> -> !b
+  return
+}
+
+// -----
+
+!a = !tile.tile<128xf32, #tile.smem<offset = 0>>
+!b = !tile.tile<128xf32, #tile.smem<offset = 512>>
+func.func @other_message(%n: index, %ch: !tile.channel<!a>) {
+  // expected-error@+1 {{expected the channel's tile}}
+  %0 = tile.receive %ch[%n] : !tile.channel<!a> -> !b
+  return
+}
+
+// -----
+
+!a = !tile.tile<128xf32, #tile.smem<offset = 0>>
+func.func @nothing_to_release(%n: index) {
+  %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!a>
+  // expected-error@+1 {{expected a channel with releases of its own, got "q", which is unreleased or released by another}}
+  tile.release %ch[%n] : !tile.channel<!a>
+  return
+}

@@ -15,7 +15,7 @@ func.func @roles(%n: index) {
   // CHECK: tile.channel "s" from mma to threads arrivals 1, 128 released_by "p" :
   %s = tile.channel "s" from mma to threads arrivals 1, 128 released_by "p" : !tile.channel<!s>
   // CHECK: tile.channel "o" from threads to tma arrivals 128, 1 unreleased :
-  %o = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!s>
+  %o = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!kv>
   // CHECK: tile.specialise {
   tile.specialise {
     // CHECK-NEXT: tile.role "load" warps 0 to 1 registers 48 single_thread {

@@ -38,9 +38,9 @@ func.func @copies(%t: !tensor, %b: !tile.barrier<3>, %i: index) {
   %slot = tile.slot %i : !tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 3>>
   // CHECK: %[[P:.*]] = tile.smem_address 2048 : <3>
   %p = tile.smem_address 2048 : !llvm.ptr<3>
-  // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 to %[[P]] signals %{{.*}}[%{{.*}}] : memref<{{.*}}>, !llvm.ptr<3>, <3>
+  // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 to %[[P]] signals %{{.*}}[%{{.*}}] : memref<{{.*}}>, <3>, <3>
   tile.tma_load %t[%i, %i, %i] column 64 to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
-  // CHECK: tile.tma_store %[[P]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 : !llvm.ptr<3>, memref
+  // CHECK: tile.tma_store %[[P]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 : <3>, memref
   tile.tma_store %p to %t[%i, %i, %i] column 64 : !llvm.ptr<3>, !tensor
   // CHECK: tile.tma_store_wait
   tile.tma_store_wait
@@ -57,11 +57,11 @@ func.func @tensor_memory(%p: !llvm.ptr<3>, %yes: i1) {
   %t = tile.tmem_address 128 from %base of_warp : !llvm.ptr<6>
   // CHECK: tile.tmem_address 256 from %[[BASE]] : <6>
   %d = tile.tmem_address 256 from %base : !llvm.ptr<6>
-  // CHECK: %[[V:.*]] = tile.tmem_load %{{.*}} : !llvm.ptr<6> -> vector<32xi32>
+  // CHECK: %[[V:.*]] = tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
   %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
   // CHECK: %[[W:.*]] = tile.tmem_wait load of %[[V]] : vector<32xi32>
   %w = tile.tmem_wait load of %v : vector<32xi32>
-  // CHECK: tile.tmem_store %[[W]], %{{.*}} : vector<32xi32>, !llvm.ptr<6>
+  // CHECK: tile.tmem_store %[[W]], %{{.*}} : vector<32xi32>, <6>
   tile.tmem_store %w, %t : vector<32xi32>, !llvm.ptr<6>
   // An op with a result may follow: its name is no operand of the wait.
   // CHECK: tile.tmem_wait store

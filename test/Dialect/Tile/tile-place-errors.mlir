@@ -88,7 +88,7 @@ gpu.module @unmarked {
 !t = memref<?x?x?x64xbf16>
 gpu.module @beyond {
   gpu.func @beyond(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    // expected-error@+1 {{serves query tile 1, but the schedule has q_tiles = 1}}
+    // expected-error@+1 {{expected a tile.q_tile below the schedule's 1 query tiles, got 1}}
     %0 = tile.fill 0.0 {tile.q_tile = 1 : i32} : !tile.tile<128x64xf32>
     gpu.return
   }

@@ -60,6 +60,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.receive %[[P]][%[[LAST]]]
 // CHECK: tile.dot %{{.*}}, %[[VALUE]] plus
 // CHECK: tile.publish %[[DONE]][%[[LAST]]]
+// Nobody takes these slots again, and no signal may reach a CTA that has left.
+// CHECK-NOT: tile.release
 // CHECK-NOT: transpose_b
 // CHECK: tile.role "store"
 
