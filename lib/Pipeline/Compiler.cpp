@@ -278,11 +278,13 @@ void Compilation::recordPlan() {
 LogicalResult Compilation::recordBinary() {
   if (failed(runPhase(addPtxPhase)))
     return failure();
-  auto binaries = module->getOps<gpu::BinaryOp>();
-  if (binaries.empty())
-    return module->emitError() << "no kernel came out: the input has no "
-                                  "gpu.module with a kernel";
-  gpu::BinaryOp binary = *binaries.begin();
+  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  auto binary = kernel ? SymbolTable::lookupNearestSymbolFrom<gpu::BinaryOp>(
+                             op, kernel.getRootReference())
+                       : gpu::BinaryOp();
+  if (!binary)
+    return op->emitError() << "no kernel came out: the op names none that the "
+                              "input has";
   auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
   result.ptx = object.getObject().getValue().rtrim('\0').str();
   if (auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest"))

@@ -11,7 +11,6 @@
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Pipeline/Passes.h"
 
-#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -44,12 +43,7 @@ static void addMachine(OpPassManager &pm) {
 static void addNVVM(OpPassManager &pm) {
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTileToNVVM());
-  module.addPass(createSCFToControlFlowPass());
-  module.addPass(createConvertVectorToLLVMPass());
   module.addPass(createConvertKernelToLLVM());
-  module.addPass(createReconcileUnrealizedCastsPass());
-  module.addPass(createCanonicalizerPass());
-  module.addPass(createCSEPass());
 }
 
 void fmha::addPhase(OpPassManager &pm, Level level,

@@ -277,11 +277,19 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
              " for \"" + role.name + '"';
     total += role.registers * (threadsPerGroup / warpsPerGroup);
   }
-  if (total <= c.gpu->registersPerSm)
+  unsigned threads = warps * (threadsPerGroup / warpsPerGroup);
+  unsigned pool = registersAtLaunch(threads) * threads;
+  if (total <= pool)
     return std::nullopt;
-  return "C11: the roles need " + str(total) + " registers, " +
-         str(c.gpu->registersPerSm) + " are there (" +
-         str(total - c.gpu->registersPerSm) + " too many)";
+  return "C11: the roles need " + str(total) + " registers, " + str(pool) +
+         " are there (" + str(total - pool) + " too many): a CTA of " +
+         str(threads) + " threads starts with " +
+         str(registersAtLaunch(threads)) + " a thread";
+}
+
+unsigned fmha::schedule::registersAtLaunch(unsigned threads) {
+  constexpr unsigned registersPerSm = 65536;
+  return registersPerSm / threads / registerStep * registerStep;
 }
 
 static Complaint checkWarps(const Case &c) {

@@ -65,10 +65,10 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
 }
 
 def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn the arith, math and cf ops of kernels into LLVM, with 32-bit indices";
+  let summary = "Turn what is left of our kernels into LLVM, with 32-bit indices";
   let description = [{
-    Upstream patterns under one type converter. The upstream passes would do as well, but the one for cf runs on a whole
-    module only and would touch host code.
+    Upstream passes (scf to cf, vector to LLVM) and patterns (arith, cf, math) on a module whose functions all come from
+    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits.
 
     Before:
     ```mlir
@@ -79,7 +79,9 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
     %n = llvm.add %a, %b : i32
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect"
+  ];
 }
 
 #endif // FMHA_CONVERSION_PASSES_TD

@@ -128,6 +128,11 @@ struct Plan {
   std::vector<Rejected> rejected;
 };
 
+/// Registers that each thread of a CTA of `threads` starts with, out of the
+/// 65536 of an SM: ptxas takes multiples of 8. setmaxnreg moves registers
+/// inside this pool and no others.
+unsigned registersAtLaunch(unsigned threads);
+
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
 /// begins with the number of its rule:

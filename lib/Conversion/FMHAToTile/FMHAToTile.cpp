@@ -89,10 +89,16 @@ private:
     return made;
   }
 
-  /// |scale|·log2 e, or 1 where the scores have been multiplied by 0.
+  /// |scale|·log2 e as the kernel knows it: in f32, where a subnormal counts as
+  /// 0. 0 stands for scores that are all equal.
+  float log2Scale() {
+    float scale = std::abs(op.getScaleOrDefault()) * llvm::numbers::log2e;
+    return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
+  }
+  /// Scores that have been multiplied by 0 need no further scale.
   FloatAttr softmaxScale() {
-    double scale = std::abs(op.getScaleOrDefault());
-    return b.getF32FloatAttr(scale == 0 ? 1.0 : scale * llvm::numbers::log2e);
+    float scale = log2Scale();
+    return b.getF32FloatAttr(scale == 0 ? 1.0f : scale);
   }
 
   Coordinates buildCoordinates();
@@ -177,15 +183,14 @@ SmallVector<Value> KernelBuilder::buildInitialState() {
 State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                Value query, Value key, Value value,
                                Value column, State state) {
-  double scale = op.getScaleOrDefault();
   Type f32 = b.getF32Type();
   // The maximum may be taken before the scaling only if the scale is positive:
   // the product takes a minus sign, and a scale of 0 is applied at once.
   Value s = mark(tile::DotOp::create(b, tileType(plan.kvBlock, f32), query, key,
                                      Value(), Value(), /*transpose_b=*/true,
-                                     /*negate=*/scale < 0),
+                                     /*negate=*/op.getScaleOrDefault() < 0),
                  tile);
-  if (scale == 0)
+  if (log2Scale() == 0)
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
   bool causal = op.getMask() == schedule::Mask::Causal;

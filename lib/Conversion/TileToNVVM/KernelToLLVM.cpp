@@ -13,12 +13,17 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 namespace fmha {
 #define GEN_PASS_DEF_CONVERTKERNELTOLLVM
@@ -36,6 +41,29 @@ constexpr unsigned indexBits = 32;
 struct ConvertKernelToLLVMPass
     : public fmha::impl::ConvertKernelToLLVMBase<ConvertKernelToLLVMPass> {
   void runOnOperation() override {
+    if (!isOurs())
+      return;
+    if (failed(prepare()) || failed(convert()) || failed(tidy()))
+      signalPassFailure();
+  }
+
+private:
+  /// Another module's index may need its 64 bits.
+  bool isOurs() {
+    auto funcs = getOperation().getOps<LLVM::LLVMFuncOp>();
+    return !funcs.empty() && llvm::all_of(funcs, [](LLVM::LLVMFuncOp func) {
+      return func->hasAttr("fmha.schedule");
+    });
+  }
+
+  LogicalResult prepare() {
+    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+    pm.addPass(createSCFToControlFlowPass());
+    pm.addPass(createConvertVectorToLLVMPass());
+    return runPipeline(pm, getOperation());
+  }
+
+  LogicalResult convert() {
     LowerToLLVMOptions options(&getContext());
     options.overrideIndexBitwidth(indexBits);
     LLVMTypeConverter converter(&getContext(), options);
@@ -49,9 +77,15 @@ struct ConvertKernelToLLVMPass
     LLVMConversionTarget target(getContext());
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,
                              math::MathDialect>();
-    if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(patterns))))
-      signalPassFailure();
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  LogicalResult tidy() {
+    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+    pm.addPass(createReconcileUnrealizedCastsPass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    return runPipeline(pm, getOperation());
   }
 };
 

@@ -30,8 +30,6 @@ namespace fmha {
 using namespace mlir;
 using namespace fmha;
 
-/// 32-bit registers of an SM.
-static constexpr int32_t registerFile = 65536;
 /// Bytes of a tensor map, which the driver encodes and nobody looks into.
 static constexpr unsigned tensorMapBytes = 128;
 
@@ -101,16 +99,19 @@ private:
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    func->setAttr("fmha.schedule", op->getAttr("fmha.schedule"));
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
       // setmaxnreg counts from what a thread starts with; ptxas ignores it
       // where that is not said.
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    b.getI32IntegerAttr(registerFile / threads));
+                    b.getI32IntegerAttr(schedule::registersAtLaunch(threads)));
     }
-    // Subnormals carry nothing here, and keeping them costs instructions.
-    func->setAttr("denormal_fpenv_f32_is_ftz", b.getUnitAttr());
+    // Subnormals carry nothing here, and keeping them costs instructions around
+    // every ex2.
+    func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
+        {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
     auto map = LLVM::LLVMArrayType::get(b.getI8Type(), tensorMapBytes);
     for (auto [n, parameter] : llvm::enumerate(parameters)) {
       if (parameter.kind != KernelParameter::Kind::TensorMap)
@@ -251,6 +252,8 @@ struct ConvertTileToNVVMPass
   void runOnOperation() override {
     if (!hasKernel())
       return;
+    if (failed(checkKernels()))
+      return signalPassFailure();
     declareSharedMemory();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });
@@ -265,9 +268,11 @@ struct ConvertTileToNVVMPass
                  LowerThreadId, LowerBlockId, LowerLog2>(converter,
                                                          &getContext());
     ConversionTarget target(getContext());
-    target.addIllegalDialect<tile::TileDialect, memref::MemRefDialect>();
-    target.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
-                        gpu::BlockIdOp, math::Log2Op>();
+    // Other people's functions in the module are left as they are.
+    target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
+        isForeign);
+    target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
+                                 gpu::BlockIdOp, math::Log2Op>(isForeign);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
@@ -275,6 +280,28 @@ struct ConvertTileToNVVMPass
   }
 
 private:
+  static bool isForeign(Operation *op) {
+    auto func = dyn_cast<gpu::GPUFuncOp>(op);
+    if (!func)
+      func = op->getParentOfType<gpu::GPUFuncOp>();
+    return func && !tile::isTiledKernel(func);
+  }
+
+  LogicalResult checkKernels() {
+    for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (!tile::isTiledKernel(func))
+        continue;
+      if (failed(tile::readKernelInfo(func)))
+        return failure();
+      ArrayRef<int32_t> size =
+          func.getKnownBlockSize().value_or(ArrayRef<int32_t>());
+      if (size.size() != 3 || size[0] < 32 || size[1] != 1 || size[2] != 1)
+        return func.emitError() << "expected a known_block_size of whole warps "
+                                   "in x, got another one";
+    }
+    return success();
+  }
+
   bool hasKernel() {
     return llvm::any_of(getOperation().getOps<gpu::GPUFuncOp>(),
                         tile::isTiledKernel);

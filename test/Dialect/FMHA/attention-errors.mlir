@@ -142,7 +142,7 @@ func.func @c5_empty_head_dim(%q: tensor<2x16x4x0xf16>,
                              %k: tensor<2x32x2x0xf16>,
                              %v: tensor<2x32x2x64xf16>,
                              %out: tensor<2x16x4x64xf16>) {
-  // expected-error @below {{fmha.attention C5: expected a positive head dim, got 0 in dimension 3 of query}}
+  // expected-error @below {{fmha.attention C5: expected a positive head dim of at most 65536, got 0 in dimension 3 of query}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x0xf16>, tensor<2x32x2x0xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>

@@ -24,7 +24,8 @@ double AttentionOp::getScaleOrDefault() {
 
 /// A static extent as a hint; 0 says unknown.
 static unsigned hintOf(int64_t extent) {
-  return ShapedType::isDynamic(extent) ? 0 : unsigned(extent);
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  return ShapedType::isDynamic(extent) ? 0 : unsigned(std::min(extent, most));
 }
 
 schedule::Problem AttentionOp::getProblem() {

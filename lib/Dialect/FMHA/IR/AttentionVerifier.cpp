@@ -13,6 +13,7 @@
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -140,10 +141,10 @@ LogicalResult Verifier::headDims() {
              << "expected a static head dim, as it is compiled in, got "
                 "a dynamic one in dimension 3 of "
              << operand.name;
-    if (headDim == 0)
-      return error(5)
-             << "expected a positive head dim, got 0 in dimension 3 of "
-             << operand.name;
+    if (headDim == 0 || headDim > AttentionOp::maxHeadDim)
+      return error(5) << "expected a positive head dim of at most "
+                      << AttentionOp::maxHeadDim << ", got " << headDim
+                      << " in dimension 3 of " << operand.name;
   }
   if (failed(equalExtents(6, query, AttentionOp::HeadDim, key,
                           AttentionOp::HeadDim)))
@@ -215,7 +216,8 @@ LogicalResult Verifier::scale() {
   if (!op.getScale())
     return success();
   double scale = op.getScale()->convertToDouble();
-  if (!std::isfinite(scale) || !std::isfinite(float(scale)))
+  // Kernels exponentiate to base 2: scale times log2(e) must be finite, too.
+  if (!std::isfinite(float(scale * llvm::numbers::log2e)))
     return error(14) << "expected a scale that is finite as f32, got "
                      << op.getScaleAttr();
   return success();

@@ -160,10 +160,40 @@ LogicalResult ChannelOp::verify() {
   if (getUnreleased() && getReleasedBy())
     return emitOpError() << "is unreleased and released by \""
                          << *getReleasedBy() << "\": only one can hold";
-  if (!getType().getTile().getPlace())
+  TileType tile = getType().getTile();
+  if (!tile.getPlace())
     return emitOpError() << "carries tiles without a place; run tile-place";
+  bool byTma = getProducer() == Agent::Tma || getConsumer() == Agent::Tma;
+  if (tile.inRegisters() || (byTma && !tile.getSmem()))
+    return emitOpError() << "expected tiles in "
+                         << (byTma ? "#tile.smem, where TMA copies,"
+                                   : "#tile.smem or #tile.tmem,")
+                         << " got " << tile;
   if (getProducerArrivals() < 1 || getConsumerArrivals() < 1)
     return emitOpError() << "expected at least one arrival on each side";
+  return success();
+}
+
+/// The tile of a slot is the channel's.
+template <typename OpTy> static LogicalResult verifySlot(OpTy op) {
+  TileType expected = op.getChannel().getType().getTile();
+  if (op.getType() != expected)
+    return op.emitOpError() << "expected the channel's tile " << expected
+                            << ", got " << op.getType();
+  return success();
+}
+
+LogicalResult AcquireOp::verify() { return verifySlot(*this); }
+
+LogicalResult ReceiveOp::verify() { return verifySlot(*this); }
+
+LogicalResult ReleaseOp::verify() {
+  auto channel = getChannel().getDefiningOp<ChannelOp>();
+  if (channel && !channel.hasReleaseBarrier())
+    return emitOpError()
+           << "expected a channel with releases of its own, got \""
+           << channel.getName()
+           << "\", which is unreleased or released by another";
   return success();
 }
 

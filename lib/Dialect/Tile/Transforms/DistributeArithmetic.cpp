@@ -154,6 +154,35 @@ private:
   }
 };
 
+/// Above this the product of a score and the scale is too coarse to be
+/// subtracted from another one: differences are scaled instead.
+constexpr float fusedScaleLimit = 1024.0f;
+
+/// (x - max)·c. Below the limit max·c is rounded once, and everything that
+/// depends on the maximum (P, alpha, the LSE) uses that same number, so that
+/// its rounding cancels.
+Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c) {
+  auto spread = [&](Value scalar) {
+    return isa<VectorType>(x.getType()) ? broadcast(b, scalar, x.getType())
+                                        : scalar;
+  };
+  Value factor = spread(constantF32(b, c));
+  if (c > fusedScaleLimit)
+    return arith::MulFOp::create(b, arith::SubFOp::create(b, x, spread(max)),
+                                 factor);
+  Value shift = arith::MulFOp::create(b, max, constantF32(b, -c));
+  return math::FmaOp::create(b, x, factor, spread(shift));
+}
+
+/// (old - top)·c by the same rule: both products are rounded as P's are.
+Value maximumDrop(ImplicitLocOpBuilder &b, Value old, Value top, float c) {
+  if (c > fusedScaleLimit)
+    return scaledDifference(b, old, top, c);
+  Value factor = constantF32(b, c);
+  return arith::SubFOp::create(b, arith::MulFOp::create(b, old, factor),
+                               arith::MulFOp::create(b, top, factor));
+}
+
 /// t = max(old, row); grown = (t - old)·c > threshold, which is false for NaN,
 /// that is for a row that has seen no key yet.
 struct DistributeRowMax : public DistributePattern<RowMaxOp> {
@@ -165,12 +194,9 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
     Value old = adaptor.getOld();
     Value row = maxOfRow(b, adaptor.getInput());
     Value top = arith::MaxNumFOp::create(b, old, row);
-    Value c =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value threshold =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
-    Value drop =
-        arith::MulFOp::create(b, arith::SubFOp::create(b, old, top), c);
+    Value drop = maximumDrop(b, old, top, op.getLog2Scale().convertToFloat());
     Value growth = arith::NegFOp::create(b, drop);
     Value grown =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth, threshold);
@@ -183,24 +209,20 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
   }
 };
 
-/// 2^(x·c - m·c) in one fused step; m = -inf (no key seen) counts as 0, so that
-/// -inf - -inf never occurs.
+/// m = -inf (no key seen) counts as 0, so that -inf - -inf never occurs.
 struct DistributeExp2 : public DistributePattern<Exp2Op> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = adaptor.getInput(), max = adaptor.getMax();
-    float c = op.getLog2Scale().convertToFloat();
+    Value max = adaptor.getMax();
     Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
                                          constantF32(b, -infinity));
     Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
-    Value shift = arith::MulFOp::create(b, safe, constantF32(b, -c));
-    Value exponent =
-        math::FmaOp::create(b, x, broadcast(b, constantF32(b, c), x.getType()),
-                            broadcast(b, shift, x.getType()));
-    rewriter.replaceOpWithNewOp<math::Exp2Op>(op, exponent);
+    rewriter.replaceOpWithNewOp<math::Exp2Op>(
+        op, scaledDifference(b, adaptor.getInput(), safe,
+                             op.getLog2Scale().convertToFloat()));
     return success();
   }
 };
@@ -239,7 +261,8 @@ struct DistributeLse : public DistributePattern<LseOp> {
     Value c =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value log2 = math::Log2Op::create(b, adaptor.getSum());
-    Value sum = math::FmaOp::create(b, adaptor.getMax(), c, log2);
+    Value sum = arith::AddFOp::create(
+        b, arith::MulFOp::create(b, adaptor.getMax(), c), log2);
     rewriter.replaceOpWithNewOp<arith::MulFOp>(
         op, sum, constantF32(b, 0.693147180559945309f));
     return success();

@@ -222,6 +222,11 @@ struct DistributeDot : public DistributePattern<DotOp> {
   LogicalResult
   matchAndRewrite(DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    TileType a = op.getA().getType();
+    if (!op.getType().getTmem() || !op.getB().getType().getSmem() ||
+        (!a.getTmem() && !a.getSmem()))
+      return rewriter.notifyMatchFailure(
+          op, "expected D in #tile.tmem, B in #tile.smem, A in either");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     layout::Instruction shape = instruction(op);
     if (auto error = shape.check())
@@ -288,6 +293,8 @@ struct DistributeRescale : public DistributePattern<RescaleOp> {
   LogicalResult
   matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value alpha = adaptor.getAlpha();
     Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
@@ -323,8 +330,9 @@ private:
   }
 };
 
-/// acc/l in 16 bits, 32 columns at a time, into the staging tile; a row whose
-/// sum is 0 saw no key and becomes 0.
+/// acc/l in 16 bits, 32 columns at a time, into the staging tile. A row whose
+/// sum is 0 saw no key and becomes 0, whatever a masked value did to its
+/// accumulator.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -332,17 +340,24 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType from = op.getInput().getType(), to = op.getType();
+    if (!from.getTmem() || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected a tile in #tile.tmem to go to #tile.smem");
     int64_t first = from.getTmem().getColumn();
     auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
     auto rounded = VectorType::get({chunkColumns}, to.getElementType());
-    Value factor =
-        vector::BroadcastOp::create(b, chunk, inverse(b, adaptor.getSum()));
+    Value sum = adaptor.getSum();
+    Value factor = vector::BroadcastOp::create(b, chunk, inverse(b, sum));
+    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
+                                         constantF32(b, 0.0f));
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(chunk));
     for (int64_t column = 0; column < from.getColumns();
          column += chunkColumns) {
       Value loaded =
           waitForLoads(b, loadChunk(b, context, first + column)).front();
       Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
-      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, scaled), column);
+      Value kept = arith::SelectOp::create(b, unseen, zeros, scaled);
+      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, kept), column);
     }
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
@@ -352,14 +367,11 @@ private:
   /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
   /// to 16 bits.
   static Value inverse(ImplicitLocOpBuilder &b, Value sum) {
-    Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
-                                       constantF32(b, 0.0f));
-    Value quotient = arith::DivFOp::create(
+    return arith::DivFOp::create(
         b, constantF32(b, 1.0f), sum,
         arith::FastMathFlagsAttr::get(b.getContext(),
                                       arith::FastMathFlags::afn |
                                           arith::FastMathFlags::arcp));
-    return arith::SelectOp::create(b, none, constantF32(b, 0.0f), quotient);
   }
 };
 

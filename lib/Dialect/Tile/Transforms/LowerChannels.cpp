@@ -284,6 +284,10 @@ LogicalResult ChannelLowering::run() {
       if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
         return load.emitOpError()
                << "has no acquired slot; run tile-specialise first";
+      if (!load.getType().getSmem())
+        return load.emitOpError()
+               << "expected a tile in shared memory, which TMA copies to, got "
+               << load.getType();
       loads.push_back(op);
     } else if (auto store = dyn_cast<StoreOp>(op);
                store && !store.getValue().getType().getSmem()) {

@@ -147,16 +147,16 @@ void Placer::placeLoop(scf::ForOp op) {
 }
 
 LogicalResult Placer::placeOp(Operation *op) {
+  std::optional<unsigned> tile = queryTileOf(op);
+  if (tile && *tile >= info.schedule.qTiles)
+    return op->emitOpError()
+           << "expected a tile.q_tile below the schedule's "
+           << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp>(op) && !queryTileOf(op))
+      !isa<LoadOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";
-  if (std::optional<unsigned> tile = queryTileOf(op);
-      tile && *tile >= info.schedule.qTiles)
-    return op->emitOpError()
-           << "serves query tile " << *tile
-           << ", but the schedule has q_tiles = " << info.schedule.qTiles;
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoadOp>([&](LoadOp load) { placeLoad(load); })
       .Case<DotOp>([&](DotOp dot) { placeDot(dot); })

@@ -85,6 +85,7 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"move of the sum to registers", !!tile.sumIn},
       {"normalize", !!tile.normalize},
       {"store", !!tile.store},
+      {"store_rows behind lse", !tile.lse || tile.storeRows},
   };
   for (auto [name, there] : parts)
     if (!there)

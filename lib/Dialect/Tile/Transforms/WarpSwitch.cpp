@@ -28,8 +28,6 @@ using namespace fmha::tile;
 namespace {
 
 constexpr unsigned warpsPerGroup = 4;
-/// 32-bit registers of an SM.
-constexpr unsigned registerFile = 65536;
 
 class WarpSwitch {
 public:
@@ -142,7 +140,7 @@ void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
 /// setmaxnreg is one instruction for the whole warpgroup, so it stands before
 /// its warps part.
 void WarpSwitch::buildGroup(unsigned group) {
-  unsigned atLaunch = registerFile / (warps * 32);
+  unsigned atLaunch = schedule::registersAtLaunch(warps * 32);
   if (!groups[group].empty())
     if (unsigned count = groups[group].front().getRegisters();
         count != atLaunch)
@@ -167,6 +165,11 @@ LogicalResult WarpSwitch::run() {
              << "expected one warp or the four of a warpgroup, got warps "
              << role.getFirstWarp() << " to " << role.getLastWarp();
     unsigned group = role.getFirstWarp() / warpsPerGroup;
+    if ((role.getLastWarp() - 1) / warpsPerGroup != group)
+      return role.emitOpError()
+             << "expected the role inside one warpgroup of 4 warps, since "
+                "setmaxnreg acts on whole ones, got warps "
+             << role.getFirstWarp() << " to " << role.getLastWarp();
     groups.resize(std::max<size_t>(groups.size(), group + 1));
     groups[group].push_back(role);
     warps = std::max(warps, role.getLastWarp());

@@ -69,15 +69,16 @@ std::string writerOf(const Cta &cta, uint32_t at) {
 bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   Report &report = cta.machine.report;
   uint8_t shadow = cta.sharedShadow[at];
-  std::string where = "shared " + describeShared(cta, at);
+  // The text is made for a finding only: most bytes that come here are clean.
+  auto where = [&] { return "shared " + describeShared(cta, at); };
   if (shadow & kAsyncWrite)
     report.add(FindingId::AsyncWriteInFlight, site,
-               "reads " + where + " while a copy to it is in flight");
+               "reads " + where() + " while a copy to it is in flight");
   else if (!(shadow & kWritten))
     report.add(FindingId::UninitShared, site,
-               "the async proxy reads " + where + ", which nobody wrote");
+               "the async proxy reads " + where() + ", which nobody wrote");
   else if (isDirty(cta, at))
-    report.add(FindingId::MissingProxyFence, site, "reads " + where,
+    report.add(FindingId::MissingProxyFence, site, "reads " + where(),
                writerOf(cta, at));
   else
     return false;
@@ -181,6 +182,8 @@ void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
     cta.sharedShadow[at] =
         (cta.sharedShadow[at] & ~(kWritten | kGenericDirty)) | kAsyncWrite;
   }
+  if (!(seen & (kAsyncRead | kAsyncWrite | kBarrier)))
+    return;
   std::string where =
       std::to_string(bytes) + " bytes at shared " + describeShared(cta, offset);
   Report &report = cta.machine.report;

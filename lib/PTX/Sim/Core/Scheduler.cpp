@@ -18,7 +18,7 @@ static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
 
 Scheduler::Scheduler(Cluster &cluster)
-    : cluster(cluster), machine(cluster.machine) {
+    : cluster(cluster), machine(cluster.machine), watchedSince(machine.steps) {
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       warps.push_back(warp.get());

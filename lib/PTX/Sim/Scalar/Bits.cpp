@@ -1,5 +1,4 @@
-//===- Bits.cpp - Logic, shifts, bit fields, byte permutation (PTX 9.7.1, 9.7.8)
-//-===//
+//===- Bits.cpp - Logic, shifts, bit fields, byte permutation (PTX 9.7.1, -===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

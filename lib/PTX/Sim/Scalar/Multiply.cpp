@@ -14,12 +14,24 @@ namespace {
 
 /// The type that holds a full product.
 template <typename V> struct WiderOf;
-template <> struct WiderOf<uint16_t> { using Type = uint32_t; };
-template <> struct WiderOf<int16_t> { using Type = int32_t; };
-template <> struct WiderOf<uint32_t> { using Type = uint64_t; };
-template <> struct WiderOf<int32_t> { using Type = int64_t; };
-template <> struct WiderOf<uint64_t> { using Type = unsigned __int128; };
-template <> struct WiderOf<int64_t> { using Type = __int128; };
+template <> struct WiderOf<uint16_t> {
+  using Type = uint32_t;
+};
+template <> struct WiderOf<int16_t> {
+  using Type = int32_t;
+};
+template <> struct WiderOf<uint32_t> {
+  using Type = uint64_t;
+};
+template <> struct WiderOf<int32_t> {
+  using Type = int64_t;
+};
+template <> struct WiderOf<uint64_t> {
+  using Type = unsigned __int128;
+};
+template <> struct WiderOf<int64_t> {
+  using Type = __int128;
+};
 template <typename V> using Wider = typename WiderOf<V>::Type;
 
 template <typename V> Wider<V> product(V a, V b) {

@@ -25,9 +25,7 @@ struct Operation {
 };
 
 #define PTX_SCALAR_VIDEO(WORD, EXPRESSION)                                     \
-  {                                                                            \
-    WORD, [](int64_t a, int64_t b) -> int64_t { return EXPRESSION; }           \
-  }
+  {WORD, [](int64_t a, int64_t b) -> int64_t { return EXPRESSION; }}
 constexpr Operation operations[] = {
     PTX_SCALAR_VIDEO("add", a + b),
     PTX_SCALAR_VIDEO("sub", a - b),

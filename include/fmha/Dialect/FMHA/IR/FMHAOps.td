@@ -79,7 +79,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C3) `query`, `key`, `value` and `output` have the same element type, f16 or
       bf16.
     - (C4) The element type of `lse` is f32.
-    - (C5) Head dims (dimension 3) are static and positive.
+    - (C5) Head dims (dimension 3) are static, positive and at most 65536.
     - (C6) `query` and `key` have the same head dim.
     - (C7) `value` and `output` have the same head dim.
     - (C8) All operands have the same batch.
@@ -123,6 +123,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
   let extraClassDeclaration = [{
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
+    static constexpr int64_t maxHeadDim = 65536;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(), /*start=*/3,

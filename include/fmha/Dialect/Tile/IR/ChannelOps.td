@@ -82,6 +82,7 @@ class Tile_ChannelEndOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[Mem
 class Tile_SlotOp<string mnemonic> : Tile_ChannelEndOp<mnemonic> {
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_AcquireOp : Tile_SlotOp<"acquire"> {
@@ -104,6 +105,7 @@ def Tile_ReleaseOp : Tile_ChannelEndOp<"release"> {
   let summary = "The consumer says that the slot of message `message` may be written again";
   let description = [{ `tile.release %kv[%n] : !tile.channel<!tile.tile<...>>` }];
   let assemblyFormat = "$channel `[` $message `]` attr-dict `:` type($channel)";
+  let hasVerifier = 1;
 }
 
 #endif // FMHA_DIALECT_TILE_IR_CHANNELOPS_TD

@@ -1,4 +1,4 @@
-//===- Scalar.h - Register-to-register PTX instructions -----------*- C++ -*-===//
+//===- Scalar.h - Register-to-register PTX instructions ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -26,16 +26,42 @@
 namespace ptxsim::scalar {
 
 /// A register of a warp: one 64-bit slot per lane. A value narrower than 64
-/// bits lies in the low bits; the bits above it are zero. A predicate is 0 or 1.
-/// A 128-bit register takes two consecutive rows, low half first; a pointer to
-/// such an operand points to the first.
+/// bits lies in the low bits; the bits above it are zero. A predicate is 0
+/// or 1. A 128-bit register takes two consecutive rows, low half first; a
+/// pointer to such an operand points to the first.
 using Row = std::array<uint64_t, 32>;
 using LaneMask = uint32_t;
 
 enum class Type : uint8_t {
-  None, Pred, B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, BF16, F32, F64, F16x2, BF16x2, F32x2, TF32,
-  E4M3x2, E5M2x2, E2M3x2, E3M2x2, E2M1x2, UE8M0x2,
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  B128,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F16x2,
+  BF16x2,
+  F32x2,
+  TF32,
+  E4M3x2,
+  E5M2x2,
+  E2M3x2,
+  E3M2x2,
+  E2M1x2,
+  UE8M0x2,
 };
 
 /// Bits that a value of the type takes in a register.
@@ -53,7 +79,8 @@ struct Context {
 /// untouched. Rows may be the same row, but must not overlap in part. A source
 /// is cut to its operand type here; a result has the width of its operand type,
 /// with zeros above it. Where the manual lets the destination register be wider
-/// than the type (cvt), the caller sign-extends results of type S8, S16 and S32.
+/// than the type (cvt), the caller sign-extends results of type S8, S16 and
+/// S32.
 using Function = void (*)(const Context &, LaneMask active, Row *const *dst,
                           const Row *const *src);
 
