@@ -126,11 +126,11 @@ void addScalars(Table &table) {
   add("%cluster_nctarank", 32,
       same<[](Warp &w) { return shapeOf(w).count(); }>);
   add("%clock", 32, same<[](Warp &w) { return uint32_t(ticks(w)); }>);
-  add("%clock_hi", 32, same<[](Warp &w) { return ticks(w) >> 32; }>);
+  add("%clock_hi", 32, same<[](Warp &w) { return (ticks(w) >> 32); }>);
   add("%clock64", 64, same<ticks>);
   add("%globaltimer", 64, same<ticks>);
   add("%globaltimer_lo", 32, same<[](Warp &w) { return uint32_t(ticks(w)); }>);
-  add("%globaltimer_hi", 32, same<[](Warp &w) { return ticks(w) >> 32; }>);
+  add("%globaltimer_hi", 32, same<[](Warp &w) { return (ticks(w) >> 32); }>);
   add("%total_smem_size", 32, same<totalShared>);
   add("%aggr_smem_size", 32,
       same<[](Warp &w) { return totalShared(w) + kSharedBase; }>);
