@@ -183,6 +183,30 @@ LogicalResult Compilation::parse(const std::string &text,
   return success(bool(module));
 }
 
+KernelSpec specOf(AttentionOp op) {
+  // Any operand may be the one that fixes an extent.
+  auto fixed = [&](AttentionOp::Dimension dimension,
+                   std::initializer_list<Value> operands) {
+    std::optional<uint64_t> extent;
+    for (Value operand : operands)
+      if (auto type = cast<ShapedType>(operand.getType());
+          !type.isDynamicDim(dimension))
+        extent = type.getDimSize(dimension);
+    return extent;
+  };
+  Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
+  Value o = op.getOutput();
+  KernelSpec spec;
+  spec.problem = op.getProblem();
+  spec.scale = op.getScaleOrDefault();
+  spec.batch = fixed(AttentionOp::Batch, {q, k, v, o});
+  spec.qLen = fixed(AttentionOp::Length, {q, o});
+  spec.kvLen = fixed(AttentionOp::Length, {k, v});
+  spec.qHeads = fixed(AttentionOp::Heads, {q, o});
+  spec.kvHeads = fixed(AttentionOp::Heads, {k, v});
+  return spec;
+}
+
 LogicalResult Compilation::findOp() {
   SmallVector<AttentionOp> ops;
   module->walk([&](AttentionOp found) { ops.push_back(found); });
@@ -195,7 +219,7 @@ LogicalResult Compilation::findOp() {
            << functions << " public functions and " << ops.size()
            << " attention ops";
   op = ops.front();
-  result.spec = {op.getProblem(), op.getScaleOrDefault()};
+  result.spec = specOf(op);
   return success();
 }
 

@@ -80,7 +80,9 @@ LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
   auto text = target.serializeToObject(module, options);
   if (!text)
     return op.emitError() << "could not be serialized for " << schedule.target;
-  KernelSpec spec{op.getProblem(), op.getScaleOrDefault()};
+  KernelSpec spec;
+  spec.problem = op.getProblem();
+  spec.scale = op.getScaleOrDefault();
   Attribute object = target.createObject(
       module, withHeading(*text, ptxHeading(spec, schedule)), options);
   OpBuilder b(module);

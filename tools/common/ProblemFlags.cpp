@@ -126,7 +126,30 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   return agree("scale", flags.scale, scale, flags.input, real);
 }
 
-llvm::Expected<Source> resolveSource(const ProblemFlags &flags) {
+/// An extent that the file fixes holds for the run; a flag may only repeat it.
+static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
+  struct {
+    const char *flag;
+    std::optional<uint64_t> &given;
+    const std::optional<uint64_t> &fixed;
+  } extents[] = {{"batch", flags.batch, spec.batch},
+                 {"q-len", flags.qLen, spec.qLen},
+                 {"kv-len", flags.kvLen, spec.kvLen},
+                 {"q-heads", flags.qHeads, spec.qHeads},
+                 {"kv-heads", flags.kvHeads, spec.kvHeads}};
+  auto number = [](uint64_t value) { return std::to_string(value); };
+  for (auto &[flag, given, fixed] : extents) {
+    if (!fixed)
+      continue;
+    if (llvm::Error error =
+            agree<uint64_t>(flag, given, *fixed, flags.input, number))
+      return error;
+    given = fixed;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   Source source;
   if (flags.input.empty()) {
     source.spec = specOf(flags);
@@ -144,6 +167,8 @@ llvm::Expected<Source> resolveSource(const ProblemFlags &flags) {
     return failure(formatDiagnostics(result.diagnostics));
   source.spec = result.spec;
   if (llvm::Error error = checkAgainst(flags, source.spec))
+    return std::move(error);
+  if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
   return source;
 }

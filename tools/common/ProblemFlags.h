@@ -43,9 +43,10 @@ struct Source {
 };
 
 /// Reads and inspects the input file, or builds the module that the flags
-/// describe. Errors: an unreadable or wrong file (with the diagnostics of the
-/// compiler), or a flag that contradicts it.
-llvm::Expected<Source> resolveSource(const ProblemFlags &flags);
+/// describe; extents that the file fixes are put into `flags`. Errors: an
+/// unreadable or wrong file (with the diagnostics of the compiler), or a flag
+/// that contradicts it.
+llvm::Expected<Source> resolveSource(ProblemFlags &flags);
 
 /// "name.mlir:3:8: error: message", one line a diagnostic.
 std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);

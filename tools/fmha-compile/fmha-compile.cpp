@@ -159,8 +159,10 @@ llvm::Error printSchedule(const CompileResult &result) {
 /// The text to compile; below the attention level there is nothing to compare
 /// the flags with.
 llvm::Expected<Source> sourceOf(const CompileFlags &flags) {
-  if (flags.from.value_or(Level::Attention) == Level::Attention)
-    return resolveSource(flags.problem);
+  if (flags.from.value_or(Level::Attention) == Level::Attention) {
+    ProblemFlags problem = flags.problem;
+    return resolveSource(problem);
+  }
   auto text = runtime::readFile(flags.problem.input);
   if (!text)
     return text.takeError();

@@ -16,6 +16,7 @@
 
 #include "fmha/Schedule/Schedule.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,9 @@ std::string_view stringify(Level level);
 struct KernelSpec {
   schedule::Problem problem;
   std::optional<double> scale;
+  /// Extents that the input fixes. The kernel serves any; a host must not run
+  /// the function with others.
+  std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads;
 };
 
 /// The module text that `spec` stands for: one public function with one
