@@ -215,7 +215,7 @@ TEST(Check, C11Registers) {
                                          "multiple of 8 from 24 to 256"));
   EXPECT_EQ(softmax(200),
             "C11: the roles need 66560 registers, 65536 are there "
-            "(1024 too many)");
+            "(1024 too many): a CTA of 512 threads starts with 128 a thread");
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
       StartsWith("C11: expected the same registers for all roles of "

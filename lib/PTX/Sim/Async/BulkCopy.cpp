@@ -269,7 +269,7 @@ Reduction reductionOf(const Decoder &decoder) {
   return {*op, *type};
 }
 
-constexpr std::initializer_list<std::string_view> modifiers = {
+const std::initializer_list<std::string_view> modifiers = {
     "async",
     "bulk",
     "reduce",

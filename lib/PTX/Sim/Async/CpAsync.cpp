@@ -188,7 +188,7 @@ Outcome executeArrive(Warp &warp, const Instruction &inst, LaneMask active) {
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
-constexpr std::initializer_list<std::string_view> modifiers = {
+const std::initializer_list<std::string_view> modifiers = {
     "async",          "ca",      "cg",       "shared",  "shared::cta", "global",
     "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"};
 

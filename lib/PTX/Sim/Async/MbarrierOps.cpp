@@ -182,7 +182,7 @@ Outcome executePendingCount(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-constexpr std::initializer_list<std::string_view> modifiers = {
+const std::initializer_list<std::string_view> modifiers = {
     "init",
     "inval",
     "arrive",

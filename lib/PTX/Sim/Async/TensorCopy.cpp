@@ -315,7 +315,7 @@ Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-constexpr std::initializer_list<std::string_view> modifiers = {
+const std::initializer_list<std::string_view> modifiers = {
     "async",
     "bulk",
     "tensor",

@@ -125,7 +125,7 @@ Outcome executeRelinquish(Warp &warp, const Instruction &inst, LaneMask) {
   return Outcome::Next;
 }
 
-constexpr std::initializer_list<std::string_view> modifiers = {
+const std::initializer_list<std::string_view> modifiers = {
     "alloc",        "dealloc",      "relinquish_alloc_permit",
     "cta_group::1", "cta_group::2", "sync",
     "aligned",      "shared::cta",  "b32"};
