@@ -8,6 +8,7 @@
 
 #include "fmha/PTX/Sim/Units/TmaTile.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ptxsim {
@@ -206,7 +207,8 @@ void loadRowImage(const TilePlan &plan, const TileRow &row,
     return;
   }
   fillBytes(plan, image.first(row.validBegin));
-  std::memcpy(image.data() + row.validBegin, valid.data(), row.validBytes());
+  std::copy(valid.begin(), valid.begin() + row.validBytes(),
+            image.begin() + row.validBegin);
   fillBytes(plan, image.subspan(row.validEnd));
   if (plan.type != MapType::TF32 && plan.type != MapType::TF32Ftz)
     return;
