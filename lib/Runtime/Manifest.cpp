@@ -46,12 +46,13 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
   node.fields({"name", "kind", "tensor", "dtype", "dims", "box", "swizzle"});
   parameter.tensor = node.field("tensor").choice<TensorName>(tensorNames);
   parameter.dtype = node.field("dtype").choice<ElementType>(mapTypeNames);
-  for (JsonNode dim : node.field("dims").elements())
+  for (const JsonNode &dim : node.field("dims").elements())
     parameter.dims.push_back(dim.choice<MapDim>(mapDimNames));
   if (parameter.dims.empty() || parameter.dims.size() > 5)
     node.field("dims").complain("1 to 5 dimensions",
                                 std::to_string(parameter.dims.size()));
-  for (JsonNode extent : node.field("box").elements(parameter.dims.size()))
+  for (const JsonNode &extent :
+       node.field("box").elements(parameter.dims.size()))
     parameter.box.push_back(extent.unsignedInteger(1, 256));
   parameter.swizzle = node.field("swizzle").choice<Swizzle>(swizzleNames);
 }
@@ -114,16 +115,16 @@ void readLaunch(JsonNode root, Manifest &manifest) {
   JsonNode grid = root.field("grid");
   grid.fields({"x", "y", "z"});
   for (size_t i = 0; i < 3; ++i)
-    for (JsonNode factor :
+    for (const JsonNode &factor :
          grid.field(llvm::StringRef("xyz").substr(i, 1)).elements())
       manifest.grid[i].push_back(readFactor(factor));
   manifest.block = readExtents(root.field("block"));
   manifest.cluster = readExtents(root.field("cluster"));
   manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
   manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
-  for (JsonNode role : root.field("roles").elements())
+  for (const JsonNode &role : root.field("roles").elements())
     manifest.roles.push_back(readRole(role));
-  for (JsonNode parameter : root.field("parameters").elements())
+  for (const JsonNode &parameter : root.field("parameters").elements())
     manifest.parameters.push_back(readParameter(parameter));
 }
 

@@ -15,6 +15,7 @@
 #include "Report.h"
 #include "fmha/Runtime/Files.h"
 
+#include <bit>
 #include <cstring>
 
 using namespace fmha;
@@ -124,7 +125,8 @@ size_t countDifferences(const HostProblem &problem,
   for (size_t i = 0; i < output.size(); ++i)
     count += output[i] != problem.o.bits[i];
   for (size_t i = 0; i < lse.size(); ++i)
-    count += std::memcmp(&lse[i], &problem.lse[i], sizeof(float)) != 0;
+    count += std::bit_cast<uint32_t>(lse[i]) !=
+             std::bit_cast<uint32_t>(problem.lse[i]);
   return count;
 }
 

@@ -13,7 +13,6 @@
 
 using namespace ptxsim::driver;
 using ptxsim::Dim3;
-using ptxsim::Module;
 using ptxsim::TargetName;
 
 namespace {

@@ -16,10 +16,8 @@
 using namespace ptxsim::driver;
 using ptxsim::Dim3;
 using ptxsim::Error;
-using ptxsim::Finding;
 using ptxsim::LaunchConfig;
 using ptxsim::LaunchResult;
-using ptxsim::Severity;
 using ptxsim::Status;
 using Json = nlohmann::ordered_json;
 

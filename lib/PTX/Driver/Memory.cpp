@@ -156,7 +156,8 @@ CUresult allocateHost(void **out, size_t bytes) {
 
 /// One answer of cuPointerGetAttribute.
 template <typename T> CUresult answer(void *out, T value) {
-  std::memcpy(out, &value, sizeof value);
+  std::memcpy(out, &value, sizeof(T)); // NOLINT(bugprone-sizeof-expression): T
+                                       // may be a pointer, the answer itself.
   return CUDA_SUCCESS;
 }
 

@@ -22,8 +22,8 @@ std::optional<uint64_t> parseUnsigned(std::string_view text) {
     text.remove_prefix(2);
   }
   uint64_t value = 0;
-  const char *end = text.data() + text.size();
-  auto [last, error] = std::from_chars(text.data(), end, value, base);
+  const char *begin = text.data(), *end = begin + text.size();
+  auto [last, error] = std::from_chars(begin, end, value, base);
   if (text.empty() || error != std::errc() || last != end)
     return std::nullopt;
   return value;
