@@ -83,8 +83,3 @@ function(fmha_add_unittest name)
   set_tests_properties(${name} PROPERTIES LABELS unit)
 endfunction()
 
-macro(fmha_add_room dir)
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt")
-    add_subdirectory(${dir})
-  endif()
-endmacro()
