@@ -101,7 +101,7 @@ func.func @no_place() {
 // -----
 
 func.func @nobody_arrives() {
-  // expected-error@+1 {{expected at least one arrival on each side}}
+  // expected-error@+1 {{attribute 'consumer_arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
   %0 = tile.channel "s" from mma to threads arrivals 1, 0
       : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
   return

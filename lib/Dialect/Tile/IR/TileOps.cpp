@@ -94,6 +94,14 @@ LogicalResult MoveOp::verify() {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+LogicalResult FillOp::verify() {
+  Type element = getType().getElementType();
+  if (!element.isF32() && !getValue().isZero())
+    return emitOpError() << "expected the value 0 in a tile of " << element
+                         << ", which needs no rounding, got " << getValueAttr();
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   TileType a = getA().getType(), b = getB().getType(), d = getType();
   int64_t depth = getTransposeB() ? b.getColumns() : b.getRows();
@@ -169,8 +177,6 @@ LogicalResult ChannelOp::verify() {
                          << (byTma ? "#tile.smem, where TMA copies,"
                                    : "#tile.smem or #tile.tmem,")
                          << " got " << tile;
-  if (getProducerArrivals() < 1 || getConsumerArrivals() < 1)
-    return emitOpError() << "expected at least one arrival on each side";
   return success();
 }
 

@@ -139,3 +139,14 @@ unsigned ChannelType::getDepth() const {
   SmemAttr smem = getTile().getSmem();
   return smem ? smem.getStages() : 1;
 }
+
+//===----------------------------------------------------------------------===//
+// BarrierType
+//===----------------------------------------------------------------------===//
+
+LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  unsigned count) {
+  if (count == 0)
+    return emitError() << "expected at least 1 mbarrier, got 0";
+  return success();
+}

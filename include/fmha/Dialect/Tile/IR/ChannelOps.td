@@ -60,8 +60,8 @@ def Tile_ChannelOp : Tile_Op<"channel", []> {
     %s0 = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : !tile.channel<...>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Tile_AgentAttr:$producer, Tile_AgentAttr:$consumer, I32Attr:$producer_arrivals,
-                       I32Attr:$consumer_arrivals, UnitAttr:$unreleased, OptionalAttr<StrAttr>:$released_by);
+  let arguments = (ins StrAttr:$name, Tile_AgentAttr:$producer, Tile_AgentAttr:$consumer, Tile_ArrivalsAttr:$producer_arrivals,
+                       Tile_ArrivalsAttr:$consumer_arrivals, UnitAttr:$unreleased, OptionalAttr<StrAttr>:$released_by);
   let results = (outs Tile_ChannelType:$result);
   let assemblyFormat = [{
     $name `from` `` $producer `to` `` $consumer `arrivals` $producer_arrivals `,` $consumer_arrivals

@@ -25,7 +25,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
     `arrivals` is the count that completes a phase.
     `%full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>`
   }];
-  let arguments = (ins StrAttr:$name, I32Attr:$offset, I32Attr:$arrivals);
+  let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals);
   let results = (outs Tile_BarrierType:$result);
   let assemblyFormat = "$name `at` $offset `arrivals` $arrivals attr-dict `:` type($result)";
 }
@@ -33,7 +33,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
 def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
   let summary = "mbarrier.init of every stage";
   let description = [{ `tile.init_barrier %full arrivals 1 : !tile.barrier<3>` }];
-  let arguments = (ins Tile_BarrierType:$barrier, I32Attr:$arrivals);
+  let arguments = (ins Tile_BarrierType:$barrier, Tile_ArrivalsAttr:$arrivals);
   let assemblyFormat = "$barrier `arrivals` $arrivals attr-dict `:` type($barrier)";
 }
 
@@ -56,7 +56,7 @@ def Tile_ArriveOp : Tile_BarrierStageOp<"arrive"> {
   let assemblyFormat = "$barrier `[` $stage `]` attr-dict `:` type($barrier)";
 }
 
-def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins I32Attr:$bytes)> {
+def Tile_ArriveExpectTxOp : Tile_BarrierStageOp<"arrive_expect_tx", (ins Tile_TransactionAttr:$bytes)> {
   let summary = "mbarrier.arrive.expect_tx: one arrival, and `bytes` that TMA will deliver";
   let description = [{ `tile.arrive_expect_tx %full[%stage] bytes 32768 : !tile.barrier<3>` }];
   let assemblyFormat = "$barrier `[` $stage `]` `bytes` $bytes attr-dict `:` type($barrier)";
@@ -94,7 +94,7 @@ def Tile_SlotAddressOp : Tile_Op<"slot", [Pure]> {
 def Tile_SmemAddressOp : Tile_Op<"smem_address", [Pure]> {
   let summary = "Address of a byte of dynamic shared memory";
   let description = [{ `%p = tile.smem_address 65536` }];
-  let arguments = (ins I32Attr:$offset);
+  let arguments = (ins Tile_OffsetAttr:$offset);
   let results = (outs LLVM_PointerInAddressSpace<3>:$result);
   let assemblyFormat = "$offset attr-dict `:` type($result)";
 }
@@ -106,7 +106,7 @@ def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
     since a warp reaches only the 32 lanes of its subpartition.
     `%t = tile.tmem_address 128 from %base of_warp`
   }];
-  let arguments = (ins I32Attr:$column, I32:$base, UnitAttr:$of_warp);
+  let arguments = (ins Tile_TmemColumnAttr:$column, I32:$base, UnitAttr:$of_warp);
   let results = (outs LLVM_PointerInAddressSpace<6>:$result);
   let assemblyFormat = "$column `from` $base (`of_warp` $of_warp^)? attr-dict `:` type($result)";
 }
@@ -115,13 +115,16 @@ def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
 // TMA
 //===----------------------------------------------------------------------===//
 
+/// [batch, length, heads, dim], of which TMA copies boxes.
+def Tile_Tensor : MemRefRankOf<[F16, BF16], [4]>;
+
 def Tile_TmaLoadOp : Tile_MachineOp<"tma_load"> {
   let summary = "cp.async.bulk.tensor of one box into shared memory";
   let description = [{
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
-  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, I32Attr:$column, LLVM_AnyPointer:$dest,
-                       Tile_BarrierType:$barrier, Index:$stage);
+  let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Tile_BoxColumnAttr:$column,
+                       LLVM_PointerInAddressSpace<3>:$dest, Tile_BarrierType:$barrier, Index:$stage);
   let assemblyFormat = [{
     $src `[` $batch `,` $row `,` $head `]` `column` $column `to` $dest `signals` $barrier `[` $stage `]` attr-dict
     `:` type($src) `,` type($dest) `,` type($barrier)
@@ -131,7 +134,8 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load"> {
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store"> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{ `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>` }];
-  let arguments = (ins LLVM_AnyPointer:$src, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head, I32Attr:$column);
+  let arguments = (ins LLVM_PointerInAddressSpace<3>:$src, Tile_Tensor:$dest, Index:$batch, Index:$row, Index:$head,
+                       Tile_BoxColumnAttr:$column);
   let assemblyFormat = [{
     $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column attr-dict `:` type($src) `,` type($dest)
   }];
@@ -147,17 +151,23 @@ def Tile_TmaStoreWaitOp : Tile_MachineOp<"tma_store_wait"> {
 // Tensor memory and tensor core
 //===----------------------------------------------------------------------===//
 
+/// Registers of one thread that tcgen05.ld and st with the shape .32x32b move: .x1 to .x128.
+def Tile_TmemRegisters
+    : AllOfType<[FixedVectorOfRankAndType<[1], [I32, F32]>,
+                 FixedVectorOfLengthAndType<[1, 2, 4, 8, 16, 32, 64, 128], [I32, F32]>],
+                "vector of 1, 2, 4, ... or 128 elements of 32 bits", "::mlir::VectorType">;
+
 def Tile_TmemAllocOp : Tile_MachineOp<"tmem_alloc"> {
   let summary = "tcgen05.alloc and relinquish_alloc_permit: the base address goes to shared memory";
   let description = [{ `tile.tmem_alloc 512 to 231424` }];
-  let arguments = (ins I32Attr:$columns, I32Attr:$offset);
+  let arguments = (ins Tile_TmemColumnsAttr:$columns, Tile_AlignedOffsetAttr<4>:$offset);
   let assemblyFormat = "$columns `to` $offset attr-dict";
 }
 
 def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
   let summary = "Reads the base address that tmem_alloc left";
   let description = [{ `%base = tile.tmem_base at 231424` }];
-  let arguments = (ins I32Attr:$offset);
+  let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset);
   let results = (outs I32:$result);
   let assemblyFormat = "`at` $offset attr-dict";
 }
@@ -165,7 +175,7 @@ def Tile_TmemBaseOp : Tile_MachineOp<"tmem_base"> {
 def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
   let summary = "tcgen05.dealloc";
   let description = [{ `tile.tmem_dealloc %base columns 512` }];
-  let arguments = (ins I32:$base, I32Attr:$columns);
+  let arguments = (ins I32:$base, Tile_TmemColumnsAttr:$columns);
   let assemblyFormat = "$base `columns` $columns attr-dict";
 }
 
@@ -175,15 +185,15 @@ def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
     The registers may be read behind `tmem_wait load` only, which therefore hands them on.
     `%v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>`
   }];
-  let arguments = (ins LLVM_AnyPointer:$address);
-  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let arguments = (ins LLVM_PointerInAddressSpace<6>:$address);
+  let results = (outs Tile_TmemRegisters:$result);
   let assemblyFormat = "$address attr-dict `:` type($address) `->` type($result)";
 }
 
 def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
   let summary = "tcgen05.st.32x32b: a thread's registers into its lane's columns";
   let description = [{ `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>` }];
-  let arguments = (ins AnyVectorOfNonZeroRank:$value, LLVM_AnyPointer:$address);
+  let arguments = (ins Tile_TmemRegisters:$value, LLVM_PointerInAddressSpace<6>:$address);
   let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `,` type($address)";
 }
 
@@ -234,7 +244,7 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
 def Tile_SetRegistersOp : Tile_MachineOp<"set_registers"> {
   let summary = "setmaxnreg for this warpgroup";
   let description = [{ `tile.set_registers 192 from 128` }];
-  let arguments = (ins I32Attr:$count, I32Attr:$previous);
+  let arguments = (ins Tile_RegistersAttrI32:$count, Tile_RegistersAttrI32:$previous);
   let assemblyFormat = "$count `from` $previous attr-dict";
 }
 

@@ -78,4 +78,27 @@ def Tile_TmemAccess : Tile_Enum<"TmemAccess", "which tensor memory accesses", [
     I32EnumAttrCase<"Store", 1, "store">]>;
 def Tile_TmemAccessAttr : EnumAttr<Tile_Dialect, Tile_TmemAccess, "tmem_access">;
 
+//===----------------------------------------------------------------------===//
+// Numbers with the ranges that the hardware gives them
+//===----------------------------------------------------------------------===//
+
+class Tile_MultipleOf<int n>
+    : AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % " # n # " == 0">,
+                     "whose value is a multiple of " # n>;
+
+/// What mbarrier.init takes as an expected count (PTX ISA, "Contents of the mbarrier object").
+def Tile_ArrivalsAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1048575>]>;
+/// What the transaction count of an mbarrier holds.
+def Tile_TransactionAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<1048575>]>;
+/// Byte offsets in dynamic shared memory.
+def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative]>;
+class Tile_AlignedOffsetAttr<int n> : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<n>]>;
+/// Where a TMA box begins in the head dim: at a panel of 64 columns.
+def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<64>]>;
+/// Columns that tcgen05.alloc and dealloc take.
+def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
+def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;
+/// Registers per thread that setmaxnreg takes.
+def Tile_RegistersAttrI32 : ConfinedAttr<I32Attr, [IntMinValue<24>, IntMaxValue<256>, Tile_MultipleOf<8>]>;
+
 #endif // FMHA_DIALECT_TILE_IR_TILEATTRS_TD

@@ -44,7 +44,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Tile_TileType>:$into);
-  let results = (outs Tile_TileType:$result);
+  let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
     $src `[` $batch `,` $row `,` $head `]` (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
   }];
@@ -58,7 +58,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
     tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
-  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head);
+  let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head);
   let assemblyFormat = [{
     $value `,` $dest `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($dest)
   }];
@@ -87,10 +87,14 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
 
 def Tile_FillOp : Tile_ValueOp<"fill", []> {
   let summary = "A tile whose elements are all `value`";
-  let description = [{ `%m = tile.fill 0xFF800000 : !tile.tile<128xf32>` }];
+  let description = [{
+    A tile of 16-bit elements can be filled with 0 only, which needs no rounding.
+    `%m = tile.fill 0xFF800000 : !tile.tile<128xf32>`
+  }];
   let arguments = (ins F32Attr:$value);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
@@ -103,9 +107,9 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
     %o = tile.dot %p, %v plus %acc : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$a, Tile_TileType:$b, Optional<Tile_TileType>:$acc, Optional<I1>:$accumulate,
+  let arguments = (ins Tile_Matrix:$a, Tile_Matrix:$b, Optional<Tile_F32Matrix>:$acc, Optional<I1>:$accumulate,
                        UnitAttr:$transpose_b, UnitAttr:$negate);
-  let results = (outs Tile_TileType:$result);
+  let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
     $a `,` $b (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
     `:` type($a) `,` type($b) `->` type($result)
@@ -113,13 +117,14 @@ def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-class Tile_SameTypeOp<string mnemonic> : Tile_ValueOp<mnemonic, [AllTypesMatch<["input", "result"]>]>;
+class Tile_SameTypeOp<string mnemonic, list<Trait> traits = []>
+    : Tile_ValueOp<mnemonic, !listconcat([AllTypesMatch<["input", "result"]>], traits)>;
 
 def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
   let summary = "Multiplies every element";
   let description = [{ `%t = tile.scale %s by -0.5 : !tile.tile<128x128xf32>` }];
-  let arguments = (ins Tile_TileType:$input, F32Attr:$factor);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, F32Attr:$factor);
+  let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
 }
 
@@ -133,14 +138,15 @@ def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
     %x = tile.mask %s at [%row, %col] keys %kv_len causal %offset : !tile.tile<128x128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset);
+  let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
     $input `at` `[` $row `,` $col `]` `keys` $kv_len (`causal` $offset^)? attr-dict `:` type($input)
   }];
 }
 
-def Tile_RowMaxOp : Tile_ValueOp<"row_max", [AllTypesMatch<["old", "max", "alpha"]>]> {
+def Tile_RowMaxOp
+    : Tile_ValueOp<"row_max", [AllTypesMatch<["old", "max", "alpha"]>, Tile_RowsMatch<["input", "old"]>]> {
   let summary = "The running row maximum, and what it does to earlier sums";
   let description = [{
     With t = max(`old`, row maximum of `input`): where (t - `old`)·`log2_scale` > `threshold`, `max` = t and `alpha` =
@@ -151,14 +157,14 @@ def Tile_RowMaxOp : Tile_ValueOp<"row_max", [AllTypesMatch<["old", "max", "alpha
     %m, %alpha = tile.row_max %x, %m_old scale 0.127 threshold 8.0 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Tile_TileType:$old, F32Attr:$log2_scale, F32Attr:$threshold);
-  let results = (outs Tile_TileType:$max, Tile_TileType:$alpha);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, F32Attr:$log2_scale, F32Attr:$threshold);
+  let results = (outs Tile_F32Row:$max, Tile_F32Row:$alpha);
   let assemblyFormat = [{
     $input `,` $old `scale` $log2_scale `threshold` $threshold attr-dict `:` type($input) `,` type($old)
   }];
 }
 
-def Tile_Exp2Op : Tile_SameTypeOp<"exp2"> {
+def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
   let summary = "2^((x - max)·log2_scale), row by row";
   let description = [{
     A row whose maximum is minus infinity (no key seen yet) gives zeros, never NaN.
@@ -167,32 +173,33 @@ def Tile_Exp2Op : Tile_SameTypeOp<"exp2"> {
     %p = tile.exp2 %x, %m scale 0.127 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Tile_TileType:$max, F32Attr:$log2_scale);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$max, F32Attr:$log2_scale);
+  let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = "$input `,` $max `scale` $log2_scale attr-dict `:` type($input) `,` type($max)";
 }
 
-def Tile_RowSumOp : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>]> {
+def Tile_RowSumOp
+    : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>, Tile_RowsMatch<["input", "old"]>]> {
   let summary = "old·alpha + the sum of each row";
   let description = [{
     ```mlir
     %l = tile.row_sum %p, %l_old, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Tile_TileType:$old, Tile_TileType:$alpha);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, Tile_F32Row:$alpha);
+  let results = (outs Tile_F32Row:$result);
   let assemblyFormat = "$input `,` $old `,` $alpha attr-dict `:` type($input) `,` type($old)";
 }
 
-def Tile_CastOp : Tile_ValueOp<"cast", []> {
+def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> {
   let summary = "Rounds every element to nearest even";
   let description = [{ `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>` }];
-  let arguments = (ins Tile_TileType:$input);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input);
+  let results = (outs Tile_HalfMatrix:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
 }
 
-def Tile_RescaleOp : Tile_SameTypeOp<"rescale"> {
+def Tile_RescaleOp : Tile_SameTypeOp<"rescale", [Tile_RowsMatch<["input", "alpha"]>]> {
   let summary = "Multiplies each row by its own factor";
   let description = [{
     In tensor memory this happens in place, and not at all where every factor is 1.
@@ -201,28 +208,29 @@ def Tile_RescaleOp : Tile_SameTypeOp<"rescale"> {
     %b = tile.rescale %acc, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Tile_TileType:$alpha);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$alpha);
+  let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = "$input `,` $alpha attr-dict `:` type($input) `,` type($alpha)";
 }
 
-def Tile_NormalizeOp : Tile_ValueOp<"normalize", []> {
+def Tile_NormalizeOp
+    : Tile_ValueOp<"normalize", [Tile_ShapesMatch<["input", "result"]>, Tile_RowsMatch<["input", "sum"]>]> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
     ```mlir
     %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_TileType:$input, Tile_TileType:$sum);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum);
+  let results = (outs Tile_HalfMatrix:$result);
   let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
 def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
   let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
   let description = [{ `%e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>` }];
-  let arguments = (ins Tile_TileType:$max, Tile_TileType:$sum, F32Attr:$log2_scale);
-  let results = (outs Tile_TileType:$result);
+  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, F32Attr:$log2_scale);
+  let results = (outs Tile_F32Row:$result);
   let assemblyFormat = "$max `,` $sum `scale` $log2_scale attr-dict `:` type($max)";
 }
 

@@ -60,9 +60,38 @@ def Tile_ChannelType : Tile_TypeDef<"Channel", "channel"> {
 
 def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
   let summary = "One mbarrier for each stage of a channel";
-  let description = [{ Example: `!tile.barrier<3>`. }];
+  let description = [{
+    Example: `!tile.barrier<3>`.
+
+    Constraints: at least one mbarrier.
+  }];
   let parameters = (ins "unsigned":$count);
   let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Tiles of one shape
+//===----------------------------------------------------------------------===//
+
+class Tile_Rank<int rank>
+    : CPred<"::llvm::cast<::fmha::tile::TileType>($_self).getShape().size() == " # rank>;
+def Tile_HoldsF32 : CPred<"::llvm::cast<::fmha::tile::TileType>($_self).getElementType().isF32()">;
+
+class Tile_TileOf<list<Pred> conditions, string what>
+    : Type<And<!listconcat([Tile_TileType.predicate], conditions)>, what, "::fmha::tile::TileType">;
+
+def Tile_Matrix : Tile_TileOf<[Tile_Rank<2>], "tile of rank 2">;
+def Tile_F32Matrix : Tile_TileOf<[Tile_Rank<2>, Tile_HoldsF32], "tile of rank 2 that holds f32">;
+def Tile_HalfMatrix
+    : Tile_TileOf<[Tile_Rank<2>, Neg<Tile_HoldsF32>], "tile of rank 2 that holds f16 or bf16">;
+def Tile_F32Row : Tile_TileOf<[Tile_Rank<1>, Tile_HoldsF32], "tile of rank 1 that holds f32">;
+
+/// A matrix and the vectors that hold one element for each of its rows.
+class Tile_RowsMatch<list<string> names>
+    : AllMatchSameOperatorTrait<names, "::llvm::cast<::fmha::tile::TileType>($_self.getType()).getRows()",
+                                "number of rows">;
+class Tile_ShapesMatch<list<string> names>
+    : AllMatchSameOperatorTrait<names, "::llvm::cast<::fmha::tile::TileType>($_self.getType()).getShape()", "shape">;
 
 #endif // FMHA_DIALECT_TILE_IR_TILETYPES_TD

@@ -1,0 +1,274 @@
+// Numbers and types that an instruction does not take: counts of an mbarrier, columns of
+// tensor memory, boxes of TMA, registers of tcgen05.ld and st and of setmaxnreg.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+func.func @no_barriers() {
+  // expected-error@+1 {{expected at least 1 mbarrier, got 0}}
+  %0 = tile.barrier "b" at 0 arrivals 1 : !tile.barrier<0>
+  return
+}
+
+// -----
+
+func.func @barrier_offset() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 8}}
+  %0 = tile.barrier "b" at 1020 arrivals 1 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @barrier_negative() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 8}}
+  %0 = tile.barrier "b" at -8 arrivals 1 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @barrier_no_arrivals() {
+  // expected-error@+1 {{attribute 'arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
+  %0 = tile.barrier "b" at 0 arrivals 0 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @barrier_arrivals() {
+  // expected-error@+1 {{attribute 'arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
+  %0 = tile.barrier "b" at 0 arrivals 1048576 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @init_arrivals(%b: !tile.barrier<1>) {
+  // expected-error@+1 {{attribute 'arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
+  tile.init_barrier %b arrivals 1048576 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @expect_negative(%b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{attribute 'bytes' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 1048575}}
+  tile.arrive_expect_tx %b[%i] bytes -1 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @expect_bytes(%b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{attribute 'bytes' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 1048575}}
+  tile.arrive_expect_tx %b[%i] bytes 1048576 : !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @smem_negative() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative}}
+  %0 = tile.smem_address -16 : !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @tmem_column(%base: i32) {
+  // expected-error@+1 {{attribute 'column' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 511}}
+  %0 = tile.tmem_address 512 from %base : !llvm.ptr<6>
+  return
+}
+
+// -----
+
+func.func @tmem_column_negative(%base: i32) {
+  // expected-error@+1 {{attribute 'column' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 511}}
+  %0 = tile.tmem_address -1 from %base : !llvm.ptr<6>
+  return
+}
+
+// -----
+
+func.func @tma_load_column(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{attribute 'column' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 64}}
+  tile.tma_load %t[%i, %i, %i] column 32 to %p signals %b[%i] : memref<?x?x?x64xbf16>, !llvm.ptr<3>, !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @tma_load_space(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<1>, %b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{operand #4 must be LLVM pointer in address space 3, but got '!llvm.ptr<1>'}}
+  tile.tma_load %t[%i, %i, %i] column 0 to %p signals %b[%i] : memref<?x?x?x64xbf16>, !llvm.ptr<1>, !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @tma_load_rank(%t: memref<?x?x64xbf16>, %p: !llvm.ptr<3>, %b: !tile.barrier<1>, %i: index) {
+  // expected-error@+1 {{operand #0 must be 4D memref of 16-bit float or bfloat16 type values, but got 'memref<?x?x64xbf16>'}}
+  tile.tma_load %t[%i, %i, %i] column 0 to %p signals %b[%i] : memref<?x?x64xbf16>, !llvm.ptr<3>, !tile.barrier<1>
+  return
+}
+
+// -----
+
+func.func @tma_store_column(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr<3>, %i: index) {
+  // expected-error@+1 {{attribute 'column' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 64}}
+  tile.tma_store %p to %t[%i, %i, %i] column -64 : !llvm.ptr<3>, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @tma_store_space(%t: memref<?x?x?x64xbf16>, %p: !llvm.ptr, %i: index) {
+  // expected-error@+1 {{operand #0 must be LLVM pointer in address space 3, but got '!llvm.ptr'}}
+  tile.tma_store %p to %t[%i, %i, %i] column 0 : !llvm.ptr, memref<?x?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @alloc_power() {
+  // expected-error@+1 {{attribute 'columns' failed to satisfy constraint: 32-bit signless integer attribute whose value is one of {32, 64, 128, 256, 512}}}
+  tile.tmem_alloc 96 to 0
+  return
+}
+
+// -----
+
+func.func @alloc_few() {
+  // expected-error@+1 {{attribute 'columns' failed to satisfy constraint: 32-bit signless integer attribute whose value is one of {32, 64, 128, 256, 512}}}
+  tile.tmem_alloc 16 to 0
+  return
+}
+
+// -----
+
+func.func @alloc_many() {
+  // expected-error@+1 {{attribute 'columns' failed to satisfy constraint: 32-bit signless integer attribute whose value is one of {32, 64, 128, 256, 512}}}
+  tile.tmem_alloc 1024 to 0
+  return
+}
+
+// -----
+
+func.func @alloc_offset() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 4}}
+  tile.tmem_alloc 512 to 6
+  return
+}
+
+// -----
+
+func.func @base_offset() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 4}}
+  %0 = tile.tmem_base at 6
+  return
+}
+
+// -----
+
+func.func @dealloc(%base: i32) {
+  // expected-error@+1 {{attribute 'columns' failed to satisfy constraint: 32-bit signless integer attribute whose value is one of {32, 64, 128, 256, 512}}}
+  tile.tmem_dealloc %base columns 100
+  return
+}
+
+// -----
+
+func.func @tmem_load_count(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<24xi32>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<24xi32>
+  return
+}
+
+// -----
+
+func.func @tmem_load_many(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<256xi32>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<256xi32>
+  return
+}
+
+// -----
+
+func.func @tmem_load_rank(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<2x16xi32>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<2x16xi32>
+  return
+}
+
+// -----
+
+func.func @tmem_load_width(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<32xi16>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<32xi16>
+  return
+}
+
+// -----
+
+func.func @tmem_load_space(%p: !llvm.ptr<3>) {
+  // expected-error@+1 {{operand #0 must be LLVM pointer in address space 6, but got '!llvm.ptr<3>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<3> -> vector<32xi32>
+  return
+}
+
+// -----
+
+func.func @tmem_store_count(%p: !llvm.ptr<6>, %v: vector<3xi32>) {
+  // expected-error@+1 {{operand #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<3xi32>'}}
+  tile.tmem_store %v, %p : vector<3xi32>, !llvm.ptr<6>
+  return
+}
+
+// -----
+
+func.func @tmem_store_space(%p: !llvm.ptr, %v: vector<4xi32>) {
+  // expected-error@+1 {{operand #1 must be LLVM pointer in address space 6, but got '!llvm.ptr'}}
+  tile.tmem_store %v, %p : vector<4xi32>, !llvm.ptr
+  return
+}
+
+// -----
+
+func.func @registers_few() {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 24 whose maximum value is 256 whose value is a multiple of 8}}
+  tile.set_registers 16 from 128
+  return
+}
+
+// -----
+
+func.func @registers_many() {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 24 whose maximum value is 256 whose value is a multiple of 8}}
+  tile.set_registers 264 from 128
+  return
+}
+
+// -----
+
+func.func @registers_odd() {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 24 whose maximum value is 256 whose value is a multiple of 8}}
+  tile.set_registers 100 from 128
+  return
+}
+
+// -----
+
+func.func @registers_previous() {
+  // expected-error@+1 {{attribute 'previous' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 24 whose maximum value is 256 whose value is a multiple of 8}}
+  tile.set_registers 96 from 130
+  return
+}
+
+// -----
+
+func.func @channel_arrivals() {
+  // expected-error@+1 {{attribute 'consumer_arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
+  %0 = tile.channel "s" from mma to threads arrivals 1, 1048576 : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
+  return
+}
