@@ -29,7 +29,7 @@ gpu.module @other {
 // CHECK-NOT: {{arith|math|cf|scf|vector}}.
 gpu.module @kernels {
   // CHECK: llvm.func @index(%[[X:[^:]*]]: i32)
-  llvm.func @index(%x: i32) -> i32 attributes {fmha.schedule} {
+  llvm.func @index(%x: i32) -> i32 attributes {fmha.schedule = #fmha.schedule<target = "sm_100a">} {
     %i = arith.index_castui %x : i32 to index
     // CHECK: %[[N:.*]] = llvm.add %[[X]], %[[X]] : i32
     %n = arith.addi %i, %i : index
@@ -46,7 +46,7 @@ gpu.module @kernels {
   }
 
   // CHECK: llvm.func @floats(%[[V:[^:]*]]: vector<4xf32>)
-  llvm.func @floats(%v: vector<4xf32>) -> vector<4xbf16> attributes {fmha.schedule} {
+  llvm.func @floats(%v: vector<4xf32>) -> vector<4xbf16> attributes {fmha.schedule = #fmha.schedule<target = "sm_100a">} {
     // CHECK: %[[E:.*]] = llvm.intr.exp2(%[[V]])
     %0 = math.exp2 %v : vector<4xf32>
     // CHECK: %[[F:.*]] = llvm.intr.fma(%[[E]], %[[V]], %[[V]])

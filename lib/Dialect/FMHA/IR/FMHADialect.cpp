@@ -8,6 +8,11 @@
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 using namespace fmha;
 
@@ -19,4 +24,56 @@ void FMHADialect::initialize() {
 #define GET_OP_LIST
 #include "fmha/Dialect/FMHA/IR/FMHAOps.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An attribute that other ops may carry for us.
+struct Discardable {
+  StringLiteral name, value, place;
+  bool (*isValue)(Attribute);
+  bool (*isPlace)(Operation *);
+};
+
+bool isKernelSymbol(Attribute value) {
+  auto symbol = dyn_cast<SymbolRefAttr>(value);
+  return symbol && symbol.getNestedReferences().size() == 1;
+}
+
+constexpr Discardable discardables[] = {
+    {"fmha.kernel", "a symbol @module::@function", "fmha.attention",
+     isKernelSymbol, [](Operation *op) { return isa<AttentionOp>(op); }},
+    {"fmha.manifest", "a string", "gpu.binary",
+     [](Attribute value) { return isa<StringAttr>(value); },
+     [](Operation *op) { return isa<gpu::BinaryOp>(op); }},
+    {"fmha.schedule", "a #fmha.schedule", "gpu.func or llvm.func",
+     [](Attribute value) { return isa<ScheduleAttr>(value); },
+     [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
+};
+} // namespace
+
+LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  std::string quoted = '"' + name.str() + '"';
+  const Discardable *known = llvm::find_if(
+      discardables, [&](const Discardable &one) { return one.name == name; });
+  if (known == std::end(discardables)) {
+    InFlightDiagnostic error = op->emitError()
+                               << "unknown attribute " << quoted
+                               << " of the prefix fmha.: expected one of ";
+    llvm::interleaveComma(discardables, error,
+                          [&](const Discardable &one) { error << one.name; });
+    return error;
+  }
+  if (!known->isValue(attribute.getValue()))
+    return op->emitError() << quoted << ": expected " << known->value
+                           << ", got " << attribute.getValue();
+  if (!known->isPlace(op))
+    return op->emitError() << quoted << ": expected it on " << known->place
+                           << ", got it on " << op->getName();
+  return success();
 }

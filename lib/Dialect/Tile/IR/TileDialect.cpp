@@ -37,3 +37,25 @@ void TileDialect::initialize() {
 #include "fmha/Dialect/Tile/IR/TileOps.cpp.inc"
       >();
 }
+
+/// As many query tiles as a schedule can have.
+static constexpr int64_t mostQueryTiles = 2;
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  std::string quoted = '"' + name.str() + '"';
+  if (name != "tile.q_tile")
+    return op->emitError() << "unknown attribute " << quoted
+                           << " of the prefix tile.: expected tile.q_tile";
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!number || !number.getType().isSignlessInteger(32) ||
+      number.getInt() < 0 || number.getInt() >= mostQueryTiles)
+    return op->emitError() << quoted << ": expected an i32 from 0 to "
+                           << mostQueryTiles - 1 << ", the query tile, got "
+                           << attribute.getValue();
+  if (op->getDialect() != this)
+    return op->emitError() << quoted << ": expected it on an op of the tile "
+                           << "dialect, got it on " << op->getName();
+  return success();
+}

@@ -23,7 +23,19 @@ def FMHA_Dialect : Dialect {
 
     The executable meaning of the dialect is the pass
     `fmha-decompose-to-linalg`.
+
+    Three discardable attributes carry meaning; others of the prefix `fmha.` are
+    errors:
+    - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: how the
+      kernel is built, and that it is one of ours;
+    - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the
+      kernel that serves the op;
+    - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest.
   }];
+  let hasOperationAttrVerify = 1;
+  // Reifying result shapes builds tensor.dim and constants of indices.
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();

@@ -28,7 +28,11 @@ def Tile_Dialect : Dialect {
     | machine | `wait`, `arrive`, `tma_load`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |
 
     A tile is a value of static shape. Rank 2 is rows x columns; rank 1 holds one element a row.
+
+    One discardable attribute carries meaning: `tile.q_tile`, an i32 of 0 or 1 on an op of the dialect, is the query tile
+    that the op serves. Others of the prefix `tile.` are errors.
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
