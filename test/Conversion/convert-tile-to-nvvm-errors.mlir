@@ -13,25 +13,6 @@ gpu.module @other {
 
 // -----
 
-#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
-!t = memref<?x?x?x64xbf16>
-gpu.module @roles {
-  gpu.func @roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel
-      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
-    // expected-error@+1 {{failed to legalize operation 'tile.specialise'}}
-    tile.specialise {
-      tile.role "mma" warps 13 to 14 registers 144 { tile.sync_warp }
-    }
-    gpu.return
-  }
-}
-
-// -----
-
 // The batch is no parameter: nothing in a kernel depends on it.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

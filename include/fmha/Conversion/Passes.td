@@ -57,6 +57,9 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
     Each machine op becomes the NVVM op of its instruction. A kernel's memrefs become what the hardware takes: a tensor
     map for each of q, k, v and o, a pointer and strides for the LSE, and the lengths as 32-bit scalars. The order of the
     parameters is that of the launch manifest.
+
+    A kernel above the machine level is an error. Functions without `fmha.schedule` are left alone, and so are kernels that
+    are functions of LLVM already: the pass changes nothing the second time.
   }];
   let dependentDialects = [
     "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
@@ -68,7 +71,8 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
   let summary = "Turn what is left of our kernels into LLVM, with 32-bit indices";
   let description = [{
     Upstream passes (scf to cf, vector to LLVM) and patterns (arith, cf, math) on a module whose functions all come from
-    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits.
+    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits. A module that holds both,
+    or a kernel that is no `llvm.func` yet, is an error. The pass changes nothing the second time.
 
     Before:
     ```mlir

@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -41,19 +42,36 @@ constexpr unsigned indexBits = 32;
 struct ConvertKernelToLLVMPass
     : public fmha::impl::ConvertKernelToLLVMBase<ConvertKernelToLLVMPass> {
   void runOnOperation() override {
-    if (!isOurs())
+    FailureOr<bool> ours = isOurs();
+    if (failed(ours))
+      return signalPassFailure();
+    if (!*ours)
       return;
     if (failed(prepare()) || failed(convert()) || failed(tidy()))
       signalPassFailure();
   }
 
 private:
-  /// Another module's index may need its 64 bits.
-  bool isOurs() {
-    auto funcs = getOperation().getOps<LLVM::LLVMFuncOp>();
-    return !funcs.empty() && llvm::all_of(funcs, [](LLVM::LLVMFuncOp func) {
-      return func->hasAttr("fmha.schedule");
-    });
+  /// Another module's index may need its 64 bits, so a module is converted if
+  /// all its functions are ours, and left alone if none is.
+  FailureOr<bool> isOurs() {
+    FunctionOpInterface own, foreign;
+    for (auto func : getOperation().getOps<FunctionOpInterface>())
+      if (func->hasAttr("fmha.schedule")) {
+        if (!isa<LLVM::LLVMFuncOp>(func))
+          return func.emitError()
+                 << "convert-kernel-to-llvm expects kernels as llvm.func, got "
+                 << func->getName() << "; run convert-tile-to-nvvm first";
+        own = func;
+      } else if (!func.isExternal()) {
+        foreign = func;
+      }
+    if (own && foreign)
+      return foreign.emitError()
+             << "stands in one module with the kernel @" << own.getName()
+             << ", whose indices become 32 bits wide; give it a gpu.module of "
+                "its own";
+    return bool(own);
   }
 
   LogicalResult prepare() {

@@ -291,7 +291,9 @@ private:
     for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (!tile::isTiledKernel(func))
         continue;
-      if (failed(tile::readKernelInfo(func)))
+      if (failed(tile::readKernelInfo(func)) ||
+          failed(tile::expectStage(func, tile::KernelStage::Machine,
+                                   getArgument())))
         return failure();
       ArrayRef<int32_t> size =
           func.getKnownBlockSize().value_or(ArrayRef<int32_t>());

@@ -21,6 +21,8 @@ gpu.module @other {
 !t = memref<?x?x?x64xbf16>
 gpu.module @no_slot {
   gpu.func @no_slot(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
+        : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
     %0 = tile.load %q[%c0, %c0, %c0] : !t -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
@@ -40,6 +42,8 @@ gpu.module @no_slot {
 !k = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
 gpu.module @not_acquired {
   gpu.func @not_acquired(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
+        : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %slot = tile.slot %c0 : !k
     // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
@@ -58,6 +62,8 @@ gpu.module @not_acquired {
 !t = memref<?x?x?x64xbf16>
 gpu.module @store_registers {
   gpu.func @store_registers(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
+        : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %0 = tile.fill 0.0 : !tile.tile<128x64xbf16, #tile.registers>
     // expected-error@+1 {{expected a tile in shared memory, which TMA copies from, got '!tile.tile<128x64xbf16, #tile.registers>'}}

@@ -92,7 +92,9 @@ struct TileDistributePass
     if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info))
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Synchronised,
+                           getArgument())))
       return signalPassFailure();
     SpecialiseOp specialise = findSpecialise();
     if (!specialise)

@@ -62,6 +62,79 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   return info;
 }
 
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct StageText {
+  StringLiteral name, maker;
+};
+/// By KernelStage.
+constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
+                                    {"placed", "tile-place"},
+                                    {"specialised", "tile-specialise"},
+                                    {"synchronised", "tile-lower-channels"},
+                                    {"machine", "tile-distribute"}};
+
+const StageText &textOf(KernelStage stage) {
+  return stageTexts[unsigned(stage)];
+}
+
+/// What there is of each kind of op.
+struct Evidence {
+  bool tiles = false, places = false, roles = false, channels = false,
+       instructions = false;
+
+  void add(Operation *op) {
+    roles |= isa<SpecialiseOp>(op);
+    channels |= isa<ChannelOp>(op);
+    bool isTile = isa_and_nonnull<TileDialect>(op->getDialect());
+    bool onTiles = false;
+    for (TypeRange types :
+         {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types)
+        if (auto tile = dyn_cast<TileType>(type)) {
+          onTiles = true;
+          places |= bool(tile.getPlace());
+        }
+    tiles |= onTiles;
+    instructions |= isTile && !onTiles && !isa<SpecialiseOp, RoleOp>(op);
+  }
+};
+} // namespace
+
+std::optional<KernelStage> tile::stageOf(gpu::GPUFuncOp func) {
+  Evidence there;
+  func.walk([&](Operation *op) { there.add(op); });
+  if (there.channels)
+    return KernelStage::Specialised;
+  if (there.roles)
+    return KernelStage::Synchronised;
+  if (there.places)
+    return KernelStage::Placed;
+  if (there.tiles)
+    return KernelStage::Tiled;
+  if (there.instructions)
+    return KernelStage::Machine;
+  return std::nullopt;
+}
+
+LogicalResult tile::expectStage(gpu::GPUFuncOp func, KernelStage expected,
+                                StringRef pass) {
+  std::optional<KernelStage> stage = stageOf(func);
+  if (!stage || *stage == expected)
+    return success();
+  InFlightDiagnostic error =
+      func.emitError() << pass << " expects a " << textOf(expected).name
+                       << " kernel, as " << textOf(expected).maker
+                       << " makes it, got a " << textOf(*stage).name << " one";
+  if (*stage > expected)
+    return error << ": " << pass << " has been run on it already";
+  return error << "; run " << textOf(KernelStage(unsigned(*stage) + 1)).maker
+               << " first";
+}
+
 std::optional<unsigned> tile::queryTileOf(Operation *op) {
   if (auto attr = op->getAttrOfType<IntegerAttr>("tile.q_tile"))
     return attr.getInt();

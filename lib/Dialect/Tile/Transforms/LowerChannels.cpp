@@ -317,7 +317,10 @@ struct TileLowerChannelsPass
     if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info) || failed(ChannelLowering(getOperation(), *info).run()))
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Specialised,
+                           getArgument())) ||
+        failed(ChannelLowering(getOperation(), *info).run()))
       signalPassFailure();
   }
 };

@@ -192,7 +192,10 @@ struct TilePlacePass : public fmha::tile::impl::TilePlaceBase<TilePlacePass> {
     if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info) || failed(Placer(getOperation(), *info).run()))
+    if (failed(info) ||
+        failed(
+            expectStage(getOperation(), KernelStage::Tiled, getArgument())) ||
+        failed(Placer(getOperation(), *info).run()))
       signalPassFailure();
   }
 };

@@ -446,7 +446,8 @@ struct TileSpecialisePass
     if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info))
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
       return signalPassFailure();
     FailureOr<KernelParts> parts =
         findParts(getOperation(), info->schedule.qTiles);

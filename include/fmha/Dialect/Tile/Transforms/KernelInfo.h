@@ -36,6 +36,19 @@ struct KernelInfo {
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
 bool isTiledKernel(mlir::gpu::GPUFuncOp func);
 
+/// What a kernel has been through, as far as its ops show, in the order of the
+/// passes.
+enum class KernelStage { Tiled, Placed, Specialised, Synchronised, Machine };
+
+/// Absent for a kernel without tile ops.
+std::optional<KernelStage> stageOf(mlir::gpu::GPUFuncOp func);
+
+/// Fails with a diagnostic on `func` where its ops show another stage than
+/// `expected`, the input of `pass`: it names the pass to run first, or says
+/// that `pass` has been here. A kernel without tile ops passes.
+mlir::LogicalResult expectStage(mlir::gpu::GPUFuncOp func, KernelStage expected,
+                                llvm::StringRef pass);
+
 /// The query tile that `op` serves, from its "tile.q_tile" mark.
 std::optional<unsigned> queryTileOf(mlir::Operation *op);
 
