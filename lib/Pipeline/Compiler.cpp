@@ -288,7 +288,8 @@ void Compilation::recordLLVM() {
 void Compilation::recordPlan() {
   if (!op.getScheduleAttr())
     return;
-  const schedule::Schedule &chosen = op.getScheduleAttr().getValue();
+  const schedule::Schedule chosen =
+      schedule::withRoles(op.getScheduleAttr().getValue());
   const schedule::Problem &problem = result.spec.problem;
   std::string error;
   result.plan =

@@ -23,23 +23,6 @@ namespace {
 constexpr unsigned smemMargin = 1024;
 constexpr unsigned leastStages = 2, mostStages = 8;
 
-/// 16 warps as the fastest public kernels have them. Counts per thread, so that
-/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
-/// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
-/// query tile softmax1 idles and lends its registers.
-std::vector<Role> makeRoles(unsigned qTiles) {
-  unsigned softmax0 = qTiles == 2 ? 176 : 200;
-  unsigned softmax1 = qTiles == 2 ? 176 : 24;
-  unsigned correction = qTiles == 2 ? 80 : 144, other = qTiles == 2 ? 80 : 144;
-  return {{"softmax0", 0, 4, softmax0},
-          {"softmax1", 4, 4, softmax1},
-          {"correction", 8, 4, correction},
-          {"load", 12, 1, other},
-          {"mma", 13, 1, other},
-          {"store", 14, 1, other},
-          {"spare", 15, 1, other}};
-}
-
 struct Candidate {
   Schedule schedule;
   Cost cost;
@@ -91,6 +74,29 @@ std::string slower(const Cost &other, const Cost &best) {
 
 } // namespace
 
+/// 16 warps as the fastest public kernels have them. Counts per thread, so that
+/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
+/// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
+/// query tile softmax1 idles and lends its registers.
+std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles) {
+  unsigned softmax0 = qTiles == 2 ? 176 : 200;
+  unsigned softmax1 = qTiles == 2 ? 176 : 24;
+  unsigned correction = qTiles == 2 ? 80 : 144, other = qTiles == 2 ? 80 : 144;
+  return {{"softmax0", 0, 4, softmax0},
+          {"softmax1", 4, 4, softmax1},
+          {"correction", 8, 4, correction},
+          {"load", 12, 1, other},
+          {"mma", 13, 1, other},
+          {"store", 14, 1, other},
+          {"spare", 15, 1, other}};
+}
+
+Schedule fmha::schedule::withRoles(Schedule schedule) {
+  if (schedule.roles.empty())
+    schedule.roles = defaultRoles(schedule.qTiles);
+  return schedule;
+}
+
 void Planner::chooseStages(Schedule &schedule) {
   const target::Target *gpu = target::findTarget(target);
   schedule.kvStages = overrides.kvStages.value_or(leastStages);
@@ -115,7 +121,7 @@ void Planner::consider(unsigned qTiles, PPlacement placement) {
   schedule.target = target;
   schedule.qTiles = qTiles;
   schedule.pPlacement = placement;
-  schedule.roles = makeRoles(schedule.qTiles);
+  schedule.roles = defaultRoles(schedule.qTiles);
   chooseStages(schedule);
   if (std::optional<std::string> reason = check(problem, schedule))
     return reject(schedule, title(schedule) + ": " + *reason);

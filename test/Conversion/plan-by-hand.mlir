@@ -13,7 +13,17 @@
 // The planner would take two tiles and eight stages.
 // CHECK: #fmha.schedule<target = "sm_100a", q_tiles = 1,
 // CHECK-SAME: kv_stages = 3, p_placement = tmem
-func.func @by_hand(%x: !t) {
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t) {schedule = #schedule}
+func.func @by_hand(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #schedule}
+  return
+}
+
+// Without roles it gets those that the planner takes for one query tile.
+// CHECK-LABEL: func.func @without_roles
+// CHECK: q_tiles = 1,
+// CHECK-SAME: roles = [#fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>
+func.func @without_roles(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem>}
   return
 }

@@ -15,7 +15,8 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let summary = "Give every attention op without a schedule one";
   let description = [{
     Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
-    there, written by hand, is kept if it says the same target. Each candidate that was not taken becomes a remark of
+    there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
+    contradicts an option, is an error. Each candidate that was not taken becomes a remark of
     category `fmha-plan`, with its reason.
 
     Before:

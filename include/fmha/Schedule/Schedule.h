@@ -133,6 +133,11 @@ struct Plan {
 /// inside this pool and no others.
 unsigned registersAtLaunch(unsigned threads);
 
+/// The roles that the planner gives to a CTA of `qTiles` query tiles, and
+/// `schedule` with these if it has none.
+std::vector<Role> defaultRoles(unsigned qTiles);
+Schedule withRoles(Schedule schedule);
+
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
 /// begins with the number of its rule:

@@ -70,15 +70,16 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   return overrides;
 }
 
-/// A schedule written by hand is taken as it is, unless an option contradicts
-/// it: then neither can be obeyed.
+/// A schedule written by hand is taken as it is, but for roles that it leaves
+/// open; where an option contradicts it neither can be obeyed.
 LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   const schedule::Schedule &own = op.getScheduleAttr().getValue();
   if (own.target != target)
     return op.emitError() << "has a schedule for " << own.target
                           << ", but is compiled for " << target
-                          << "; change one of them";
+                          << "; change one of them (target=" << own.target
+                          << " takes the schedule's)";
   if (overrides.qTiles && *overrides.qTiles != own.qTiles)
     return op.emitError() << "has a schedule with q_tiles = " << own.qTiles
                           << ", but q-tiles=" << *overrides.qTiles
@@ -91,6 +92,8 @@ LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
       overrides.pPlacement != own.pPlacement)
     return op.emitError() << "has a schedule with another p_placement than "
                           << pPlacement << "; drop one of them";
+  op.setScheduleAttr(
+      ScheduleAttr::get(op.getContext(), schedule::withRoles(own)));
   return success();
 }
 

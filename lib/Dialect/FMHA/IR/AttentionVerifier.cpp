@@ -300,8 +300,8 @@ LogicalResult Verifier::schedule() {
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
     return success();
-  if (std::optional<std::string> reason =
-          schedule::check(op.getProblem(), schedule.toSchedule()))
+  if (std::optional<std::string> reason = schedule::check(
+          op.getProblem(), schedule::withRoles(schedule.toSchedule())))
     return error(20) << "expected a schedule that can serve this op; schedule "
                      << *reason;
   return success();
