@@ -12,6 +12,7 @@
 #include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -29,17 +30,38 @@ namespace {
 struct SerializeKernelsPass
     : public fmha::impl::SerializeKernelsBase<SerializeKernelsPass> {
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
     SmallVector<AttentionOp> ops;
     getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
-      if (failed(serialize(op, symbols)))
+      if (failed(serializeKernelOf(op)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult serialize(AttentionOp op, SymbolTable &symbols);
+  LogicalResult serializeKernelOf(AttentionOp op);
+  LogicalResult serialize(AttentionOp op, SymbolRefAttr kernel,
+                          gpu::GPUModuleOp module);
 };
+
+/// The NVPTX back end knows LLVM and NVVM; everything else is a pass that has
+/// not run.
+LogicalResult checkLevel(gpu::GPUModuleOp module) {
+  // A function first, then what is in it: its own pass has to run before.
+  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
+            op->getDialect()) ||
+        isa<gpu::GPUModuleOp>(op))
+      return WalkResult::advance();
+    bool isKernel = isa<gpu::GPUFuncOp>(op);
+    op->emitError() << "fmha-serialize-kernels expects a kernel at the NVVM "
+                       "level, of llvm and nvvm ops, got "
+                    << op->getName() << "; run "
+                    << (isKernel ? "convert-tile-to-nvvm and " : "")
+                    << "convert-kernel-to-llvm first";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
 
 /// The level of LLVM's own optimisation is 0: MLIR hands over straight code,
 /// ptxas optimises it, and what LLVM adds (it moves address arithmetic out of
@@ -65,14 +87,33 @@ SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
   return all;
 }
 
-LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
-                                              SymbolTable &symbols) {
+/// A kernel that is a binary already is left as it is.
+LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
   auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
   if (!kernel || !op.getScheduleAttr())
+    return op.emitError()
+           << "has no kernel to serialize; run "
+              "fmha-plan-schedule and convert-fmha-to-tile first";
+  Operation *named =
+      SymbolTable::lookupNearestSymbolFrom(op, kernel.getRootReference());
+  if (isa_and_nonnull<gpu::BinaryOp>(named))
     return success();
-  auto module = symbols.lookup<gpu::GPUModuleOp>(kernel.getRootReference());
+  auto module = dyn_cast_or_null<gpu::GPUModuleOp>(named);
   if (!module)
-    return success();
+    return op.emitError() << "expected a gpu.module or gpu.binary @"
+                          << kernel.getRootReference().getValue()
+                          << ", which fmha.kernel names, got "
+                          << (named ? named->getName().getStringRef()
+                                    : StringRef("none"))
+                          << "; drop fmha.kernel and run convert-fmha-to-tile";
+  return serialize(op, kernel, module);
+}
+
+LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
+                                              SymbolRefAttr kernel,
+                                              gpu::GPUModuleOp module) {
+  if (failed(checkLevel(module)))
+    return failure();
   const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
   NVVM::NVVMTargetAttr attr = targetAttr(&getContext(), schedule);
   auto target = cast<gpu::TargetAttrInterface>(attr);
@@ -91,7 +132,7 @@ LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
   binary->setAttr("fmha.manifest",
                   b.getStringAttr(launchManifest(
                       spec, schedule, kernel.getLeafReference().str())));
-  symbols.erase(module);
+  module.erase();
   return success();
 }
 

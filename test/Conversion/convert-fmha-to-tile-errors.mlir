@@ -6,8 +6,46 @@ func.func @none() { return }
 // -----
 
 !t = memref<1x256x2x64xf16>
-func.func @unplanned(%x: !t) {
+func.func @unplanned(%x: !t, %o: !t) {
   // expected-error@+1 {{has no schedule; run fmha-plan-schedule first}}
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t)
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
   return
+}
+
+// -----
+
+!t = memref<1x256x2x64xf16>
+func.func @without_roles(%x: !t, %o: !t) {
+  // expected-error@+1 {{has a schedule without roles; run fmha-plan-schedule first, which adds them}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #fmha.schedule<target = "sm_100a">}
+  return
+}
+
+// -----
+
+!t = memref<1x256x2x64xf16>
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+func.func @twice(%x: !t, %o: !t) {
+  // expected-error@+1 {{has a kernel already, @kernels::@fmha_fwd; drop fmha.kernel to make another one}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #schedule, fmha.kernel = @kernels::@fmha_fwd}
+  return
+}
+
+// -----
+
+// The op would look its kernel up in the module that is nearest to it. Without a second
+// op the file would be the nested module itself.
+!t = memref<1x256x2x64xf16>
+func.func private @beside()
+// expected-note@+1 {{such as builtin.module(builtin.module(fmha-to-ptx))}}
+module @inner {
+  func.func @nested(%x: !t, %o: !t) {
+    // expected-error@+1 {{stands in a nested builtin.module, where its kernel could not be found; run the pass on the module that holds the op's function}}
+    fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #fmha.schedule<target = "sm_100a">}
+    return
+  }
 }

@@ -1,17 +1,19 @@
-// Serialising takes only what names its kernel.
+// Serialising takes what an op names as its kernel, and leaves a binary as it is.
 
 // RUN: fmha-opt %s --fmha-serialize-kernels | FileCheck %s
 
 !t = memref<1x256x2x64xf16>
 
-// An op that was never compiled, and one whose kernel is already a binary, stay.
 // CHECK-LABEL: func.func @untouched
-// CHECK-COUNT-2: fmha.attention
-func.func @untouched(%x: !t) {
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t)
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t) {fmha.kernel = @gone::@fmha_fwd}
+// CHECK: fmha.attention
+func.func @untouched(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @done::@fmha_fwd}
   return
 }
+
+// CHECK: gpu.binary @done [#gpu.object<#nvvm.target, "already">]
+gpu.binary @done [#gpu.object<#nvvm.target, "already">]
 
 // A module that no op names is somebody else's.
 // CHECK: gpu.module @foreign

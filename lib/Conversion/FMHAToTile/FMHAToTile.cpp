@@ -329,15 +329,39 @@ gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
   return func;
 }
 
+/// What is needed of `op` to make a kernel in `module`, which its symbol must
+/// reach.
+LogicalResult checkOp(AttentionOp op, ModuleOp module) {
+  Operation *table = SymbolTable::getNearestSymbolTable(op);
+  if (table != module) {
+    InFlightDiagnostic error =
+        op.emitError() << "stands in a nested " << table->getName()
+                       << ", where its kernel could not be found; run the pass "
+                          "on the module that holds the op's function";
+    error.attachNote(table->getLoc())
+        << "such as builtin.module(builtin.module(fmha-to-ptx))";
+    return error;
+  }
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule)
+    return op.emitError() << "has no schedule; run fmha-plan-schedule first";
+  if (schedule.getValue().roles.empty())
+    return op.emitError() << "has a schedule without roles; run "
+                             "fmha-plan-schedule first, which adds them";
+  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
+    return op.emitError() << "has a kernel already, " << kernel
+                          << "; drop fmha.kernel to make another one";
+  return success();
+}
+
 void ConvertFMHAToTilePass::runOnOperation() {
   SmallVector<AttentionOp> ops;
   getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
   SymbolTable symbols(getOperation());
-  for (AttentionOp op : ops) {
-    if (!op.getScheduleAttr()) {
-      op.emitError() << "has no schedule; run fmha-plan-schedule first";
+  for (AttentionOp op : ops)
+    if (failed(checkOp(op, getOperation())))
       return signalPassFailure();
-    }
+  for (AttentionOp op : ops) {
     gpu::GPUFuncOp func = makeKernel(op, symbols);
     KernelBuilder(op, func).build();
     auto module = func->getParentOfType<gpu::GPUModuleOp>();
