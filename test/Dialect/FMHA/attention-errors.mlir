@@ -426,6 +426,51 @@ func.func @c17_negative_stride(%q: memref<2x16x4x64xf16>,
 
 // -----
 
+func.func @c17_wide_stride(%q: memref<2x16x4x64xf16, strided<[549755813888, 256, 64, 1]>>,
+                           %x: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf16>) {
+  // expected-error @below {{fmha.attention C17: expected the stride of dimension 0 (batch) of query to be non-negative and less than 2^40 bytes, got 549755813888 elements of 2 bytes}}
+  fmha.attention
+      ins(%q, %x, %x : memref<2x16x4x64xf16, strided<[549755813888, 256, 64, 1]>>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
+      outs(%out : memref<2x16x4x64xf16>)
+  return
+}
+
+// -----
+
+// One step of 16 bytes below the limit.
+func.func @c17_widest_stride(%q: memref<2x16x4x64xf16, strided<[549755813880, 256, 64, 1]>>,
+                             %x: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf16>) {
+  fmha.attention
+      ins(%q, %x, %x : memref<2x16x4x64xf16, strided<[549755813880, 256, 64, 1]>>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
+      outs(%out : memref<2x16x4x64xf16>)
+  return
+}
+
+// -----
+
+// Twice this is 0 in 64 bits.
+func.func @c17_overflow(%x: memref<2x16x4x64xf16>,
+                        %out: memref<2x16x4x64xf16, strided<[4096, 256, 4611686018427387904, 1]>>) {
+  // expected-error @below {{fmha.attention C17: expected the stride of dimension 2 (heads) of output to be non-negative and less than 2^40 bytes, got 4611686018427387904 elements of 2 bytes}}
+  fmha.attention
+      ins(%x, %x, %x : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
+      outs(%out : memref<2x16x4x64xf16, strided<[4096, 256, 4611686018427387904, 1]>>)
+  return
+}
+
+// -----
+
+func.func @c18_overflow(%q: memref<2x16x4x64xf16, strided<[4096, 256, 64, 1], offset: 4611686018427387904>>,
+                        %x: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf16>) {
+  // expected-error @below {{fmha.attention C18: expected the offset of query to fit 63 bits in bytes, got 4611686018427387904 elements}}
+  fmha.attention
+      ins(%q, %x, %x : memref<2x16x4x64xf16, strided<[4096, 256, 64, 1], offset: 4611686018427387904>>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
+      outs(%out : memref<2x16x4x64xf16>)
+  return
+}
+
+// -----
+
 func.func @c18_offset(%q: memref<2x16x4x64xf16, strided<[4096, 256, 64, 1], offset: 4>>,
                       %k: memref<2x32x2x64xf16>,
                       %v: memref<2x32x2x64xf16>,

@@ -22,6 +22,9 @@ using namespace fmha;
 /// TMA addresses global memory in units of 16 bytes (PTX ISA, "Tensor
 /// Tiling": base and strides of a tensor map).
 static constexpr int64_t addressUnitBytes = 16;
+/// Strides of a tensor map are less than this (CUDA driver API,
+/// cuTensorMapEncodeTiled).
+static constexpr int64_t strideLimitBytes = int64_t(1) << 40;
 
 static constexpr StringLiteral dimensionNames[] = {"batch", "length", "heads",
                                                    "head_dim"};
@@ -242,8 +245,15 @@ LogicalResult Verifier::layout(const Operand &operand) {
     return success();
   if (failed(strides(operand, strideList)))
     return failure();
-  int64_t bytes = offset * (type.getElementTypeBitWidth() / 8);
-  if (!ShapedType::isDynamic(offset) && bytes % addressUnitBytes != 0)
+  if (ShapedType::isDynamic(offset))
+    return success();
+  int64_t bytes = 0;
+  if (llvm::MulOverflow(offset, int64_t(type.getElementTypeBitWidth() / 8),
+                        bytes))
+    return error(18) << "expected the offset of " << operand.name
+                     << " to fit 63 bits in bytes, got " << offset
+                     << " elements";
+  if (bytes % addressUnitBytes != 0)
     return error(18) << "expected the offset of " << operand.name
                      << " to be a multiple of " << addressUnitBytes
                      << " bytes, got " << offset << " elements, " << bytes
@@ -264,6 +274,13 @@ LogicalResult Verifier::strides(const Operand &operand,
     int64_t stride = strides[dimension];
     if (ShapedType::isDynamic(stride))
       continue;
+    int64_t limit = strideLimitBytes / elementBytes;
+    if (stride >= limit || stride <= -limit)
+      return error(17) << "expected the stride of dimension " << dimension
+                       << " (" << dimensionNames[dimension] << ") of "
+                       << operand.name
+                       << " to be non-negative and less than 2^40 bytes, got "
+                       << stride << " elements of " << elementBytes << " bytes";
     int64_t bytes = stride * elementBytes;
     if (bytes < 0 || bytes % addressUnitBytes != 0)
       return error(17) << "expected the stride of dimension " << dimension

@@ -94,11 +94,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C16) The head dim of a memref is contiguous: its stride is 1 (all but
       `lse`).
     - (C17) Every other stride of a memref is a non-negative multiple of 16 bytes
-      (all but `lse`): what TMA addresses.
-    - (C18) The offset of a memref is a multiple of 16 bytes (all but `lse`).
+      and less than 2^40 bytes (all but `lse`): what TMA addresses.
+    - (C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
+      bytes (all but `lse`).
     - (C19) A memref lies in global memory: no memory space, 0, 1 or
       `#gpu.address_space<global>`.
-    - (C20) `schedule` can serve the op on its target.
+    - (C20) `schedule` can serve the op on its target; without roles, with those
+      that the planner would take.
+    - (C21) A destination that is a memref shares no memory with another operand:
+      neither is the other one nor a view (subview, cast, ...) of it. What only
+      the addresses tell is checked before launch.
   }];
 
   let arguments = (ins
