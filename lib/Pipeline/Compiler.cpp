@@ -159,6 +159,7 @@ private:
   LogicalResult parse(const std::string &text, const std::string &name);
   LogicalResult findOp();
   LogicalResult checkTarget();
+  LogicalResult checkSchedule();
   LogicalResult runPhase(function_ref<void(OpPassManager &)> add);
   LogicalResult lowerLevels();
   void recordLevel(Level level);
@@ -223,10 +224,22 @@ LogicalResult Compilation::findOp() {
   return success();
 }
 
+/// A schedule is for one GPU, at whatever level the module is.
+LogicalResult Compilation::checkSchedule() {
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule || schedule.getValue().target == options.target)
+    return success();
+  return op->emitError() << "has a schedule for " << schedule.getValue().target
+                         << ", but is compiled for " << options.target
+                         << "; expected one target: pass --target="
+                         << schedule.getValue().target
+                         << ", or change the schedule";
+}
+
 LogicalResult Compilation::checkTarget() {
   const target::Target *found = target::findTarget(options.target);
   if (found && found->supported)
-    return success();
+    return checkSchedule();
   return module->emitError()
          << (found ? "target " : "unknown target ") << options.target
          << (found ? " cannot be compiled for: " : "")
@@ -319,7 +332,7 @@ LogicalResult Compilation::recordBinary() {
 
 CompileResult Compilation::run(const std::string &text,
                                const std::string &name) {
-  if (failed(parse(text, name)) || failed(checkTarget()) || failed(findOp()) ||
+  if (failed(parse(text, name)) || failed(findOp()) || failed(checkTarget()) ||
       failed(lowerLevels()))
     return std::move(result);
   recordPlan();
