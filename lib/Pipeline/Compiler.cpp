@@ -77,6 +77,8 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
   }
+  if (!spec.schedule.empty())
+    add("schedule = " + spec.schedule);
   return llvm::formatv(
              "func.func @attention(%q: {0}, %k: {0}, %v: {1}, %o: {1}{2}) {{\n"
              "  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"

@@ -13,7 +13,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
+#include <charconv>
 #include <cmath>
+#include <iterator>
 
 using namespace fmha;
 namespace json = llvm::json;
@@ -115,13 +117,19 @@ std::string fmha::launchManifest(const KernelSpec &spec,
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 
+/// Digits that give the very same double back: as few as do.
+static std::string exact(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, std::end(text), value).ptr);
+}
+
 static std::string describe(const schedule::Schedule &schedule) {
   std::string text =
       llvm::formatv("q_tiles={0} q_tile_rows={1} kv_block={2} kv_stages={3} "
                     "p_placement={4} p_slices={5} rescale_threshold={6}",
                     schedule.qTiles, schedule.qTileRows, schedule.kvBlock,
                     schedule.kvStages, stringify(schedule.pPlacement).data(),
-                    schedule.pSlices, schedule.rescaleThreshold);
+                    schedule.pSlices, exact(schedule.rescaleThreshold));
   text += " roles=";
   for (const schedule::Role &role : schedule.roles)
     text += llvm::formatv(
@@ -130,9 +138,26 @@ static std::string describe(const schedule::Schedule &schedule) {
   return text;
 }
 
+/// The flags that make the planner take `schedule`, or that give it as it is.
+static std::string scheduleFlags(const KernelSpec &spec,
+                                 const schedule::Schedule &schedule,
+                                 const std::string &scheduleText) {
+  schedule::Overrides overrides{schedule.qTiles, schedule.kvStages,
+                                schedule.pPlacement};
+  std::string error;
+  std::optional<schedule::Plan> plan =
+      schedule::plan(spec.problem, schedule.target, overrides, error);
+  if (!plan || !(plan->schedule == schedule))
+    return " --schedule='" + scheduleText + "'";
+  return llvm::formatv(" --p-placement={0} --q-tiles={1} --kv-stages={2}",
+                       stringify(schedule.pPlacement).data(), schedule.qTiles,
+                       schedule.kvStages);
+}
+
 /// The flags of fmha-compile that give this kernel.
 static std::string command(const KernelSpec &spec,
-                           const schedule::Schedule &schedule) {
+                           const schedule::Schedule &schedule,
+                           const std::string &scheduleText) {
   const schedule::Problem &problem = spec.problem;
   std::string text = llvm::formatv(
       "fmha-compile --target={0} --dtype={1} --head-dim={2}", schedule.target,
@@ -143,19 +168,16 @@ static std::string command(const KernelSpec &spec,
     text += " --causal";
   if (problem.lse)
     text += " --lse";
-  // %.17g gives the very same double back.
-  char scale[32];
-  snprintf(scale, sizeof(scale), "%.17g", scaleOf(spec));
-  text += llvm::formatv(" --scale={0} --p-placement={1} --q-tiles={2}", scale,
-                        stringify(schedule.pPlacement).data(), schedule.qTiles);
-  return text + " --emit=ptx";
+  text += " --scale=" + exact(scaleOf(spec));
+  return text + scheduleFlags(spec, schedule, scheduleText) + " --emit=ptx";
 }
 
 std::string fmha::ptxHeading(const KernelSpec &spec,
-                             const schedule::Schedule &schedule) {
+                             const schedule::Schedule &schedule,
+                             const std::string &scheduleText) {
   return llvm::formatv("// fmha " FMHA_VERSION ", target {0}\n"
                        "// schedule: {1}\n"
                        "// made by: {2}\n",
                        schedule.target, describe(schedule),
-                       command(spec, schedule));
+                       command(spec, schedule, scheduleText));
 }

@@ -76,6 +76,12 @@ NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx,
       b.getDictionaryAttr({ftz}));
 }
 
+std::string textOf(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream(text) << attribute;
+  return text;
+}
+
 /// `heading` and the text, ended by the one NUL that the loader which MLIR
 /// generates wants.
 SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
@@ -125,7 +131,10 @@ LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
   Attribute object = target.createObject(
-      module, withHeading(*text, ptxHeading(spec, schedule)), options);
+      module,
+      withHeading(*text,
+                  ptxHeading(spec, schedule, textOf(op.getScheduleAttr()))),
+      options);
   OpBuilder b(module);
   auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
                                       Attribute(), b.getArrayAttr({object}));

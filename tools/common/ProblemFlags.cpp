@@ -62,6 +62,22 @@ void ProblemFlags::add(FlagTable &table) {
                     if (i)
                       overrides.qTiles = unsigned(i);
                   });
+  table.add("kv-stages", "auto|N", "stages of the ring of K and V blocks",
+            [this](llvm::StringRef text) { return setStages(text); });
+  table.addText("schedule", "#fmha.schedule<...>",
+                "the whole schedule, as a PTX heading gives it", schedule);
+}
+
+llvm::Error ProblemFlags::setStages(llvm::StringRef text) {
+  overrides.kvStages.reset();
+  if (text == "auto")
+    return llvm::Error::success();
+  unsigned stages = 0;
+  if (text.getAsInteger(10, stages) || stages == 0)
+    return failure("--kv-stages: expected auto or a number from 1, got '" +
+                   text + "'");
+  overrides.kvStages = stages;
+  return llvm::Error::success();
 }
 
 static KernelSpec specOf(const ProblemFlags &flags) {
@@ -78,6 +94,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.qLenHint = hint(flags.qLen);
   problem.kvLenHint = hint(flags.kvLen ? flags.kvLen : flags.qLen);
   spec.scale = flags.scale;
+  spec.schedule = flags.schedule;
   return spec;
 }
 
@@ -149,8 +166,18 @@ static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
   return llvm::Error::success();
 }
 
+llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
+  if (flags.schedule.empty() || flags.input.empty())
+    return llvm::Error::success();
+  return failure("--schedule goes with a kernel that flags describe: expected "
+                 "no input file beside it, got '" +
+                 flags.input + "'; write {schedule = ...} on its op");
+}
+
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   Source source;
+  if (llvm::Error error = checkScheduleFlag(flags))
+    return std::move(error);
   if (flags.input.empty()) {
     source.spec = specOf(flags);
     source.text = buildModule(source.spec);

@@ -32,9 +32,17 @@ struct ProblemFlags {
   std::optional<bool> lse;
   std::string layout = "bshd";
   schedule::Overrides overrides;
+  /// A schedule as an MLIR attribute, or empty.
+  std::string schedule;
 
   void add(FlagTable &table);
+
+private:
+  llvm::Error setStages(llvm::StringRef text);
 };
+
+/// An input file holds its own schedule: --schedule beside one is an error.
+llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 
 /// A module for the compiler and what it computes.
 struct Source {

@@ -91,7 +91,7 @@ llvm::Error checkLevels(const CompileFlags &flags) {
   if (flags.from && flags.problem.input.empty())
     return failure("--compile-from expects an input file at that level, got "
                    "none");
-  return llvm::Error::success();
+  return checkScheduleFlag(flags.problem);
 }
 
 CompileOptions optionsOf(const CompileFlags &flags) {

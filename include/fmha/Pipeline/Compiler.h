@@ -35,6 +35,9 @@ std::string_view stringify(Level level);
 struct KernelSpec {
   schedule::Problem problem;
   std::optional<double> scale;
+  /// A schedule as an MLIR attribute, `#fmha.schedule<...>`; empty leaves it to
+  /// the planner.
+  std::string schedule;
   /// Extents that the input fixes. The kernel serves any; a host must not run
   /// the function with others.
   std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads;

@@ -19,9 +19,12 @@ std::string launchManifest(const KernelSpec &spec,
                            const std::string &kernel);
 
 /// The comment that PTX begins with, newline included: version, target,
-/// schedule, and the command that makes the same text.
+/// schedule, and the command that makes the same text. The command gives
+/// `scheduleText`, the schedule as an MLIR attribute, where the planner would
+/// not make it from flags.
 std::string ptxHeading(const KernelSpec &spec,
-                       const schedule::Schedule &schedule);
+                       const schedule::Schedule &schedule,
+                       const std::string &scheduleText);
 
 } // namespace fmha
 
