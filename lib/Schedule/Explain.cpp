@@ -11,6 +11,8 @@
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -156,9 +158,12 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += line("kv_block", str(s.kvBlock) + " keys, " + str(s.kvStages) +
                                " stages shared by K and V");
   text += line("p_placement", std::string(stringify(s.pPlacement)));
-  return text +
-         line("rescale_threshold", "2^" + str(uint64_t(s.rescaleThreshold)) +
-                                       " growth of a row's maximum");
+  // The shortest digits that give the same number back.
+  char threshold[32];
+  *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =
+      '\0';
+  return text + line("rescale_threshold", std::string("2^") + threshold +
+                                              " growth of a row's maximum");
 }
 
 std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {

@@ -202,6 +202,32 @@ TEST(Explain, TellsTheWholeStory) {
     EXPECT_LE(line.size(), 80u) << line;
 }
 
+TEST(Explain, KeepsEveryDigitOfTheThreshold) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  for (auto [threshold, text] : {std::pair(8.0, "2^8 growth"),
+                                 {7.25, "2^7.25 growth"},
+                                 {0.1, "2^0.1 g"}}) {
+    plan.schedule.rescaleThreshold = threshold;
+    EXPECT_THAT(explain(problemOf(128), plan), HasSubstr(text));
+  }
+}
+
+TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
+  for (unsigned qTiles : {1, 2}) {
+    Schedule schedule;
+    schedule.qTiles = qTiles;
+    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("C9"));
+    Schedule whole = withRoles(schedule);
+    EXPECT_EQ(check(problemOf(64), whole), std::nullopt);
+    EXPECT_EQ(
+        whole.roles,
+        mustPlan(problemOf(64), "sm_100a", {qTiles, {}, {}}).schedule.roles);
+    // Roles that are there stay.
+    whole.roles.pop_back();
+    EXPECT_EQ(withRoles(whole), whole);
+  }
+}
+
 /// The line of a drawing whose title is `title`.
 static std::string lineOf(const std::string &text, const std::string &title) {
   size_t at = text.find("  " + title);
