@@ -70,8 +70,16 @@ AssembleResult fmha::assemble(const std::string &ptx,
   StringRef args[] = {*ptxas, arch, "-v", "-o", output.path, input.path};
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log.path),
                                           StringRef(log.path)};
-  int code = sys::ExecuteAndWait(*ptxas, args, std::nullopt, redirects);
+  std::string problem;
+  int code =
+      sys::ExecuteAndWait(*ptxas, args, std::nullopt, redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
   result.log = readFile(log.path);
+  // Said by who started it: that it is no program, or that it crashed.
+  if (!problem.empty())
+    result.log += *ptxas + ": " + problem + "\n";
+  else if (code != 0)
+    result.log += *ptxas + ": exit status " + std::to_string(code) + "\n";
   result.status =
       code == 0 ? AssembleResult::Status::Ok : AssembleResult::Status::Failed;
   if (code != 0)
