@@ -111,12 +111,16 @@ double Head::normalize(double *row, int64_t visible) {
     row[j] *= p.scale;
     max = std::max(max, row[j]);
   }
+  // Scores that are all -inf are what a mask leaves of a row without keys.
+  double shift = max == -infinity ? 0 : max;
   double sum = 0;
   for (int64_t j = 0; j < visible; ++j)
-    sum += row[j] = std::exp(row[j] - max);
+    sum += row[j] = std::exp(row[j] - shift);
+  if (sum == 0)
+    return -infinity;
   for (int64_t j = 0; j < visible; ++j)
     row[j] /= sum;
-  return visible == 0 ? -infinity : max + std::log(sum);
+  return max + std::log(sum);
 }
 
 void Head::accumulate(int64_t batch, int64_t head, int64_t first,

@@ -26,6 +26,11 @@ constexpr double largest = std::numeric_limits<double>::max();
 
 double mostRelL2(Element type) { return type == Element::F16 ? 5e-4 : 2.8e-3; }
 
+/// Equal, or both NaN: which NaN it is means nothing.
+bool same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
 double finite(double value) { return std::isfinite(value) ? value : largest; }
 
 /// Sums over a set of elements, from which cosine and relative norm follow.
@@ -66,7 +71,9 @@ public:
 
 private:
   void compareHead(int64_t batch, int64_t head);
-  void compareElement(std::array<int64_t, 4> at, double got, double want,
+  /// False where both are the same NaN or infinity: there is no distance that
+  /// averages could take.
+  bool compareElement(std::array<int64_t, 4> at, double got, double want,
                       double magnitude);
   void compareLse(const float *lse);
 
@@ -78,22 +85,25 @@ private:
   Comparison result;
 };
 
-void Comparer::compareElement(std::array<int64_t, 4> at, double got,
+bool Comparer::compareElement(std::array<int64_t, 4> at, double got,
                               double want, double magnitude) {
-  if (!std::isfinite(got))
+  if (!std::isfinite(want) && same(got, want))
+    return false;
+  if (!std::isfinite(got) || !std::isfinite(want))
     ++result.nonFinite;
   double error = finite(std::fabs(got - want));
   double bound = unitRoundoff(type) * slack * (std::fabs(want) + magnitude) +
                  absoluteBound;
-  double inTolerance = finite(error / bound);
+  double inTolerance = std::isfinite(bound) ? finite(error / bound) : largest;
   result.maxAbsError = std::max(result.maxAbsError, error);
   if (inTolerance > result.maxErrorInTolerance) {
     result.maxErrorInTolerance = inTolerance;
     result.worst = at;
   }
-  // A bound that is no number holds nothing.
-  if (!(error <= bound))
+  // A bound that is no number, or infinite, holds nothing.
+  if (!std::isfinite(bound) || !(error <= bound))
     result.ok = false;
+  return true;
 }
 
 void Comparer::compareHead(int64_t batch, int64_t head) {
@@ -102,8 +112,8 @@ void Comparer::compareHead(int64_t batch, int64_t head) {
     int64_t base = ((batch * p.qLen + i) * p.qHeads + head) * p.headDimV;
     for (int64_t d = 0; d < p.headDimV; ++d) {
       double got = o.at(batch, i, head, d), want = expected.o[base + d];
-      compareElement({batch, i, head, d}, got, want, expected.a[base + d]);
-      sums.add(got, want);
+      if (compareElement({batch, i, head, d}, got, want, expected.a[base + d]))
+        sums.add(got, want);
     }
   }
   result.minHeadCosine = std::min(result.minHeadCosine, sums.cosine());
@@ -114,7 +124,7 @@ void Comparer::compareLse(const float *lse) {
   double worst = 0;
   for (size_t i = 0; i < expected.lse.size(); ++i) {
     double got = lse[i], want = expected.lse[i];
-    if (got == want)
+    if (same(got, want))
       continue; // also both -inf
     double error = finite(std::fabs(got - want));
     worst = std::max(worst, error);

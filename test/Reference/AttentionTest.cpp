@@ -42,6 +42,11 @@ struct Storage {
             data[3 + b * perBatch + l * perRow + h * perHead + d] =
                 normal(random);
   }
+
+  void set(int64_t b, int64_t l, int64_t h, int64_t d, float value) {
+    const auto &steps = view.strides;
+    data[3 + b * steps[0] + l * steps[1] + h * steps[2] + d * steps[3]] = value;
+  }
 };
 
 struct Inputs {
@@ -186,6 +191,21 @@ TEST(Attention, RowsWithoutKeys) {
     EXPECT_EQ(value, 0);
   for (double value : got.lse)
     EXPECT_EQ(value, -INFINITY);
+}
+
+TEST(Attention, ScoresOfMinusInfinityAreKeysThatNobodySees) {
+  std::mt19937 random(3);
+  Inputs in(Problem{1, 1, 1, 1, 3, 1, 1, 1.0, false}, random);
+  in.q.set(0, 0, 0, 0, 1);
+  for (int64_t j = 0; j < 3; ++j)
+    in.k.set(0, j, 0, 0, -INFINITY);
+  Result got = in.run();
+  EXPECT_EQ(got.o[0], 0);
+  EXPECT_EQ(got.lse[0], -INFINITY);
+  in.k.set(0, 1, 0, 0, notANumber);
+  got = in.run();
+  EXPECT_TRUE(std::isnan(got.o[0]));
+  EXPECT_TRUE(std::isnan(got.lse[0]));
 }
 
 TEST(Attention, FirstAndLastCausalRow) {

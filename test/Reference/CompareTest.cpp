@@ -207,6 +207,31 @@ TEST(Compare, OutputThatIsNoNumberFailsInFiniteFigures) {
   }
 }
 
+TEST(Compare, NaNAndInfinitiesMustStandWhereTheReferenceHasThem) {
+  const float values[] = {notANumber, infinity, -infinity, 0.5f};
+  for (float want : values)
+    for (float got : values) {
+      Case c(1, 64, 2, 8);
+      c.expected.o[100] = want;
+      c.expected.a[100] = std::fabs(want);
+      c.o[100] = got;
+      c.expected.lse[5] = want;
+      c.lse[5] = got;
+      bool same = want == got || (std::isnan(want) && std::isnan(got));
+      Comparison result = c.run();
+      EXPECT_EQ(result.ok, same) << want << " and " << got;
+      EXPECT_EQ(result.nonFinite, same ? 0 : 1) << want << " and " << got;
+      expectFinite(result);
+      // Elements that agree leave the averages alone.
+      if (same) {
+        EXPECT_DOUBLE_EQ(result.cosine, 1);
+        EXPECT_EQ(result.relL2, 0);
+      } else {
+        EXPECT_EQ(result.worst, (std::array<int64_t, 4>{0, 6, 0, 4}));
+      }
+    }
+}
+
 TEST(Compare, RoundedReferenceIsWithinTolerance) {
   unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

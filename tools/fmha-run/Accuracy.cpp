@@ -72,9 +72,10 @@ std::string explainFailure(const reference::Comparison &comparison) {
   const auto &worst = comparison.worst;
   if (comparison.nonFinite)
     stream << comparison.nonFinite
-           << " elements are NaN or infinite, one at batch " << worst[0]
-           << ", row " << worst[1] << ", head " << worst[2] << ", column "
-           << worst[3];
+           << " elements are NaN or infinite, in the output or in the "
+              "reference alone, one at batch "
+           << worst[0] << ", row " << worst[1] << ", head " << worst[2]
+           << ", column " << worst[3];
   else if (comparison.maxErrorInTolerance > 1)
     stream << "the worst element is at batch " << worst[0] << ", row "
            << worst[1] << ", head " << worst[2] << ", column " << worst[3]

@@ -14,6 +14,10 @@
 //   every LSE        |L - R| <= 1e-5 * max(1, |R|) + 1e-5; -inf equals -inf
 //   512 elements up  cosine >= 0.999996, rel_l2 <= 2.8e-3 (bf16), 5e-4 (f16)
 //
+// Inputs may hold NaN and infinities. Where R is NaN the output must be NaN,
+// where R is an infinity it must be the same one, and where R is finite it must
+// be finite; elements that agree so count in no average.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FMHA_REFERENCE_COMPARE_H
@@ -41,7 +45,7 @@ struct Comparison {
   std::array<int64_t, 4> worst = {};
   /// Absent if no LSE was compared.
   std::optional<double> lseMaxAbsError;
-  /// Elements of O that are NaN or infinite.
+  /// Elements where O or R is NaN or infinite and the other one is not so.
   int64_t nonFinite = 0;
 };
 

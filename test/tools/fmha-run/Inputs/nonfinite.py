@@ -1,0 +1,57 @@
+"""nonfinite.py FOLDER SEED: runs problems with NaN and infinities in their inputs, and
+says of each whether the output has them where the definition has, and nowhere else."""
+
+import math
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Inputs"))
+import npy  # noqa: E402
+
+folder, seed = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+print(f"seed {seed}")
+LENGTH, DIM = 200, 64
+nan, infinity = math.nan, math.inf
+
+
+def run(name, q=(), k=(), v=(), expected=lambda row, column: "finite", flags=()):
+    """Each of q, k, v lists (row, column, value); `expected` tells what the element of
+    the output is: nan, inf, -inf or finite."""
+    dice = random.Random(seed)
+    files = []
+    for letter, changes in zip("qkv", (q, k, v)):
+        values = [dice.gauss(0, 1) for _ in range(LENGTH * DIM)]
+        for row, column, value in changes:
+            values[row * DIM + column] = value
+        path = folder / f"{letter}.npy"
+        npy.write(path, (1, LENGTH, 1, DIM), values)
+        files.append(f"--{letter}={path}")
+    out = folder / "o.npy"
+    status = subprocess.run(
+        ["fmha-run", *files, *flags, f"--out={out}", "--lse"], stdout=subprocess.DEVNULL
+    ).returncode
+    _, got = npy.read(out)
+    wrong = [
+        (at // DIM, at % DIM, value)
+        for at, value in enumerate(got)
+        if expected(at // DIM, at % DIM) != (str(value) if not math.isfinite(value) else "finite")
+    ]
+    print(f"{name}: exit {status}, {len(wrong)} elements are not as expected {wrong[:3]}")
+
+
+def where(condition, value="nan"):
+    return lambda row, column: value if condition(row, column) else "finite"
+
+
+run("plain")
+run("NaN in q", q=[(130, 7, nan)], expected=where(lambda i, d: i == 130))
+run("NaN in k", k=[(5, 3, nan)], expected=lambda i, d: "nan")
+run("NaN in a later key", k=[(150, 3, nan)], expected=where(lambda i, d: i >= 150), flags=["--causal"])
+run("NaN in v", v=[(5, 3, nan)], expected=where(lambda i, d: d == 3))
+run("infinity in q", q=[(0, 0, infinity)], expected=where(lambda i, d: i == 0))
+run("infinity in v", v=[(5, 3, infinity), (9, 4, -infinity)],
+    expected=lambda i, d: {3: "inf", 4: "-inf"}.get(d, "finite"))
+run("both infinities in v", v=[(5, 3, infinity), (9, 3, -infinity)], expected=where(lambda i, d: d == 3))
+run("P in shared memory", k=[(5, 3, nan)], expected=lambda i, d: "nan", flags=["--p-placement=smem"])
