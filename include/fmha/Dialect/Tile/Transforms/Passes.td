@@ -25,7 +25,7 @@ def TilePlace : Tile_Pass<"tile-place"> {
     Asks the schedule's memory map (an op-free library) where each tile lies and writes the place into the types. Where a
     tile is needed in another place than it is made, a `tile.move` appears: scores from tensor memory to registers, P from
     registers to tensor memory or shared memory (this is where P placement is obeyed), the row statistics through shared
-    memory. The program stays sequential. The map is verified before and after.
+    memory. The program stays sequential. The map is verified before anything is written.
 
     Before:
     ```mlir
@@ -45,8 +45,30 @@ def TileSpecialise : Tile_Pass<"tile-specialise"> {
   let summary = "Cut the sequential program into roles joined by channels";
   let description = [{
     load, mma, softmax0, softmax1, correction and store each keep their part of the loop over KV blocks; every value that
-    crosses from one to another goes through a `tile.channel`. The MMA role is rotated: the scores of block j + 1 are
-    issued right behind the product of block j, so that softmax always has a tile to work on.
+    crosses from one to another goes through a `tile.channel`. The MMA role is rotated: scores of block 0, then for each
+    block the product of block j and the scores of block j + 1, then the last product. Where P lies over its scores the
+    scores of block j + 1 are released by the channel of P: the role waits for the commit of product j before it issues
+    them, since nothing else orders the two (lib/Dialect/Tile/README.md). With two query tiles the other tile's MMAs
+    stand in between.
+
+    Before:
+    ```mlir
+    scf.for %j = ... {
+      %s = tile.dot %q, %k transpose_b : ...
+      ...
+      %o = tile.dot %p, %v plus %acc : ...
+    }
+    ```
+    After, shortened:
+    ```mlir
+    %p = tile.channel "p0" from threads to mma arrivals 128, 1 : ...
+    %s = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : ...
+    tile.specialise {
+      tile.role "mma" warps 13 to 14 registers 80 single_thread { ... }
+      tile.role "softmax0" warps 0 to 4 registers 176 { ... }
+    }
+    ```
+    A kernel that is not placed, or is past this level, is an error; so it is for the passes before and behind.
   }];
 }
 
