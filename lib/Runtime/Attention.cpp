@@ -9,6 +9,7 @@
 #include "fmha/Runtime/Attention.h"
 #include "KernelArguments.h"
 #include "LaunchOutcome.h"
+#include "Overlap.h"
 #include "fmha/Runtime/Files.h"
 
 #include <chrono>
@@ -64,6 +65,28 @@ llvm::Error checkLse(const Manifest &manifest,
           expectShape(*tensors.lse, "lse", {q[0], q[1], q[2], 1}))
     return error;
   return expectType(*tensors.lse, "lse", ElementType::F32);
+}
+
+/// Rows of an output are written while inputs and other rows are in use.
+llvm::Error checkOverlaps(const AttentionTensors &tensors) {
+  llvm::SmallVector<std::pair<llvm::StringRef, const Tensor4 *>> all = {
+      {"q", &tensors.q},
+      {"k", &tensors.k},
+      {"v", &tensors.v},
+      {"o", &tensors.o}};
+  size_t firstOutput = 3;
+  if (tensors.lse)
+    all.push_back({"lse", &*tensors.lse});
+  for (size_t n = firstOutput; n < all.size(); ++n)
+    for (size_t other = 0; other < n; ++other)
+      if (mayOverlap(*all[n].second, *all[other].second))
+        return failure("tensor '" + all[n].first +
+                       "': expected memory of its own, got bytes that tensor "
+                       "'" +
+                       all[other].first +
+                       "' has too; give it a buffer of its "
+                       "own");
+  return llvm::Error::success();
 }
 
 /// The device copies of all tensors of a launch.
@@ -236,7 +259,9 @@ llvm::Error checkProblem(const Manifest &manifest,
     if (llvm::Error error = checkAlignment(expected.tensor, expected.name))
       return error;
   }
-  return checkLse(manifest, tensors);
+  if (llvm::Error error = checkLse(manifest, tensors))
+    return error;
+  return checkOverlaps(tensors);
 }
 
 llvm::Expected<LaunchReport>

@@ -11,9 +11,9 @@
 // CHECK-SAME: schedule = #fmha.schedule<
 // CHECK-NOT: gpu.module
 // CHECK: gpu.binary @fmha_fwd_kernel
-func.func @attention(%x: memref<1x256x2x64xf16>) {
+func.func @attention(%x: memref<1x256x2x64xf16>, %o: memref<1x256x2x64xf16>) {
   fmha.attention ins(%x, %x, %x : memref<1x256x2x64xf16>, memref<1x256x2x64xf16>, memref<1x256x2x64xf16>)
-      outs(%x : memref<1x256x2x64xf16>)
+      outs(%o : memref<1x256x2x64xf16>)
   return
 }
 // CHECK-SAME: // fmha {{[0-9.]+}}, target sm_100a

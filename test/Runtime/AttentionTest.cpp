@@ -283,6 +283,48 @@ TEST_F(Attention, SaysWhichStrideIsMisaligned) {
   EXPECT_EQ(problemOf(single), "");
 }
 
+TEST_F(Attention, OutputsMustHaveMemoryOfTheirOwn) {
+  Problem query(1, 2, 2, 4, 4, Layout::BSHD);
+  query.tensors.o = query.tensors.q;
+  query.tensors.o.dims[3] = headDimV;
+  EXPECT_THAT(problemOf(query),
+              HasSubstr("tensor 'o': expected memory of its own, got bytes "
+                        "that tensor 'q' has too"));
+  Problem end(1, 2, 2, 4, 4, Layout::BSHD);
+  end.tensors.o.host = end.v.data() + end.v.size() - 8;
+  EXPECT_THAT(problemOf(end), HasSubstr("that tensor 'v' has too"));
+  Problem sums(1, 2, 2, 4, 4, Layout::BSHD);
+  sums.tensors.lse->host = sums.o.data() + sums.o.size() - 2;
+  EXPECT_THAT(problemOf(sums), HasSubstr("'lse': expected memory of its own"));
+  // Inputs may share theirs, and outputs without elements share nothing.
+  Problem keys(1, 2, 2, 4, 4, Layout::BSHD);
+  keys.tensors.k = keys.tensors.q;
+  EXPECT_EQ(problemOf(keys), "");
+  Problem empty(0, 2, 2, 4, 4, Layout::BSHD);
+  empty.tensors.o.host = empty.tensors.q.host;
+  EXPECT_EQ(problemOf(empty), "");
+}
+
+TEST_F(Attention, SlicesOfOnePackedArrayAreApart) {
+  constexpr int64_t length = 5, heads = 2, step = 4 * heads * headDim;
+  std::vector<uint16_t> packed(2 * length * step);
+  Problem problem(2, heads, heads, length, length, Layout::BSHD);
+  auto slice = [&](int64_t which, int64_t dim) {
+    return Tensor4{packed.data() + which * heads * headDim,
+                   {2, length, heads, dim},
+                   {length * step, step, headDim, 1},
+                   ElementType::BF16};
+  };
+  problem.tensors.q = slice(0, headDim);
+  problem.tensors.k = slice(1, headDim);
+  problem.tensors.v = slice(2, headDimV);
+  problem.tensors.o = slice(3, headDimV);
+  EXPECT_EQ(problemOf(problem), "");
+  // The output begins in the last head of v.
+  problem.tensors.o.host = packed.data() + 3 * heads * headDim - headDim;
+  EXPECT_THAT(problemOf(problem), HasSubstr("that tensor 'v' has too"));
+}
+
 TEST_F(Attention, MalformedKernelsAreErrors) {
   Problem problem(1, 1, 1, 4, 4, Layout::BSHD);
   auto device = open();

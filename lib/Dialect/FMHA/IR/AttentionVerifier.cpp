@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C20 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints C1-C21 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,6 +13,8 @@
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -52,6 +54,7 @@ private:
   LogicalResult layouts();
   LogicalResult memorySpaces();
   LogicalResult schedule();
+  LogicalResult aliases();
 
   LogicalResult layout(const Operand &operand);
   LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
@@ -89,10 +92,10 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::kinds,        &Verifier::ranks,   &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents, &Verifier::headGroups,
-      &Verifier::lseShape,     &Verifier::scale,   &Verifier::layouts,
-      &Verifier::memorySpaces, &Verifier::schedule};
+      &Verifier::kinds,        &Verifier::ranks,    &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents,  &Verifier::headGroups,
+      &Verifier::lseShape,     &Verifier::scale,    &Verifier::layouts,
+      &Verifier::memorySpaces, &Verifier::schedule, &Verifier::aliases};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -321,6 +324,36 @@ LogicalResult Verifier::schedule() {
           op.getProblem(), schedule::withRoles(schedule.toSchedule())))
     return error(20) << "expected a schedule that can serve this op; schedule "
                      << *reason;
+  return success();
+}
+
+/// Whether `part` is `whole` or lies inside it. A reinterpret_cast may leave
+/// its source.
+static bool isViewOf(Value part, Value whole) {
+  while (part != whole) {
+    auto view = part.getDefiningOp<ViewLikeOpInterface>();
+    if (!view || isa<memref::ReinterpretCastOp>(view))
+      return false;
+    part = view.getViewSource();
+  }
+  return true;
+}
+
+/// Every row of a destination is written while inputs are still read.
+LogicalResult Verifier::aliases() {
+  if (!isa<MemRefType>(query.type))
+    return success();
+  unsigned firstDestination = data.size() - 1;
+  for (unsigned n = firstDestination; n < all.size(); ++n)
+    for (unsigned other = 0; other < n; ++other) {
+      Value a = op->getOperand(n), b = op->getOperand(other);
+      if (a == b || isViewOf(a, b) || isViewOf(b, a))
+        return error(21) << "expected " << all[n].name << " and "
+                         << all[other].name << " to share no memory, got "
+                         << (a == b ? "one memref for both"
+                                    : "a view of the other one")
+                         << "; give " << all[n].name << " a memref of its own";
+    }
   return success();
 }
 
