@@ -67,6 +67,17 @@ llvm::Error checkLse(const Manifest &manifest,
   return expectType(*tensors.lse, "lse", ElementType::F32);
 }
 
+llvm::Error checkLengths(const AttentionTensors &tensors) {
+  const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
+      {"q_len", tensors.q.dims[1]}, {"kv_len", tensors.k.dims[1]}};
+  for (const auto &[name, length] : lengths)
+    if (length > maxLength)
+      return failure(name + ": expected a length of at most " +
+                     llvm::Twine(maxLength) + " (2^31 - 512), got " +
+                     llvm::Twine(length) + "; split the sequence");
+  return llvm::Error::success();
+}
+
 /// Rows of an output are written while inputs and other rows are in use.
 llvm::Error checkOverlaps(const AttentionTensors &tensors) {
   llvm::SmallVector<std::pair<llvm::StringRef, const Tensor4 *>> all = {
@@ -87,6 +98,18 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
                        "' has too; give it a buffer of its "
                        "own");
   return llvm::Error::success();
+}
+
+RunValues extentsOf(const AttentionTensors &tensors) {
+  RunValues values;
+  const auto &q = tensors.q.dims, &k = tensors.k.dims;
+  values[RunValue::Batch] = q[0];
+  values[RunValue::QLen] = q[1];
+  values[RunValue::KvLen] = k[1];
+  values[RunValue::QHeads] = q[2];
+  values[RunValue::KvHeads] = k[2];
+  values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
+  return values;
 }
 
 /// The device copies of all tensors of a launch.
@@ -156,15 +179,9 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
   return std::move(copies);
 }
 
-RunValues runValues(const DeviceTensors &copies) {
-  RunValues values;
-  const auto &q = copies.q.dims(), &k = copies.k.dims();
-  values[RunValue::Batch] = q[0];
-  values[RunValue::QLen] = q[1];
-  values[RunValue::KvLen] = k[1];
-  values[RunValue::QHeads] = q[2];
-  values[RunValue::KvHeads] = k[2];
-  values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
+RunValues runValues(const AttentionTensors &tensors,
+                    const DeviceTensors &copies) {
+  RunValues values = extentsOf(tensors);
   if (copies.lse) {
     const auto &strides = copies.lse->strides();
     values[RunValue::LseStrideBatch] = strides[0];
@@ -261,6 +278,10 @@ llvm::Error checkProblem(const Manifest &manifest,
   }
   if (llvm::Error error = checkLse(manifest, tensors))
     return error;
+  if (llvm::Error error = checkLengths(tensors))
+    return error;
+  if (auto grid = evaluateGrid(manifest, extentsOf(tensors)); !grid)
+    return grid.takeError();
   return checkOverlaps(tensors);
 }
 
@@ -277,7 +298,7 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
   auto copies = copyToDevice(manifest, device, tensors, options.padding);
   if (!copies)
     return copies.takeError();
-  RunValues values = runValues(*copies);
+  RunValues values = runValues(tensors, *copies);
   auto grid = evaluateGrid(manifest, values);
   if (!grid)
     return grid.takeError();

@@ -156,28 +156,40 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   return manifest;
 }
 
+/// "ceil(q_len 300 / 256)", "batch 7".
+static std::string describe(const GridFactor &factor, uint64_t value) {
+  std::string text = (stringify(factor.value) + " " + llvm::Twine(value)).str();
+  if (factor.divisor == 1)
+    return text;
+  return "ceil(" + text + " / " + std::to_string(factor.divisor) + ")";
+}
+
 llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
                                                      const RunValues &values) {
   // CUDA Programming Guide, technical specifications per compute capability.
   constexpr uint64_t limits[3] = {0x7fffffff, 65535, 65535};
   std::array<uint32_t, 3> grid = {1, 1, 1};
   for (size_t i = 0; i < 3; ++i) {
-    unsigned __int128 extent = 1;
-    bool empty = false, tooLarge = false;
+    uint64_t extent = 1;
+    bool empty = false, saturated = false;
+    std::string product;
     for (const GridFactor &factor : manifest.grid[i]) {
       uint64_t value = values[factor.value];
       uint64_t count = value / factor.divisor + (value % factor.divisor != 0);
       empty |= count == 0;
-      extent *= count;
-      tooLarge |= extent > limits[i];
-      extent = tooLarge ? 1 : extent;
+      bool overflow = false;
+      extent = llvm::SaturatingMultiply(extent, count, &overflow);
+      saturated |= overflow;
+      product += (product.empty() ? "" : " * ") + describe(factor, value);
     }
-    if (tooLarge && !empty)
+    if (extent > limits[i] && !empty)
       return failure("the problem is too large for one launch: expected a grid "
                      "extent " +
                      llvm::Twine(llvm::StringRef("xyz")[i]) + " of at most " +
-                     llvm::Twine(limits[i]) +
-                     ", got more; split the batch into several launches");
+                     llvm::Twine(limits[i]) + ", got " +
+                     (saturated ? "more than " : "") + llvm::Twine(extent) +
+                     " = " + product +
+                     "; split the batch into several launches");
     grid[i] = empty ? 0 : uint32_t(extent);
   }
   return grid;

@@ -188,7 +188,8 @@ def attention(
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
-    will not do; TypeError and ValueError for arrays that do not fit.
+    will not do; TypeError and ValueError for arrays that do not fit, among them
+    lengths above 2**31 - 512 and grids of more than 2**31 - 1 CTAs.
     """
     if device not in ("sim", "cuda"):
         raise ValueError(f"device: expected 'sim' or 'cuda', got {device!r}")

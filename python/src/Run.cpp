@@ -131,6 +131,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
 
   // The options of the simulator are the process's own, so launches take turns.
   static std::mutex turn;
+  if (llvm::Error error = checkProblem(manifest, tensors))
+    throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
   std::lock_guard<std::mutex> lock(turn);
   Device &device = openDevice(deviceKind, library, manifest.target);

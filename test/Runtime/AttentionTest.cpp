@@ -283,6 +283,35 @@ TEST_F(Attention, SaysWhichStrideIsMisaligned) {
   EXPECT_EQ(problemOf(single), "");
 }
 
+TEST_F(Attention, LengthsThat32BitsCannotCountAreRefused) {
+  constexpr int64_t most = (int64_t(1) << 31) - 512;
+  // No batch: nothing is allocated.
+  auto said = [&](int64_t qLen, int64_t kvLen) {
+    Problem problem(0, 2, 2, qLen, kvLen, Layout::BSHD);
+    return llvm::toString(checkProblem(manifest, problem.tensors));
+  };
+  EXPECT_EQ(said(most, most), "");
+  EXPECT_THAT(said(most + 1, 3),
+              HasSubstr("q_len: expected a length of at most 2147483136 (2^31 "
+                        "- 512), got 2147483137"));
+  EXPECT_THAT(said(3, most + 1),
+              HasSubstr("kv_len: expected a length of at most 2147483136 (2^31 "
+                        "- 512), got 2147483137"));
+}
+
+TEST_F(Attention, GridsBeyondTheHardwareAreRefusedBeforeAnythingIsAllocated) {
+  Problem problem(1, 1, 1, 1, 0, Layout::BSHD);
+  // Strides of 0: the whole batch is one row.
+  for (Tensor4 *tensor : {&problem.tensors.q, &problem.tensors.o})
+    tensor->dims[0] = int64_t(1) << 31, tensor->strides[0] = 0;
+  problem.tensors.k.dims[0] = problem.tensors.v.dims[0] = int64_t(1) << 31;
+  problem.tensors.lse.reset();
+  EXPECT_THAT(problemOf(problem),
+              HasSubstr("expected a grid extent x of at most 2147483647, got "
+                        "2147483648 = ceil(q_len 1 / 256) * q_heads 1 * batch "
+                        "2147483648"));
+}
+
 TEST_F(Attention, OutputsMustHaveMemoryOfTheirOwn) {
   Problem query(1, 2, 2, 4, 4, Layout::BSHD);
   query.tensors.o = query.tensors.q;

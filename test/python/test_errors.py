@@ -9,6 +9,8 @@ def zeros(*shape, dtype=np.float16):
     return np.zeros(shape, dtype)
 
 
+# One more than a kernel can count.
+TOO_LONG = 2**31 - 511
 GOOD = {"q": zeros(1, 8, 2, 64), "k": zeros(1, 8, 1, 64), "v": zeros(1, 8, 1, 64)}
 
 
@@ -25,6 +27,10 @@ GOOD = {"q": zeros(1, 8, 2, 64), "k": zeros(1, 8, 1, 64), "v": zeros(1, 8, 1, 64
         ({"dtype": "bf16"}, TypeError, "is f16"),
         ({"device": "tpu"}, ValueError, "device"),
         ({"layout": "sbhd"}, ValueError, "layout"),
+        ({"q": zeros(0, TOO_LONG, 1, 64), "k": zeros(0, 8, 1, 64), "v": zeros(0, 8, 1, 64)}, ValueError,
+         r"q_len: expected a length of at most 2147483136 .*, got 2147483137"),
+        ({"q": zeros(0, 8, 1, 64), "k": zeros(0, TOO_LONG, 1, 64), "v": zeros(0, TOO_LONG, 1, 64)}, ValueError,
+         r"kv_len: expected a length of at most 2147483136 .*, got 2147483137"),
     ],
 )
 def test_refused(changed, error, says):

@@ -138,6 +138,14 @@ llvm::Error checkMemory(const Shape &shape) {
       " MiB; shorten the lengths or the batch");
 }
 
+llvm::Error checkLength(llvm::StringRef flag, uint64_t length) {
+  if (length <= uint64_t(maxLength))
+    return llvm::Error::success();
+  return failure("--" + flag + ": expected a length of at most " +
+                 llvm::Twine(maxLength) + " (2^31 - 512), got " +
+                 llvm::Twine(length));
+}
+
 llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
                               const schedule::Problem &spec) {
   Shape shape;
@@ -153,6 +161,10 @@ llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
                    " --kv-heads=" + llvm::Twine(shape.kvHeads) +
                    ": expected the query heads to be a multiple of the KV "
                    "heads; change one of the two");
+  if (llvm::Error error = checkLength("q-len", uint64_t(shape.qLen)))
+    return std::move(error);
+  if (llvm::Error error = checkLength("kv-len", uint64_t(shape.kvLen)))
+    return std::move(error);
   if (llvm::Error error = checkMemory(shape))
     return std::move(error);
   return shape;

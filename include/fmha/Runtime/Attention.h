@@ -72,8 +72,13 @@ struct LaunchReport {
   double seconds = 0;
 };
 
+/// The longest q_len and kv_len: a kernel counts rows in 32 bits with sign and
+/// rounds up to the tiles of a CTA.
+constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
+
 /// The sentence that says how `tensors` disagree with each other or with the
-/// kernel, as an error.
+/// kernel, as an error: shapes, types, alignment, lengths and a grid beyond the
+/// limits, and outputs that share memory with another tensor.
 llvm::Error checkProblem(const Manifest &manifest,
                          const AttentionTensors &tensors);
 
