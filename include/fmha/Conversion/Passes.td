@@ -67,8 +67,9 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
 def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn what is left of our kernels into LLVM, with 32-bit indices";
   let description = [{
-    Upstream passes (scf to cf, vector to LLVM) and patterns (arith, cf, math) on a module whose functions all come from
-    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits.
+    The upstream patterns of scf, cf, arith, math and vector in one conversion, on a module whose functions all come from
+    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits. What was built twice on
+    the way (constants, addresses) is folded at the end.
 
     Before:
     ```mlir
