@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
@@ -249,10 +250,13 @@ LogicalResult Compilation::checkTarget() {
          << target::supportedNames();
 }
 
+/// What a level hands on is verified once, not after every pass: fmha-opt does
+/// that, and it would take a tenth of the time.
 LogicalResult Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
   PassManager pm(&context, ModuleOp::getOperationName());
+  pm.enableVerifier(false);
   add(pm);
-  return pm.run(*module);
+  return failed(pm.run(*module)) ? failure() : verify(*module);
 }
 
 std::string Compilation::print() {

@@ -68,17 +68,20 @@ gpu.module @kernels {
     // CHECK: llvm.add %[[C]], %[[FIELD]]
     %at = tile.tmem_address 32 from %base of_warp : !llvm.ptr<6>
     // What was loaded passes through a statement without text behind the wait: no use
-    // can move in front of it.
+    // can move in front of it. Behind it the registers are one vector.
     // CHECK: %[[V:.*]] = nvvm.tcgen05.ld %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<2xi32>
+    // CHECK: %[[U:.*]] = nvvm.tcgen05.ld
     %v0 = tile.tmem_load %at : !llvm.ptr<6> -> vector<2xi32>
+    %u0 = tile.tmem_load %at : !llvm.ptr<6> -> vector<2xi32>
     // CHECK: nvvm.tcgen05.wait <load>
     // CHECK: %[[E0:.*]] = llvm.extractelement %[[V]]
-    // CHECK: llvm.inline_asm has_side_effects "", "=r,=r,0,1" %[[E0]], %{{.*}} : (i32, i32) -> !llvm.struct<(i32, i32)>
-    // CHECK: llvm.insertelement
-    // CHECK: %[[READY:.*]] = llvm.insertelement
-    %v1 = tile.tmem_wait load of %v0 : vector<2xi32>
+    // CHECK: %[[E3:.*]] = llvm.extractelement %[[U]][%{{.*}} : i32] : vector<2xi32>
+    // CHECK: llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3" %[[E0]], {{.*}} : (i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+    // CHECK-COUNT-3: llvm.insertelement
+    // CHECK: %[[READY:.*]] = llvm.insertelement {{.*}} : vector<4xi32>
+    %v1 = tile.tmem_wait load of %v0, %u0 : vector<2xi32>, vector<2xi32> to vector<4xi32>
     // CHECK: nvvm.tcgen05.st %{{.*}}, %[[READY]]
-    tile.tmem_store %v1, %at : vector<2xi32>, !llvm.ptr<6>
+    tile.tmem_store %v1, %at : vector<4xi32>, !llvm.ptr<6>
     // CHECK: nvvm.tcgen05.wait <store>
     tile.tmem_wait store
     // Start address / 16 in bits 0-13; 32 bytes on is + 2.

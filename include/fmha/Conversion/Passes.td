@@ -72,9 +72,10 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
 def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn what is left of our kernels into LLVM, with 32-bit indices";
   let description = [{
-    Upstream passes (scf to cf, vector to LLVM) and patterns (arith, cf, math) on a module whose functions all come from
+    The upstream patterns of scf, cf, arith, math and vector in one conversion, on a module whose functions all come from
     `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits. A module that holds both,
-    or a kernel that is no `llvm.func` yet, is an error. The pass changes nothing the second time.
+    or a kernel that is no `llvm.func` yet, is an error. What was built twice on the way (constants, addresses) is folded
+    at the end; the pass changes nothing the second time.
 
     Before:
     ```mlir

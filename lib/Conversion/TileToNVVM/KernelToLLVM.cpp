@@ -14,6 +14,8 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -22,6 +24,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -47,7 +50,7 @@ struct ConvertKernelToLLVMPass
       return signalPassFailure();
     if (!*ours)
       return;
-    if (failed(prepare()) || failed(convert()) || failed(tidy()))
+    if (failed(convert()) || failed(tidy()))
       signalPassFailure();
   }
 
@@ -74,13 +77,6 @@ private:
     return bool(own);
   }
 
-  LogicalResult prepare() {
-    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-    pm.addPass(createSCFToControlFlowPass());
-    pm.addPass(createConvertVectorToLLVMPass());
-    return runPipeline(pm, getOperation());
-  }
-
   LogicalResult convert() {
     LowerToLLVMOptions options(&getContext());
     options.overrideIndexBitwidth(indexBits);
@@ -92,16 +88,22 @@ private:
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
     LLVMConversionTarget target(getContext());
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                             math::MathDialect>();
+                             math::MathDialect, scf::SCFDialect,
+                             vector::VectorDialect>();
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 
   LogicalResult tidy() {
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());
     pm.addPass(createReconcileUnrealizedCastsPass());
-    pm.addPass(createCanonicalizerPass());
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    pm.addPass(createCanonicalizerPass(config));
     pm.addPass(createCSEPass());
     return runPipeline(pm, getOperation());
   }

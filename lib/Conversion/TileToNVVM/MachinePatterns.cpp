@@ -269,49 +269,42 @@ MACHINE_PATTERN(TmemStoreOp) {
 }
 
 /// The same registers behind a statement without text that the compiler must
-/// not look through: LLVM orders the wait against other memory accesses, but
-/// not against arithmetic on registers that an earlier load defined.
-Value pinned(ImplicitLocOpBuilder &b, Value value) {
-  auto type = cast<VectorType>(value.getType());
-  int64_t count = type.getDimSize(0);
-  SmallVector<Value> elements;
+/// not look into: LLVM orders the wait against other memory accesses, but not
+/// against arithmetic on registers that an earlier load defined. They go one
+/// by one: to pack two is a use already.
+Value opaque(ImplicitLocOpBuilder &b, ArrayRef<Value> registers) {
   std::string constraints;
-  for (int64_t n = 0; n < count; ++n) {
-    elements.push_back(LLVM::ExtractElementOp::create(b, value, i32(b, n)));
+  for (size_t n = 0; n < registers.size(); ++n)
     constraints += "=r,";
-  }
-  for (int64_t n = 0; n < count; ++n)
-    constraints += std::to_string(n) + (n + 1 < count ? "," : "");
-  SmallVector<Type> types(count, b.getI32Type());
-  auto all = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  auto statement = LLVM::InlineAsmOp::create(
-      b, all, elements, /*asm_string=*/"", constraints,
-      /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  Value result = LLVM::PoisonOp::create(b, type);
-  for (int64_t n = 0; n < count; ++n)
-    result = LLVM::InsertElementOp::create(
-        b, result, LLVM::ExtractValueOp::create(b, statement.getRes(), n),
-        i32(b, n));
-  return result;
+  for (size_t n = 0; n < registers.size(); ++n)
+    constraints += (n ? "," : "") + std::to_string(n);
+  auto all = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(registers.size(), b.getI32Type()));
+  return LLVM::InlineAsmOp::create(
+             b, all, registers, /*asm_string=*/"", constraints,
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getRes();
 }
 
-struct LowerTmemWaitOp : public OpConversionPattern<TmemWaitOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(TmemWaitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    bool load = op.getAccess() == TmemAccess::Load;
-    NVVM::Tcgen05WaitOp::create(b, load ? NVVM::Tcgen05WaitKind::LOAD
-                                        : NVVM::Tcgen05WaitKind::STORE);
-    SmallVector<Value> values;
-    for (Value value : adaptor.getValues())
-      values.push_back(pinned(b, value));
-    rewriter.replaceOp(op, values);
-    return success();
-  }
-};
+MACHINE_PATTERN(TmemWaitOp) {
+  bool load = op.getAccess() == TmemAccess::Load;
+  NVVM::Tcgen05WaitOp::create(b, load ? NVVM::Tcgen05WaitKind::LOAD
+                                      : NVVM::Tcgen05WaitKind::STORE);
+  if (op.getValues().empty())
+    return {};
+  SmallVector<Value> registers;
+  for (Value value : adaptor.getValues())
+    for (int64_t n = 0; n < cast<VectorType>(value.getType()).getDimSize(0);
+         ++n)
+      registers.push_back(LLVM::ExtractElementOp::create(b, value, i32(b, n)));
+  Value readable = opaque(b, registers);
+  Value result = LLVM::PoisonOp::create(b, op.getResult().getType());
+  for (size_t n = 0; n < registers.size(); ++n)
+    result = LLVM::InsertElementOp::create(
+        b, result, LLVM::ExtractValueOp::create(b, readable, n), i32(b, n));
+  return result;
+}
 
 MACHINE_PATTERN(MmaOp) {
   NVVM::Tcgen05MMAOp::create(

@@ -81,3 +81,35 @@ func.func @move_slot(%v: !tile.tile<128xf32>, %slot: !tile.tile<128xf32, #tile.s
       : !tile.tile<128xf32> to !tile.tile<128xf32, #tile.registers>
   return
 }
+
+// -----
+
+func.func @wait_without_result(%v: vector<32xi32>) {
+  // expected-error@+1 {{expected a result where there are values}}
+  "tile.tmem_wait"(%v) <{access = #tile<tmem_access load>}> : (vector<32xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @wait_short(%v: vector<32xi32>) {
+  // expected-error@+1 {{expected a result of all 64 elements, got 'vector<32xi32>'}}
+  %w = tile.tmem_wait load of %v, %v : vector<32xi32>, vector<32xi32> to vector<32xi32>
+  return
+}
+
+// -----
+
+func.func @wait_other_elements(%v: vector<32xi32>) {
+  // expected-error@+1 {{expected vectors of one dimension with elements as in 'vector<32xf32>', got 'vector<32xi32>'}}
+  %w = tile.tmem_wait load of %v : vector<32xi32> to vector<32xf32>
+  return
+}
+
+// -----
+
+func.func @wait_for_stores(%v: vector<32xi32>) {
+  // expected-error@+1 {{waits for stores, which hand nothing on}}
+  %w = tile.tmem_wait store of %v : vector<32xi32> to vector<32xi32>
+  return
+}

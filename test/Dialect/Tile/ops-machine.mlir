@@ -59,11 +59,13 @@ func.func @tensor_memory(%p: !llvm.ptr<3>, %yes: i1) {
   %d = tile.tmem_address 256 from %base : !llvm.ptr<6>
   // CHECK: %[[V:.*]] = tile.tmem_load %{{.*}} : <6> -> vector<32xi32>
   %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
-  // CHECK: %[[W:.*]] = tile.tmem_wait load of %[[V]] : vector<32xi32>
-  %w = tile.tmem_wait load of %v : vector<32xi32>
+  // CHECK: %[[W:.*]] = tile.tmem_wait load of %[[V]] : vector<32xi32> to vector<32xi32>
+  %w = tile.tmem_wait load of %v : vector<32xi32> to vector<32xi32>
   // CHECK: tile.tmem_store %[[W]], %{{.*}} : vector<32xi32>, <6>
   tile.tmem_store %w, %t : vector<32xi32>, !llvm.ptr<6>
   // An op with a result may follow: its name is no operand of the wait.
+  // CHECK: tile.tmem_wait load of %[[V]], %[[W]] : vector<32xi32>, vector<32xi32> to vector<64xi32>
+  %both = tile.tmem_wait load of %v, %w : vector<32xi32>, vector<32xi32> to vector<64xi32>
   // CHECK: tile.tmem_wait store
   tile.tmem_wait store
   // CHECK: %[[A:.*]] = tile.descriptor %{{.*}} plus 32 fields 4611756662049538048 : <3>

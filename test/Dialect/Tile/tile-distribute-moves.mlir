@@ -37,6 +37,7 @@ gpu.module @kernels {
         // CHECK: %[[T3:.*]] = tile.tmem_address 96 from
         // CHECK: %[[L3:.*]] = tile.tmem_load %[[T3]]
         // CHECK: tile.tmem_wait load of %[[L0]], %{{.*}}, %{{.*}}, %[[L3]] :
+        // CHECK-SAME: to vector<128xi32>
         // CHECK-NOT: tile.tmem_wait
         %s = tile.slot %c0 : !s
         %0 = tile.move %s : !s to !x
@@ -63,7 +64,7 @@ gpu.module @kernels {
         // CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>
         // CHECK: arith.xori %[[XOR]], %c112_i32
         // CHECK: llvm.store
-        // CHECK: arith.addi %{{.*}}, %c16384_i32
+        // CHECK: arith.xori %[[XOR]], %c16384_i32
         // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>
         // CHECK-NOT: vector<4xi32>
         // CHECK: tile.arrive
@@ -78,13 +79,16 @@ gpu.module @kernels {
         // O is touched only if a row of this warp has a factor other than 1.
         // CHECK: %[[NE:.*]] = arith.cmpf une, %[[ALPHA]], %cst
         // CHECK: %[[ANY:.*]] = tile.any_in_warp %[[NE]]
+        // The role has not the registers for a row: 16 columns at a time.
         // CHECK: scf.if %[[ANY]]
-        // CHECK: tile.tmem_address 256 from %[[BASE]] of_warp
-        // CHECK: tile.tmem_load
+        // CHECK: scf.for %[[COLUMN:.*]] = %c0_i32{{.*}} to %c64_i32 step %c16_i32
+        // CHECK: %[[FROM:.*]] = arith.addi %[[BASE]], %[[COLUMN]]
+        // CHECK: %[[AT:.*]] = tile.tmem_address 256 from %[[FROM]] of_warp
+        // CHECK: tile.tmem_load %[[AT]] : <6> -> vector<16xi32>
         // CHECK: tile.tmem_wait load of
         // CHECK: arith.mulf
-        // CHECK: tile.tmem_store
-        // CHECK: tile.tmem_address 288 from
+        // CHECK: tile.tmem_store %{{.*}}, %[[AT]]
+        // CHECK: }
         // CHECK: tile.tmem_wait store
         // CHECK: }
         %acc = tile.slot %c0 : !o

@@ -66,20 +66,28 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.role "store"
 
 // Two tiles share each K and V; where the second has no rows, only the first runs.
+// Both queries are received: one without rows is loaded as zeros.
 // TWO: %[[ACTIVE:.*]] = arith.cmpi slt
 // TWO: tile.role "softmax1"
 // TWO-NEXT: scf.if %[[ACTIVE]]
 // TWO: tile.role "mma"
-// TWO-NEXT: scf.if %[[ACTIVE]]
-// TWO-COUNT-2: transpose_b
+// TWO: scf.if
+// TWO-COUNT-3: tile.receive
+// TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
+// TWO: scf.if %[[ACTIVE]] {
+// TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
 // TWO: scf.for %[[J:[^ ]*]] =
 // TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
 // TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 0>>
+// TWO: scf.if %[[ACTIVE]] {
 // TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
 // TWO: tile.dot {{.*}} transpose_b {{.*}} -> <128x128xf32, #tile.tmem<column = 128>>
 // TWO: }
-// TWO-COUNT-2: tile.dot {{.*}} plus
-// TWO: } else {
-// TWO-COUNT-2: transpose_b
-// TWO-NOT: transpose_b
+// K and V are released for both.
+// TWO-COUNT-2: tile.release
+// TWO: }
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
+// TWO: scf.if %[[ACTIVE]] {
+// TWO: tile.dot {{.*}} -> <128x64xf32, #tile.tmem<column = 320>>
+// TWO-NOT: tile.dot
 // TWO: tile.role "store"

@@ -209,3 +209,27 @@ LogicalResult SlotAddressOp::verify() {
                          << getType();
   return success();
 }
+
+/// The result joins the values: their lengths add up, their elements agree.
+LogicalResult TmemWaitOp::verify() {
+  auto result =
+      getResult() ? cast<VectorType>(getResult().getType()) : VectorType();
+  if (bool(result) != !getValues().empty())
+    return emitOpError() << "expected a result where there are values, and "
+                            "none where there are none";
+  if (getAccess() == TmemAccess::Store && result)
+    return emitOpError() << "waits for stores, which hand nothing on";
+  int64_t count = 0;
+  for (Value value : getValues()) {
+    auto type = cast<VectorType>(value.getType());
+    if (type.getRank() != 1 || type.getElementType() != result.getElementType())
+      return emitOpError() << "expected vectors of one dimension with elements "
+                              "as in "
+                           << result << ", got " << type;
+    count += type.getDimSize(0);
+  }
+  if (result && (result.getRank() != 1 || result.getDimSize(0) != count))
+    return emitOpError() << "expected a result of all " << count
+                         << " elements, got " << result;
+  return success();
+}

@@ -17,9 +17,11 @@
 
 namespace fmha::tile {
 
-/// Columns that one tcgen05.ld or st moves, and that stay in registers at once
-/// where a row is processed piece by piece.
+/// Columns that one tcgen05.ld or st moves where a whole row goes to registers.
 constexpr int64_t chunkColumns = 32;
+/// Columns that are in registers at once where a row is processed piece by
+/// piece, by roles with few registers.
+constexpr int64_t pieceColumns = 16;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
 constexpr int64_t panelColumns = 64;
 
@@ -66,9 +68,10 @@ mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
 
 /// Writes columns [first, first + n) of this thread's row of a 16-bit tile in
 /// shared memory: 16-byte pieces, K-major, 128-byte swizzle, panels of 64
-/// columns. `first` and n are multiples of 8.
+/// columns. n is a multiple of 8; `first`, an i32, is a multiple of n that lies
+/// in one panel with its n columns, or null for the row's start.
 void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
-                   mlir::Value values, int64_t first);
+                   mlir::Value values, mlir::Value first = nullptr);
 
 void populateDistributeArithmetic(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,

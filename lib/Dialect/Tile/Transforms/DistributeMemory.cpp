@@ -31,8 +31,20 @@ static layout::PanelTile panelTile(TileType tile) {
   return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
 }
 
+/// Bytes from the start of row 0 to a run-time column, a multiple of 8, before
+/// the swizzle: PanelTile::chunkConstant of it.
+static Value columnOffset(ImplicitLocOpBuilder &b, layout::PanelTile panels,
+                          Value column) {
+  constexpr int32_t width = layout::PanelTile::panelColumns;
+  Value panel = arith::DivUIOp::create(b, column, constantI32(b, width));
+  Value inPanel = arith::RemUIOp::create(b, column, constantI32(b, width));
+  return arith::AddIOp::create(
+      b, arith::MulIOp::create(b, panel, constantI32(b, panels.panelBytes())),
+      arith::MulIOp::create(b, inPanel, constantI32(b, 2)));
+}
+
 void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
-                               Value values, int64_t first) {
+                               Value values, Value first) {
   layout::PanelTile panels = panelTile(tile);
   Value row = threadRow(b);
   Value rowOffset = arith::MulIOp::create(
@@ -42,17 +54,17 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
                             constantI32(b, layout::PanelTile::chunkBytes));
   Value base =
       advance(b, smemAddress(b, tile.getSmem().getOffset()), rowOffset);
+  Value start = first ? columnOffset(b, panels, first) : Value();
   constexpr int64_t chunk = layout::PanelTile::chunkElements;
   auto words = VectorType::get({4}, b.getI32Type());
   int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
   for (int64_t column = 0; column < count; column += chunk) {
     Value piece =
         vector::BitCastOp::create(b, words, slice(b, values, column, chunk));
-    uint32_t constant = panels.chunkConstant((first + column) / chunk);
-    // The XOR acts inside a row of the panel; the panel's start is a constant.
-    uint32_t inRow = constant % layout::PanelTile::rowBytes;
-    Value offset = arith::XOrIOp::create(b, rowXor, constantI32(b, inRow));
-    offset = arith::AddIOp::create(b, offset, constantI32(b, constant - inRow));
+    Value offset = constantI32(b, panels.chunkConstant(column / chunk));
+    if (start)
+      offset = arith::AddIOp::create(b, start, offset);
+    offset = arith::XOrIOp::create(b, rowXor, offset);
     LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
   }
 }
@@ -66,15 +78,17 @@ static Value loadChunk(ImplicitLocOpBuilder &b,
                             tmemAddress(b, context, column, /*ofWarp=*/true));
 }
 
-static ValueRange waitForLoads(ImplicitLocOpBuilder &b,
-                               ArrayRef<Value> loaded) {
-  return TmemWaitOp::create(b, ValueRange(loaded).getTypes(), TmemAccess::Load,
-                            loaded)
-      .getResults();
+/// What was loaded, as one row, readable.
+static Value waitForLoads(ImplicitLocOpBuilder &b, ArrayRef<Value> loaded) {
+  int64_t columns = 0;
+  for (Value chunk : loaded)
+    columns += cast<VectorType>(chunk.getType()).getDimSize(0);
+  auto row = VectorType::get({columns}, b.getI32Type());
+  return TmemWaitOp::create(b, row, TmemAccess::Load, loaded).getResult();
 }
 
 static void waitForStores(ImplicitLocOpBuilder &b) {
-  TmemWaitOp::create(b, TypeRange(), TmemAccess::Store, ValueRange());
+  TmemWaitOp::create(b, Type(), TmemAccess::Store, ValueRange());
 }
 
 static Value asF32(ImplicitLocOpBuilder &b, Value words) {
@@ -127,7 +141,7 @@ struct FillShared : public DistributePattern<FillOp> {
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto row = VectorType::get({tile.getColumns()}, tile.getElementType());
-    storeSwizzled(b, tile, arith::ConstantOp::create(b, b.getZeroAttr(row)), 0);
+    storeSwizzled(b, tile, arith::ConstantOp::create(b, b.getZeroAttr(row)));
     rewriter.eraseOp(op);
     return success();
   }
@@ -171,13 +185,7 @@ private:
     SmallVector<Value> chunks;
     for (int64_t column = 0; column < columns; column += chunkColumns)
       chunks.push_back(loadChunk(b, context, first + column));
-    auto type = VectorType::get({columns}, b.getF32Type());
-    Value all = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    for (auto [n, chunk] : llvm::enumerate(waitForLoads(b, chunks)))
-      all = vector::InsertStridedSliceOp::create(
-          b, asF32(b, chunk), all, ArrayRef<int64_t>{int64_t(n) * chunkColumns},
-          ArrayRef<int64_t>{1});
-    return all;
+    return asF32(b, waitForLoads(b, chunks));
   }
 
   /// Two 16-bit elements a column: the order in which an A operand is read.
@@ -196,7 +204,7 @@ private:
   }
 
   Value tileToShared(ImplicitLocOpBuilder &b, Value values, TileType to) const {
-    storeSwizzled(b, to, values, 0);
+    storeSwizzled(b, to, values);
     return smemAddress(b, to.getSmem().getOffset());
   }
 
@@ -286,8 +294,31 @@ private:
 // The output accumulator
 //===----------------------------------------------------------------------===//
 
-/// Only if some row of the warp has a factor other than 1: 32 columns at a time
-/// go to registers and back.
+/// A loop over a row of tensor memory, piece by piece, in a role that has not
+/// the registers for all of it:
+///
+///   for column = 0 to columns step 16:
+///     tmem_load; tmem_wait; body(column, address, f32 values)
+static void
+forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+          TileType tile,
+          function_ref<void(Value column, Value address, Value x)> body) {
+  auto loop = scf::ForOp::create(b, constantI32(b, 0),
+                                 constantI32(b, tile.getColumns()),
+                                 constantI32(b, pieceColumns));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value column = loop.getInductionVar();
+  Value base = arith::AddIOp::create(b, context.tmemBase, column);
+  Value address = TmemAddressOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), 6),
+      int32_t(tile.getTmem().getColumn()), base, /*of_warp=*/true);
+  auto words = VectorType::get({pieceColumns}, b.getI32Type());
+  Value loaded = TmemLoadOp::create(b, words, address);
+  body(column, address, asF32(b, waitForLoads(b, loaded)));
+}
+
+/// Only if some row of the warp has a factor other than 1.
 struct DistributeRescale : public DistributePattern<RescaleOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -313,26 +344,19 @@ struct DistributeRescale : public DistributePattern<RescaleOp> {
 private:
   void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
                        Value alpha) const {
-    int64_t first = tile.getTmem().getColumn();
-    auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
-    auto words = VectorType::get({chunkColumns}, b.getI32Type());
-    Value factor = vector::BroadcastOp::create(b, chunk, alpha);
-    for (int64_t column = 0; column < tile.getColumns();
-         column += chunkColumns) {
-      Value loaded =
-          waitForLoads(b, loadChunk(b, context, first + column)).front();
-      Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
-      TmemStoreOp::create(
-          b, vector::BitCastOp::create(b, words, scaled),
-          tmemAddress(b, context, first + column, /*ofWarp=*/true));
-    }
+    forPieces(b, context, tile, [&](Value, Value address, Value x) {
+      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
+      Value scaled = arith::MulFOp::create(b, x, factor);
+      auto words = VectorType::get({pieceColumns}, b.getI32Type());
+      TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
+                          address);
+    });
     waitForStores(b);
   }
 };
 
-/// acc/l in 16 bits, 32 columns at a time, into the staging tile. A row whose
-/// sum is 0 saw no key and becomes 0, whatever a masked value did to its
-/// accumulator.
+/// acc/l in 16 bits into the staging tile. A row whose sum is 0 saw no key and
+/// becomes 0, whatever a masked value did to its accumulator.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -343,22 +367,17 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
     if (!from.getTmem() || !to.getSmem())
       return rewriter.notifyMatchFailure(
           op, "expected a tile in #tile.tmem to go to #tile.smem");
-    int64_t first = from.getTmem().getColumn();
-    auto chunk = VectorType::get({chunkColumns}, b.getF32Type());
-    auto rounded = VectorType::get({chunkColumns}, to.getElementType());
-    Value sum = adaptor.getSum();
-    Value factor = vector::BroadcastOp::create(b, chunk, inverse(b, sum));
+    Value sum = adaptor.getSum(), scale = inverse(b, sum);
     Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
                                          constantF32(b, 0.0f));
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(chunk));
-    for (int64_t column = 0; column < from.getColumns();
-         column += chunkColumns) {
-      Value loaded =
-          waitForLoads(b, loadChunk(b, context, first + column)).front();
-      Value scaled = arith::MulFOp::create(b, asF32(b, loaded), factor);
-      Value kept = arith::SelectOp::create(b, unseen, zeros, scaled);
+    forPieces(b, context, from, [&](Value column, Value, Value x) {
+      Value factor = vector::BroadcastOp::create(b, x.getType(), scale);
+      Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
+      Value kept = arith::SelectOp::create(b, unseen, zeros,
+                                           arith::MulFOp::create(b, x, factor));
+      auto rounded = VectorType::get({pieceColumns}, to.getElementType());
       storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, kept), column);
-    }
+    });
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();
   }

@@ -52,20 +52,19 @@ public:
   void run();
 
 private:
-  using Tiles = ArrayRef<unsigned>;
-  using RoleBody = void (Specialiser::*)(Tiles);
+  using RoleBody = void (Specialiser::*)();
 
   void buildChannels();
   Value channel(const Twine &name, Type tile, Agent from, Agent to,
                 bool unreleased, StringRef releasedBy = {});
   void buildRole(const schedule::Role &role);
   void buildSoftmax(unsigned tile);
-  void forActiveTiles(RoleBody body);
+  void forActiveTiles(function_ref<void(unsigned)> body);
 
-  void buildLoad(Tiles tiles);
-  void buildMma(Tiles tiles);
-  void buildCorrection(Tiles tiles);
-  void buildStore(Tiles tiles);
+  void buildLoad();
+  void buildMma();
+  void buildCorrection();
+  void buildStore();
 
   void loadInto(LoadOp original, Value channel, Value message, Value row);
   void issueScores(unsigned tile, Value query, Value key, Value message);
@@ -148,13 +147,11 @@ void Specialiser::forBlocks(Value count, function_ref<void(Value)> body) {
 }
 
 /// A CTA at the end of a sequence may have rows for its first query tile only;
-/// then nothing of the second one runs.
-void Specialiser::forActiveTiles(RoleBody body) {
-  if (parts.tiles.size() == 1)
-    return (this->*body)({0});
-  ifThen(
-      secondActive, [&] { (this->*body)({0, 1}); },
-      [&] { (this->*body)({0}); });
+/// then nothing of the second one is computed.
+void Specialiser::forActiveTiles(function_ref<void(unsigned)> body) {
+  body(0);
+  if (parts.tiles.size() == 2)
+    ifThen(secondActive, [&] { body(1); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,12 +209,12 @@ void Specialiser::loadInto(LoadOp original, Value channel, Value message,
 }
 
 /// Without KV blocks nothing reads the queries, and the output may take their
-/// place at once: so they are not loaded.
-void Specialiser::buildLoad(Tiles tiles) {
+/// place at once: so they are not loaded. A query tile without rows is loaded
+/// with the other one: it reads as zeros and touches no memory.
+void Specialiser::buildLoad() {
   ifThen(positive(blocks), [&] {
-    for (unsigned tile : tiles)
-      loadInto(parts.tiles[tile].query, channels[tile].query, index(0),
-               parts.tiles[tile].query.getRow());
+    for (auto [part, ch] : llvm::zip(parts.tiles, channels))
+      loadInto(part.query, ch.query, index(0), part.query.getRow());
     forBlocks(blocks, [&](Value block) {
       Value row = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
       loadInto(parts.key, ring, ringMessage(block, 0), row);
@@ -254,30 +251,32 @@ void Specialiser::issueProduct(unsigned tile, Value value, Value message,
 }
 
 /// scores 0; for each next block: product j, scores j + 1; product of the last.
-void Specialiser::buildMma(Tiles tiles) {
+void Specialiser::buildMma() {
   ifThen(positive(blocks), [&] {
     SmallVector<Value> queries;
-    for (unsigned tile : tiles)
-      queries.push_back(receive(channels[tile].query, index(0)));
+    for (TileChannels &ch : channels)
+      queries.push_back(receive(ch.query, index(0)));
     Value firstKey = receive(ring, index(0));
-    for (unsigned tile : tiles)
+    forActiveTiles([&](unsigned tile) {
       issueScores(tile, queries[tile], firstKey, index(0));
+    });
     release(ring, index(0));
     Value last = add(blocks, -1);
     forBlocks(last, [&](Value block) {
       Value value = receive(ring, ringMessage(block, 1)), key;
-      for (unsigned tile : tiles) {
+      forActiveTiles([&](unsigned tile) {
         issueProduct(tile, value, block, /*last=*/false);
         if (!key)
           key = receive(ring, ringMessage(block, 2));
         issueScores(tile, queries[tile], key, add(block, 1));
-      }
+      });
       release(ring, ringMessage(block, 1));
       release(ring, ringMessage(block, 2));
     });
     Value lastValue = receive(ring, ringMessage(last, 1));
-    for (unsigned tile : tiles)
+    forActiveTiles([&](unsigned tile) {
       issueProduct(tile, lastValue, last, /*last=*/true);
+    });
   });
 }
 
@@ -372,24 +371,22 @@ void Specialiser::finishOutput(unsigned tile) {
   publish(ch.out, index(0));
 }
 
-void Specialiser::buildCorrection(Tiles tiles) {
+void Specialiser::buildCorrection() {
   forBlocks(blocks, [&](Value block) {
-    for (unsigned tile : tiles)
-      rescaleOutput(tile, block);
+    forActiveTiles([&](unsigned tile) { rescaleOutput(tile, block); });
   });
-  for (unsigned tile : tiles)
-    finishOutput(tile);
+  forActiveTiles([&](unsigned tile) { finishOutput(tile); });
 }
 
 //===----------------------------------------------------------------------===//
 // store
 //===----------------------------------------------------------------------===//
 
-void Specialiser::buildStore(Tiles tiles) {
-  for (unsigned tile : tiles) {
+void Specialiser::buildStore() {
+  forActiveTiles([&](unsigned tile) {
     Value out = receive(channels[tile].out, index(0));
     clone(parts.tiles[tile].store, {out});
-  }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -409,7 +406,7 @@ void Specialiser::buildRole(const schedule::Role &role) {
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&op.getBody());
   if (auto body = bodies.find(name); body != bodies.end())
-    forActiveTiles(body->second);
+    (this->*body->second)();
   else if (name == "softmax0")
     buildSoftmax(0);
   else if (name == "softmax1" && parts.tiles.size() == 2)

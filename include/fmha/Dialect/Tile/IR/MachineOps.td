@@ -197,20 +197,21 @@ def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
   let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `,` type($address)";
 }
 
-def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait", [AllTypesMatch<["values", "results"]>]> {
+def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
   let summary = "tcgen05.wait: all earlier loads (stores) of this thread are complete";
   let description = [{
-    Behind a load, `values` are what it loaded and the results are the same registers, now readable: so no use can move in
-    front of the wait.
+    Behind loads, `values` are what they loaded and the result is the same registers, in the same order, as one vector:
+    now readable, so no use can move in front of the wait.
 
     ```mlir
-    %w = tile.tmem_wait load of %v : vector<32xi32>
+    %w = tile.tmem_wait load of %a, %b : vector<32xi32>, vector<32xi32> to vector<64xi32>
     tile.tmem_wait store
     ```
   }];
   let arguments = (ins Tile_TmemAccessAttr:$access, Variadic<AnyVectorOfNonZeroRank>:$values);
-  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
-  let assemblyFormat = "`` $access (`of` $values^ `:` type($values))? attr-dict";
+  let results = (outs Optional<AnyVectorOfNonZeroRank>:$result);
+  let assemblyFormat = "`` $access (`of` $values^ `:` type($values) `to` type($result))? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {

@@ -96,8 +96,9 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
   let summary = "Give tiles to threads, and roles to warps";
   let description = [{
     A tile in registers becomes one row per thread (a vector), a tile in memory becomes an address; products become MMA
-    instructions, moves become tensor memory loads and stores or swizzled shared memory stores. `tile.specialise` becomes
-    branches over the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg) and an epilogue.
+    instructions, moves become tensor memory loads and stores or swizzled shared memory stores. Softmax holds a whole row;
+    correction walks the accumulator in a loop, 16 columns at a time. `tile.specialise` becomes branches over the warp
+    index, with a prologue (barriers, tensor memory allocation, setmaxnreg) and an epilogue.
   }];
 }
 
