@@ -193,8 +193,28 @@ bool checkIssue(const Site &site, MmaWork &work) {
   return a && checkSmem(site, work, work.b);
 }
 
+/// Tells the race detector of all operands.
+static void noteMma(Races &races, const Site &site, const MmaWork &work) {
+  const RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+  // Key 0 is tcgen05.cp.
+  uint64_t key = work.key() + 1;
+  for (Cta *cta : work.ctas) {
+    TmemRange d = work.accumulator(), a = work.aTmem.range();
+    races.tensor(&stream, site, *cta, d.groups, d.column, d.count,
+                 Access::Write, key);
+    if (work.form.aInTmem)
+      races.tensor(&stream, site, *cta, a.groups, a.column, a.count,
+                   Access::Read, key);
+    else
+      noteRead(races, stream, site, *cta, work.a);
+    noteRead(races, stream, site, *cta, work.b);
+  }
+}
+
 MmaAgent::MmaAgent(const Site &site, MmaWork given)
     : Agent(site), work(std::move(given)) {
+  if (Races *races = racesOf(site))
+    noteMma(*races, site, work);
   for (Cta *cta : work.ctas) {
     memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites);
     if (work.form.aInTmem)

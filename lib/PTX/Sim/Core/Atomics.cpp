@@ -222,6 +222,8 @@ void decodeAtomic(Decoder &decoder, Instruction &inst) {
     inst.dst = decoder.destinations(0);
   if (data.returns && decoder.isSink(0))
     data.returns = false;
+  // Without a scope an atomic is relaxed at that of the device.
+  inst.order = decoder.ordering({race::Scope::Gpu});
   inst.address = decoder.address(at, text.space);
   Type type = typeOf(text.type);
   std::span<const Operand> value = decoder.sources(at + 1, type);

@@ -180,6 +180,7 @@ MemoryData shapeOf(Decoder &decoder, const Form &form, size_t rows) {
 void decodeLoad(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
   decoder.expectOperands(2, 3);
+  inst.order = decoder.ordering({});
   inst.dst = decoder.destinations(0);
   MemoryData data = shapeOf(decoder, form, inst.dst.size());
   inst.address = decoder.address(1, form.space);
@@ -199,6 +200,7 @@ void decodeLoad(Decoder &decoder, Instruction &inst) {
 void decodeStore(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
   decoder.expectOperands(2, 3);
+  inst.order = decoder.ordering({});
   inst.address = decoder.address(0, form.space);
   inst.src = decoder.sources(1, typeOf(form.type));
   MemoryData data = shapeOf(decoder, form, inst.src.size());

@@ -17,6 +17,8 @@
 #include "DeviceImpl.h"
 #include "Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 #include <cstring>
 
 namespace ptxsim {
@@ -41,16 +43,8 @@ inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
 constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
 constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
 
-/// Notes who wrote shared memory and how many proxy fences it had executed.
-inline void stampWriter(Cta &cta, uint64_t offset, uint32_t bytes,
-                        unsigned thread) {
-  uint32_t stamp = thread << 16 | cta.proxyFences[thread];
-  for (uint64_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
-    cta.sharedWriter[word] = stamp;
-}
-
-inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
-                           uint32_t bytes, uint32_t align, Access access) {
+inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
+                           uint32_t align, Access access) {
   Cta &cta = warp.cta;
   uint64_t offset = address - (uint64_t(cta.rank) << 24);
   if (offset < kSharedBase || offset + bytes > cta.sharedEnd ||
@@ -64,8 +58,7 @@ inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
     if (access != Access::Read) {
       if (!shadowIs(shadow, bytes, kWriteMask, 0))
         return nullptr;
-      std::memset(shadow, kWritten | kGenericDirty, bytes);
-      stampWriter(cta, offset, bytes, warp.index * 32 + lane);
+      std::memset(shadow, kWritten, bytes);
     }
   }
   return cta.shared.data() + offset;
@@ -92,14 +85,14 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
 }
 
 /// Host bytes for a lane's access in `space`; null after a fault.
-inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
+inline uint8_t *findBytes(Warp &warp, const Instruction &inst, unsigned lane,
                           Space space, uint64_t address, uint32_t bytes,
                           uint32_t align, Access access) {
   uint8_t *found = nullptr;
   Site site = warp.site(inst, int(lane));
   switch (space) {
   case Space::Shared:
-    found = fastShared(warp, lane, address, bytes, align, access);
+    found = fastShared(warp, address, bytes, align, access);
     return found ? found
                  : warp.cluster.shared(site, uint32_t(address), bytes, align,
                                        access, true);
@@ -123,7 +116,7 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
     break;
   }
   if ((address & kWindowMask) == kSharedWindow) {
-    found = fastShared(warp, lane, address & 0xFFFFFFFFu, bytes, align, access);
+    found = fastShared(warp, address & 0xFFFFFFFFu, bytes, align, access);
     if (found)
       return found;
   } else if (address < kSharedWindow) {
@@ -132,6 +125,29 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
       return found;
   }
   return warp.cluster.generic(site, address, bytes, align, access);
+}
+
+/// Tells the race detector of a lane's access that was in bounds.
+inline void noteAccess(Races &races, const Warp &warp, const Instruction &inst,
+                       unsigned lane, Space space, uint64_t address,
+                       uint32_t bytes, Access access) {
+  uint64_t window = address & kWindowMask;
+  if (space == Space::Shared || window == kSharedWindow)
+    return races.shared(warp, inst, lane, uint32_t(address), bytes, access);
+  bool global = space == Space::Global || space == Space::Generic;
+  if (global && window != kLocalWindow && window != kParamWindow)
+    races.global(warp, inst, lane, address, bytes, access);
+}
+
+/// As findBytes, and the race detector sees the access.
+inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
+                          Space space, uint64_t address, uint32_t bytes,
+                          uint32_t align, Access access) {
+  uint8_t *found =
+      findBytes(warp, inst, lane, space, address, bytes, align, access);
+  if (Races *races = racesOf(warp); races && found)
+    noteAccess(*races, warp, inst, lane, space, address, bytes, access);
+  return found;
 }
 
 } // namespace ptxsim
