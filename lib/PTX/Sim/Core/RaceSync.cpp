@@ -15,6 +15,15 @@ using race::Kind;
 using race::Ordering;
 using race::Scope;
 
+/// Adds to what its CTA has published at the same scope already.
+static void publish(PublishedList &list, const Published &entry) {
+  for (Published &old : list)
+    if (old.cluster == entry.cluster && old.rank == entry.rank &&
+        old.scope == entry.scope)
+      return old.knows.join(entry.knows);
+  list.push_back(entry);
+}
+
 void Races::tick(WarpState &state) {
   state.knows.seen.raise(state.actor, ++state.time);
 }
@@ -71,8 +80,8 @@ void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
   if (order.acquires)
     state.knows.join(point.completed);
   else
-    state.observed.push_back(
-        {number, warp.cta.rank, Scope::Gpu, point.completed});
+    publish(state.observed,
+            {number, warp.cta.rank, Scope::Gpu, point.completed});
 }
 
 bool Races::inScope(const Warp &warp, const Published &published,
@@ -91,15 +100,6 @@ void Races::absorb(const Warp &warp, WarpState &state,
     state.knows.join(published.knows);
   else
     state.knows.joinForeign(published.cluster, published.knows, number);
-}
-
-/// Adds to what its CTA has published at the same scope already.
-static void publish(PublishedList &list, const Published &entry) {
-  for (Published &old : list)
-    if (old.cluster == entry.cluster && old.rank == entry.rank &&
-        old.scope == entry.scope)
-      return old.knows.join(entry.knows);
-  list.push_back(entry);
 }
 
 /// A strong access to one place in memory: PTX ISA 8.8, "release and acquire

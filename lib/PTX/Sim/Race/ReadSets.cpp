@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Race/Shadow.h"
+#include "Covers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,17 +15,6 @@ using namespace ptxsim::race;
 
 static bool sameBits(const Stamp &a, const Stamp &b) {
   return std::memcmp(&a, &b, sizeof(Stamp)) == 0;
-}
-
-/// Whether a write that comes after the new read also comes after the old one:
-/// the reader knows the old read, or it is an earlier one of the same actor
-/// (streams complete as prefixes).
-static bool covers(const Access &access, const Stamp &old) {
-  Moment now = access.stamp.when;
-  bool sameActor =
-      now >> kTimeBits == old.when >> kTimeBits && now >= old.when;
-  return sameActor || access.knows->has(Knowledge::View::Seen, access.cluster,
-                                        old.when);
 }
 
 uint64_t ReadSets::add(uint64_t from, const Stamp &single,

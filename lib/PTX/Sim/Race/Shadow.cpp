@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/PTX/Sim/Race/Shadow.h"
+#include "Covers.h"
 
 #include <algorithm>
 #include <bit>
@@ -59,11 +59,11 @@ void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
 
 void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
   judgeOne(access, cell.write, true, address);
-  if (!cell.read.when) {
+  bool many = isMarked(cell.read);
+  if (!cell.read.when || (!many && covers(access, cell.read))) {
     cell.read = access.stamp;
     return;
   }
-  bool many = isMarked(cell.read);
   uint64_t set = sets.add(many ? cell.read.when : 0,
                           many ? Stamp() : cell.read, access);
   cell.read = set ? marked(set) : access.stamp;
