@@ -44,12 +44,13 @@ public:
       : Agent(site), source(source), bytes(bytes), targets(std::move(targets)) {
     for (CopyTarget &target : this->targets)
       beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
-    tickets = noteLoad(site, this->targets, [&](Races &races, RaceStream &stream,
-                                                CopyTarget &target) {
-      races.asyncShared(stream, site, *target.shared.cta, target.shared.offset,
-                        bytes, Access::Write);
-      races.asyncGlobal(stream, site, source, bytes, Access::Read);
-    });
+    tickets = noteLoad(
+        site, this->targets,
+        [&](Races &races, RaceStream &stream, CopyTarget &target) {
+          races.asyncShared(stream, site, *target.shared.cta,
+                            target.shared.offset, bytes, Access::Write);
+          races.asyncGlobal(stream, site, source, bytes, Access::Read);
+        });
   }
   void complete(Cluster &cluster) override {
     const uint8_t *data = cluster.global(site, source, bytes, 16, Access::Read);

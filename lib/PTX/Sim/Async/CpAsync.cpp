@@ -202,8 +202,7 @@ Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
 /// The arrive-on of cp.async.mbarrier.arrive.
 class Arrival : public Agent {
 public:
-  Arrival(const Site &site, uint32_t barrier)
-      : Agent(site), barrier(barrier) {
+  Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {
     if (Races *races = racesOf(site))
       ticket = ticketFor(site, races->stream(*site.warp, race::Kind::CpAsync),
                          barrier);

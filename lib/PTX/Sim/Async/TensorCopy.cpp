@@ -96,10 +96,9 @@ private:
     Cta &cta = *target.shared.cta;
     race::Access write = races.sharedAccess(stream, site, cta, Access::Write);
     race::Shadow &shadow = races.shadowOf(cta);
-    forFootprint(*plan, target.shared.offset,
-                 [&](uint32_t at, uint32_t bytes) {
-                   shadow.apply(at, bytes, write);
-                 });
+    forFootprint(*plan, target.shared.offset, [&](uint32_t at, uint32_t bytes) {
+      shadow.apply(at, bytes, write);
+    });
     for (const TileRow &row : plan->rows)
       if (row.validBytes())
         races.asyncGlobal(stream, site, row.global, row.validBytes(),

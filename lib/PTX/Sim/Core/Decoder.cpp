@@ -42,8 +42,11 @@ race::Ordering Decoder::ordering(race::Ordering implied) const {
       {"release", false, true},  {"acq_rel", true, true},
       {"sc", true, true}};
   static constexpr std::pair<std::string_view, Scope> kScopes[] = {
-      {"cta", Scope::Cta}, {"cluster", Scope::Cluster}, {"gpu", Scope::Gpu},
-      {"gl", Scope::Gpu},  {"sys", Scope::Gpu}};
+      {"cta", Scope::Cta},
+      {"cluster", Scope::Cluster},
+      {"gpu", Scope::Gpu},
+      {"gl", Scope::Gpu},
+      {"sys", Scope::Gpu}};
   std::optional<Scope> scope;
   for (std::string_view part : text().parts) {
     for (const Word &word : kOrders)

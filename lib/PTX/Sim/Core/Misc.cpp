@@ -36,10 +36,9 @@ Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask) {
 /// The interpreter runs memory operations in order, so a fence is for the race
 /// detector only.
 void decodeFence(Decoder &decoder, Instruction &inst) {
-  decoder.expectModifiers({"acq_rel", "acquire", "release", "sc", "cta", "gl",
-                           "cluster", "gpu", "sys",
-                           "sync_restrict::shared::cta",
-                           "sync_restrict::shared::cluster"});
+  decoder.expectModifiers(
+      {"acq_rel", "acquire", "release", "sc", "cta", "gl", "cluster", "gpu",
+       "sys", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   decoder.expectOperands(0, 0);
   inst.order = decoder.ordering({race::Scope::Gpu, true, true});
   inst.handler = executeFence;

@@ -105,10 +105,9 @@ void Races::absorb(const Warp &warp, WarpState &state,
 /// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
 /// patterns". A plain store begins a new release sequence, an atomic goes on
 /// with the old one.
-void Races::synchronise(
-    const Warp &warp, const Instruction &inst,
-    std::unordered_map<uint64_t, PublishedList> &places, uint64_t address,
-    Access access) {
+void Races::synchronise(const Warp &warp, const Instruction &inst,
+                        std::unordered_map<uint64_t, PublishedList> &places,
+                        uint64_t address, Access access) {
   WarpState &state = stateOf(warp);
   auto found = places.find(address);
   if (access != Access::Write && found != places.end())

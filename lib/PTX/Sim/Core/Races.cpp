@@ -170,8 +170,7 @@ void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
   place = &cta;
   space = Space::Shared;
   race::Access checked = accessOf(who, Access::Read);
-  describe(checked,
-           {race::Conflict::Fault::Race, point.init, true, offset});
+  describe(checked, {race::Conflict::Fault::Race, point.init, true, offset});
 }
 
 void Races::barrierInitFence(const Warp &warp) {

@@ -18,10 +18,9 @@ namespace ptxsim::race {
 /// (streams complete as prefixes).
 inline bool covers(const Access &access, const Stamp &old) {
   Moment now = access.stamp.when;
-  bool sameActor =
-      now >> kTimeBits == old.when >> kTimeBits && now >= old.when;
-  return sameActor || access.knows->has(Knowledge::View::Seen, access.cluster,
-                                        old.when);
+  bool sameActor = now >> kTimeBits == old.when >> kTimeBits && now >= old.when;
+  return sameActor ||
+         access.knows->has(Knowledge::View::Seen, access.cluster, old.when);
 }
 
 } // namespace ptxsim::race

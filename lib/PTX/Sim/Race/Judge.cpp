@@ -22,8 +22,8 @@ void FenceLog::fence(uint32_t warp, uint32_t lanes, Time now, Time met,
     if (lanes >> lane & 1)
       entries[warp].lanes[lane] = now;
   for (uint32_t other = 0; other < warps; ++other)
-    entries[other].byOthers = std::max(entries[other].byOthers,
-                                       other == warp ? met : seen.at(other));
+    entries[other].byOthers =
+        std::max(entries[other].byOthers, other == warp ? met : seen.at(other));
 }
 
 bool FenceLog::fenced(uint32_t warp, unsigned lane, Time time) const {
@@ -70,9 +70,9 @@ static bool pipelined(const Access &access, const Stamp &other) {
   bool secondIsPiped = second == Kind::Mma || second == Kind::TmemCopy;
   if (access.inIssueOrder)
     return firstIsPiped && secondIsPiped;
-  return second == Kind::Mma && (first == Kind::TmemCopy ||
-                                 (first == Kind::Mma &&
-                                  other.key == access.stamp.key));
+  return second == Kind::Mma &&
+         (first == Kind::TmemCopy ||
+          (first == Kind::Mma && other.key == access.stamp.key));
 }
 
 Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,

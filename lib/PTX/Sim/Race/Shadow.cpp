@@ -64,8 +64,8 @@ void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
     cell.read = access.stamp;
     return;
   }
-  uint64_t set = sets.add(many ? cell.read.when : 0,
-                          many ? Stamp() : cell.read, access);
+  uint64_t set =
+      sets.add(many ? cell.read.when : 0, many ? Stamp() : cell.read, access);
   cell.read = set ? marked(set) : access.stamp;
 }
 

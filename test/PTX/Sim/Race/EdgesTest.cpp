@@ -27,8 +27,7 @@ std::string second(const std::string &text) {
 TEST(Edges, BarSync) {
   std::string seed = first(put) + bar;
   // Equal values race all the same, and so do a read and a later write.
-  expectTwins("race-shared",
-              {seed + first(put) + warpText(1, put, "W2", true)},
+  expectTwins("race-shared", {seed + first(put) + warpText(1, put, "W2", true)},
               seed + first(put) + bar + second(put));
   expectTwins("race-shared", {seed + first(get) + second(put)},
               seed + first(get) + bar + second(put));
@@ -52,9 +51,9 @@ TEST(Edges, NeighbouringBytesDoNotRace) {
 TEST(Edges, NamedBarriersOrderTheirParticipants) {
   // Warp 0 arrives and goes on; warp 1 waits; warp 2 is no part of it.
   std::string arrive = "bar.arrive 3, 64;\n", sync = "bar.sync 3, 64;\n";
-  std::string good = warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive,
-                              "A") +
-                     warpText(1, sync + get, "B");
+  std::string good =
+      warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive, "A") +
+      warpText(1, sync + get, "B");
   expectFinding("", {good, 96});
   expectFinding("race-shared", {good + warpText(2, get, "C"), 96});
   // An arrive does not acquire.
@@ -138,9 +137,9 @@ TEST(Edges, ALoadIsDoneWithItsPhase) {
   expectTwins("race-shared", {loadThen(put)},
               loadThen(waitFor(0, "0", "L0") + "@!%p1 " + put));
   // The source is read by the async proxy until the phase is complete.
-  expectTwins("race-global", {loadThen("@!%p1 st.global.b32 [%q0], 1;\n")},
-              loadThen(waitFor(0, "0", "L0") +
-                       "@!%p1 st.global.b32 [%q0], 1;\n"));
+  expectTwins(
+      "race-global", {loadThen("@!%p1 st.global.b32 [%q0], 1;\n")},
+      loadThen(waitFor(0, "0", "L0") + "@!%p1 st.global.b32 [%q0], 1;\n"));
 }
 
 const std::string proxy = "fence.proxy.async.shared::cta;\n";
@@ -160,19 +159,17 @@ TEST(Edges, BulkGroupsOrderTheirThread) {
   std::string all = "cp.async.bulk.wait_group 0;\n",
               reads = "cp.async.bulk.wait_group.read 0;\n";
   std::string overwrite = warpText(1, "@!%p1 " + put, "W1");
-  std::string reread =
-      warpText(1, "@!%p1 ld.global.b32 %r5, [%q0];\n", "W1");
+  std::string reread = warpText(1, "@!%p1 ld.global.b32 %r5, [%q0];\n", "W1");
   expectTwins("race-shared", {storeThen("", overwrite)},
               storeThen(reads, overwrite));
   expectTwins("race-global", {storeThen(reads, reread)},
               storeThen(all, reread));
   // One group may be pending: it is the newest one.
-  std::string two = store +
-                    "add.u64 %q2, %q0, 1024;\nadd.u32 %r8, %r3, 4096;\n" +
-                    "st.shared.b64 [%r8], %q0;\nst.shared.b64 [%r8+8], %q0;\n" +
-                    proxy +
-                    "cp.async.bulk.global.shared::cta.bulk_group [%q2], "
-                    "[%r8], 16;\ncp.async.bulk.commit_group;\n";
+  std::string two =
+      store + "add.u64 %q2, %q0, 1024;\nadd.u32 %r8, %r3, 4096;\n" +
+      "st.shared.b64 [%r8], %q0;\nst.shared.b64 [%r8+8], %q0;\n" + proxy +
+      "cp.async.bulk.global.shared::cta.bulk_group [%q2], "
+      "[%r8], 16;\ncp.async.bulk.commit_group;\n";
   auto body = [&](const std::string &offset) {
     return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n", "F") +
            first(two + "cp.async.bulk.wait_group.read 1;\n") + bar +
@@ -204,7 +201,8 @@ TEST(Edges, TheCtaOutlivesWhatTouchesItsMemory) {
   };
   expectTwins("smem-in-use-at-exit", {body("")},
               body("cp.async.bulk.wait_group.read 0;\n"));
-  std::string never = "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load);
+  std::string never =
+      "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load);
   expectTwins("smem-in-use-at-exit", {never},
               never + warpText(1, waitFor(0, "0", "L0"), "W9"));
 }

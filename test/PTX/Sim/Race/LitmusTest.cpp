@@ -73,9 +73,9 @@ TEST(Litmus, MessagePassing) {
   };
   for (const Litmus &row : table) {
     SCOPED_TRACE(row.release + row.acquire + row.fence);
-    expectFinding(row.races ? "race-global" : "",
-                  messagePassing(row.where, row.release, row.acquire,
-                                 row.fence));
+    expectFinding(
+        row.races ? "race-global" : "",
+        messagePassing(row.where, row.release, row.acquire, row.fence));
   }
 }
 
@@ -150,12 +150,10 @@ TEST(Litmus, ProxyFenceOnTheWay) {
   expectFinding("", {passed("", fence)});
   // One lane's fence is not for the others: they have not met.
   expectFinding("missing-proxy-fence", {passed("@!%p1 " + fence, "")});
-  expectFinding("",
-                {passed("bar.warp.sync 0xffffffff;\n@!%p1 " + fence, "")});
+  expectFinding("", {passed("bar.warp.sync 0xffffffff;\n@!%p1 " + fence, "")});
   // Before the write, or for global memory, it is none.
-  expectFinding("missing-proxy-fence",
-                {warpText(0, fence + fill, "W0") + bar +
-                 warpText(1, store, "W1", true)});
+  expectFinding("missing-proxy-fence", {warpText(0, fence + fill, "W0") + bar +
+                                        warpText(1, store, "W1", true)});
   expectFinding("missing-proxy-fence",
                 {passed("fence.proxy.async.global;\n", "")});
 }
@@ -167,8 +165,9 @@ TEST(Litmus, AFenceAfterTheHandOffIsTooLate) {
            "READY:\n" +
            bar +
            warpText(0,
-                    fill + before + "mbarrier.arrive.shared::cta.b64 _, "
-                                    "[%r2];\n" +
+                    fill + before +
+                        "mbarrier.arrive.shared::cta.b64 _, "
+                        "[%r2];\n" +
                         after,
                     "W0") +
            warpText(1, waitFor(0, "0", "L0") + store, "W1", true);
@@ -194,8 +193,7 @@ TEST(Litmus, GlobalMemoryHasProxiesToo) {
   auto body = [](const std::string &between) {
     return "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\n"
            "st.global.b32 [%q0], 5;\n" +
-           between +
-           "READY:\n" + bar +
+           between + "READY:\n" + bar +
            warpText(1,
                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
                     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"

@@ -41,16 +41,15 @@ std::string around(const std::string &text) {
          "and.b32 %r13, %r13, 0x3fff;\ncvt.u64.u32 %q3, %r13;\n"
          "or.b64 %q4, %q3, 0x0000400800800000;\n" +
          text + before + bar + after +
-         warpText(0,
-                  "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n",
+         warpText(0, "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n",
                   "FREE");
 }
 
 /// An MMA of m128 n64 k16 into %r9 and its commit, by thread 0.
-std::string mma(const std::string &label, const std::string &commit =
-                                              "tcgen05.commit.cta_group::1."
-                                              "mbarrier::arrive::one.shared::"
-                                              "cluster.b64 [%r2];\n") {
+std::string mma(const std::string &label,
+                const std::string &commit = "tcgen05.commit.cta_group::1."
+                                            "mbarrier::arrive::one.shared::"
+                                            "cluster.b64 [%r2];\n") {
   return "@%p0 bra " + label +
          ";\ntcgen05.mma.cta_group::1.kind::f16 [%r9], %q4, %q4, "
          "0x08100490, 0;\n" +
@@ -67,8 +66,7 @@ TEST(Tensor, AnMmaIsDoneWithItsCommit) {
 }
 
 TEST(Tensor, AfterACommitTheReaderFences) {
-  expectTwins("tcgen05-missing-fence",
-              kernel(mma("M") + done + load + waitLd),
+  expectTwins("tcgen05-missing-fence", kernel(mma("M") + done + load + waitLd),
               around(mma("M") + done + after + load + waitLd));
 }
 
@@ -96,9 +94,10 @@ TEST(Tensor, AThirdThreadHandsOnWithoutFences) {
   std::string relay =
       mma("M") +
       "@%p0 bra I;\nmbarrier.init.shared::cta.b64 [%r2+8], 1;\nI:\n" + bar +
-      warpText(1, "@%p1 bra R;\n" + done +
-                      "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
-                      "R:\nbar.warp.sync 0xffffffff;\n",
+      warpText(1,
+               "@%p1 bra R;\n" + done +
+                   "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
+                   "R:\nbar.warp.sync 0xffffffff;\n",
                "R1") +
       waitFor(8, "0", "L1") + after + load + waitLd;
   expectFinding("", kernel(relay));

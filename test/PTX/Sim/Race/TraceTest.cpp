@@ -213,9 +213,9 @@ private:
   void touch(const Event &e) {
     Access access;
     uint32_t stream = uint32_t(e.stream);
-    access.stamp.when =
-        e.stream < 0 ? momentOf(1, e.warp, knows[e.warp].seen.at(e.warp))
-                     : momentOf(1, kWarps + stream, ++issued[stream]);
+    access.stamp.when = e.stream < 0
+                            ? momentOf(1, e.warp, knows[e.warp].seen.at(e.warp))
+                            : momentOf(1, kWarps + stream, ++issued[stream]);
     access.stamp.warp = uint16_t(e.warp);
     access.stamp.scope = e.scope;
     access.stamp.async = e.stream >= 0;

@@ -163,7 +163,6 @@ inline Races *racesOf(const Site &site) {
 }
 inline Races *racesOf(const Warp &warp) { return warp.cluster.races.get(); }
 
-
 } // namespace ptxsim
 
 #endif // FMHA_PTX_SIM_CORE_RACES_H

@@ -49,9 +49,7 @@ constexpr Time timeOf(Moment moment) {
 /// The latest known time of each actor of one cluster; 0 = nothing known.
 class VectorClock {
 public:
-  Time at(Actor actor) const {
-    return actor < times.size() ? times[actor] : 0;
-  }
+  Time at(Actor actor) const { return actor < times.size() ? times[actor] : 0; }
   void raise(Actor actor, Time time) {
     if (actor >= times.size())
       times.resize(actor + 1);
