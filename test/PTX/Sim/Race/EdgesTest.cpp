@@ -18,16 +18,16 @@ const std::string put = "st.shared.b32 [%r3], 7;\n";
 const std::string get = "ld.shared.b32 %r5, [%r3];\n";
 
 std::string first(const std::string &text) {
-  return warpText(0, text, "W0", true);
+  return warpText(0, text, true);
 }
 std::string second(const std::string &text) {
-  return warpText(1, text, "W1", true);
+  return warpText(1, text, true);
 }
 
 TEST(Edges, BarSync) {
   std::string seed = first(put) + bar;
   // Equal values race all the same, and so do a read and a later write.
-  expectTwins("race-shared", {seed + first(put) + warpText(1, put, "W2", true)},
+  expectTwins("race-shared", {seed + first(put) + warpText(1, put, true)},
               seed + first(put) + bar + second(put));
   expectTwins("race-shared", {seed + first(get) + second(put)},
               seed + first(get) + bar + second(put));
@@ -52,14 +52,14 @@ TEST(Edges, NamedBarriersOrderTheirParticipants) {
   // Warp 0 arrives and goes on; warp 1 waits; warp 2 is no part of it.
   std::string arrive = "bar.arrive 3, 64;\n", sync = "bar.sync 3, 64;\n";
   std::string good =
-      warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive, "A") +
-      warpText(1, sync + get, "B");
+      warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive) +
+      warpText(1, sync + get);
   expectFinding("", {good, 96});
-  expectFinding("race-shared", {good + warpText(2, get, "C"), 96});
+  expectFinding("race-shared", {good + warpText(2, get), 96});
   // An arrive does not acquire.
   std::string wrong =
-      warpText(1, "@!%p1 st.shared.b32 [%r3], 7;\n" + sync, "A") +
-      warpText(0, arrive + "@!%p1 st.shared.b32 [%r3], 8;\n", "B");
+      warpText(1, "@!%p1 st.shared.b32 [%r3], 7;\n" + sync) +
+      warpText(0, arrive + "@!%p1 st.shared.b32 [%r3], 8;\n");
   expectFinding("race-shared", {wrong});
 }
 
@@ -75,8 +75,7 @@ std::string handOff(const std::string &order, const std::string &before = "",
          warpText(1,
                   "WAIT:\nmbarrier.try_wait.parity" + waitOrder +
                       ".shared::cta.b64 %p31, [%r2], 0;\n@!%p31 bra WAIT;\n" +
-                      after + get,
-                  "W1");
+                      after + get);
 }
 
 TEST(Edges, Mbarrier) {
@@ -90,7 +89,7 @@ TEST(Edges, Mbarrier) {
   expectFinding("race-shared",
                 {setUp +
                  first("mbarrier.arrive.shared::cta.b64 _, [%r2];\n" + put) +
-                 warpText(1, waitFor(0, "0", "L0") + get, "W1")});
+                 warpText(1, waitFor(0, "0", "L0") + get)});
 }
 
 TEST(Edges, AnMbarrierIsInitialisedBeforeItIsUsed) {
@@ -107,12 +106,10 @@ TEST(Edges, AnMbarrierIsInitialisedBeforeItIsUsed) {
 
 TEST(Edges, ClusterBarrier) {
   auto body = [](const std::string &arrive) {
-    return "@%p0 bra D;\nmapa.shared::cluster.u32 %r6, %r3, 0;\n"
-           "setp.ne.u32 %p3, %r7, 0;\n@!%p3 st.shared.b32 [%r3], 7;\n" +
+    return "mapa.shared::cluster.u32 %r6, %r3, 0;\nsetp.ne.u32 %p3, %r7, "
+           "0;\n@%p0 bra S;\n@!%p3 st.shared.b32 [%r3], 7;\nS:\n" +
            arrive +
-           "barrier.cluster.wait;\n"
-           "@%p3 ld.shared::cluster.b32 %r5, [%r6];\nD:\n@!%p0 bra E;\n"
-           "barrier.cluster.arrive;\nbarrier.cluster.wait;\nE:\n"
+           "barrier.cluster.wait;\n@%p3 ld.shared::cluster.b32 %r5, [%r6];\n"
            "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
   };
   expectTwins("race-shared",
@@ -128,7 +125,7 @@ const std::string load =
 
 std::string loadThen(const std::string &other) {
   return "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load) +
-         warpText(1, other, "W1") + waitFor(0, "0", "L9");
+         warpText(1, other) + waitFor(0, "0", "L9");
 }
 
 TEST(Edges, ALoadIsDoneWithItsPhase) {
@@ -150,16 +147,16 @@ const std::string store =
     "cp.async.bulk.commit_group;\n";
 
 std::string storeThen(const std::string &wait, const std::string &after) {
-  return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n", "F") +
+  return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
          first(store + wait) + bar + after +
-         warpText(0, "cp.async.bulk.wait_group 0;\n", "G");
+         warpText(0, "cp.async.bulk.wait_group 0;\n");
 }
 
 TEST(Edges, BulkGroupsOrderTheirThread) {
   std::string all = "cp.async.bulk.wait_group 0;\n",
               reads = "cp.async.bulk.wait_group.read 0;\n";
-  std::string overwrite = warpText(1, "@!%p1 " + put, "W1");
-  std::string reread = warpText(1, "@!%p1 ld.global.b32 %r5, [%q0];\n", "W1");
+  std::string overwrite = warpText(1, "@!%p1 " + put);
+  std::string reread = warpText(1, "@!%p1 ld.global.b32 %r5, [%q0];\n");
   expectTwins("race-shared", {storeThen("", overwrite)},
               storeThen(reads, overwrite));
   expectTwins("race-global", {storeThen(reads, reread)},
@@ -171,10 +168,10 @@ TEST(Edges, BulkGroupsOrderTheirThread) {
       "cp.async.bulk.global.shared::cta.bulk_group [%q2], "
       "[%r8], 16;\ncp.async.bulk.commit_group;\n";
   auto body = [&](const std::string &offset) {
-    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n", "F") +
+    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
            first(two + "cp.async.bulk.wait_group.read 1;\n") + bar +
-           warpText(1, "@!%p1 st.shared.b32 [%r3+" + offset + "], 7;\n", "W1") +
-           warpText(0, "cp.async.bulk.wait_group 0;\n", "G");
+           warpText(1, "@!%p1 st.shared.b32 [%r3+" + offset + "], 7;\n") +
+           warpText(0, "cp.async.bulk.wait_group 0;\n");
   };
   expectTwins("race-shared", {body("4096")}, body("0"));
 }
@@ -186,9 +183,8 @@ TEST(Edges, CpAsync) {
            warpText(0,
                     "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
                     "cp.async.commit_group;\n" +
-                        wait,
-                    "W0") +
-           bar + warpText(1, get, "W1");
+                        wait) +
+           bar + warpText(1, get);
   };
   expectTwins("race-shared", {body("")}, body("cp.async.wait_group 0;\n"));
   expectFinding("", {body("cp.async.wait_all;\n")});
@@ -196,7 +192,7 @@ TEST(Edges, CpAsync) {
 
 TEST(Edges, TheCtaOutlivesWhatTouchesItsMemory) {
   auto body = [](const std::string &wait) {
-    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n", "F") +
+    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
            first(store + wait);
   };
   expectTwins("smem-in-use-at-exit", {body("")},
@@ -204,7 +200,7 @@ TEST(Edges, TheCtaOutlivesWhatTouchesItsMemory) {
   std::string never =
       "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load);
   expectTwins("smem-in-use-at-exit", {never},
-              never + warpText(1, waitFor(0, "0", "L0"), "W9"));
+              never + warpText(1, waitFor(0, "0", "L0")));
 }
 
 } // namespace

@@ -89,8 +89,9 @@ TEST(Litmus, ReleaseSequence) {
            "M:\nS1:\nld.relaxed.gpu.global.b32 %r5, [%q0+128];\n"
            "setp.ne.u32 %p4, %r5, 1;\n@%p4 bra S1;\n" +
            middle +
-           "bra D;\nC:\nS2:\nld.acquire.gpu.global.b32 %r5, [%q0+128];\n"
+           "bra D;\nC:\nS2:\nld.relaxed.gpu.global.b32 %r5, [%q0+128];\n"
            "setp.ne.u32 %p4, %r5, 2;\n@%p4 bra S2;\n"
+           "ld.acquire.gpu.global.b32 %r5, [%q0+128];\n"
            "ld.global.b32 %r6, [%q0];\nD:\n";
   };
   expectTwins("race-global",
@@ -139,8 +140,8 @@ const std::string store =
 
 /// Warp 0 writes; lane 0 of warp 1 stores the bytes by the async proxy.
 std::string passed(const std::string &writer, const std::string &issuer) {
-  return warpText(0, fill + writer, "W0") + bar +
-         warpText(1, issuer + store, "W1", true);
+  return warpText(0, fill + writer) + bar +
+         warpText(1, issuer + store, true);
 }
 
 TEST(Litmus, ProxyFenceOnTheWay) {
@@ -152,8 +153,8 @@ TEST(Litmus, ProxyFenceOnTheWay) {
   expectFinding("missing-proxy-fence", {passed("@!%p1 " + fence, "")});
   expectFinding("", {passed("bar.warp.sync 0xffffffff;\n@!%p1 " + fence, "")});
   // Before the write, or for global memory, it is none.
-  expectFinding("missing-proxy-fence", {warpText(0, fence + fill, "W0") + bar +
-                                        warpText(1, store, "W1", true)});
+  expectFinding("missing-proxy-fence", {warpText(0, fence + fill) + bar +
+                                        warpText(1, store, true)});
   expectFinding("missing-proxy-fence",
                 {passed("fence.proxy.async.global;\n", "")});
 }
@@ -168,9 +169,8 @@ TEST(Litmus, AFenceAfterTheHandOffIsTooLate) {
                     fill + before +
                         "mbarrier.arrive.shared::cta.b64 _, "
                         "[%r2];\n" +
-                        after,
-                    "W0") +
-           warpText(1, waitFor(0, "0", "L0") + store, "W1", true);
+                        after) +
+           warpText(1, waitFor(0, "0", "L0") + store, true);
   };
   expectTwins("missing-proxy-fence", {body("", fence)}, body(fence, ""));
 }
@@ -182,9 +182,8 @@ TEST(Litmus, CpAsyncIsGeneric) {
            warpText(0,
                     "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
                     "cp.async.wait_all;\n" +
-                        writer,
-                    "W0") +
-           bar + warpText(1, store, "W1", true);
+                        writer) +
+           bar + warpText(1, store, true);
   };
   expectTwins("missing-proxy-fence", {body("")}, body(fence));
 }
@@ -198,8 +197,7 @@ TEST(Litmus, GlobalMemoryHasProxiesToo) {
                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
                     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
                     "bytes [%r3], [%q0], 16, [%r2];\n" +
-                        waitFor(0, "0", "L0"),
-                    "W1", true);
+                        waitFor(0, "0", "L0"), true);
   };
   expectTwins("missing-proxy-fence", {body("")},
               body("fence.proxy.async.global;\n"));

@@ -87,7 +87,9 @@ inline void expectTwins(const std::string &id, RaceKernel wrong,
 
 /// Text for one warp (of two or more) or, `once`, for its lane 0.
 inline std::string warpText(unsigned warp, const std::string &text,
-                            const std::string &label, bool once = false) {
+                            bool once = false) {
+  static unsigned count = 0;
+  std::string label = "PAST" + std::to_string(count++);
   return "setp.ne.u32 %p2, %r1, " + std::to_string(warp) + ";\n@%p2 bra " +
          label + ";\n" + (once ? "@%p1 bra " + label + ";\n" : "") + text +
          label + ":\n";

@@ -31,8 +31,7 @@ std::string around(const std::string &text) {
   return zero + "fence.proxy.async.shared::cta;\n" +
          warpText(0,
                   "mov.u32 %r8, 64;\ntcgen05.alloc.cta_group::1.sync.aligned."
-                  "shared::cta.b32 [%r3], %r8;\n",
-                  "ALLOC") +
+                  "shared::cta.b32 [%r3], %r8;\n") +
          "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\nREADY:\n" +
          before + bar + after +
          "ld.shared.b32 %r9, [%r3];\nshl.b32 %r14, %r1, 21;\n"
@@ -41,8 +40,7 @@ std::string around(const std::string &text) {
          "and.b32 %r13, %r13, 0x3fff;\ncvt.u64.u32 %q3, %r13;\n"
          "or.b64 %q4, %q3, 0x0000400800800000;\n" +
          text + before + bar + after +
-         warpText(0, "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n",
-                  "FREE");
+         warpText(0, "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n");
 }
 
 /// An MMA of m128 n64 k16 into %r9 and its commit, by thread 0.
@@ -97,8 +95,7 @@ TEST(Tensor, AThirdThreadHandsOnWithoutFences) {
       warpText(1,
                "@%p1 bra R;\n" + done +
                    "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
-                   "R:\nbar.warp.sync 0xffffffff;\n",
-               "R1") +
+                   "R:\nbar.warp.sync 0xffffffff;\n") +
       waitFor(8, "0", "L1") + after + load + waitLd;
   expectFinding("", kernel(relay));
 }
@@ -128,7 +125,7 @@ TEST(Tensor, PipelinedMmasOfTwoThreadsNeedFencesOnly) {
            "tcgen05.mma.cta_group::1.kind::f16 [%r9], %q4, %q4, "
            "0x08100490, 1;\ntcgen05.commit.cta_group::1.mbarrier::arrive::one"
            ".shared::cluster.b64 [%r2];\nN:\n" +
-           done + after +
+           done + after + bar +
            // The first thread's operation is known by a commit of its own.
            "@%p0 bra O;\ntcgen05.commit.cta_group::1.mbarrier::arrive::one"
            ".shared::cluster.b64 [%r2];\nO:\n" +
