@@ -85,8 +85,10 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
   if (!target)
     return Outcome::Fault;
   std::memcpy(target, &*column, 4);
-  if (Races *races = racesOf(warp))
-    races->shared(warp, inst, unsigned(site.lane), *address, 4, Access::Write);
+  if (Races *races = racesOf(warp)) {
+    race::Access write = races->laneAccess(warp, inst, Access::Write);
+    races->shared(write, unsigned(site.lane), *address, 4);
+  }
   return Outcome::Next;
 }
 

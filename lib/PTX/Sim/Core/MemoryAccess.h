@@ -85,7 +85,7 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
 }
 
 /// Host bytes for a lane's access in `space`; null after a fault.
-inline uint8_t *findBytes(Warp &warp, const Instruction &inst, unsigned lane,
+inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
                           Space space, uint64_t address, uint32_t bytes,
                           uint32_t align, Access access) {
   uint8_t *found = nullptr;
@@ -127,27 +127,33 @@ inline uint8_t *findBytes(Warp &warp, const Instruction &inst, unsigned lane,
   return warp.cluster.generic(site, address, bytes, align, access);
 }
 
-/// Tells the race detector of a lane's access that was in bounds.
-inline void noteAccess(Races &races, const Warp &warp, const Instruction &inst,
-                       unsigned lane, Space space, uint64_t address,
-                       uint32_t bytes, Access access) {
-  uint64_t window = address & kWindowMask;
-  if (space == Space::Shared || window == kSharedWindow)
-    return races.shared(warp, inst, lane, uint32_t(address), bytes, access);
-  bool global = space == Space::Global || space == Space::Generic;
-  if (global && window != kLocalWindow && window != kParamWindow)
-    races.global(warp, inst, lane, address, bytes, access);
+/// Tells the race detector of accesses of the lanes that were all in bounds;
+/// `addressOf(lane)` and `bytesOf(lane)` say where.
+template <typename AddressOf, typename BytesOf>
+void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+               Access access, AddressOf addressOf, BytesOf bytesOf) {
+  Races *races = racesOf(warp);
+  Space space = inst.address.space;
+  if (!races || space == Space::Local || space == Space::Param ||
+      space == Space::Const)
+    return;
+  race::Access checked = races->laneAccess(warp, inst, access);
+  eachLane(lanes, [&](unsigned lane) {
+    uint64_t address = addressOf(lane), window = address & kWindowMask;
+    if (space == Space::Shared || window == kSharedWindow)
+      races->shared(checked, lane, uint32_t(address), bytesOf(lane));
+    else if (window != kLocalWindow && window != kParamWindow)
+      races->global(checked, lane, address, bytesOf(lane));
+  });
 }
 
-/// As findBytes, and the race detector sees the access.
-inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
-                          Space space, uint64_t address, uint32_t bytes,
-                          uint32_t align, Access access) {
-  uint8_t *found =
-      findBytes(warp, inst, lane, space, address, bytes, align, access);
-  if (Races *races = racesOf(warp); races && found)
-    noteAccess(*races, warp, inst, lane, space, address, bytes, access);
-  return found;
+/// The same for `bytes` at the memory operand of each lane.
+inline void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+                      Access access, uint32_t bytes) {
+  noteLanes(
+      warp, inst, lanes, access,
+      [&](unsigned lane) { return warp.addressOf(inst.address, lane); },
+      [&](unsigned) { return bytes; });
 }
 
 } // namespace ptxsim

@@ -105,32 +105,35 @@ void Races::absorb(const Warp &warp, WarpState &state,
 /// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
 /// patterns". A plain store begins a new release sequence, an atomic goes on
 /// with the old one.
-void Races::synchronise(const Warp &warp, const Instruction &inst,
-                        std::unordered_map<uint64_t, PublishedList> &places,
-                        uint64_t address, Access access) {
+void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
+                        uint64_t address, race::Access &access) {
+  const Warp &warp = *site.warp;
+  const Ordering &order = site.inst->order;
   WarpState &state = stateOf(warp);
   auto found = places.find(address);
-  if (access != Access::Write && found != places.end())
+  if (kind != Access::Write && found != places.end())
     for (const Published &entry : found->second) {
-      if (inst.order.acquires)
-        absorb(warp, state, entry, inst.order.scope);
-      else if (inScope(warp, entry, inst.order.scope))
+      if (order.acquires)
+        absorb(warp, state, entry, order.scope);
+      else if (inScope(warp, entry, order.scope))
         publish(state.observed, entry);
     }
-  if (access == Access::Read)
+  if (kind == Access::Read)
     return;
-  if (access == Access::Write && found != places.end())
+  if (kind == Access::Write && found != places.end())
     found->second.clear();
   const race::Knowledge *given =
-      inst.order.releases ? &state.knows : state.fenced.get();
+      order.releases ? &state.knows : state.fenced.get();
   if (!given)
     return;
-  Scope scope = inst.order.releases
-                    ? inst.order.scope
-                    : std::min(inst.order.scope, state.fenceScope);
+  Scope scope =
+      order.releases ? order.scope : std::min(order.scope, state.fenceScope);
   publish(places[address], {number, warp.cta.rank, scope, *given});
-  if (inst.order.releases)
-    tick(state);
+  if (!order.releases)
+    return;
+  tick(state);
+  // The next lane comes after the release.
+  access.stamp.when = race::momentOf(number, state.actor, state.time);
 }
 
 void Races::fence(const Warp &warp, Ordering order) {

@@ -72,26 +72,34 @@ race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
   return result;
 }
 
-void Races::shared(const Warp &warp, const Instruction &inst, unsigned lane,
-                   uint32_t address, uint32_t bytes, Access access) {
+race::Access Races::laneAccess(const Warp &warp, const Instruction &inst,
+                               Access access) {
+  race::Access result = accessOf(warp.site(inst), access);
+  result.stamp.scope = inst.order.scope;
+  kind = access;
+  return result;
+}
+
+void Races::shared(race::Access &access, unsigned lane, uint32_t address,
+                   uint32_t bytes) {
   uint32_t rank = address >> 24;
   place = cluster.ctas[rank].get();
   space = Space::Shared;
-  race::Access checked = accessOf(warp.site(inst, int(lane)), access);
-  checked.stamp.scope = inst.order.scope;
-  ctas[rank].shared.apply(address & 0xFFFFFF, bytes, checked);
-  if (inst.order.scope != race::Scope::Weak) [[unlikely]]
-    synchronise(warp, inst, published, address, access);
+  site.lane = int(lane);
+  access.stamp.lane = uint8_t(lane);
+  ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
+  if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
+    synchronise(published, address, access);
 }
 
-void Races::global(const Warp &warp, const Instruction &inst, unsigned lane,
-                   uint64_t address, uint64_t bytes, Access access) {
+void Races::global(race::Access &access, unsigned lane, uint64_t address,
+                   uint64_t bytes) {
   space = Space::Global;
-  race::Access checked = accessOf(warp.site(inst, int(lane)), access);
-  checked.stamp.scope = inst.order.scope;
-  launch.global.apply(address, bytes, checked);
-  if (inst.order.scope != race::Scope::Weak) [[unlikely]]
-    synchronise(warp, inst, launch.published, address, access);
+  site.lane = int(lane);
+  access.stamp.lane = uint8_t(lane);
+  launch.global.apply(address, bytes, access);
+  if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
+    synchronise(launch.published, address, access);
 }
 
 race::Access Races::sharedAccess(const RaceStream &stream, const Site &who,

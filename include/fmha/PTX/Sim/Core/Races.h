@@ -60,11 +60,15 @@ public:
   ~Races();
 
   // --- accesses ---
-  /// A lane's access: a 32-bit shared::cluster address, or a global one.
-  void shared(const Warp &warp, const Instruction &inst, unsigned lane,
-              uint32_t address, uint32_t bytes, Access access);
-  void global(const Warp &warp, const Instruction &inst, unsigned lane,
-              uint64_t address, uint64_t bytes, Access access);
+  /// What lanes of the instruction do, one after another; valid until another
+  /// access begins.
+  race::Access laneAccess(const Warp &warp, const Instruction &inst,
+                          Access access);
+  /// One lane of it, at a 32-bit shared::cluster address or a global one.
+  void shared(race::Access &access, unsigned lane, uint32_t address,
+              uint32_t bytes);
+  void global(race::Access &access, unsigned lane, uint64_t address,
+              uint64_t bytes);
   /// The stream of a warp; `key` tells streams of one kind apart.
   RaceStream &stream(const Warp &warp, race::Kind kind, uint64_t key = 0);
   /// An access to shared memory by an operation that `site` issues on a
@@ -128,9 +132,8 @@ private:
   race::Access streamAccess(const RaceStream &stream, const Site &site,
                             Access access);
   void tick(WarpState &state);
-  void synchronise(const Warp &warp, const Instruction &inst,
-                   std::unordered_map<uint64_t, PublishedList> &places,
-                   uint64_t address, Access access);
+  void synchronise(std::unordered_map<uint64_t, PublishedList> &places,
+                   uint64_t address, race::Access &access);
   void absorb(const Warp &warp, WarpState &state, const Published &published,
               race::Scope scope);
   bool inScope(const Warp &warp, const Published &published,
@@ -153,6 +156,7 @@ private:
   std::map<uint64_t, uint8_t> mmaKeys;
   /// The party that acts, while a shadow is asked.
   Site site;
+  Access kind = Access::Read;
   Space space = Space::Global;
   const Cta *place = nullptr;
 };
