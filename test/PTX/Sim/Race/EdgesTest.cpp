@@ -17,12 +17,8 @@ const std::string bar = "bar.sync 0;\n";
 const std::string put = "st.shared.b32 [%r3], 7;\n";
 const std::string get = "ld.shared.b32 %r5, [%r3];\n";
 
-std::string first(const std::string &text) {
-  return warpText(0, text, true);
-}
-std::string second(const std::string &text) {
-  return warpText(1, text, true);
-}
+std::string first(const std::string &text) { return warpText(0, text, true); }
+std::string second(const std::string &text) { return warpText(1, text, true); }
 
 TEST(Edges, BarSync) {
   std::string seed = first(put) + bar;
@@ -51,15 +47,13 @@ TEST(Edges, NeighbouringBytesDoNotRace) {
 TEST(Edges, NamedBarriersOrderTheirParticipants) {
   // Warp 0 arrives and goes on; warp 1 waits; warp 2 is no part of it.
   std::string arrive = "bar.arrive 3, 64;\n", sync = "bar.sync 3, 64;\n";
-  std::string good =
-      warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive) +
-      warpText(1, sync + get);
+  std::string good = warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive) +
+                     warpText(1, sync + get);
   expectFinding("", {good, 96});
   expectFinding("race-shared", {good + warpText(2, get), 96});
   // An arrive does not acquire.
-  std::string wrong =
-      warpText(1, "@!%p1 st.shared.b32 [%r3], 7;\n" + sync) +
-      warpText(0, arrive + "@!%p1 st.shared.b32 [%r3], 8;\n");
+  std::string wrong = warpText(1, "@!%p1 st.shared.b32 [%r3], 7;\n" + sync) +
+                      warpText(0, arrive + "@!%p1 st.shared.b32 [%r3], 8;\n");
   expectFinding("race-shared", {wrong});
 }
 
@@ -180,10 +174,9 @@ TEST(Edges, CpAsync) {
   auto body = [](const std::string &wait) {
     return "shl.b32 %r6, %r4, 4;\nadd.u32 %r6, %r6, %r3;\ncvt.u64.u32 %q2, "
            "%r4;\nshl.b64 %q2, %q2, 4;\nadd.u64 %q2, %q0, %q2;\n" +
-           warpText(0,
-                    "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
-                    "cp.async.commit_group;\n" +
-                        wait) +
+           warpText(0, "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
+                       "cp.async.commit_group;\n" +
+                           wait) +
            bar + warpText(1, get);
   };
   expectTwins("race-shared", {body("")}, body("cp.async.wait_group 0;\n"));

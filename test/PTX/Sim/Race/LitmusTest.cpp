@@ -140,8 +140,7 @@ const std::string store =
 
 /// Warp 0 writes; lane 0 of warp 1 stores the bytes by the async proxy.
 std::string passed(const std::string &writer, const std::string &issuer) {
-  return warpText(0, fill + writer) + bar +
-         warpText(1, issuer + store, true);
+  return warpText(0, fill + writer) + bar + warpText(1, issuer + store, true);
 }
 
 TEST(Litmus, ProxyFenceOnTheWay) {
@@ -153,8 +152,8 @@ TEST(Litmus, ProxyFenceOnTheWay) {
   expectFinding("missing-proxy-fence", {passed("@!%p1 " + fence, "")});
   expectFinding("", {passed("bar.warp.sync 0xffffffff;\n@!%p1 " + fence, "")});
   // Before the write, or for global memory, it is none.
-  expectFinding("missing-proxy-fence", {warpText(0, fence + fill) + bar +
-                                        warpText(1, store, true)});
+  expectFinding("missing-proxy-fence",
+                {warpText(0, fence + fill) + bar + warpText(1, store, true)});
   expectFinding("missing-proxy-fence",
                 {passed("fence.proxy.async.global;\n", "")});
 }
@@ -165,11 +164,10 @@ TEST(Litmus, AFenceAfterTheHandOffIsTooLate) {
     return "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 32;\n"
            "READY:\n" +
            bar +
-           warpText(0,
-                    fill + before +
-                        "mbarrier.arrive.shared::cta.b64 _, "
-                        "[%r2];\n" +
-                        after) +
+           warpText(0, fill + before +
+                           "mbarrier.arrive.shared::cta.b64 _, "
+                           "[%r2];\n" +
+                           after) +
            warpText(1, waitFor(0, "0", "L0") + store, true);
   };
   expectTwins("missing-proxy-fence", {body("", fence)}, body(fence, ""));
@@ -179,10 +177,9 @@ TEST(Litmus, CpAsyncIsGeneric) {
   auto body = [](const std::string &writer) {
     return "shl.b32 %r6, %r4, 4;\nadd.u32 %r6, %r6, %r3;\ncvt.u64.u32 %q2, "
            "%r4;\nshl.b64 %q2, %q2, 4;\nadd.u64 %q2, %q0, %q2;\n" +
-           warpText(0,
-                    "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
-                    "cp.async.wait_all;\n" +
-                        writer) +
+           warpText(0, "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
+                       "cp.async.wait_all;\n" +
+                           writer) +
            bar + warpText(1, store, true);
   };
   expectTwins("missing-proxy-fence", {body("")}, body(fence));
@@ -197,7 +194,8 @@ TEST(Litmus, GlobalMemoryHasProxiesToo) {
                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
                     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
                     "bytes [%r3], [%q0], 16, [%r2];\n" +
-                        waitFor(0, "0", "L0"), true);
+                        waitFor(0, "0", "L0"),
+                    true);
   };
   expectTwins("missing-proxy-fence", {body("")},
               body("fence.proxy.async.global;\n"));

@@ -40,7 +40,8 @@ std::string around(const std::string &text) {
          "and.b32 %r13, %r13, 0x3fff;\ncvt.u64.u32 %q3, %r13;\n"
          "or.b64 %q4, %q3, 0x0000400800800000;\n" +
          text + before + bar + after +
-         warpText(0, "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n");
+         warpText(0,
+                  "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;\n");
 }
 
 /// An MMA of m128 n64 k16 into %r9 and its commit, by thread 0.
@@ -92,10 +93,9 @@ TEST(Tensor, AThirdThreadHandsOnWithoutFences) {
   std::string relay =
       mma("M") +
       "@%p0 bra I;\nmbarrier.init.shared::cta.b64 [%r2+8], 1;\nI:\n" + bar +
-      warpText(1,
-               "@%p1 bra R;\n" + done +
-                   "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
-                   "R:\nbar.warp.sync 0xffffffff;\n") +
+      warpText(1, "@%p1 bra R;\n" + done +
+                      "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
+                      "R:\nbar.warp.sync 0xffffffff;\n") +
       waitFor(8, "0", "L1") + after + load + waitLd;
   expectFinding("", kernel(relay));
 }
