@@ -80,7 +80,6 @@ void Races::describe(const race::Access &access,
   if (!launch.reported.insert({uint16_t(id), access.stamp.line}).second)
     return;
   std::string text = access.write ? "writes " : "reads ";
-  std::string issuer = nameOf(access.stamp.kind);
   report.add(id, site, text + placeOf(conflict.address) + ".",
              nameParty(conflict.other, conflict.otherWrites));
 }

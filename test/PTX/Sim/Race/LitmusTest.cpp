@@ -145,7 +145,7 @@ std::string passed(const std::string &writer, const std::string &issuer) {
 
 TEST(Litmus, ProxyFenceOnTheWay) {
   expectTwins("missing-proxy-fence", {passed("", "")}, passed(fence, ""));
-  // Also by the issuer once it has met the writers (PTX ISA 8.10.6: a proxy
+  // Also by the issuer once it has met the writers (PTX ISA 8.9.5: a proxy
   // fence along base causality order).
   expectFinding("", {passed("", fence)});
   // One lane's fence is not for the others: they have not met.
