@@ -49,10 +49,29 @@ void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
   }
 }
 
+/// Elements of `Bits` bits, as a stream from the first byte; the rest of the
+/// chunk is padding.
+template <unsigned Bits>
+void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
+                  size_t stride) {
+  float sign = operand.negate ? -1.0f : 1.0f;
+  for (unsigned i = 0; i < chunkBytes; ++i) {
+    unsigned at = i * Bits / 8;
+    uint32_t pair = bytes[at] | uint32_t(bytes[at + 1]) << 8;
+    uint32_t code = pair >> i * Bits % 8 & ((1u << Bits) - 1);
+    *out = sign * decodeElement(operand.type, code);
+    out += stride;
+  }
+}
+
 using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
                               size_t);
 
 ChunkDecoder chunkDecoder(ElementType type) {
+  if (type == ElementType::E2M1)
+    return decodeStream<4>;
+  if (type == ElementType::E2M3 || type == ElementType::E3M2)
+    return decodeStream<6>;
   switch (containerBits(type)) {
   case 8:
     return decodeChunk<uint8_t>;

@@ -93,6 +93,12 @@ float roundDown(int64_t sum, int quantum) {
   return sum < 0 ? -value : value;
 }
 
+/// sum * 2^quantum rounded to the nearest f16, ties to even.
+float roundToHalf(int64_t sum, int quantum) {
+  return decodeElement(ElementType::F16,
+                       encodeF16(std::ldexp(double(sum), quantum)));
+}
+
 constexpr uint32_t canonicalNan = 0x7fffffff;
 
 /// The result where an operand or C is not finite, else nothing to say.
@@ -165,10 +171,10 @@ float exactDot(std::span<const float> a, const float *b, size_t strideB,
   size_t count = 0;
   int largest = INT_MIN;
   auto add = [&](const Term &term) {
-    if (!term.magnitude)
-      return;
-    largest = std::max(largest, term.exponent);
-    terms[count++] = term;
+    largest = std::max(largest,
+                       term.magnitude ? term.exponent : rules.zeroExponent());
+    if (term.magnitude)
+      terms[count++] = term;
   };
   for (size_t i = 0; i < a.size() && i < mostTerms; ++i)
     add(product(termOf(a[i], rules.minExponentA),
@@ -180,11 +186,10 @@ float exactDot(std::span<const float> a, const float *b, size_t strideB,
   int64_t sum = 0;
   for (size_t i = 0; i < count; ++i)
     sum += cut(terms[i], quantum);
-  if (!rules.halfResult)
-    return roundDown(sum, quantum);
-  // -0 can not arise: an empty sum is +0.
-  return decodeElement(ElementType::F16,
-                       encodeF16(std::ldexp(double(sum), quantum)));
+  float result =
+      rules.halfResult ? roundToHalf(sum, quantum) : roundDown(sum, quantum);
+  // A negative sum below the format is +0, as every other zero.
+  return result == 0 ? 0.0f : result;
 }
 
 void fastMma(const float *a, const float *b, uint32_t *d,
