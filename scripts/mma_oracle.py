@@ -307,6 +307,8 @@ def plan(tiles):
 
 
 def generate(seed, tiles):
+    # The tensors are small: more threads only wait for each other.
+    torch.set_num_threads(1)
     random = np.random.default_rng(seed)
     described, blob = [], b""
     for index, kind, types in plan(tiles):
@@ -339,7 +341,6 @@ def main():
     parser.add_argument("--tiles", type=int, default=len(RECIPES))
     parser.add_argument("--out", type=pathlib.Path, default=TARGET)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
     write(*generate(arguments.seed, arguments.tiles), arguments.out)
 
 

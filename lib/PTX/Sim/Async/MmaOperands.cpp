@@ -37,6 +37,19 @@ bool marksReads(const Cta &cta) {
          !cta.sharedShadow.empty();
 }
 
+/// The two formats of inner loops, without a call for every element.
+template <float (*Decode)(uint32_t)>
+void decodeHalves(const uint8_t *bytes, const SmemOperand &operand, float *out,
+                  size_t stride) {
+  float sign = operand.negate ? -1.0f : 1.0f;
+  uint16_t values[chunkBytes / sizeof(uint16_t)];
+  std::memcpy(values, bytes, chunkBytes);
+  for (uint16_t value : values) {
+    *out = sign * Decode(value);
+    out += stride;
+  }
+}
+
 template <typename Container>
 void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
                  size_t stride) {
@@ -68,17 +81,19 @@ using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
                               size_t);
 
 ChunkDecoder chunkDecoder(ElementType type) {
-  if (type == ElementType::E2M1)
+  switch (type) {
+  case ElementType::F16:
+    return decodeHalves<decodeF16>;
+  case ElementType::BF16:
+    return decodeHalves<decodeBF16>;
+  case ElementType::E2M1:
     return decodeStream<4>;
-  if (type == ElementType::E2M3 || type == ElementType::E3M2)
+  case ElementType::E2M3:
+  case ElementType::E3M2:
     return decodeStream<6>;
-  switch (containerBits(type)) {
-  case 8:
-    return decodeChunk<uint8_t>;
-  case 16:
-    return decodeChunk<uint16_t>;
   default:
-    return decodeChunk<uint32_t>;
+    return containerBits(type) == 8 ? decodeChunk<uint8_t>
+                                    : decodeChunk<uint32_t>;
   }
 }
 

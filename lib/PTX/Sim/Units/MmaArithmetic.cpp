@@ -17,19 +17,21 @@
 #include <limits>
 #include <type_traits>
 
-// Calls across translation units choose the widest vectors that the machine
-// has; other compilers and architectures take the plain build.
+// The widest vectors that the machine has; other compilers and architectures
+// take the plain build. Every clone gives the same bits: each element of D is
+// one chain of sums in the order of k, whatever the width, and the file is
+// compiled without contraction, so that no clone fuses a product and a sum. The
+// clones are named by features: names of processors match those alone, and not
+// their successors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
 #if defined(__has_feature)
 #if !__has_feature(address_sanitizer)
 #define PTXSIM_VECTOR_CLONES                                                   \
-  __attribute__((                                                              \
-      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+  __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 #else
 #define PTXSIM_VECTOR_CLONES                                                   \
-  __attribute__((                                                              \
-      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+  __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 #endif
 #ifndef PTXSIM_VECTOR_CLONES
