@@ -188,4 +188,29 @@ TEST(MmaOracle, KernelsGiveTheSumsOfTheModel) {
   EXPECT_GE(sums, 100000u);
 }
 
+/// The manual gives scale-input-d to two kinds alone.
+TEST(MmaOracle, ScaleOfDNeedsItsKind) {
+  OracleTile tile;
+  tile.d = ElementType::F32;
+  tile.scale = 3;
+  auto accepts = [&](MmaKind kind, ElementType type) {
+    tile.kind = kind;
+    tile.a = tile.b = type;
+    tile.k = 256 / containerBits(type);
+    tile.left.assign(tile.m * tile.k, 0);
+    tile.right.assign(tile.n * tile.k, 0);
+    tile.before.assign(tile.m * tile.n, 0);
+    try {
+      runTile(tile);
+      return true;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, Error::Kind::Unsupported) << error.what();
+      return false;
+    }
+  };
+  EXPECT_TRUE(accepts(MmaKind::F16, ElementType::BF16));
+  EXPECT_TRUE(accepts(MmaKind::TF32, ElementType::TF32));
+  EXPECT_FALSE(accepts(MmaKind::F8F6F4, ElementType::E4M3));
+}
+
 } // namespace

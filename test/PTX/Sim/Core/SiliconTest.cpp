@@ -131,6 +131,7 @@ TEST(Silicon, ScalarKernels) {
 /// (2 words), mapa.u64 (2 + 2), its rank, cvta (2), own rank, a value of
 /// rank 1.
 TEST(Silicon, Mapa) {
+  EXPECT_EQ(entriesOf("Silicon.Mapa"), 1u);
   const nlohmann::json &entry = recording().entry("sync", "cluster.mapa");
   ReplayResult result = recording().replay(entry, Options());
   EXPECT_EQ(result.launch.status, Status::Ok) << describe(result.launch);

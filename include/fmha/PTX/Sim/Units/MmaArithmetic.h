@@ -53,8 +53,9 @@ struct MmaBlock {
   bool accumulate = false;
 };
 
-/// Products and sums in f32, in the order of k. `d` holds the bits of f32
-/// values; NaN is 0x7fffffff.
+/// Products and sums in f32, in the order of k: d = round(d + round(a * b)) for
+/// each k, never fused, so that the bits are the same on every machine. `d`
+/// holds the bits of f32 values; NaN is 0x7fffffff.
 void fastMma(const float *a, const float *b, uint32_t *d,
              const MmaBlock &block);
 
