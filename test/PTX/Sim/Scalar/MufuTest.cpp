@@ -100,10 +100,9 @@ TEST_P(MufuUnit, GivesTheBitsOfSilicon) {
   unsigned seed = std::random_device()();
   std::cout << "seed " << seed << "\n";
   std::mt19937 generator(seed);
-  // Where the tables and the subnormals lie, and anywhere.
+  // [0.5, 2), where the tables lie; the subnormals or anywhere.
   check(0x3F);
-  check(0x00);
-  check(generator() % ranges);
+  check(generator() % 4 ? generator() % ranges : 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, MufuUnit,
