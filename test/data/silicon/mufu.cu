@@ -13,6 +13,8 @@ template <int F> __device__ float run(float x) {
   CASE(4, "rsqrt.approx.ftz.f32") CASE(5, "rsqrt.approx.f32")
   CASE(6, "lg2.approx.ftz.f32") CASE(7, "lg2.approx.f32")
   CASE(8, "sqrt.approx.ftz.f32") CASE(9, "sqrt.approx.f32")
+  CASE(10, "sin.approx.ftz.f32") CASE(11, "sin.approx.f32")
+  CASE(12, "cos.approx.ftz.f32") CASE(13, "cos.approx.f32")
   return y;
 }
 
@@ -31,7 +33,7 @@ template <int F> __global__ void record(unsigned long long *sums) {
 }
 
 template <int F> void write(unsigned long long *sums) {
-  if constexpr (F < 10) {
+  if constexpr (F < 14) {
     unsigned long long host[256];
     cudaMemset(sums, 0, sizeof host);
     record<F><<<65536, 256>>>(sums);

@@ -8,8 +8,8 @@
 //
 // The exact value is computed in double. ApproxMode::Correct rounds it; Perturb
 // moves it by less than the manual's error bound first; Sm90 asks the tables of
-// the special-function unit where there is one (ex2, lg2, rcp, rsqrt, sqrt,
-// division) and rounds correctly elsewhere.
+// the special-function unit where there is one (all but tanh) and rounds
+// correctly elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ PTX_SCALAR_INLINE double exp2Double(double x) {
 // rounding: the manual's bound less the half ulp of rounding, and a margin. The
 // manual's bounds: ex2, division 2 ulp; rcp 1 ulp; lg2 2^-22, absolute in (0.5,
 // 2), else relative; rsqrt 2^-22.9 and sqrt 2^-23 relative; sin, cos 2^-20.5
-// absolute within two turns; tanh 2^-11 relative.
+// absolute within half a turn; tanh 2^-11 relative.
 struct Ex2 {
   static constexpr std::string_view word = "ex2";
   static constexpr Mufu mufu = Mufu::Ex2;
@@ -107,14 +107,14 @@ struct Sqrt {
 };
 struct Sin {
   static constexpr std::string_view word = "sin";
-  static constexpr Mufu mufu = Mufu::None;
+  static constexpr Mufu mufu = Mufu::Sin;
   static constexpr bool bounded = true;
   PTX_SCALAR_INLINE static double exact(double x) { return std::sin(x); }
   PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }
 };
 struct Cos {
   static constexpr std::string_view word = "cos";
-  static constexpr Mufu mufu = Mufu::None;
+  static constexpr Mufu mufu = Mufu::Cos;
   static constexpr bool bounded = true;
   PTX_SCALAR_INLINE static double exact(double x) { return std::cos(x); }
   PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }

@@ -19,7 +19,7 @@
 
 namespace ptxsim::scalar {
 
-enum class Mufu { None, Ex2, Lg2, Rcp, Rsqrt, Sqrt };
+enum class Mufu { None, Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos };
 
 /// The float32 result of `function`.approx{.ftz}.f32 for the float32 `input`.
 /// The first call unpacks the function's table (8 to 32 MiB).

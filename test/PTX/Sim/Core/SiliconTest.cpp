@@ -100,10 +100,13 @@ static bool hasAny(const std::string &text,
 TEST(Silicon, ScalarKernels) {
   const std::vector<const char *> crossing = {"vote.",  "activemask", "elect.",
                                               "match.", "redux.",     "shfl."};
+  // Roots and their reciprocals, but not those of f64.
   const std::vector<const char *> modelled = {
-      "ex2.approx",       "rcp.approx.f32",       "rcp.approx.ftz.f32",
-      "rsqrt.approx.f32", "rsqrt.approx.ftz.f32", "div.approx",
-      "div.full"};
+      "ex2.approx",      "lg2.approx",
+      "rcp.approx.f32",  "rcp.approx.ftz.f32",
+      "sqrt.approx.f32", "sqrt.approx.ftz.f32",
+      "sin.approx",      "cos.approx",
+      "div.approx",      "div.full"};
   Options options;
   options.approx = ApproxMode::Sm90;
   unsigned count = 0;

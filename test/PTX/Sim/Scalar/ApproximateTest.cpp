@@ -68,8 +68,8 @@ const Case cases[] = {
     {"rcp.approx.ftz.f32", rcp, -1e6f, 1e6f, Kind::Ulp, 1},
     {"rsqrt.approx.ftz.f32", rsqrt, 1e-6f, 1e6f, Kind::Relative, rsqrtBound},
     {"sqrt.approx.ftz.f32", sqrtOf, 1e-6f, 1e6f, Kind::Relative, 0x1p-23},
-    {"sin.approx.ftz.f32", sinOf, -6.28f, 6.28f, Kind::Absolute, turnBound},
-    {"cos.approx.ftz.f32", cosOf, -6.28f, 6.28f, Kind::Absolute, turnBound},
+    {"sin.approx.ftz.f32", sinOf, -3.14f, 3.14f, Kind::Absolute, turnBound},
+    {"cos.approx.ftz.f32", cosOf, -3.14f, 3.14f, Kind::Absolute, turnBound},
     {"tanh.approx.f32", tanhOf, -4, 4, Kind::Relative, 0x1p-11},
 };
 

@@ -48,6 +48,10 @@ const Recorded functions[] = {
     {"lg2.approx.f32", Mufu::Lg2, false},
     {"sqrt.approx.ftz.f32", Mufu::Sqrt, true},
     {"sqrt.approx.f32", Mufu::Sqrt, false},
+    {"sin.approx.ftz.f32", Mufu::Sin, true},
+    {"sin.approx.f32", Mufu::Sin, false},
+    {"cos.approx.ftz.f32", Mufu::Cos, true},
+    {"cos.approx.f32", Mufu::Cos, false},
 };
 constexpr size_t functionCount = std::size(functions);
 constexpr unsigned ranges = 256;

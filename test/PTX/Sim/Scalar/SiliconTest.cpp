@@ -300,7 +300,7 @@ TEST(SiliconUnit, Sm90IsBitExact) {
     bool modelled = false;
     for (const char *prefix :
          {"ex2.approx", "rcp.approx", "rsqrt.approx", "lg2.approx",
-          "sqrt.approx", "div.approx", "div.full"})
+          "sqrt.approx", "sin.approx", "cos.approx", "div.approx", "div.full"})
       modelled |= ptx.rfind(prefix, 0) == 0;
     if (!modelled || entry.contains("error") ||
         ptx.find("f64") != std::string::npos)
@@ -311,7 +311,7 @@ TEST(SiliconUnit, Sm90IsBitExact) {
     ++entries;
     Entry(entry, files[family]).run(ptxsim::ApproxMode::Sm90, nullptr);
   }
-  EXPECT_EQ(entries, 18u);
+  EXPECT_EQ(entries, 22u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Silicon,
