@@ -33,7 +33,10 @@
 PTX_SCALAR_EMBED(ex2, "ex2.i8.z")
 PTX_SCALAR_EMBED(rcp, "rcp.i8.z")
 PTX_SCALAR_EMBED(rsqrt, "rsqrt.i8.z")
-PTX_SCALAR_EMBED(lg2, "lg2_2_4.i8.z")
+PTX_SCALAR_EMBED(sqrt, "sqrt.i8.z")
+PTX_SCALAR_EMBED(sin, "sin.i16.z")
+PTX_SCALAR_EMBED(lg2_below, "lg2_half_1.i16.z")
+PTX_SCALAR_EMBED(lg2_above, "lg2_1_2.i16.z")
 
 namespace ptxsim::scalar {
 namespace {
@@ -158,16 +161,119 @@ uint32_t rsqrt(uint32_t u, bool ftz) {
   return bits == nan ? nan : asBits(asFloat(bits) * 0x1p12f);
 }
 
-/// From 2 on: the table's logarithm plus the exponent, rounded toward zero.
-uint32_t lg2Large(uint32_t u) {
+/// sqrt of a normal x = y * 4^half with y in [1, 4).
+uint32_t sqrtNormal(uint32_t u) {
   static const Table table =
-      unpack(ptxsim_mufu_lg2, ptxsim_mufu_lg2_end, period);
-  uint32_t index = u & fraction;
+      unpack(ptxsim_mufu_sqrt, ptxsim_mufu_sqrt_end, 2 * period);
+  int exponent = static_cast<int>(u >> 23) - 127;
+  uint32_t index = static_cast<uint32_t>(exponent & 1) << 23 | (u & fraction);
   uint32_t bits =
-      corrected(std::log2(double(asFloat(0x40000000 | index))), table[index]);
-  double sum = double(asFloat(bits)) + (int(u >> 23) - 128);
+      corrected(std::sqrt(double(asFloat(one + index))), table[index]);
+  return withField(bits, int64_t(bits >> 23) + (exponent >> 1));
+}
+
+uint32_t sqrt(uint32_t u, bool ftz) {
+  uint32_t magnitude = u & ~signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude == 0 || (ftz && magnitude < period))
+    return u & signBit;
+  if (u & signBit)
+    return nan;
+  if (magnitude == infinity)
+    return infinity;
+  if (magnitude < period)
+    return asBits(asFloat(sqrtNormal(asBits(asFloat(u) * 0x1p24f))) * 0x1p-12f);
+  return sqrtNormal(u);
+}
+
+/// A table of 16-bit differences.
+class WideTable {
+public:
+  WideTable(const unsigned char *begin, const unsigned char *end)
+      : bytes(unpack(begin, end, 2 * period)) {}
+
+  /// Low bytes of all differences come first, then the high bytes.
+  int operator[](uint32_t index) const {
+    return (bytes[period + index] * 256) | uint8_t(bytes[index]);
+  }
+
+private:
+  Table bytes;
+};
+
+/// One binade of the logarithm. The unit computes multiples of 2^-36, so that
+/// differences are counted in those where floats are finer, else in floats.
+class Logarithm {
+public:
+  Logarithm(const unsigned char *begin, const unsigned char *end, float first)
+      : first(first), table(begin, end) {}
+
+  float operator()(uint32_t index) const {
+    int difference = table[index];
+    double exact = std::log2(double(asFloat(asBits(first) | index)));
+    if (std::fabs(exact) < 0x1p-13)
+      return static_cast<float>((std::nearbyint(exact * 0x1p36) + difference) *
+                                0x1p-36);
+    return asFloat(asBits(static_cast<float>(exact)) + difference);
+  }
+
+private:
+  float first;
+  WideTable table;
+};
+
+/// The logarithm beside 1 plus the rest of the exponent, cut toward zero: from
+/// 1 on the one of [1, 2), below it the one of [0.5, 1), which is kept to more
+/// bits.
+uint32_t lg2Normal(uint32_t u) {
+  static const Logarithm below(ptxsim_mufu_lg2_below, ptxsim_mufu_lg2_below_end,
+                               0.5f);
+  static const Logarithm above(ptxsim_mufu_lg2_above, ptxsim_mufu_lg2_above_end,
+                               1.0f);
+  uint32_t index = u & fraction;
+  int exponent = static_cast<int>(u >> 23) - 127;
+  double sum = exponent < 0 ? double(below(index)) + (exponent + 1)
+                            : double(above(index)) + exponent;
   float nearest = static_cast<float>(sum);
-  return asBits(nearest) - (nearest > sum ? 1 : 0);
+  bool away = std::fabs(nearest) > std::fabs(sum);
+  return asBits(nearest) - (away ? 1 : 0);
+}
+
+/// abs(x) in turns, cut to float32 and then to 2^-25, the unit's own step;
+/// whole turns are dropped. No turn has a fraction from 2^24 on.
+uint32_t turnsOf(uint32_t magnitude) {
+  constexpr uint32_t perTurn = 0x3E22F983; // 1 / (2 pi)
+  double exact = double(asFloat(magnitude)) * asFloat(perTurn);
+  float turns = static_cast<float>(exact);
+  if (turns > exact)
+    turns = asFloat(asBits(turns) - 1);
+  return turns < 0x1p24f
+             ? static_cast<uint32_t>(static_cast<uint64_t>(turns * 0x1p25))
+             : 0;
+}
+
+/// The sine of a number of 2^-25 turns, from the table of the first quarter:
+/// odd quarters read it backwards, by the complement of the place.
+uint32_t sineOf(uint32_t turns) {
+  static const WideTable table(ptxsim_mufu_sin, ptxsim_mufu_sin_end);
+  constexpr double step = 0x1.921fb54442d18p2 * 0x1p-25; // 2 pi
+  uint32_t quarter = turns >> 23 & 3;
+  uint32_t index = (quarter & 1 ? ~turns : turns) & fraction;
+  uint32_t bits =
+      asBits(static_cast<float>(std::sin(index * step))) + table[index];
+  return bits | (quarter & 2 ? signBit : 0);
+}
+
+uint32_t sin(uint32_t u, bool) {
+  uint32_t magnitude = u & ~signBit;
+  return magnitude >= infinity ? nan
+                               : sineOf(turnsOf(magnitude)) ^ (u & signBit);
+}
+
+uint32_t cos(uint32_t u, bool) {
+  uint32_t magnitude = u & ~signBit;
+  return magnitude >= infinity ? nan : sineOf(turnsOf(magnitude) + period);
 }
 
 uint32_t lg2(uint32_t u, bool ftz) {
@@ -182,16 +288,14 @@ uint32_t lg2(uint32_t u, bool ftz) {
     return infinity;
   if (magnitude < period)
     return asBits(asFloat(lg2(asBits(asFloat(u) * 0x1p24f), true)) - 24.0f);
-  return u >= 0x40000000
-             ? lg2Large(u)
-             : asBits(static_cast<float>(std::log2(double(asFloat(u)))));
+  return lg2Normal(u);
 }
 
 } // namespace
 
 uint32_t mufuF32(Mufu function, uint32_t input, bool ftz) {
   using Unit = uint32_t (*)(uint32_t, bool);
-  constexpr Unit units[] = {nullptr, ex2, lg2, rcp, rsqrt};
+  constexpr Unit units[] = {nullptr, ex2, lg2, rcp, rsqrt, sqrt, sin, cos};
   return units[static_cast<unsigned>(function)](input, ftz);
 }
 
