@@ -25,7 +25,8 @@ const char *const description =
 The file may come from any compiler. Buffers are .npy files; what the kernel
 writes goes back to .npy files. Reads of memory that nobody wrote, accesses out
 of bounds, races with TMA and tensor cores, deadlocks and leaks are findings,
-each with its PTX line, warp, lane and CTA.)";
+each with its PTX line and column, warp, lane and CTA, the schedule that showed
+it, and how to mend it.)";
 
 const char *const footer = R"(
 Arguments, one --arg for each parameter of the entry, in order:
@@ -51,6 +52,10 @@ Examples:
     ptx-sim gemm.ptx --entry=gemm --grid=4,4 --block=256 --smem=98304 \
         --arg=in:a.npy --arg=out:c.npy:f32:64x64 \
         --arg=tmap:a.json --schedules=50
+  See what warp 1 of CTA 0 executes, the first 200 instructions of it:
+    ptx-sim add.ptx --block=128 ... --trace-warp=0:1 --trace-limit=200
+  Hand the findings to a code review tool:
+    ptx-sim add.ptx --block=128 ... --sarif=findings.sarif
 
 Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that is
 not supported, 3 stopped by --max-steps. An option given twice: the last counts.)";
@@ -58,6 +63,7 @@ not supported, 3 stopped by --max-steps. An option given twice: the last counts.
 /// What CLI11 fills before it is checked.
 struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
+  std::string traceWarp, traceLimit = "1000";
   /// Values of the options that setOption knows, by name.
   std::map<std::string, std::string> options;
 };
@@ -140,11 +146,68 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
       "correct|perturb|sm_90");
   add("--max-steps", "max-steps",
       "Stop after N warp instructions, default 0: never", "N");
+}
+
+void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_flag(
       "--json", line.json,
       "One JSON object on the standard output, and nothing else there");
+  app.add_option("--sarif", line.sarif,
+                 "Write the findings as a SARIF 2.1.0 log as well")
+      ->type_name("FILE");
+  app.add_option(
+         "--trace-warp", raw.traceWarp,
+         "Print on the standard error what one warp executes: PTX line, "
+         "active lanes, instruction, and the values written in its "
+         "first active lane. CTA is its number in the grid, or x,y,z")
+      ->type_name("CTA:WARP");
+  app.add_option("--trace-limit", raw.traceLimit,
+                 "Instructions after which a trace ends, default 1000")
+      ->type_name("N");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
+}
+
+/// The number of a CTA from itself or from its x,y,z, or nothing.
+std::optional<uint64_t> parseCta(std::string_view text, const Dim3 &grid) {
+  uint64_t at[3] = {0, 0, 0};
+  unsigned count = 0;
+  while (true) {
+    size_t comma = text.find(',');
+    auto number = parseUnsigned(text.substr(0, comma));
+    if (!number || count == 3)
+      return std::nullopt;
+    at[count++] = *number;
+    if (comma == text.npos)
+      break;
+    text.remove_prefix(comma + 1);
+  }
+  if (count == 1)
+    return at[0] < grid.count() ? std::optional(at[0]) : std::nullopt;
+  if (at[0] >= grid.x || at[1] >= grid.y || at[2] >= grid.z)
+    return std::nullopt;
+  return (at[2] * grid.y + at[1]) * grid.x + at[0];
+}
+
+void checkTrace(CommandLine &line, const Raw &raw) {
+  if (raw.traceWarp.empty())
+    return;
+  std::string_view text = raw.traceWarp;
+  size_t colon = text.find(':');
+  auto cta = parseCta(text.substr(0, colon), line.grid);
+  auto warp =
+      colon == text.npos ? std::nullopt : parseUnsigned(text.substr(colon + 1));
+  if (!cta || !warp || *warp >= 32)
+    throw BadInput("--trace-warp is '" + raw.traceWarp +
+                   "', expected CTA:WARP with a CTA of the grid (a number "
+                   "below " +
+                   std::to_string(line.grid.count()) +
+                   ", or x,y,z) and a warp from 0 to 31");
+  line.trace = WarpTrace();
+  line.trace->cta = *cta;
+  line.trace->warp = unsigned(*warp);
+  line.trace->limit =
+      parseNumber("trace-limit", raw.traceLimit, UINT64_MAX - 1);
 }
 
 void check(CommandLine &line, const Raw &raw) {
@@ -159,11 +222,14 @@ void check(CommandLine &line, const Raw &raw) {
     if (!value.empty())
       if (auto wrong = setOption(line.options, name, value))
         throw BadInput("--" + *wrong);
+  checkTrace(line, raw);
   if (line.kernel.empty())
     throw BadInput("no PTX file given; try ptx-sim --help");
 }
 
 /// `word` so that a shell reads it back unchanged.
+} // namespace
+
 std::string quote(const std::string &word) {
   static const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
                                    "RSTUVWXYZ0123456789_-./:,=+%@";
@@ -175,8 +241,6 @@ std::string quote(const std::string &word) {
   return quoted + "'";
 }
 
-} // namespace
-
 std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   CommandLine line;
   Raw raw;
@@ -187,6 +251,7 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declareLaunch(app, line, raw);
   declareRun(app, line, raw);
+  declareOutput(app, line, raw);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {

@@ -27,6 +27,9 @@ struct CommandLine {
   Options options;
   uint64_t schedules = 0;
   bool json = false, listEntries = false;
+  std::optional<WarpTrace> trace;
+  /// Where the SARIF log goes, empty: nowhere.
+  std::string sarif;
   /// All of argv, for the command that replays a schedule.
   std::vector<std::string> words;
 };
@@ -34,6 +37,9 @@ struct CommandLine {
 /// The options, or the exit code where there is nothing more to do (--help,
 /// --version). Throws BadInput for what cannot be understood.
 std::variant<CommandLine, int> parseCommandLine(int argc, char **argv);
+
+/// A word as a shell takes it.
+std::string quote(const std::string &word);
 
 /// The command that repeats the run of one random schedule, as typed to a
 /// shell.

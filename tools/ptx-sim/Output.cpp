@@ -9,6 +9,7 @@
 #include "Output.h"
 
 #include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Sim/Core/Report.h"
 
 #include <cstdio>
 
@@ -81,7 +82,7 @@ std::string format(const char *pattern, Values... values) {
   return buffer;
 }
 
-std::string scheduleText(const Summary &summary) {
+std::string scheduleText(const Summary &summary, Colour colour) {
   if (!summary.line.schedules)
     return "";
   if (!summary.divergence)
@@ -91,8 +92,51 @@ std::string scheduleText(const Summary &summary) {
   std::string result = "schedules: seed " + std::to_string(d.seed) +
                        " is the first that differs: " + d.what + "\n";
   for (const Finding &finding : d.outcome.result.findings)
-    result += describe(finding, summary.line.kernel, summary.text);
+    result += describe(finding, summary.line.kernel, summary.text, colour);
   return result + "replay: " + d.replay + "\n";
+}
+
+/// Findings that the options look for.
+size_t checksOn(const Summary &summary) {
+  size_t count = 0;
+  for (const FindingInfo &info : allFindings())
+    count += summary.line.options.enabled(std::string(info.id));
+  return count;
+}
+
+/// The policies that ran, the first run's first.
+std::vector<std::string> policiesRun(const Summary &summary) {
+  std::vector<std::string> policies = {nameOf(summary.line.options.policy)};
+  if (summary.schedulesRun && policies[0] != "random")
+    policies.push_back("random");
+  return policies;
+}
+
+/// What a clean result rests on: JSON, and one line for a person.
+Json checked(const Summary &summary) {
+  Json json;
+  json["checks"] = checksOn(summary);
+  json["checks_known"] = allFindings().size();
+  json["conformance"] =
+      summary.line.options.conformance == Conformance::Isa ? "isa" : "practice";
+  json["policies"] = policiesRun(summary);
+  json["schedules"] = 1 + summary.schedulesRun;
+  json["warp_instructions"] = summary.instructionsRun;
+  return json;
+}
+
+std::string checkedText(const Summary &summary) {
+  Json json = checked(summary);
+  std::string text = format("checked %zu of %zu findings (conformance %s) ",
+                            checksOn(summary), allFindings().size(),
+                            json["conformance"].get<std::string>().c_str());
+  std::string policies;
+  for (const std::string &policy : policiesRun(summary))
+    policies += (policies.empty() ? "" : " and ") + policy;
+  return text + "under policy " + policies +
+         format(", %llu schedules, %llu warp instructions in all\n",
+                static_cast<unsigned long long>(1 + summary.schedulesRun),
+                static_cast<unsigned long long>(summary.instructionsRun));
 }
 
 } // namespace
@@ -114,6 +158,7 @@ std::string jsonReport(const Summary &summary) {
   json["seconds_run"] = summary.outcome.seconds;
   json["outputs"] = outputs(summary);
   json["schedules"] = schedules(summary);
+  json["checked"] = checked(summary);
   return dump(json);
 }
 
@@ -131,17 +176,18 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
   json["seconds_run"] = nullptr;
   json["outputs"] = Json::array();
   json["schedules"] = nullptr;
+  json["checked"] = nullptr;
   return dump(json);
 }
 
-std::string textReport(const Summary &summary) {
+std::string textReport(const Summary &summary, Colour colour) {
   const LaunchResult &result = summary.outcome.result;
   std::string report;
   for (const Finding &finding : result.findings)
-    report += describe(finding, summary.line.kernel, summary.text);
+    report += describe(finding, summary.line.kernel, summary.text, colour);
   if (result.findingsDropped)
     report += std::to_string(result.findingsDropped) + " more findings\n";
-  report += scheduleText(summary);
+  report += scheduleText(summary, colour);
   for (const Json &output : outputs(summary))
     report += "wrote " + output["path"].get<std::string>() + "\n";
   report += summary.config.entry + " grid " + text(summary.config.grid) +
@@ -151,7 +197,8 @@ std::string textReport(const Summary &summary) {
   return report +
          format(", %llu warp instructions in %.3f s\n",
                 static_cast<unsigned long long>(result.warpInstructions),
-                summary.outcome.seconds);
+                summary.outcome.seconds) +
+         checkedText(summary);
 }
 
 std::string listEntries(const Module &module, bool json) {

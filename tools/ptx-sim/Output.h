@@ -11,6 +11,7 @@
 
 #include "CommandLine.h"
 #include "Run.h"
+#include "fmha/PTX/Driver/Report.h"
 
 namespace ptxsim::tool {
 
@@ -29,13 +30,17 @@ struct Summary {
   const std::optional<Divergence> &divergence;
   /// The PTX.
   const std::string &text;
+  /// Schedules that were compared with the first run, and the warp
+  /// instructions of all runs.
+  uint64_t schedulesRun = 0, instructionsRun = 0;
 };
 
-/// {schema_version, status, entry, target..., findings, outputs, schedules}
+/// {schema_version, status, entry, target..., findings, outputs, schedules,
+/// checked}
 std::string jsonReport(const Summary &summary);
 /// The same object where nothing ran: status "error".
 std::string jsonError(const std::string &message, unsigned ptxLine);
-std::string textReport(const Summary &summary);
+std::string textReport(const Summary &summary, Colour colour);
 std::string listEntries(const Module &module, bool json);
 
 } // namespace ptxsim::tool

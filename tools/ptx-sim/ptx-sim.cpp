@@ -11,9 +11,12 @@
 #include "Output.h"
 #include "Progress.h"
 #include "Run.h"
+#include "Sarif.h"
 #include "fmha/PTX/Driver/Report.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
 
 using namespace ptxsim;
 using namespace ptxsim::tool;
@@ -64,10 +67,16 @@ struct Job {
   Module module;
 };
 
+/// Schedules compared with the first run, and warp instructions of all runs.
+struct Totals {
+  uint64_t schedules = 0, instructions = 0;
+};
+
 /// Runs the random schedules until one differs from `first`.
 std::optional<Divergence> compare(const Job &job, const LaunchConfig &config,
                                   const Arguments &arguments,
-                                  const Outcome &first, Progress &progress) {
+                                  const Outcome &first, Progress &progress,
+                                  Totals &totals) {
   Options options = job.line.options;
   options.policy = Policy::Random;
   progress.attach(options);
@@ -75,6 +84,8 @@ std::optional<Divergence> compare(const Job &job, const LaunchConfig &config,
     options.scheduleSeed = job.line.options.scheduleSeed + i;
     progress.schedule(i + 1, job.line.schedules);
     Outcome next = run(job.module, config, arguments, options);
+    ++totals.schedules;
+    totals.instructions += next.result.warpInstructions;
     if (auto what = difference(arguments, first, next))
       return Divergence{options.scheduleSeed, *what,
                         replayCommand(job.line, options.scheduleSeed),
@@ -100,6 +111,13 @@ void store(const Arguments &arguments, const Outcome &outcome) {
   }
 }
 
+/// Colours only where a person looks (https://no-color.org).
+Colour colourOf(std::FILE *stream) {
+  const char *off = std::getenv("NO_COLOR");
+  bool wanted = isatty(fileno(stream)) && !(off && *off);
+  return wanted ? Colour::Always : Colour::Never;
+}
+
 int simulate(const Job &job) {
   const CommandLine &line = job.line;
   const Module::Entry &entry = findEntry(job.module, line);
@@ -108,14 +126,26 @@ int simulate(const Job &job) {
   Progress progress;
   Options options = line.options;
   progress.attach(options);
+  options.trace = line.trace;
+  if (options.trace)
+    options.trace->line = [](void *, const std::string &text) {
+      std::fprintf(stderr, "%s\n", text.c_str());
+    };
   Outcome outcome = run(job.module, config, arguments, options);
+  Totals totals{0, outcome.result.warpInstructions};
   std::optional<Divergence> divergence =
-      compare(job, config, arguments, outcome, progress);
+      compare(job, config, arguments, outcome, progress, totals);
   progress.clear();
   store(arguments, outcome);
-  Summary summary{line, config, arguments, outcome, divergence, job.text};
-  std::fputs((line.json ? jsonReport(summary) : textReport(summary)).c_str(),
-             stdout);
+  Summary summary{line,       config,   arguments,        outcome,
+                  divergence, job.text, totals.schedules, totals.instructions};
+  if (!line.sarif.empty())
+    if (auto wrong = writeWhole(line.sarif, sarifLog(summary)))
+      throw BadInput(*wrong);
+  std::fputs(
+      (line.json ? jsonReport(summary) : textReport(summary, colourOf(stdout)))
+          .c_str(),
+      stdout);
   return codeOf(outcome, divergence.has_value());
 }
 

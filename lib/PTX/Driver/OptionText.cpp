@@ -95,7 +95,7 @@ Outcome setConformance(Options &o, std::string_view name,
 }
 
 constexpr std::string_view findingIds[] = {
-#define FINDING(name, id, severity, text) id,
+#define FINDING(name, id, severity, ...) id,
 #include "fmha/PTX/Sim/Findings.def"
 #undef FINDING
 };

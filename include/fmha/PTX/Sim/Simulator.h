@@ -68,6 +68,18 @@ enum class ApproxMode { Correct, Perturb, Sm90 };
 /// kernels (a tcgen05.ld register may be read before the wait).
 enum class Conformance { Isa, Practice };
 
+/// A request for the instructions of one warp as text.
+struct WarpTrace {
+  /// The CTA by its number in the grid, x running fastest, and the warp in it.
+  uint64_t cta = 0;
+  unsigned warp = 0;
+  /// Instructions after which the trace ends.
+  uint64_t limit = 1000;
+  /// Called for each line, without its end.
+  void (*line)(void *context, const std::string &text) = nullptr;
+  void *context = nullptr;
+};
+
 struct Options {
   Policy policy = Policy::Eager;
   uint64_t scheduleSeed = 0;
@@ -86,6 +98,7 @@ struct Options {
   void (*progress)(void *context, uint64_t warpInstructions, uint64_t ctasDone,
                    uint64_t ctas) = nullptr;
   void *progressContext = nullptr;
+  std::optional<WarpTrace> trace;
 
   bool enabled(const std::string &id) const {
     return checks.count("all") || checks.count(id);
@@ -99,15 +112,22 @@ enum class Severity { Error, Warning };
 struct Finding {
   std::string id;
   Severity severity = Severity::Error;
-  /// What happened, with expected and got, and how to mend it.
+  /// What happened, with expected and got.
   std::string message;
-  unsigned ptxLine = 0;
+  /// How to mend it.
+  std::string fix;
+  /// Where the instruction begins, 1-based, and the characters that it takes
+  /// on that line; 0 where there is none.
+  unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
   /// "file:line" from .loc, empty where there is none.
   std::string source;
   int warp = -1, lane = -1;
   Dim3 cta{0, 0, 0};
   /// The other party (who waits for what, who wrote last), empty if none.
   std::string other;
+  /// The schedule that showed it.
+  Policy policy = Policy::Eager;
+  uint64_t scheduleSeed = 0;
 };
 
 enum class Status { Ok, Findings, Deadlock, StepLimit };

@@ -26,6 +26,11 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
                                            LaneMask(lowBits(unsigned(lanes)))));
   }
   liveWarps = unsigned(warps.size());
+  const Dim3 &grid = machine.config.grid;
+  uint64_t number = (uint64_t(id.z) * grid.y + id.y) * grid.x + id.x;
+  const auto &trace = machine.options.trace;
+  if (trace && trace->cta == number && trace->warp < warps.size())
+    warps[trace->warp]->tracer = machine.tracer.get();
 }
 
 Cta::~Cta() = default;

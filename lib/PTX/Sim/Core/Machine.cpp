@@ -10,6 +10,7 @@
 
 #include "DeviceImpl.h"
 #include "Handlers.h"
+#include "Trace.h"
 
 #include <algorithm>
 
@@ -23,6 +24,8 @@ Machine::Machine(Device &device, const Program &program,
       randomState(options.scheduleSeed + 0x9E3779B97F4A7C15ull) {
   checkLaunch();
   layOutShared();
+  if (options.trace)
+    tracer = std::make_unique<Tracer>(program, *options.trace);
   fillConstants();
   for (size_t i = 0; i < config.parameters.size(); ++i) {
     size_t offset = program.entry->parameters[i].offset;

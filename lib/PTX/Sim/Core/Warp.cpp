@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handlers.h"
+#include "Trace.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -104,6 +105,10 @@ bool Warp::selectReady() {
 }
 
 uint64_t Warp::run(uint64_t budget) {
+  return tracer ? runLoop<true>(budget) : runLoop<false>(budget);
+}
+
+template <bool Traced> uint64_t Warp::runLoop(uint64_t budget) {
   uint64_t done = 0;
   recount();
   if (!selectReady())
@@ -134,6 +139,8 @@ uint64_t Warp::run(uint64_t budget) {
     if (watch) [[unlikely]]
       watch(*this, inst, active);
     Outcome outcome = inst.handler(*this, inst, active);
+    if constexpr (Traced)
+      tracer->executed(*this, inst, active, outcome);
     if (outcome == Outcome::Next && !gathered) [[likely]]
       ++pc;
     else if (outcome != Outcome::Control || gathered) {

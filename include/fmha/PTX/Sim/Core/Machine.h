@@ -21,6 +21,7 @@
 namespace ptxsim {
 
 struct Program;
+class Tracer;
 
 /// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
 /// enabled finding needs it.
@@ -185,6 +186,9 @@ public:
   /// Constant rows as CTAs of each rank see them: addresses of shared variables
   /// carry the rank.
   std::vector<std::vector<Row>> constantRows;
+
+  /// Present if a warp is traced.
+  std::unique_ptr<Tracer> tracer;
 
   /// Reports and stops the launch.
   void fault(FindingId id, const Site &site, const std::string &detail,

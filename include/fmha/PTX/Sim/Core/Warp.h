@@ -27,6 +27,7 @@
 namespace ptxsim {
 
 struct Code;
+class Tracer;
 
 /// Why lanes sleep. A handler fills Warp::wait before it returns Retry or
 /// NextAndWait.
@@ -98,6 +99,8 @@ public:
   /// While set, called by the warp loop before each instruction that passes
   /// its guard: how a unit sees registers of tcgen05.ld used before the wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
+  /// Set if this is the warp that Options::trace asks for.
+  Tracer *tracer = nullptr;
 
   /// The row of an operand in the current frame.
   Row &row(Operand operand) {
@@ -161,6 +164,7 @@ public:
   std::vector<Join> joins;
 
 private:
+  template <bool Traced> uint64_t runLoop(uint64_t budget);
   void select(unsigned path);
   void save();
   void refresh();
