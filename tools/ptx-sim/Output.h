@@ -9,30 +9,18 @@
 #ifndef FMHA_TOOLS_PTXSIM_OUTPUT_H
 #define FMHA_TOOLS_PTXSIM_OUTPUT_H
 
-#include "CommandLine.h"
-#include "Run.h"
+#include "Compare.h"
 #include "fmha/PTX/Driver/Report.h"
 
 namespace ptxsim::tool {
-
-/// A random schedule whose result is another than the first run's.
-struct Divergence {
-  uint64_t seed;
-  std::string what, replay;
-  Outcome outcome;
-};
 
 struct Summary {
   const CommandLine &line;
   const LaunchConfig &config;
   const Arguments &arguments;
-  const Outcome &outcome;
-  const std::optional<Divergence> &divergence;
+  const Comparison &comparison;
   /// The PTX.
   const std::string &text;
-  /// Schedules that were compared with the first run, and the warp
-  /// instructions of all runs.
-  uint64_t schedulesRun = 0, instructionsRun = 0;
 };
 
 /// {schema_version, status, entry, target..., findings, outputs, schedules,

@@ -9,8 +9,6 @@
 #include "CommandLine.h"
 #include "Files.h"
 #include "Output.h"
-#include "Progress.h"
-#include "Run.h"
 #include "Sarif.h"
 #include "fmha/PTX/Driver/Report.h"
 
@@ -61,39 +59,6 @@ ExitCode codeOf(const Outcome &outcome, bool differs) {
   return clean(outcome.result) && !differs ? Clean : Findings;
 }
 
-struct Job {
-  const CommandLine &line;
-  std::string text;
-  Module module;
-};
-
-/// Schedules compared with the first run, and warp instructions of all runs.
-struct Totals {
-  uint64_t schedules = 0, instructions = 0;
-};
-
-/// Runs the random schedules until one differs from `first`.
-std::optional<Divergence> compare(const Job &job, const LaunchConfig &config,
-                                  const Arguments &arguments,
-                                  const Outcome &first, Progress &progress,
-                                  Totals &totals) {
-  Options options = job.line.options;
-  options.policy = Policy::Random;
-  progress.attach(options);
-  for (uint64_t i = 0; i < job.line.schedules; ++i) {
-    options.scheduleSeed = job.line.options.scheduleSeed + i;
-    progress.schedule(i + 1, job.line.schedules);
-    Outcome next = run(job.module, config, arguments, options);
-    ++totals.schedules;
-    totals.instructions += next.result.warpInstructions;
-    if (auto what = difference(arguments, first, next))
-      return Divergence{options.scheduleSeed, *what,
-                        replayCommand(job.line, options.scheduleSeed),
-                        std::move(next)};
-  }
-  return std::nullopt;
-}
-
 /// Stores the outputs, unless the kernel did not come to its end.
 void store(const Arguments &arguments, const Outcome &outcome) {
   bool ended = outcome.result.status == Status::Ok ||
@@ -124,21 +89,10 @@ int simulate(const Job &job) {
   Arguments arguments = readArguments(line.arguments, entry);
   LaunchConfig config = configure(line, entry);
   Progress progress;
-  Options options = line.options;
-  progress.attach(options);
-  options.trace = line.trace;
-  if (options.trace)
-    options.trace->line = [](void *, const std::string &text) {
-      std::fprintf(stderr, "%s\n", text.c_str());
-    };
-  Outcome outcome = run(job.module, config, arguments, options);
-  Totals totals{0, outcome.result.warpInstructions};
-  std::optional<Divergence> divergence =
-      compare(job, config, arguments, outcome, progress, totals);
+  Comparison comparison = runAll(job, config, arguments, progress);
   progress.clear();
-  store(arguments, outcome);
-  Summary summary{line,       config,   arguments,        outcome,
-                  divergence, job.text, totals.schedules, totals.instructions};
+  store(arguments, comparison.first);
+  Summary summary{line, config, arguments, comparison, job.text};
   if (!line.sarif.empty())
     if (auto wrong = writeWhole(line.sarif, sarifLog(summary)))
       throw BadInput(*wrong);
@@ -146,7 +100,7 @@ int simulate(const Job &job) {
       (line.json ? jsonReport(summary) : textReport(summary, colourOf(stdout)))
           .c_str(),
       stdout);
-  return codeOf(outcome, divergence.has_value());
+  return codeOf(comparison.first, comparison.divergence.has_value());
 }
 
 int complain(bool json, const std::string &message, unsigned ptxLine,

@@ -26,7 +26,8 @@ const char *nameOf(Status status) {
 }
 
 const char *nameOf(Policy policy) {
-  static const char *const names[] = {"eager", "late", "random"};
+  static const char *const names[] = {"eager", "late", "random", "pct",
+                                      "exhaustive"};
   return names[unsigned(policy)];
 }
 

@@ -20,12 +20,13 @@
 /*
  * option       variable            values, the default first
  * target       PTXSIM_TARGET       the highest .target loaded | sm_100a | ...
- * policy       PTXSIM_POLICY       eager | late | random
- * seed         PTXSIM_SEED         0: the schedule seed of policy random
+ * policy       PTXSIM_POLICY       eager | late | random | pct
+ * seed         PTXSIM_SEED         0: the schedule seed of random and pct
  * checks       PTXSIM_CHECKS       all | none | finding ids, comma-separated
  * conformance  PTXSIM_CONFORMANCE  isa | practice
  * mma          PTXSIM_MMA          fast | exact
  * approx       PTXSIM_APPROX       correct | perturb | sm_90
+ * threads      PTXSIM_THREADS      0: all cores, or how many
  * max-steps    PTXSIM_MAX_STEPS    0: no limit, in warp instructions
  * report       PTXSIM_REPORT       none | file that gets the JSON report
  * on-finding   PTXSIM_ON_FINDING   fail: the next synchronising call and every

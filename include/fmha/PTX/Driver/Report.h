@@ -40,6 +40,14 @@ nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
 /// [x, y, z]
 nlohmann::ordered_json toJson(const Dim3 &dim);
 
+/// The wait-for graph: {paths [{cta, warp, lanes, ptx_line, instruction, waits,
+/// object}], objects [{kind, name, cta, smem_address, parity_wanted, phase,
+/// pending_arrivals, pending_bytes, could_complete, events}], exited_warps,
+/// in_flight}. A path's object is an index into objects.
+nlohmann::ordered_json toJson(const DeadlockReport &report);
+/// The same for a person, several lines.
+std::string describe(const DeadlockReport &report);
+
 enum class Colour { Never, Always };
 
 /// The finding for a person: "file.ptx:12:5: error [id]: message", the line of

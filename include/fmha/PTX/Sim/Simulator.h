@@ -56,8 +56,12 @@ struct Dim3 {
 
 /// When the work of an asynchronous agent (TMA, tcgen05, bulk store) is done.
 /// Eager: at issue. Late: only when something that waits for it can otherwise
-/// not proceed. Random: at a moment drawn from the schedule seed.
-enum class Policy { Eager, Late, Random };
+/// not proceed. Random: at a moment drawn from the schedule seed, as is the
+/// warp that runs. Pct: by random priorities of warps and agents that change at
+/// a few random moments (Burckhardt et al., ASPLOS 2010), which finds bugs that
+/// want few orderings more surely than Random. Exhaustive: as an Exploration
+/// says.
+enum class Policy { Eager, Late, Random, Pct, Exhaustive };
 /// Fast: products and sums in fp32. Exact: the fixed-point window of the
 /// tensor core.
 enum class MmaMode { Fast, Exact };
@@ -67,6 +71,8 @@ enum class ApproxMode { Correct, Perturb, Sm90 };
 /// Isa: the manual to the letter. Practice: what ptxas does for the best public
 /// kernels (a tcgen05.ld register may be read before the wait).
 enum class Conformance { Isa, Practice };
+
+class Exploration;
 
 /// A request for the instructions of one warp as text.
 struct WarpTrace {
@@ -91,6 +97,9 @@ struct Options {
   /// Warp instructions after which the launch stops with Status::StepLimit;
   /// 0 = no limit.
   uint64_t maxSteps = 0;
+  /// Cores that clusters may be spread over, 0 = all. Results and findings do
+  /// not depend on it.
+  unsigned threads = 0;
   /// Findings kept; further ones are counted only.
   unsigned maxFindings = 100;
   /// Called about once per million warp instructions, from the launching
@@ -99,6 +108,15 @@ struct Options {
                    uint64_t ctas) = nullptr;
   void *progressContext = nullptr;
   std::optional<WarpTrace> trace;
+  /// Policy::Pct: moments at which whoever runs gets the lowest priority.
+  unsigned priorityChanges = 3;
+  /// Policy::Exhaustive: who chooses.
+  Exploration *exploration = nullptr;
+
+  /// Whether the schedule seed decides.
+  bool randomised() const {
+    return policy == Policy::Random || policy == Policy::Pct;
+  }
 
   bool enabled(const std::string &id) const {
     return checks.count("all") || checks.count(id);
@@ -130,6 +148,48 @@ struct Finding {
   uint64_t scheduleSeed = 0;
 };
 
+/// What warps wait for that cannot go on: a node of the wait-for graph.
+struct WaitObject {
+  /// "mbarrier", "barrier", "cluster barrier", "tensor memory" or "other".
+  std::string kind;
+  Dim3 cta{0, 0, 0};
+  /// Its address in the CTA's shared memory, where it has one, and the variable
+  /// there: "full+8", "dynamic shared memory+64".
+  std::optional<uint32_t> address;
+  std::string name;
+  /// mbarrier: the parity that is waited for, the phase that runs (from 0), the
+  /// arrivals and bytes that it misses. Barrier: threads that it misses.
+  std::optional<unsigned> parityWanted;
+  std::optional<uint64_t> phase;
+  std::optional<int64_t> pendingArrivals, pendingBytes;
+  /// Warps whose remaining code holds something that may complete it: more than
+  /// really could, as values of registers are not followed.
+  std::vector<std::string> couldComplete;
+  /// What happened to it, oldest first, at most ten.
+  std::vector<std::string> events;
+};
+
+/// Lanes of a warp that cannot go on.
+struct BlockedPath {
+  Dim3 cta{0, 0, 0};
+  unsigned warp = 0;
+  uint32_t lanes = 0;
+  unsigned ptxLine = 0;
+  std::string instruction, waits;
+  /// Index into DeadlockReport::objects, or -1: they wait for other lanes of
+  /// their warp, or spin.
+  int object = -1;
+};
+
+/// A deadlock or livelock as a wait-for graph: paths wait for objects, objects
+/// for the warps that could complete them.
+struct DeadlockReport {
+  std::vector<BlockedPath> paths;
+  std::vector<WaitObject> objects;
+  /// "cta 0,0,0 warp 3", and agents in flight.
+  std::vector<std::string> exitedWarps, inFlight;
+};
+
 enum class Status { Ok, Findings, Deadlock, StepLimit };
 
 struct LaunchResult {
@@ -137,6 +197,11 @@ struct LaunchResult {
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   uint64_t warpInstructions = 0;
+  /// Present if the status is Deadlock.
+  std::optional<DeadlockReport> deadlock;
+  /// Cores that clusters ran on, and why only on one although more were there.
+  unsigned threads = 1;
+  std::string whySequential;
 };
 
 /// A parsed PTX module. Parsing is complete: text that ptxas would call

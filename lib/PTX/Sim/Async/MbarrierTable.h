@@ -29,7 +29,7 @@ struct BarrierEntry {
   Mbarrier object;
   uint32_t offset = 0;
   /// The last events, oldest first, round.
-  std::array<BarrierEvent, 8> events;
+  std::array<BarrierEvent, 10> events;
   unsigned eventCount = 0;
   Site lastExpect;
 
@@ -65,6 +65,8 @@ bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address);
 
 /// For Wait::describe: data[0] = entry, data[1] = wanted parity.
 std::string describeBarrierWait(const Warp &warp, const Wait &wait);
+/// For Wait::explain, from the same data.
+void explainBarrierWait(const Warp &warp, const Wait &wait, WaitObject &object);
 
 } // namespace ptxsim
 

@@ -133,6 +133,7 @@ public:
       if (!arriveOnce(cluster, site, barrier))
         return;
   }
+  bool notesFootprint() const override { return true; }
   std::string describe() const override {
     return "tcgen05.commit to the mbarrier at shared " +
            std::to_string(barriers.front() & 0xffffff);

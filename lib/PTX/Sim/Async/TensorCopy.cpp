@@ -84,6 +84,7 @@ public:
       if (!cluster.machine.stopped)
         completeTx(cluster, site, target.barrier, plan->txBytes);
   }
+  bool notesFootprint() const override { return true; }
   std::string describe() const override {
     return "TMA load of " + sizeText(*plan) + " to shared " +
            describeShared(*targets[0].shared.cta, targets[0].shared.offset);

@@ -157,9 +157,9 @@ void performStore(Warp &warp, Pending &pending) {
 }
 
 bool performsNow(Warp &warp) {
-  Policy policy = warp.machine.options.policy;
-  return policy == Policy::Eager ||
-         (policy == Policy::Random && warp.cluster.random(2));
+  const Options &options = warp.machine.options;
+  return options.policy == Policy::Eager ||
+         (options.randomised() && warp.cluster.random(2));
 }
 
 bool refersTo(const TmemQueues &queues, uint32_t base, Operand operand) {

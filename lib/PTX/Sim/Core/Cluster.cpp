@@ -14,6 +14,8 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
     : cluster(cluster), machine(cluster.machine), id(id), rank(rank),
       sharedEnd(machine.sharedEnd) {
   shared.assign(sharedEnd, 0xCD);
+  if (machine.options.policy != Policy::Exhaustive)
+    unnotedEnd = sharedEnd;
   uint64_t threads = machine.config.block.count();
   if (machine.report.shadows()) {
     sharedShadow.assign(sharedEnd, 0);
@@ -50,7 +52,7 @@ Cluster::~Cluster() = default;
 uint64_t Cluster::random(uint64_t bound) { return machine.random(bound); }
 
 bool Cluster::spurious() {
-  return machine.options.policy == Policy::Random && random(8) == 0;
+  return machine.options.randomised() && random(8) == 0;
 }
 
 void Cluster::notify(const void *key) {
@@ -62,6 +64,8 @@ void Cluster::notify(const void *key) {
 
 AgentId Cluster::issue(std::unique_ptr<Agent> agent) {
   AgentId id = nextAgent++;
+  if (const Warp *warp = agent->site.warp)
+    agent->number = const_cast<Warp *>(warp)->agentsIssued++;
   agents.push_back({id, std::move(agent)});
   // Under eager completion every predecessor is done already.
   if (machine.options.policy == Policy::Eager)
@@ -109,6 +113,9 @@ void Cluster::lanesExited(Warp &warp) {
   ++changes;
   if (!warp.live)
     --warp.cta.liveWarps;
+  // Exits may complete a barrier, in whatever order they come.
+  machine.noteBarriers(warp.cta, false);
+  machine.noteClusterBarrier(false);
   barriersAfterExit(warp.cta);
   completeClusterBarrier(*this);
 }

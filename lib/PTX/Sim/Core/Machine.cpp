@@ -81,6 +81,16 @@ void Machine::checkLaunch() const {
   }
 }
 
+void Machine::checkExploration() const {
+  if (options.policy != Policy::Exhaustive)
+    return;
+  if (!options.exploration)
+    refuse("policy exhaustive wants an exploration that chooses");
+  if (clusterShape.count() != config.grid.count())
+    refuse("policy exhaustive explores one cluster: expected a grid of " +
+           spell(clusterShape) + ", got " + spell(config.grid));
+}
+
 void Machine::layOutShared() {
   explicitCluster = config.cluster.has_value();
   if (explicitCluster)
@@ -116,6 +126,7 @@ void Machine::layOutShared() {
            std::to_string(program.staticSharedBytes) + " static and " +
            std::to_string(config.dynamicSharedBytes) + " dynamic");
   sharedEnd = uint32_t(end);
+  checkExploration();
 }
 
 void Machine::fillConstants() {
@@ -169,6 +180,7 @@ LaunchResult Machine::run() {
   report.moveTo(result);
   result.warpInstructions = steps;
   result.status = status;
+  result.deadlock = std::move(deadlock);
   if (status == Status::Ok && !result.findings.empty())
     result.status = Status::Findings;
   return result;

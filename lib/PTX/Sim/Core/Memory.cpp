@@ -91,6 +91,7 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   }
   if (!checkAlign(*this, site, offset, bytes, align, "shared", access))
     return nullptr;
+  machine.noteShared(*cta, offset, bytes, access != Access::Read);
   if (cta->exited() && site.warp && &site.warp->cta != cta)
     machine.report.add(FindingId::DsmemAfterExit, site,
                        what(access, bytes, "shared", address) + " of rank " +
@@ -136,6 +137,7 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                   what(access, bytes, "global", address) + ": " + near + ".");
     return nullptr;
   }
+  machine.noteGlobal(address, bytes, access != Access::Read);
   uint8_t *written = found->written.get() + (address - found->base);
   if (machine.report.shadows() && access != Access::Write &&
       !found->untracked && !shadowIs(written, bytes, 1, 1))

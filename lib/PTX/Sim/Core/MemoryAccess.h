@@ -53,8 +53,8 @@ inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
                            uint32_t bytes, uint32_t align, Access access) {
   Cta &cta = warp.cta;
   uint64_t offset = address - (uint64_t(cta.rank) << 24);
-  if (offset < kSharedBase || offset + bytes > cta.sharedEnd ||
-      offset > cta.sharedEnd || (offset & (align - 1)))
+  if (offset < kSharedBase || offset + bytes > cta.unnotedEnd ||
+      offset > cta.unnotedEnd || (offset & (align - 1)))
     return nullptr;
   if (!cta.sharedShadow.empty()) {
     uint8_t *shadow = cta.sharedShadow.data() + offset;
@@ -75,6 +75,8 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
                            uint32_t align, Access access) {
   Allocation *found = warp.machine.device.impl().find(address, bytes);
   if (!found || (address & (align - 1)))
+    return nullptr;
+  if (warp.machine.footprint) [[unlikely]]
     return nullptr;
   uint64_t offset = address - found->base;
   if (!warp.machine.report.shadows()) {

@@ -52,6 +52,7 @@ Symbol ProgramBuilder::placeShared(const syntax::Variable &variable) {
                  (!variable.dimensions.empty() && variable.dimensions[0] == 0);
   if (dynamic) {
     symbol.kind = Symbol::Kind::DynamicShared;
+    program->sharedVariables.push_back({variable.name, 0, 0, true});
     program->dynamicAlign = std::max(program->dynamicAlign, align);
     return symbol;
   }
@@ -59,6 +60,8 @@ Symbol ProgramBuilder::placeShared(const syntax::Variable &variable) {
   uint32_t begin = kSharedBase + program->staticSharedBytes;
   begin = (begin + align - 1) / align * align;
   symbol.index = begin;
+  program->sharedVariables.push_back(
+      {variable.name, begin, sizeOf(variable), false});
   program->staticSharedBytes = begin - kSharedBase + uint32_t(sizeOf(variable));
   return symbol;
 }

@@ -8,6 +8,8 @@
 
 #include "Scheduler.h"
 
+#include "Deadlock.h"
+
 using namespace ptxsim;
 
 /// Instructions of one turn. Long turns keep a warp's registers in the cache.
@@ -49,22 +51,6 @@ void Scheduler::sweep() {
   }
 }
 
-void Scheduler::randomTurns() {
-  // One sweep's worth of turns, so that a livelock is looked for as often.
-  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
-    while (!cluster.inFlight().empty() && cluster.random(4) == 0)
-      if (!cluster.completeOne(true))
-        break;
-    std::vector<Warp *> ready;
-    for (Warp *warp : warps)
-      if (warp->runnable())
-        ready.push_back(warp);
-    if (ready.empty())
-      return;
-    turn(*ready[cluster.random(ready.size())], 1 + cluster.random(64));
-  }
-}
-
 bool Scheduler::run() {
   while (!machine.stopped) {
     bool live = false, runnable = false;
@@ -81,12 +67,22 @@ bool Scheduler::run() {
     }
     if (watchForLivelock())
       continue;
-    if (machine.options.policy == Policy::Random && !suspicious)
-      randomTurns();
-    else
-      sweep();
+    takeTurns();
   }
   return false;
+}
+
+/// Lets warps run, and agents complete, as the policy says. Where a livelock is
+/// suspected, states are compared after plain sweeps.
+void Scheduler::takeTurns() {
+  Policy policy = machine.options.policy;
+  if (policy == Policy::Exhaustive)
+    return exploreTurn();
+  if (policy == Policy::Random && !suspicious)
+    return randomTurns();
+  if (policy == Policy::Pct && !suspicious)
+    return priorityTurns();
+  sweep();
 }
 
 bool Scheduler::endSoftWaits() {
@@ -98,7 +94,6 @@ bool Scheduler::endSoftWaits() {
 
 /// No warp can run. True if something could be done about it.
 bool Scheduler::stalled() {
-  bool randomly = machine.options.policy == Policy::Random;
   if (cluster.changes != changesAtStall) {
     changesAtStall = cluster.changes;
     softRounds = 0;
@@ -108,7 +103,7 @@ bool Scheduler::stalled() {
   // A try_wait may time out, and the program may then do something else.
   if (++softRounds < kSoftRounds && endSoftWaits())
     return true;
-  if (cluster.completeOne(randomly))
+  if (completeOne())
     return true;
   if (softRounds >= kSoftRounds)
     return false;
@@ -134,7 +129,7 @@ bool Scheduler::watchForLivelock() {
   if (machine.steps - watchedSince < kSuspicious)
     return false;
   if (!cluster.inFlight().empty())
-    return cluster.completeOne(machine.options.policy == Policy::Random);
+    return completeOne();
   // Brent's cycle search over the states after each sweep: a state that comes
   // back, with nothing changed in between, comes back for ever.
   suspicious = true;
@@ -154,7 +149,7 @@ bool Scheduler::watchForLivelock() {
 }
 
 bool Scheduler::finish() {
-  while (cluster.completeOne(machine.options.policy == Policy::Random))
+  while (completeOne())
     ;
   if (machine.stopped)
     return false;
@@ -174,58 +169,51 @@ bool Scheduler::finish() {
   return !machine.stopped;
 }
 
-/// What a path of a warp that does not run waits for.
-static std::string describePath(const Warp &warp, const Path &path) {
-  std::string text = "cta " + std::to_string(warp.cta.id.x) + "," +
-                     std::to_string(warp.cta.id.y) + "," +
-                     std::to_string(warp.cta.id.z) + " warp " +
-                     std::to_string(warp.index);
+/// Paths that a message names; the wait-for graph has all.
+static constexpr size_t kPathsShown = 64;
+
+static std::string pathText(const BlockedPath &path) {
   char lanes[32];
-  std::snprintf(lanes, sizeof lanes, " lanes 0x%08x", path.mask);
-  text += lanes;
-  if (path.status == Path::Status::Waiting) {
-    text += " line " + std::to_string(path.wait.inst->line) + " " +
-            std::string(path.wait.inst->opcode) + ": ";
-    return text + (path.wait.describe ? path.wait.describe(warp, path.wait)
-                                      : std::string("waits"));
-  }
-  const Code &code = *path.frames.back().code;
-  uint32_t line =
-      path.pc < code.instructions.size() ? code.instructions[path.pc].line : 0;
-  text += " line " + std::to_string(line);
-  if (path.status == Path::Status::AtJoin)
-    return text + ": waits for the other side of a branch";
-  if (path.status == Path::Status::Gathering)
-    return text + ": waits for lanes of a collective";
-  return text + ": runs";
+  std::snprintf(lanes, sizeof lanes, " lanes 0x%08x", path.lanes);
+  return "cta " + std::to_string(path.cta.x) + "," +
+         std::to_string(path.cta.y) + "," + std::to_string(path.cta.z) +
+         " warp " + std::to_string(path.warp) + lanes + " line " +
+         std::to_string(path.ptxLine) + " " + path.instruction + ": " +
+         path.waits;
+}
+
+/// Where the report points: a path that sleeps if there is one.
+Site Scheduler::blockedSite() const {
+  Site site;
+  for (const Warp *warp : warps)
+    for (const Path &path : warp->paths) {
+      bool waits = path.status == Path::Status::Waiting;
+      const auto &code = path.frames.back().code->instructions;
+      if (waits)
+        return {warp, path.wait.inst, -1};
+      if (!site.warp && path.pc < code.size())
+        site = {warp, &code[path.pc], -1};
+    }
+  return site;
 }
 
 void Scheduler::reportDeadlock(FindingId id) {
+  DeadlockReport graph = explainDeadlock(cluster);
   std::string waits, others;
-  Site site;
-  unsigned blocked = 0;
-  for (Warp *warp : warps)
-    for (const Path &path : warp->paths) {
-      const Instruction *inst = path.wait.inst;
-      if (!inst || path.status == Path::Status::Ready)
-        inst = &path.frames.back().code->instructions[path.pc];
-      if (!site.warp || path.status == Path::Status::Waiting)
-        if (!site.warp || !site.inst)
-          site = {warp, inst, -1};
-      ++blocked;
-      if (blocked <= 64)
-        waits += "\n  " + describePath(*warp, path);
-    }
-  if (blocked > 64)
-    waits += "\n  and " + std::to_string(blocked - 64) + " more";
-  for (const auto &[number, agent] : cluster.inFlight())
-    others += (others.empty() ? "" : "; ") + agent->describe();
+  for (size_t i = 0; i < std::min(graph.paths.size(), kPathsShown); ++i)
+    waits += "\n  " + pathText(graph.paths[i]);
+  if (graph.paths.size() > kPathsShown)
+    waits +=
+        "\n  and " + std::to_string(graph.paths.size() - kPathsShown) + " more";
+  for (const std::string &agent : graph.inFlight)
+    others += (others.empty() ? "" : "; ") + agent;
   if (others.empty())
     others = "nothing is in flight";
-  machine.report.addFault(id, site,
-                          std::to_string(blocked) +
+  machine.report.addFault(id, blockedSite(),
+                          std::to_string(graph.paths.size()) +
                               " paths of warps cannot go on:" + waits + "\n",
                           others);
+  machine.deadlock = std::move(graph);
   machine.stopped = true;
   machine.status = Status::Deadlock;
 }

@@ -11,6 +11,8 @@
 
 #include "Handlers.h"
 
+#include <map>
+
 namespace ptxsim {
 
 /// Barriers.cpp: an exit may complete a barrier that the others wait at.
@@ -27,11 +29,30 @@ public:
 private:
   void turn(Warp &warp, uint64_t budget);
   void sweep();
+  // --- policies, Policies.cpp ---
+  void takeTurns();
+  bool completeOne();
   void randomTurns();
+  void priorityTurns();
+  void changePriority(uint64_t &priority, uint64_t before);
+  uint64_t &priorityOf(AgentId agent);
+  std::optional<size_t> bestAgent();
+  /// A step that Policy::Exhaustive may take: a warp's, or else an agent's.
+  struct Choice {
+    uint64_t number;
+    Warp *warp;
+    size_t agent;
+  };
+  std::vector<Choice> agentChoices();
+  bool explore(std::vector<Choice> choices);
+  bool exploreAgents();
+  void exploreTurn();
+  void step(Warp &warp);
   bool stalled();
   bool endSoftWaits();
   bool watchForLivelock();
   void reportDeadlock(FindingId id);
+  Site blockedSite() const;
   bool finish();
 
   Cluster &cluster;
@@ -42,6 +63,16 @@ private:
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
   uint64_t snapshot = 0;
   bool suspicious = false;
+
+  // Policy::Pct: priorities of warps (as `warps`) and agents, the lowest one
+  // given so far, and the steps at which priorities change.
+  std::vector<uint64_t> warpPriorities;
+  std::map<AgentId, uint64_t> agentPriorities;
+  uint64_t lowest = uint64_t(1) << 32, prioritySteps = 0;
+  std::vector<uint64_t> priorityChanges;
+  // Policy::Exhaustive: warps whose last step changed nothing, and the number
+  // of changes then.
+  std::vector<uint64_t> fruitless;
 };
 
 } // namespace ptxsim

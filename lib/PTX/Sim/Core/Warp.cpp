@@ -8,6 +8,7 @@
 
 #include "Handlers.h"
 #include "Trace.h"
+#include "fmha/PTX/Sim/Exploration.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -104,11 +105,19 @@ bool Warp::selectReady() {
   return false;
 }
 
-uint64_t Warp::run(uint64_t budget) {
-  return tracer ? runLoop<true>(budget) : runLoop<false>(budget);
+void Warp::observe(const Instruction &inst, LaneMask active, Outcome outcome) {
+  if (tracer)
+    tracer->executed(*this, inst, active, outcome);
+  if (machine.footprint && touchesUnnoted(inst))
+    machine.footprint->touchEverything();
 }
 
-template <bool Traced> uint64_t Warp::runLoop(uint64_t budget) {
+uint64_t Warp::run(uint64_t budget) {
+  bool observed = tracer || machine.footprint;
+  return observed ? runLoop<true>(budget) : runLoop<false>(budget);
+}
+
+template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
   uint64_t done = 0;
   recount();
   if (!selectReady())
@@ -139,8 +148,8 @@ template <bool Traced> uint64_t Warp::runLoop(uint64_t budget) {
     if (watch) [[unlikely]]
       watch(*this, inst, active);
     Outcome outcome = inst.handler(*this, inst, active);
-    if constexpr (Traced)
-      tracer->executed(*this, inst, active, outcome);
+    if constexpr (Observed)
+      observe(inst, active, outcome);
     if (outcome == Outcome::Next && !gathered) [[likely]]
       ++pc;
     else if (outcome != Outcome::Control || gathered) {

@@ -21,6 +21,7 @@
 namespace ptxsim {
 
 struct Program;
+class Footprint;
 class Tracer;
 
 /// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
@@ -77,6 +78,8 @@ public:
   /// fence.proxy.async executed so far, by thread in the CTA.
   std::vector<uint16_t> proxyFences;
   uint32_t sharedEnd = kSharedBase;
+  /// Accesses below this end need not be noted for an exploration.
+  uint32_t unnotedEnd = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;
   unsigned liveWarps = 0;
@@ -173,6 +176,7 @@ public:
   /// Ended by a fault, a deadlock or the step limit.
   bool stopped = false;
   Status status = Status::Ok;
+  std::optional<DeadlockReport> deadlock;
   uint64_t steps = 0, ctasDone = 0;
   /// Reads of clocks so far: two reads never give one value.
   uint64_t clock = 0;
@@ -187,6 +191,8 @@ public:
   /// carry the rank.
   std::vector<std::vector<Row>> constantRows;
 
+  /// Of the step that an exploration runs; null elsewhere.
+  Footprint *footprint = nullptr;
   /// Present if a warp is traced.
   std::unique_ptr<Tracer> tracer;
 
@@ -194,13 +200,24 @@ public:
   void fault(FindingId id, const Site &site, const std::string &detail,
              const std::string &other = "");
   uint64_t random(uint64_t bound);
+  /// Note what the step of an exploration touches; nothing elsewhere.
+  void noteShared(const Cta &cta, uint64_t offset, uint64_t bytes, bool writes);
+  void noteGlobal(uint64_t address, uint64_t bytes, bool writes);
+  /// The named barriers of a CTA, and barrier.cluster.
+  void noteBarriers(const Cta &cta, bool writes);
+  void noteClusterBarrier(bool writes);
   LaunchResult run();
 
 private:
   void layOutShared();
   void fillConstants();
   void checkLaunch() const;
+  void checkExploration() const;
 };
+
+/// The shared variable at an address of a CTA: "full", "full+8", "smem+64
+/// (dynamic shared memory)", or "shared 0x410" where no variable is.
+std::string sharedName(const Machine &machine, uint32_t address);
 
 } // namespace ptxsim
 
