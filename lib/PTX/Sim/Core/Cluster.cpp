@@ -37,8 +37,12 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
 
 Cta::~Cta() = default;
 
-Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
-    : machine(machine), first(firstCta), shape(shape) {
+Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
+    : machine(machine), number(number), first(firstCta), shape(shape),
+      // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
+      randomState(machine.options.scheduleSeed + 0x9E3779B97F4A7C15ull +
+                  number * 0xD1342543DE82EF95ull),
+      perturbState(0x2545F4914F6CDD1Dull ^ number * 0xD1342543DE82EF96ull) {
   uint32_t rank = 0;
   for (uint32_t z = 0; z < shape.z; ++z)
     for (uint32_t y = 0; y < shape.y; ++y)
@@ -49,7 +53,14 @@ Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
 
 Cluster::~Cluster() = default;
 
-uint64_t Cluster::random(uint64_t bound) { return machine.random(bound); }
+uint64_t Cluster::random(uint64_t bound) {
+  randomState += 0x9E3779B97F4A7C15ull;
+  uint64_t z = randomState;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  z ^= z >> 31;
+  return uint64_t((static_cast<unsigned __int128>(z) * bound) >> 64);
+}
 
 bool Cluster::spurious() {
   return machine.options.randomised() && random(8) == 0;
@@ -119,5 +130,3 @@ void Cluster::lanesExited(Warp &warp) {
   barriersAfterExit(warp.cta);
   completeClusterBarrier(*this);
 }
-
-bool Cluster::run() { return Scheduler(*this).run(); }

@@ -10,6 +10,7 @@
 
 #include "DeviceImpl.h"
 #include "Handlers.h"
+#include "Spread.h"
 #include "Trace.h"
 
 #include <algorithm>
@@ -19,9 +20,7 @@ using namespace ptxsim;
 Machine::Machine(Device &device, const Program &program,
                  const LaunchConfig &config, const Options &options)
     : device(device), program(program), config(config), options(options),
-      report(options),
-      // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
-      randomState(options.scheduleSeed + 0x9E3779B97F4A7C15ull) {
+      report(options) {
   checkLaunch();
   layOutShared();
   if (options.trace)
@@ -47,6 +46,9 @@ static std::string spell(Dim3 d) {
          std::to_string(d.z);
 }
 
+/// CUDA programming guide, technical specifications per compute capability.
+static constexpr Dim3 kMostCtas{2147483647, 65535, 65535};
+
 void Machine::checkLaunch() const {
   const Code &entry = *program.entry;
   if (config.parameters.size() != entry.parameters.size())
@@ -57,8 +59,11 @@ void Machine::checkLaunch() const {
       refuse("expected " + std::to_string(entry.parameters[i].bytes) +
              " bytes for parameter " + std::to_string(i) + ", got " +
              std::to_string(config.parameters[i].size()));
-  if (!config.grid.count())
-    refuse("expected a grid of at least one CTA, got " + spell(config.grid));
+  const Dim3 &grid = config.grid;
+  if (!grid.x || !grid.y || !grid.z || grid.x > kMostCtas.x ||
+      grid.y > kMostCtas.y || grid.z > kMostCtas.z)
+    refuse("expected a grid of 1 to " + spell(kMostCtas) + " CTAs, got " +
+           spell(grid));
   const Dim3 &block = config.block;
   if (!block.count() || block.count() > 1024 || block.x > 1024 ||
       block.y > 1024 || block.z > 64)
@@ -161,27 +166,4 @@ void Machine::fault(FindingId id, const Site &site, const std::string &detail,
   status = Status::Findings;
 }
 
-uint64_t Machine::random(uint64_t bound) {
-  randomState += 0x9E3779B97F4A7C15ull;
-  uint64_t z = randomState;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  z ^= z >> 31;
-  return uint64_t((static_cast<unsigned __int128>(z) * bound) >> 64);
-}
-
-LaunchResult Machine::run() {
-  const Dim3 &grid = config.grid, &step = clusterShape;
-  for (uint32_t z = 0; z < grid.z && !stopped; z += step.z)
-    for (uint32_t y = 0; y < grid.y && !stopped; y += step.y)
-      for (uint32_t x = 0; x < grid.x && !stopped; x += step.x)
-        Cluster(*this, {x, y, z}, step).run();
-  LaunchResult result;
-  report.moveTo(result);
-  result.warpInstructions = steps;
-  result.status = status;
-  result.deadlock = std::move(deadlock);
-  if (status == Status::Ok && !result.findings.empty())
-    result.status = Status::Findings;
-  return result;
-}
+LaunchResult Machine::run() { return runClusters(*this); }

@@ -99,6 +99,7 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
     finding.cta = site.warp->cta.id;
   }
   findings.push_back(std::move(finding));
+  ids.push_back(id);
 }
 
 void Report::add(FindingId id, const Site &site, const std::string &detail,
@@ -110,6 +111,21 @@ void Report::add(FindingId id, const Site &site, const std::string &detail,
 void Report::addFault(FindingId id, const Site &site, const std::string &detail,
                       const std::string &other) {
   append(id, site, detail, other);
+}
+
+void Report::absorb(Report &&later) {
+  for (size_t i = 0; i < later.findings.size(); ++i) {
+    Finding &finding = later.findings[i];
+    FindingId id = later.ids[i];
+    if (seen[{uint16_t(id), finding.ptxLine}]++ ||
+        findings.size() >= maxFindings) {
+      ++dropped;
+      continue;
+    }
+    findings.push_back(std::move(finding));
+    ids.push_back(id);
+  }
+  dropped += later.dropped;
 }
 
 void Report::moveTo(LaunchResult &result) {

@@ -18,9 +18,11 @@ static constexpr uint64_t kTurn = 4096;
 /// and rounds of fruitless polls before something in flight must complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
+/// Instructions without any change after which other clusters have a turn.
+static constexpr uint64_t kYield = 1 << 16;
 
 Scheduler::Scheduler(Cluster &cluster)
-    : cluster(cluster), machine(cluster.machine), watchedSince(machine.steps) {
+    : cluster(cluster), machine(cluster.machine) {
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       warps.push_back(warp.get());
@@ -35,8 +37,13 @@ void Scheduler::turn(Warp &warp, uint64_t budget) {
     }
     budget = std::min(budget, limit - machine.steps);
   }
-  uint64_t before = machine.steps >> 20;
-  machine.steps += warp.run(budget);
+  if (machine.cancelled && *machine.cancelled) {
+    machine.stopped = true;
+    return;
+  }
+  uint64_t before = machine.steps >> 20, done = warp.run(budget);
+  machine.steps += done;
+  cluster.steps += done;
   if (machine.options.progress && machine.steps >> 20 != before)
     machine.options.progress(machine.options.progressContext, machine.steps,
                              machine.ctasDone, machine.config.grid.count());
@@ -51,7 +58,17 @@ void Scheduler::sweep() {
   }
 }
 
-bool Scheduler::run() {
+void Scheduler::othersChanged(uint64_t changes) {
+  if (changes != changesOfOthers)
+    restartWatch();
+  changesOfOthers = changes;
+}
+
+bool Scheduler::run(bool mayYield) {
+  if (mayYield && stuck)
+    return false;
+  yields = mayYield;
+  visitedSince = cluster.steps;
   while (!machine.stopped) {
     bool live = false, runnable = false;
     for (Warp *warp : warps) {
@@ -67,9 +84,24 @@ bool Scheduler::run() {
     }
     if (watchForLivelock())
       continue;
+    if (yields && (stuck || quietSteps() >= kYield))
+      return false;
     takeTurns();
   }
-  return false;
+  return true;
+}
+
+/// Instructions of this visit since something changed.
+uint64_t Scheduler::quietSteps() const {
+  return cluster.steps - std::max(watchedSince, visitedSince);
+}
+
+void Scheduler::restartWatch() {
+  changesWatched = cluster.changes;
+  watchedSince = cluster.steps;
+  suspicious = stuck = false;
+  sweeps = 0;
+  nextSnapshot = 1;
 }
 
 /// Lets warps run, and agents complete, as the policy says. Where a livelock is
@@ -119,17 +151,16 @@ bool Scheduler::stalled() {
 /// Warps run. True if that was found to lead nowhere.
 bool Scheduler::watchForLivelock() {
   if (cluster.changes != changesWatched) {
-    changesWatched = cluster.changes;
-    watchedSince = machine.steps;
-    suspicious = false;
-    sweeps = 0;
-    nextSnapshot = 1;
+    restartWatch();
     return false;
   }
-  if (machine.steps - watchedSince < kSuspicious)
+  bool quiet = cluster.steps - watchedSince >= kSuspicious;
+  if (!quiet && !(yields && quietSteps() >= kYield))
     return false;
   if (!cluster.inFlight().empty())
     return completeOne();
+  if (!quiet)
+    return false;
   // Brent's cycle search over the states after each sweep: a state that comes
   // back, with nothing changed in between, comes back for ever.
   suspicious = true;
@@ -138,8 +169,10 @@ bool Scheduler::watchForLivelock() {
     if (!warp->finished())
       state = state * 31 + warp->digest();
   if (sweeps && state == snapshot) {
-    reportDeadlock(FindingId::Livelock);
-    return true;
+    stuck = true;
+    if (!yields)
+      reportDeadlock(FindingId::Livelock);
+    return !yields;
   }
   if (++sweeps == nextSnapshot) {
     snapshot = state;

@@ -24,7 +24,15 @@ void completeClusterBarrier(Cluster &cluster);
 class Scheduler {
 public:
   explicit Scheduler(Cluster &cluster);
-  bool run();
+  /// Runs the cluster to its end, or to that of the launch. With `mayYield` it
+  /// returns false, to be called again, once the cluster has run for long
+  /// without changing anything: it may wait for another one.
+  bool run(bool mayYield);
+  /// Tells the changes that all other clusters have made so far.
+  void othersChanged(uint64_t changes);
+  /// Whether the cluster can only spin unless others change something.
+  bool isStuck() const { return stuck; }
+  void reportLivelock() { reportDeadlock(FindingId::Livelock); }
 
 private:
   void turn(Warp &warp, uint64_t budget);
@@ -51,6 +59,8 @@ private:
   bool stalled();
   bool endSoftWaits();
   bool watchForLivelock();
+  uint64_t quietSteps() const;
+  void restartWatch();
   void reportDeadlock(FindingId id);
   Site blockedSite() const;
   bool finish();
@@ -62,7 +72,8 @@ private:
   // Livelock: a state that comes back while nothing in the machine changes.
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
   uint64_t snapshot = 0;
-  bool suspicious = false;
+  bool suspicious = false, stuck = false, yields = false;
+  uint64_t visitedSince = 0, changesOfOthers = 0;
 
   // Policy::Pct: priorities of warps (as `warps`) and agents, the lowest one
   // given so far, and the steps at which priorities change.

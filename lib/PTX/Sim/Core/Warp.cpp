@@ -17,7 +17,7 @@
 using namespace ptxsim;
 
 unsigned ptxsim::nextUnitStateId() {
-  static unsigned next = 0;
+  static std::atomic<unsigned> next = 0;
   return next++;
 }
 
@@ -36,7 +36,7 @@ Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
   if (machine.report.shadows())
     localWritten.resize(size_t(localCapacity) * 32);
   scalarContext.approx = machine.options.approx;
-  scalarContext.random = &machine.perturbState;
+  scalarContext.random = &cluster.perturbState;
   scalarContext.carry = &carry;
   bases[1] = machine.constantRows[cta.rank].data();
   Path path;

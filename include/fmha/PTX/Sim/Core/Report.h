@@ -62,6 +62,10 @@ public:
   void addFault(FindingId id, const Site &site, const std::string &detail,
                 const std::string &other = "");
   void moveTo(LaunchResult &result);
+  bool empty() const { return findings.empty() && !dropped; }
+  /// Takes over the findings of a report whose cluster comes after those of
+  /// this one, as if they had been added here.
+  void absorb(Report &&later);
 
 private:
   void append(FindingId id, const Site &site, const std::string &detail,
@@ -74,6 +78,7 @@ private:
   uint64_t dropped = 0;
   std::map<std::pair<uint16_t, uint32_t>, unsigned> seen;
   std::vector<Finding> findings;
+  std::vector<FindingId> ids;
 };
 
 } // namespace ptxsim
