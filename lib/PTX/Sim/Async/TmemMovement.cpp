@@ -13,6 +13,8 @@
 #include "Families.h"
 #include "TensorMemory.h"
 
+#include <charconv>
+
 namespace ptxsim {
 namespace {
 
@@ -315,8 +317,12 @@ TmemAccess accessOf(const Decoder &decoder) {
       access.shape = *parsed;
       shape = true;
     } else if (part[0] == 'x') {
-      access.num = uint32_t(std::stoul(std::string(part.substr(1))));
-      num = true;
+      auto [end, error] = std::from_chars(
+          part.data() + 1, part.data() + part.size(), access.num);
+      num = error == std::errc() && end == part.data() + part.size() &&
+            access.num <= 128;
+      if (!num)
+        break;
     }
   }
   access.packed = decoder.has("pack::16b") || decoder.has("unpack::16b");
