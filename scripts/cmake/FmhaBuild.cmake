@@ -37,6 +37,11 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(FMHA_ENABLE_ASSERTIONS)
   add_compile_options(-UNDEBUG)
 endif()
+if(FMHA_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize=vptr -fno-sanitize-recover=undefined -g1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 if(FMHA_SANITIZE)
   # The packaged LLVM is not instrumented, so vptr checks across the border
   # would report its types.

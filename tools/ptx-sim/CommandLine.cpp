@@ -25,7 +25,8 @@ const char *const description =
 The file may come from any compiler. Buffers are .npy files; what the kernel
 writes goes back to .npy files. Reads of memory that nobody wrote, accesses out
 of bounds, races with TMA and tensor cores, deadlocks and leaks are findings,
-each with its PTX line, warp, lane and CTA.)";
+each with its PTX line and column, warp, lane and CTA, the schedule that showed
+it, and how to mend it.)";
 
 const char *const footer = R"(
 Arguments, one --arg for each parameter of the entry, in order:
@@ -42,6 +43,19 @@ Arguments, one --arg for each parameter of the entry, in order:
                                A buffer that the entry takes only through its map
                                comes before the maps and is no parameter.
 
+Policies: a program that is right gives the same bytes under every schedule.
+  eager        asynchronous work (TMA, tensor cores, bulk copies) is done at once
+  late         it is done when nothing else can go on
+  random       it is done, and warps take turns, as the seed draws; try_wait may
+               fail without cause
+  pct          the warp or agent of highest priority goes on; priorities are
+               drawn and change at a few drawn moments. Finds what wants few
+               unlucky orderings more surely than random
+  exhaustive   every schedule of one small cluster, up to the order of steps that
+               touch nothing in common; tells whether --max-schedules cut it off.
+               A step of a warp ends where it changes what others can see, so
+               races inside a step are for the other policies
+
 Examples:
   Add two vectors of 1000 floats, 8 blocks of 128 threads:
     ptx-sim add.ptx --grid=8 --block=128 --arg=in:a.npy --arg=in:b.npy \
@@ -51,6 +65,12 @@ Examples:
     ptx-sim gemm.ptx --entry=gemm --grid=4,4 --block=256 --smem=98304 \
         --arg=in:a.npy --arg=out:c.npy:f32:64x64 \
         --arg=tmap:a.json --schedules=50
+  Prove a small kernel right under all schedules:
+    ptx-sim tma.ptx --block=64 --arg=... --policy=exhaustive
+  See what warp 1 of CTA 0 executes, the first 200 instructions of it:
+    ptx-sim add.ptx --block=128 ... --trace-warp=0:1 --trace-limit=200
+  Hand the findings to a code review tool:
+    ptx-sim add.ptx --block=128 ... --sarif=findings.sarif
 
 Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that is
 not supported, 3 stopped by --max-steps. An option given twice: the last counts.)";
@@ -58,6 +78,8 @@ not supported, 3 stopped by --max-steps. An option given twice: the last counts.
 /// What CLI11 fills before it is checked.
 struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
+  std::string maxSchedules = "10000";
+  std::string traceWarp, traceLimit = "1000";
   /// Values of the options that setOption knows, by name.
   std::map<std::string, std::string> options;
 };
@@ -117,14 +139,25 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
     app.add_option(flag, raw.options[name], help)->type_name(type);
   };
   add("--policy", "policy",
-      "When asynchronous work completes, default eager: at once, as late as "
-      "something waits, or at a random moment",
-      "eager|late|random");
-  add("--schedule-seed", "seed", "Seed of the random policy, default 0", "N");
-  app.add_option("--schedules", raw.schedules,
-                 "Compare N random schedules, from the seed on, with the run "
-                 "that the other options describe")
+      "When warps run and asynchronous work completes, see below; default "
+      "eager",
+      "eager|late|random|pct|exhaustive");
+  add("--schedule-seed", "seed", "Seed of random and pct, default 0", "N");
+  add("--threads", "threads",
+      "Cores to spread CTAs over, default 0: all; the result is the same", "N");
+  app.add_option(
+         "--schedules", raw.schedules,
+         "Compare N random schedules (pct ones with --policy=pct), from "
+         "the seed on, with the run that the other options describe")
       ->type_name("N");
+  app.add_option("--max-schedules", raw.maxSchedules,
+                 "Schedules that --policy=exhaustive runs at most, default "
+                 "10000")
+      ->type_name("N");
+  app.add_option("--schedule", line.schedulePath,
+                 "The one schedule that --policy=exhaustive repeats, as a "
+                 "report names it")
+      ->type_name("PATH");
   add("--checks", "checks", "Findings to look for, default all",
       "all|none|ID,...");
   add("--conformance", "conformance",
@@ -140,11 +173,74 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
       "correct|perturb|sm_90");
   add("--max-steps", "max-steps",
       "Stop after N warp instructions, default 0: never", "N");
+}
+
+void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_flag(
       "--json", line.json,
       "One JSON object on the standard output, and nothing else there");
+  app.add_option("--sarif", line.sarif,
+                 "Write the findings as a SARIF 2.1.0 log as well")
+      ->type_name("FILE");
+  app.add_option(
+         "--trace-warp", raw.traceWarp,
+         "Print on the standard error what one warp executes: PTX line, "
+         "active lanes, instruction, and the values written in its "
+         "first active lane. CTA is its number in the grid, or x,y,z")
+      ->type_name("CTA:WARP");
+  app.add_option("--trace-limit", raw.traceLimit,
+                 "Instructions after which a trace ends, default 1000")
+      ->type_name("N");
   app.add_flag("--list-entries", line.listEntries,
                "List the entries of the file and their parameters");
+}
+
+/// The number of a CTA from itself or from its x,y,z, or nothing.
+std::optional<uint64_t> parseCta(std::string_view text, const Dim3 &grid) {
+  uint64_t at[3] = {0, 0, 0};
+  unsigned count = 0;
+  while (true) {
+    size_t comma = text.find(',');
+    auto number = parseUnsigned(text.substr(0, comma));
+    if (!number || count == 3)
+      return std::nullopt;
+    at[count++] = *number;
+    if (comma == text.npos)
+      break;
+    text.remove_prefix(comma + 1);
+  }
+  if (count == 1)
+    return at[0] < grid.count() ? std::optional(at[0]) : std::nullopt;
+  if (at[0] >= grid.x || at[1] >= grid.y || at[2] >= grid.z)
+    return std::nullopt;
+  return (at[2] * grid.y + at[1]) * grid.x + at[0];
+}
+
+void checkTrace(CommandLine &line, const Raw &raw) {
+  if (raw.traceWarp.empty())
+    return;
+  std::string_view text = raw.traceWarp;
+  size_t colon = text.find(':');
+  auto cta = parseCta(text.substr(0, colon), line.grid);
+  auto warp =
+      colon == text.npos ? std::nullopt : parseUnsigned(text.substr(colon + 1));
+  if (!cta || !warp || *warp >= 32)
+    throw BadInput("--trace-warp is '" + raw.traceWarp +
+                   "', expected CTA:WARP with a CTA of the grid (a number "
+                   "below " +
+                   std::to_string(line.grid.count()) +
+                   ", or x,y,z) and a warp from 0 to 31");
+  line.trace = WarpTrace();
+  line.trace->cta = *cta;
+  line.trace->warp = unsigned(*warp);
+  line.trace->limit =
+      parseNumber("trace-limit", raw.traceLimit, UINT64_MAX - 1);
+}
+
+/// The tool alone knows this policy: it is about many launches.
+bool isExhaustive(const Raw &raw) {
+  auto policy = raw.options.find("policy");
+  return policy != raw.options.end() && policy->second == "exhaustive";
 }
 
 void check(CommandLine &line, const Raw &raw) {
@@ -155,15 +251,28 @@ void check(CommandLine &line, const Raw &raw) {
     line.cluster = parseDim("cluster", raw.cluster);
   line.sharedBytes = uint32_t(parseNumber("smem", raw.smem, UINT32_MAX));
   line.schedules = parseNumber("schedules", raw.schedules, 1000000);
+  line.maxSchedules = std::max<uint64_t>(
+      parseNumber("max-schedules", raw.maxSchedules, UINT64_MAX), 1);
+  bool exhaustive = isExhaustive(raw);
   for (const auto &[name, value] : raw.options)
-    if (!value.empty())
+    if (!value.empty() && !(exhaustive && name == "policy"))
       if (auto wrong = setOption(line.options, name, value))
         throw BadInput("--" + *wrong);
+  if (exhaustive)
+    line.options.policy = Policy::Exhaustive;
+  if (exhaustive && line.schedules)
+    throw BadInput("--schedules draws schedules and --policy=exhaustive runs "
+                   "all: expected one of them");
+  if (!exhaustive && !line.schedulePath.empty())
+    throw BadInput("--schedule is for --policy=exhaustive");
+  checkTrace(line, raw);
   if (line.kernel.empty())
     throw BadInput("no PTX file given; try ptx-sim --help");
 }
 
 /// `word` so that a shell reads it back unchanged.
+} // namespace
+
 std::string quote(const std::string &word) {
   static const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
                                    "RSTUVWXYZ0123456789_-./:,=+%@";
@@ -175,8 +284,6 @@ std::string quote(const std::string &word) {
   return quoted + "'";
 }
 
-} // namespace
-
 std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   CommandLine line;
   Raw raw;
@@ -187,6 +294,7 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declareLaunch(app, line, raw);
   declareRun(app, line, raw);
+  declareOutput(app, line, raw);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
@@ -198,9 +306,10 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   return line;
 }
 
-std::string replayCommand(const CommandLine &line, uint64_t seed) {
+std::string replayCommand(const CommandLine &line, const std::string &flags) {
   static const char *const dropped[] = {"--schedules", "--schedule-seed",
-                                        "--policy"};
+                                        "--policy", "--max-schedules",
+                                        "--schedule"};
   std::string command;
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string &word = line.words[i];
@@ -216,7 +325,7 @@ std::string replayCommand(const CommandLine &line, uint64_t seed) {
     if (!skip)
       command += (command.empty() ? "" : " ") + quote(word);
   }
-  return command + " --policy=random --schedule-seed=" + std::to_string(seed);
+  return command + " " + flags;
 }
 
 } // namespace ptxsim::tool

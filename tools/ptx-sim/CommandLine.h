@@ -25,8 +25,13 @@ struct CommandLine {
   uint32_t sharedBytes = 0;
   std::vector<std::string> arguments;
   Options options;
-  uint64_t schedules = 0;
+  uint64_t schedules = 0, maxSchedules = 10000;
+  /// Policy exhaustive: the one schedule to run, empty: all.
+  std::string schedulePath;
   bool json = false, listEntries = false;
+  std::optional<WarpTrace> trace;
+  /// Where the SARIF log goes, empty: nowhere.
+  std::string sarif;
   /// All of argv, for the command that replays a schedule.
   std::vector<std::string> words;
 };
@@ -35,9 +40,12 @@ struct CommandLine {
 /// --version). Throws BadInput for what cannot be understood.
 std::variant<CommandLine, int> parseCommandLine(int argc, char **argv);
 
-/// The command that repeats the run of one random schedule, as typed to a
-/// shell.
-std::string replayCommand(const CommandLine &line, uint64_t seed);
+/// A word as a shell takes it.
+std::string quote(const std::string &word);
+
+/// The command that repeats the run of one schedule, as typed to a shell:
+/// everything that was given, with `flags` in place of what chose schedules.
+std::string replayCommand(const CommandLine &line, const std::string &flags);
 
 } // namespace ptxsim::tool
 

@@ -9,6 +9,7 @@
 #include "Output.h"
 
 #include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Sim/Core/Report.h"
 
 #include <cstdio>
 
@@ -25,15 +26,15 @@ std::string dump(const Json &json) {
 
 /// A run whose only trouble is that another schedule differs is no clean one.
 const char *statusOf(const Summary &summary) {
-  const LaunchResult &result = summary.outcome.result;
-  bool finds = summary.divergence || !result.findings.empty();
+  const LaunchResult &result = summary.comparison.first.result;
+  bool finds = summary.comparison.divergence || !result.findings.empty();
   if (result.status == Status::Ok && finds)
     return nameOf(Status::Findings);
   return nameOf(result.status);
 }
 
 bool stored(const Summary &summary) {
-  Status status = summary.outcome.result.status;
+  Status status = summary.comparison.first.result.status;
   return status == Status::Ok || status == Status::Findings;
 }
 
@@ -53,16 +54,27 @@ Json outputs(const Summary &summary) {
   return list;
 }
 
+bool repeats(const Summary &summary) {
+  return summary.line.schedules ||
+         summary.line.options.policy == Policy::Exhaustive;
+}
+
 Json schedules(const Summary &summary) {
-  if (!summary.line.schedules)
+  if (!repeats(summary))
     return nullptr;
+  const Comparison &comparison = summary.comparison;
   Json json;
-  json["requested"] = summary.line.schedules;
+  json["requested"] =
+      comparison.exhausted ? summary.line.maxSchedules : summary.line.schedules;
+  json["exhausted"] =
+      comparison.exhausted ? Json(*comparison.exhausted) : Json(nullptr);
   json["first_difference"] = nullptr;
-  if (const auto &divergence = summary.divergence) {
-    json["first_difference"] = {{"seed", divergence->seed},
-                                {"what", divergence->what},
-                                {"replay", divergence->replay}};
+  if (const auto &divergence = comparison.divergence) {
+    json["first_difference"] = {
+        {"seed", divergence->seed ? Json(*divergence->seed) : Json(nullptr)},
+        {"schedule", divergence->schedule},
+        {"what", divergence->what},
+        {"replay", divergence->replay}};
     json["first_difference"]["findings"] =
         toJson(divergence->outcome.result.findings);
   }
@@ -81,24 +93,94 @@ std::string format(const char *pattern, Values... values) {
   return buffer;
 }
 
-std::string scheduleText(const Summary &summary) {
+/// How much of the space of schedules an exploration covered.
+std::string exploredText(const Summary &summary) {
+  const Comparison &comparison = summary.comparison;
+  std::string count = std::to_string(comparison.schedules + 1);
+  if (*comparison.exhausted)
+    return "schedules: all " + count +
+           " that are not equivalent gave the same bytes and findings\n";
+  return "schedules: the " + count +
+         " that ran gave the same bytes and findings; NOT exhausted, raise "
+         "--max-schedules=" +
+         std::to_string(summary.line.maxSchedules) +
+         format(" or shrink the kernel (longest schedule %zu steps)\n",
+                comparison.longest);
+}
+
+std::string sameText(const Summary &summary) {
+  if (summary.comparison.exhausted)
+    return exploredText(summary);
   if (!summary.line.schedules)
     return "";
-  if (!summary.divergence)
-    return "schedules: " + std::to_string(summary.line.schedules) +
-           " random ones gave the same bytes and findings\n";
-  const Divergence &d = *summary.divergence;
-  std::string result = "schedules: seed " + std::to_string(d.seed) +
+  const char *policy =
+      summary.line.options.policy == Policy::Pct ? "pct" : "random";
+  return "schedules: " + std::to_string(summary.line.schedules) + " " + policy +
+         " ones gave the same bytes and findings\n";
+}
+
+std::string scheduleText(const Summary &summary, Colour colour) {
+  if (!summary.comparison.divergence)
+    return sameText(summary);
+  const Divergence &d = *summary.comparison.divergence;
+  std::string result = "schedules: " + d.schedule +
                        " is the first that differs: " + d.what + "\n";
   for (const Finding &finding : d.outcome.result.findings)
-    result += describe(finding, summary.line.kernel, summary.text);
+    result += describe(finding, summary.line.kernel, summary.text, colour);
+  if (d.outcome.result.deadlock)
+    result += describe(*d.outcome.result.deadlock);
   return result + "replay: " + d.replay + "\n";
+}
+
+/// Findings that the options look for.
+size_t checksOn(const Summary &summary) {
+  size_t count = 0;
+  for (const FindingInfo &info : allFindings())
+    count += summary.line.options.enabled(std::string(info.id));
+  return count;
+}
+
+/// The policies that ran, the first run's first.
+std::vector<std::string> policiesRun(const Summary &summary) {
+  std::vector<std::string> policies = {nameOf(summary.line.options.policy)};
+  bool eachSeed = summary.line.options.randomised();
+  if (summary.line.schedules && !eachSeed)
+    policies.push_back("random");
+  return policies;
+}
+
+/// What a clean result rests on: JSON, and one line for a person.
+Json checked(const Summary &summary) {
+  Json json;
+  json["checks"] = checksOn(summary);
+  json["checks_known"] = allFindings().size();
+  json["conformance"] =
+      summary.line.options.conformance == Conformance::Isa ? "isa" : "practice";
+  json["policies"] = policiesRun(summary);
+  json["schedules"] = 1 + summary.comparison.schedules;
+  json["warp_instructions"] = summary.comparison.instructions;
+  return json;
+}
+
+std::string checkedText(const Summary &summary) {
+  Json json = checked(summary);
+  std::string text = format("checked %zu of %zu findings (conformance %s) ",
+                            checksOn(summary), allFindings().size(),
+                            json["conformance"].get<std::string>().c_str());
+  std::string policies;
+  for (const std::string &policy : policiesRun(summary))
+    policies += (policies.empty() ? "" : " and ") + policy;
+  return text + "under policy " + policies +
+         format(
+             ", %llu schedules, %llu warp instructions in all\n",
+             static_cast<unsigned long long>(1 + summary.comparison.schedules),
+             static_cast<unsigned long long>(summary.comparison.instructions));
 }
 
 } // namespace
 
 std::string jsonReport(const Summary &summary) {
-  const LaunchResult &result = summary.outcome.result;
+  const LaunchResult &result = summary.comparison.first.result;
   Json json;
   json["schema_version"] = schemaVersion;
   json["status"] = statusOf(summary);
@@ -110,10 +192,12 @@ std::string jsonReport(const Summary &summary) {
       summary.config.cluster ? toJson(*summary.config.cluster) : Json(nullptr);
   json["findings"] = toJson(result.findings);
   json["findings_dropped"] = result.findingsDropped;
+  json["deadlock"] = result.deadlock ? toJson(*result.deadlock) : Json(nullptr);
   json["warp_instructions"] = result.warpInstructions;
-  json["seconds_run"] = summary.outcome.seconds;
+  json["seconds_run"] = summary.comparison.first.seconds;
   json["outputs"] = outputs(summary);
   json["schedules"] = schedules(summary);
+  json["checked"] = checked(summary);
   return dump(json);
 }
 
@@ -127,21 +211,25 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
     json[absent] = nullptr;
   json["findings"] = Json::array();
   json["findings_dropped"] = 0;
+  json["deadlock"] = nullptr;
   json["warp_instructions"] = nullptr;
   json["seconds_run"] = nullptr;
   json["outputs"] = Json::array();
   json["schedules"] = nullptr;
+  json["checked"] = nullptr;
   return dump(json);
 }
 
-std::string textReport(const Summary &summary) {
-  const LaunchResult &result = summary.outcome.result;
+std::string textReport(const Summary &summary, Colour colour) {
+  const LaunchResult &result = summary.comparison.first.result;
   std::string report;
   for (const Finding &finding : result.findings)
-    report += describe(finding, summary.line.kernel, summary.text);
+    report += describe(finding, summary.line.kernel, summary.text, colour);
+  if (result.deadlock)
+    report += describe(*result.deadlock);
   if (result.findingsDropped)
     report += std::to_string(result.findingsDropped) + " more findings\n";
-  report += scheduleText(summary);
+  report += scheduleText(summary, colour);
   for (const Json &output : outputs(summary))
     report += "wrote " + output["path"].get<std::string>() + "\n";
   report += summary.config.entry + " grid " + text(summary.config.grid) +
@@ -151,7 +239,8 @@ std::string textReport(const Summary &summary) {
   return report +
          format(", %llu warp instructions in %.3f s\n",
                 static_cast<unsigned long long>(result.warpInstructions),
-                summary.outcome.seconds);
+                summary.comparison.first.seconds) +
+         checkedText(summary);
 }
 
 std::string listEntries(const Module &module, bool json) {

@@ -9,33 +9,26 @@
 #ifndef FMHA_TOOLS_PTXSIM_OUTPUT_H
 #define FMHA_TOOLS_PTXSIM_OUTPUT_H
 
-#include "CommandLine.h"
-#include "Run.h"
+#include "Compare.h"
+#include "fmha/PTX/Driver/Report.h"
 
 namespace ptxsim::tool {
-
-/// A random schedule whose result is another than the first run's.
-struct Divergence {
-  uint64_t seed;
-  std::string what, replay;
-  Outcome outcome;
-};
 
 struct Summary {
   const CommandLine &line;
   const LaunchConfig &config;
   const Arguments &arguments;
-  const Outcome &outcome;
-  const std::optional<Divergence> &divergence;
+  const Comparison &comparison;
   /// The PTX.
   const std::string &text;
 };
 
-/// {schema_version, status, entry, target..., findings, outputs, schedules}
+/// {schema_version, status, entry, target..., findings, outputs, schedules,
+/// checked}
 std::string jsonReport(const Summary &summary);
 /// The same object where nothing ran: status "error".
 std::string jsonError(const std::string &message, unsigned ptxLine);
-std::string textReport(const Summary &summary);
+std::string textReport(const Summary &summary, Colour colour);
 std::string listEntries(const Module &module, bool json);
 
 } // namespace ptxsim::tool

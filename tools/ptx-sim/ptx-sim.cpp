@@ -9,11 +9,12 @@
 #include "CommandLine.h"
 #include "Files.h"
 #include "Output.h"
-#include "Progress.h"
-#include "Run.h"
+#include "Sarif.h"
 #include "fmha/PTX/Driver/Report.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
 
 using namespace ptxsim;
 using namespace ptxsim::tool;
@@ -58,31 +59,6 @@ ExitCode codeOf(const Outcome &outcome, bool differs) {
   return clean(outcome.result) && !differs ? Clean : Findings;
 }
 
-struct Job {
-  const CommandLine &line;
-  std::string text;
-  Module module;
-};
-
-/// Runs the random schedules until one differs from `first`.
-std::optional<Divergence> compare(const Job &job, const LaunchConfig &config,
-                                  const Arguments &arguments,
-                                  const Outcome &first, Progress &progress) {
-  Options options = job.line.options;
-  options.policy = Policy::Random;
-  progress.attach(options);
-  for (uint64_t i = 0; i < job.line.schedules; ++i) {
-    options.scheduleSeed = job.line.options.scheduleSeed + i;
-    progress.schedule(i + 1, job.line.schedules);
-    Outcome next = run(job.module, config, arguments, options);
-    if (auto what = difference(arguments, first, next))
-      return Divergence{options.scheduleSeed, *what,
-                        replayCommand(job.line, options.scheduleSeed),
-                        std::move(next)};
-  }
-  return std::nullopt;
-}
-
 /// Stores the outputs, unless the kernel did not come to its end.
 void store(const Arguments &arguments, const Outcome &outcome) {
   bool ended = outcome.result.status == Status::Ok ||
@@ -100,23 +76,31 @@ void store(const Arguments &arguments, const Outcome &outcome) {
   }
 }
 
+/// Colours only where a person looks (https://no-color.org).
+Colour colourOf(std::FILE *stream) {
+  const char *off = std::getenv("NO_COLOR");
+  bool wanted = isatty(fileno(stream)) && !(off && *off);
+  return wanted ? Colour::Always : Colour::Never;
+}
+
 int simulate(const Job &job) {
   const CommandLine &line = job.line;
   const Module::Entry &entry = findEntry(job.module, line);
   Arguments arguments = readArguments(line.arguments, entry);
   LaunchConfig config = configure(line, entry);
   Progress progress;
-  Options options = line.options;
-  progress.attach(options);
-  Outcome outcome = run(job.module, config, arguments, options);
-  std::optional<Divergence> divergence =
-      compare(job, config, arguments, outcome, progress);
+  Comparison comparison = runAll(job, config, arguments, progress);
   progress.clear();
-  store(arguments, outcome);
-  Summary summary{line, config, arguments, outcome, divergence, job.text};
-  std::fputs((line.json ? jsonReport(summary) : textReport(summary)).c_str(),
-             stdout);
-  return codeOf(outcome, divergence.has_value());
+  store(arguments, comparison.first);
+  Summary summary{line, config, arguments, comparison, job.text};
+  if (!line.sarif.empty())
+    if (auto wrong = writeWhole(line.sarif, sarifLog(summary)))
+      throw BadInput(*wrong);
+  std::fputs(
+      (line.json ? jsonReport(summary) : textReport(summary, colourOf(stdout)))
+          .c_str(),
+      stdout);
+  return codeOf(comparison.first, comparison.divergence.has_value());
 }
 
 int complain(bool json, const std::string &message, unsigned ptxLine,

@@ -114,6 +114,8 @@ Json complete(Json json, const char *status, const Json &error,
   json["status"] = status;
   json["error"] = error;
   json["findings"] = ptxsim::toJson(result.findings);
+  json["deadlock"] =
+      result.deadlock ? ptxsim::toJson(*result.deadlock) : Json(nullptr);
   json["findings_dropped"] = result.findingsDropped;
   json["warp_instructions"] = result.warpInstructions;
   json["seconds_run"] = seconds;
@@ -130,6 +132,8 @@ void print(const State &state, const CUmod_st &module,
     std::fputs(
         ptxsim::describe(result.findings[i], module.name, module.text).c_str(),
         stderr);
+  if (result.deadlock)
+    std::fputs(ptxsim::describe(*result.deadlock).c_str(), stderr);
   uint64_t hidden = result.findings.size() - shown + result.findingsDropped;
   if (hidden)
     std::fprintf(stderr, "ptxsim: %llu more findings\n",

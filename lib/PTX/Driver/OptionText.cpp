@@ -70,7 +70,8 @@ Outcome setNumber(uint64_t &field, std::string_view name,
 Outcome setPolicy(Options &o, std::string_view name, std::string_view value) {
   static const Word<Policy> words[] = {{"eager", Policy::Eager},
                                        {"late", Policy::Late},
-                                       {"random", Policy::Random}};
+                                       {"random", Policy::Random},
+                                       {"pct", Policy::Pct}};
   return setWord(o.policy, name, value, words);
 }
 
@@ -95,7 +96,7 @@ Outcome setConformance(Options &o, std::string_view name,
 }
 
 constexpr std::string_view findingIds[] = {
-#define FINDING(name, id, severity, text) id,
+#define FINDING(name, id, severity, ...) id,
 #include "fmha/PTX/Sim/Findings.def"
 #undef FINDING
 };
@@ -135,6 +136,15 @@ Outcome setSeed(Options &o, std::string_view name, std::string_view value) {
   return setNumber(o.scheduleSeed, name, value);
 }
 
+Outcome setThreads(Options &o, std::string_view name, std::string_view value) {
+  uint64_t threads = 0;
+  Outcome wrong = setNumber(threads, name, value);
+  if (!wrong && threads > 1024)
+    return refuse(name, value, "0 for all cores, or a number up to 1024");
+  o.threads = unsigned(threads);
+  return wrong;
+}
+
 Outcome setMaxSteps(Options &o, std::string_view name, std::string_view value) {
   return setNumber(o.maxSteps, name, value);
 }
@@ -144,12 +154,13 @@ struct Setter {
   Outcome (*set)(Options &, std::string_view, std::string_view);
 };
 
-constexpr std::array<Setter, 7> setters = {{{"policy", setPolicy},
+constexpr std::array<Setter, 8> setters = {{{"policy", setPolicy},
                                             {"seed", setSeed},
                                             {"checks", setChecks},
                                             {"conformance", setConformance},
                                             {"mma", setMma},
                                             {"approx", setApprox},
+                                            {"threads", setThreads},
                                             {"max-steps", setMaxSteps}}};
 
 const Setter *findSetter(std::string_view name) {
@@ -168,8 +179,8 @@ std::optional<std::string> setOption(Options &options, std::string_view name,
   if (const Setter *setter = findSetter(name))
     return setter->set(options, name, value);
   return "unknown option '" + std::string(name) +
-         "', expected policy, seed, checks, conformance, mma, approx or "
-         "max-steps";
+         "', expected policy, seed, checks, conformance, mma, approx, "
+         "threads or max-steps";
 }
 
 } // namespace ptxsim

@@ -8,6 +8,7 @@
 
 #include "fmha/PTX/Driver/Report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,14 +25,11 @@ const char *nameOf(Status status) {
   return names[unsigned(status)];
 }
 
-Json toJson(const Dim3 &dim) { return Json::array({dim.x, dim.y, dim.z}); }
-
-namespace {
-
-Json orNull(const std::string &text) {
-  return text.empty() ? Json(nullptr) : Json(text);
+const char *nameOf(Policy policy) {
+  static const char *const names[] = {"eager", "late", "random", "pct",
+                                      "exhaustive"};
+  return names[unsigned(policy)];
 }
-Json orNull(int number) { return number < 0 ? Json(nullptr) : Json(number); }
 
 const char *nameOf(Severity severity) {
   return severity == Severity::Error ? "error" : "warning";
@@ -45,23 +43,53 @@ std::string_view lineOf(std::string_view text, unsigned line) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-/// The source line and a caret under its first word, each on its own line.
-std::string excerpt(std::string_view text, unsigned line) {
+Json toJson(const Dim3 &dim) { return Json::array({dim.x, dim.y, dim.z}); }
+
+namespace {
+
+Json orNull(const std::string &text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+Json orNull(int number) { return number < 0 ? Json(nullptr) : Json(number); }
+
+/// "\033[1;31mtext\033[0m" where colours are wanted.
+std::string painted(Colour colour, const char *code, const std::string &text) {
+  if (colour == Colour::Never)
+    return text;
+  return std::string("\033[") + code + "m" + text + "\033[0m";
+}
+
+constexpr const char *bold = "1", *red = "1;31", *yellow = "1;33",
+                     *green = "1;32", *cyan = "1;36";
+
+/// The line and a mark under `width` of its characters from `column` on; column
+/// 0 marks the first word.
+std::string excerpt(std::string_view text, unsigned line, unsigned column,
+                    unsigned width, Colour colour) {
   std::string_view source = line ? lineOf(text, line) : std::string_view();
   size_t indent = source.find_first_not_of(" \t");
   if (indent == source.npos)
     return "";
+  size_t at = column ? column - 1 : indent;
+  if (at >= source.size())
+    at = indent;
   std::string number = std::to_string(line);
-  std::string margin(number.size() + 1, ' ');
   // Tabs stay tabs, so that the caret stands under the word.
-  return " " + number + " | " + std::string(source) + "\n" + margin + " | " +
-         std::string(source.substr(0, indent)) + "^\n";
+  std::string before(source.substr(0, at));
+  for (char &c : before)
+    c = c == '\t' ? c : ' ';
+  size_t tail = std::min<size_t>(width ? width - 1 : 0, source.size() - at - 1);
+  return " " + number + " | " + std::string(source) + "\n" +
+         std::string(number.size() + 1, ' ') + " | " + before +
+         painted(colour, green, "^" + std::string(tail, '~')) + "\n";
 }
 
-std::string place(std::string_view file, unsigned line) {
+std::string place(std::string_view file, unsigned line, unsigned column = 0) {
   std::string result(file);
   if (line)
     result += ":" + std::to_string(line);
+  if (line && column)
+    result += ":" + std::to_string(column);
   return result + ": ";
 }
 
@@ -80,6 +108,11 @@ std::string whoseText(const Finding &finding) {
         std::to_string(cta.z) + ")");
   if (!finding.source.empty())
     add("source " + finding.source);
+  if (finding.policy != Policy::Eager)
+    add(std::string("policy ") + nameOf(finding.policy) +
+        (finding.policy == Policy::Late
+             ? ""
+             : ", schedule seed " + std::to_string(finding.scheduleSeed)));
   return who;
 }
 
@@ -89,13 +122,22 @@ Json toJson(const Finding &finding) {
   Json json;
   json["id"] = finding.id;
   json["severity"] = nameOf(finding.severity);
-  json["message"] = finding.message;
+  // Who reads the message alone shall learn how to mend it, too.
+  json["message"] =
+      finding.message + (finding.fix.empty() ? "" : " " + finding.fix);
   json["ptx_line"] = finding.ptxLine ? Json(finding.ptxLine) : Json(nullptr);
   json["source"] = orNull(finding.source);
   json["warp"] = orNull(finding.warp);
   json["lane"] = orNull(finding.lane);
   json["cta"] = toJson(finding.cta);
   json["other"] = orNull(finding.other);
+  json["fix"] = orNull(finding.fix);
+  bool placed = finding.ptxColumn != 0;
+  json["ptx_column"] = placed ? Json(finding.ptxColumn) : Json(nullptr);
+  json["ptx_end_column"] =
+      placed ? Json(finding.ptxColumn + finding.ptxWidth) : Json(nullptr);
+  json["policy"] = nameOf(finding.policy);
+  json["schedule_seed"] = finding.scheduleSeed;
   return json;
 }
 
@@ -107,14 +149,22 @@ Json toJson(const std::vector<Finding> &findings) {
 }
 
 std::string describe(const Finding &finding, std::string_view file,
-                     std::string_view text) {
-  std::string result = place(file, finding.ptxLine) + nameOf(finding.severity) +
-                       " [" + finding.id + "]: " + finding.message + "\n" +
-                       excerpt(text, finding.ptxLine);
+                     std::string_view text, Colour colour) {
+  bool isError = finding.severity == Severity::Error;
+  std::string result =
+      painted(colour, bold, place(file, finding.ptxLine, finding.ptxColumn)) +
+      painted(colour, isError ? red : yellow,
+              std::string(nameOf(finding.severity)) + " [" + finding.id +
+                  "]: ") +
+      finding.message + "\n" +
+      excerpt(text, finding.ptxLine, finding.ptxColumn, finding.ptxWidth,
+              colour);
   if (std::string who = whoseText(finding); !who.empty())
     result += "  at " + who + "\n";
   if (!finding.other.empty())
     result += "  other: " + finding.other + "\n";
+  if (!finding.fix.empty())
+    result += painted(colour, cyan, "  fix: ") + finding.fix + "\n";
   return result;
 }
 
@@ -126,7 +176,7 @@ std::string describe(const Error &error, std::string_view file,
   if (message.starts_with(where))
     message.remove_prefix(where.size());
   return where + "error: " + std::string(message) + "\n" +
-         excerpt(text, error.line);
+         excerpt(text, error.line, 0, 0, Colour::Never);
 }
 
 std::optional<std::string> writeWhole(const std::string &path,

@@ -57,8 +57,8 @@ constexpr Setter setters[] = {{"target", setTarget},
                               {"messages", setMessages}};
 
 constexpr const char *names[] = {
-    "target", "policy",    "seed",   "checks",     "conformance", "mma",
-    "approx", "max-steps", "report", "on-finding", "messages"};
+    "target", "policy",  "seed",      "checks", "conformance", "mma",
+    "approx", "threads", "max-steps", "report", "on-finding",  "messages"};
 
 std::string variableOf(const char *name) {
   std::string variable = std::string("PTXSIM_") + name;

@@ -337,8 +337,49 @@ void Parser::parseDeclarator(Variable &variable) {
     uint64_t inner = 1;
     for (size_t i = 1; i < variable.dimensions.size(); ++i)
       inner *= std::max<uint64_t>(variable.dimensions[i], 1);
+    inner = std::max<uint64_t>(inner, 1);
     variable.dimensions[0] = (variable.initialiser.size() + inner - 1) / inner;
   }
+  checkSize(variable);
+}
+
+namespace {
+
+/// The largest variable of each space, in bytes, so that sizes, offsets and
+/// sums of a few of them fit their types: 4 GiB of global memory, less than the
+/// 24 bits of a shared address, and no parameter is larger than 32764 bytes.
+uint64_t mostBytes(Variable::Space space) {
+  switch (space) {
+  case Variable::Space::Global:
+  case Variable::Space::Const:
+    return uint64_t(1) << 32;
+  case Variable::Space::Shared:
+  case Variable::Space::Local:
+    return (uint64_t(1) << 24) - 1;
+  case Variable::Space::Reg:
+  case Variable::Space::Param:
+  case Variable::Space::Tex:
+    break;
+  }
+  return 32764;
+}
+
+} // namespace
+
+/// Refuses what no machine holds, and products that wrap.
+void Parser::checkSize(const Variable &variable) const {
+  uint64_t most = mostBytes(variable.space);
+  uint64_t bytes = (typeBits(variable.type) + 7) / 8 * variable.vector;
+  bool fits = variable.align <= (1u << 20);
+  for (uint64_t extent : variable.dimensions) {
+    fits = fits && extent <= most;
+    bytes *= fits ? extent : 1;
+    fits = fits && bytes <= most;
+  }
+  if (!fits)
+    failAt(variable.line, "expected at most " + std::to_string(most) +
+                              " bytes and an alignment of at most 2^20 for '" +
+                              std::string(variable.name) + "'");
 }
 
 std::vector<Variable> Parser::parseVariables(Variable prototype) {

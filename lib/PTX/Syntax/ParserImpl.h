@@ -40,6 +40,7 @@ private:
   std::vector<Variable> parseVariables(Variable prototype);
   Variable parseVariableSpecifiers();
   void parseDeclarator(Variable &variable);
+  void checkSize(const Variable &variable) const;
   void skipTo(char symbol);
 
   // Operands.cpp: operands and constant expressions.

@@ -214,3 +214,23 @@ TEST(Parser, DeepNestingIsAnError) {
         ".reg .b32 a; mov.b32 " + std::string(200000, '{')})
     EXPECT_THROW(body(text), Error);
 }
+
+TEST(Parser, AbsurdSizesAreErrorsAtTheirLine) {
+  for (const std::string &text :
+       {".shared .b8 s[16777216];", ".local .b64 l[4294967296];",
+        ".shared .b64 s[4294967296][4294967296];",
+        ".local .b8 l[18446744073709551615][2];", ".param .b8 q[32765];",
+        ".reg .b32 %r<16777217>;", ".shared .align 2097152 .b8 s[4];"})
+    try {
+      body("\n" + text);
+      ADD_FAILURE() << "accepted " << text;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, Error::Kind::Syntax);
+      EXPECT_EQ(error.line, 7u) << text;
+      EXPECT_NE(std::string(error.what()).find("at most"), std::string::npos)
+          << error.what();
+    }
+  EXPECT_THROW(parse(kHead + ".global .b8 g[4294967297];", "t.ptx"), Error);
+  EXPECT_NO_THROW(body(".shared .b8 s[16777215]; .param .b8 q[32764];"));
+  EXPECT_NO_THROW(parse(kHead + ".global .b8 g[4294967296];", "t.ptx"));
+}

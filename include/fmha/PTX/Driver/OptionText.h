@@ -23,8 +23,8 @@
 namespace ptxsim {
 
 /// Sets the option `name` (policy, seed, checks, conformance, mma, approx,
-/// max-steps) from its text. Returns what is wrong, saying expected and got,
-/// or nothing.
+/// threads, max-steps) from its text. Returns what is wrong, saying expected
+/// and got, or nothing.
 std::optional<std::string> setOption(Options &options, std::string_view name,
                                      std::string_view value);
 

@@ -20,12 +20,13 @@
 /*
  * option       variable            values, the default first
  * target       PTXSIM_TARGET       the highest .target loaded | sm_100a | ...
- * policy       PTXSIM_POLICY       eager | late | random
- * seed         PTXSIM_SEED         0: the schedule seed of policy random
+ * policy       PTXSIM_POLICY       eager | late | random | pct
+ * seed         PTXSIM_SEED         0: the schedule seed of random and pct
  * checks       PTXSIM_CHECKS       all | none | finding ids, comma-separated
  * conformance  PTXSIM_CONFORMANCE  isa | practice
  * mma          PTXSIM_MMA          fast | exact
  * approx       PTXSIM_APPROX       correct | perturb | sm_90
+ * threads      PTXSIM_THREADS      0: all cores, or how many
  * max-steps    PTXSIM_MAX_STEPS    0: no limit, in warp instructions
  * report       PTXSIM_REPORT       none | file that gets the JSON report
  * on-finding   PTXSIM_ON_FINDING   fail: the next synchronising call and every
@@ -51,9 +52,11 @@ int ptxsimSetOption(const char *name, const char *value);
 /* The report of the last launch, one JSON object: schema_version, entry, grid,
  * block, cluster, dynamic_smem_bytes, status (ok | findings | deadlock |
  * step_limit | error), error (null, or why the launch was refused), findings
- * [{id, severity, message, ptx_line, source, warp, lane, cta, other}],
- * findings_dropped, warp_instructions, seconds_run. "null" before the first
- * launch. The text stays valid until this thread asks again. */
+ * [{id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
+ * ptx_column, ptx_end_column, policy, schedule_seed}], deadlock (null, or the
+ * wait-for graph), findings_dropped, warp_instructions, seconds_run. "null"
+ * before the first launch. The text stays valid until this thread asks again.
+ */
 const char *ptxsimLastReport(void);
 
 /* The report over all launches since cuInit or ptxsimReset, the object that

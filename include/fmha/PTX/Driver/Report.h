@@ -27,17 +27,37 @@ namespace ptxsim {
 /// "ok", "findings", "deadlock" or "step_limit".
 const char *nameOf(Status status);
 
-/// {id, severity, message, ptx_line, source, warp, lane, cta, other}
+/// "eager", "late", "random" or "pct".
+const char *nameOf(Policy policy);
+/// "error" or "warning".
+const char *nameOf(Severity severity);
+
+/// {id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
+/// ptx_column, ptx_end_column, policy, schedule_seed}. `message` ends with the
+/// sentence of `fix`; the end column is the first behind the instruction.
 nlohmann::ordered_json toJson(const Finding &finding);
 nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
 /// [x, y, z]
 nlohmann::ordered_json toJson(const Dim3 &dim);
 
-/// The finding for a person: "file.ptx:12: error [id]: message", the line of
-/// `text` with a mark under its first word, and who, where known. Ends with a
-/// newline. `text` may be empty.
+/// The wait-for graph: {paths [{cta, warp, lanes, ptx_line, instruction, waits,
+/// object}], objects [{kind, name, cta, smem_address, parity_wanted, phase,
+/// pending_arrivals, pending_bytes, could_complete, events}], exited_warps,
+/// in_flight}. A path's object is an index into objects.
+nlohmann::ordered_json toJson(const DeadlockReport &report);
+/// The same for a person, several lines.
+std::string describe(const DeadlockReport &report);
+
+enum class Colour { Never, Always };
+
+/// The finding for a person: "file.ptx:12:5: error [id]: message", the line of
+/// `text` with the instruction underlined, who, and how to mend it. Ends with a
+/// newline. `text` may be empty. Colours are those of a terminal.
 std::string describe(const Finding &finding, std::string_view file,
-                     std::string_view text);
+                     std::string_view text, Colour colour = Colour::Never);
+
+/// Line `line` (1-based) of a text, without its end; empty if there is none.
+std::string_view lineOf(std::string_view text, unsigned line);
 
 /// "file:line: error: message" with the line of `text` under it.
 std::string describe(const Error &error, std::string_view file,

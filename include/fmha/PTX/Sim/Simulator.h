@@ -56,8 +56,12 @@ struct Dim3 {
 
 /// When the work of an asynchronous agent (TMA, tcgen05, bulk store) is done.
 /// Eager: at issue. Late: only when something that waits for it can otherwise
-/// not proceed. Random: at a moment drawn from the schedule seed.
-enum class Policy { Eager, Late, Random };
+/// not proceed. Random: at a moment drawn from the schedule seed, as is the
+/// warp that runs. Pct: by random priorities of warps and agents that change at
+/// a few random moments (Burckhardt et al., ASPLOS 2010), which finds bugs that
+/// want few orderings more surely than Random. Exhaustive: as an Exploration
+/// says.
+enum class Policy { Eager, Late, Random, Pct, Exhaustive };
 /// Fast: products and sums in fp32. Exact: the fixed-point window of the
 /// tensor core.
 enum class MmaMode { Fast, Exact };
@@ -67,6 +71,20 @@ enum class ApproxMode { Correct, Perturb, Sm90 };
 /// Isa: the manual to the letter. Practice: what ptxas does for the best public
 /// kernels (a tcgen05.ld register may be read before the wait).
 enum class Conformance { Isa, Practice };
+
+class Exploration;
+
+/// A request for the instructions of one warp as text.
+struct WarpTrace {
+  /// The CTA by its number in the grid, x running fastest, and the warp in it.
+  uint64_t cta = 0;
+  unsigned warp = 0;
+  /// Instructions after which the trace ends.
+  uint64_t limit = 1000;
+  /// Called for each line, without its end.
+  void (*line)(void *context, const std::string &text) = nullptr;
+  void *context = nullptr;
+};
 
 struct Options {
   Policy policy = Policy::Eager;
@@ -79,6 +97,9 @@ struct Options {
   /// Warp instructions after which the launch stops with Status::StepLimit;
   /// 0 = no limit.
   uint64_t maxSteps = 0;
+  /// Cores that clusters may be spread over, 0 = all. Results and findings do
+  /// not depend on it.
+  unsigned threads = 0;
   /// Findings kept; further ones are counted only.
   unsigned maxFindings = 100;
   /// Called about once per million warp instructions, from the launching
@@ -86,6 +107,16 @@ struct Options {
   void (*progress)(void *context, uint64_t warpInstructions, uint64_t ctasDone,
                    uint64_t ctas) = nullptr;
   void *progressContext = nullptr;
+  std::optional<WarpTrace> trace;
+  /// Policy::Pct: moments at which whoever runs gets the lowest priority.
+  unsigned priorityChanges = 3;
+  /// Policy::Exhaustive: who chooses.
+  Exploration *exploration = nullptr;
+
+  /// Whether the schedule seed decides.
+  bool randomised() const {
+    return policy == Policy::Random || policy == Policy::Pct;
+  }
 
   bool enabled(const std::string &id) const {
     return checks.count("all") || checks.count(id);
@@ -99,15 +130,64 @@ enum class Severity { Error, Warning };
 struct Finding {
   std::string id;
   Severity severity = Severity::Error;
-  /// What happened, with expected and got, and how to mend it.
+  /// What happened, with expected and got.
   std::string message;
-  unsigned ptxLine = 0;
+  /// How to mend it.
+  std::string fix;
+  /// Where the instruction begins, 1-based, and the characters that it takes
+  /// on that line; 0 where there is none.
+  unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
   /// "file:line" from .loc, empty where there is none.
   std::string source;
   int warp = -1, lane = -1;
   Dim3 cta{0, 0, 0};
   /// The other party (who waits for what, who wrote last), empty if none.
   std::string other;
+  /// The schedule that showed it.
+  Policy policy = Policy::Eager;
+  uint64_t scheduleSeed = 0;
+};
+
+/// What warps wait for that cannot go on: a node of the wait-for graph.
+struct WaitObject {
+  /// "mbarrier", "barrier", "cluster barrier", "tensor memory" or "other".
+  std::string kind;
+  Dim3 cta{0, 0, 0};
+  /// Its address in the CTA's shared memory, where it has one, and the variable
+  /// there: "full+8", "dynamic shared memory+64".
+  std::optional<uint32_t> address;
+  std::string name;
+  /// mbarrier: the parity that is waited for, the phase that runs (from 0), the
+  /// arrivals and bytes that it misses. Barrier: threads that it misses.
+  std::optional<unsigned> parityWanted;
+  std::optional<uint64_t> phase;
+  std::optional<int64_t> pendingArrivals, pendingBytes;
+  /// Warps whose remaining code holds something that may complete it: more than
+  /// really could, as values of registers are not followed.
+  std::vector<std::string> couldComplete;
+  /// What happened to it, oldest first, at most ten.
+  std::vector<std::string> events;
+};
+
+/// Lanes of a warp that cannot go on.
+struct BlockedPath {
+  Dim3 cta{0, 0, 0};
+  unsigned warp = 0;
+  uint32_t lanes = 0;
+  unsigned ptxLine = 0;
+  std::string instruction, waits;
+  /// Index into DeadlockReport::objects, or -1: they wait for other lanes of
+  /// their warp, or spin.
+  int object = -1;
+};
+
+/// A deadlock or livelock as a wait-for graph: paths wait for objects, objects
+/// for the warps that could complete them.
+struct DeadlockReport {
+  std::vector<BlockedPath> paths;
+  std::vector<WaitObject> objects;
+  /// "cta 0,0,0 warp 3", and agents in flight.
+  std::vector<std::string> exitedWarps, inFlight;
 };
 
 enum class Status { Ok, Findings, Deadlock, StepLimit };
@@ -117,6 +197,11 @@ struct LaunchResult {
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   uint64_t warpInstructions = 0;
+  /// Present if the status is Deadlock.
+  std::optional<DeadlockReport> deadlock;
+  /// Cores that clusters ran on, and why only on one although more were there.
+  unsigned threads = 1;
+  std::string whySequential;
 };
 
 /// A parsed PTX module. Parsing is complete: text that ptxas would call

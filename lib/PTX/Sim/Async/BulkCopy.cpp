@@ -62,6 +62,7 @@ public:
       completeTx(cluster, site, targets[i].barrier, bytes, tickets[i]);
     }
   }
+  bool notesFootprint() const override { return true; }
   std::string describe() const override {
     return "bulk load of " + amount(bytes) + " to shared " +
            describeShared(*targets[0].shared.cta, targets[0].shared.offset);
@@ -100,6 +101,7 @@ public:
     endAsyncWrite(*target.shared.cta, target.shared.offset, data.data(), bytes);
     completeTx(cluster, site, target.barrier, bytes, ticket);
   }
+  bool notesFootprint() const override { return true; }
   std::string describe() const override {
     return "bulk copy of " + amount(bytes) + " to shared " +
            describeShared(*target.shared.cta, target.shared.offset);

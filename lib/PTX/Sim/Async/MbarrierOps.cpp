@@ -213,6 +213,7 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   warp.wait.data[0] = reinterpret_cast<uint64_t>(waited);
   warp.wait.data[1] = wanted;
   warp.wait.describe = describeBarrierWait;
+  warp.wait.explain = explainBarrierWait;
   return Outcome::NextAndWait;
 }
 

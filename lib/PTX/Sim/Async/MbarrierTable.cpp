@@ -34,15 +34,22 @@ std::string describeSite(const Site &site) {
   return text;
 }
 
-std::string lastEvents(const BarrierEntry &entry) {
-  std::string text;
+std::vector<std::string> eventsOf(const BarrierEntry &entry) {
+  std::vector<std::string> list;
   unsigned size = unsigned(entry.events.size());
   unsigned first = entry.eventCount > size ? entry.eventCount - size : 0;
   for (unsigned i = first; i < entry.eventCount; ++i) {
     const BarrierEvent &event = entry.events[i % size];
-    text += (i == first ? "; last events: " : ", ") + std::string(event.what) +
-            " " + std::to_string(event.amount) + describeSite(event.site);
+    list.push_back(std::string(event.what) + " " +
+                   std::to_string(event.amount) + describeSite(event.site));
   }
+  return list;
+}
+
+std::string lastEvents(const BarrierEntry &entry) {
+  std::string text;
+  for (const std::string &event : eventsOf(entry))
+    text += (text.empty() ? "; last events: " : ", ") + event;
   return text;
 }
 
@@ -157,6 +164,19 @@ std::string describeBarrierWait(const Warp &warp, const Wait &wait) {
          ": waits for the end of a phase of parity " +
          std::to_string(wait.data[1]) + ", is in " +
          entry.object.describeState() + lastEvents(entry);
+}
+
+void explainBarrierWait(const Warp &warp, const Wait &wait,
+                        WaitObject &object) {
+  const auto &entry = *reinterpret_cast<const BarrierEntry *>(wait.data[0]);
+  object.kind = "mbarrier";
+  object.address = entry.offset;
+  object.name = sharedName(warp.machine, entry.offset);
+  object.parityWanted = unsigned(wait.data[1]);
+  object.phase = entry.object.phase;
+  object.pendingArrivals = entry.object.pending;
+  object.pendingBytes = entry.object.tx;
+  object.events = eventsOf(entry);
 }
 
 } // namespace ptxsim

@@ -31,7 +31,7 @@ struct BarrierEntry {
   uint32_t rank = 0, offset = 0;
   SyncPoint sync;
   /// The last events, oldest first, round.
-  std::array<BarrierEvent, 8> events;
+  std::array<BarrierEvent, 10> events;
   unsigned eventCount = 0;
   Site lastExpect;
 
@@ -75,6 +75,8 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream,
 
 /// For Wait::describe: data[0] = entry, data[1] = wanted parity.
 std::string describeBarrierWait(const Warp &warp, const Wait &wait);
+/// For Wait::explain, from the same data.
+void explainBarrierWait(const Warp &warp, const Wait &wait, WaitObject &object);
 
 } // namespace ptxsim
 

@@ -88,6 +88,7 @@ SharedRef resolveShared(Cluster &cluster, const Site &site, uint32_t address,
                               hex(kSharedBase) + " .. " + hex(cta->sharedEnd));
     return {};
   }
+  cluster.machine.noteShared(*cta, offset, bytes, true);
   return {cta, offset};
 }
 
@@ -106,6 +107,7 @@ std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
 
 void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes) {
+  cta.machine.noteShared(cta, offset, bytes, false);
   if (cta.sharedShadow.empty())
     return;
   constexpr uint64_t bad = everyByte * kAsyncWrite;
@@ -124,6 +126,7 @@ void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
 }
 
 void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
+  cta.machine.noteShared(cta, offset, bytes, false);
   if (cta.sharedShadow.empty())
     return;
   ReaderCounts &readers = readersOf(cta);
@@ -133,6 +136,7 @@ void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
 }
 
 void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
+  cta.machine.noteShared(cta, offset, bytes, false);
   if (cta.sharedShadow.empty())
     return;
   ReaderCounts &readers = readersOf(cta);
@@ -147,6 +151,7 @@ void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes) {
 
 void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
                      uint32_t bytes) {
+  cta.machine.noteShared(cta, offset, bytes, true);
   std::memset(&cta.shared[offset], 0xCB, bytes);
   if (cta.sharedShadow.empty())
     return;
@@ -172,6 +177,7 @@ void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
 
 void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,
                    uint32_t count) {
+  cta.machine.noteShared(cta, offset, count, true);
   std::memcpy(&cta.shared[offset], bytes, count);
   if (cta.sharedShadow.empty())
     return;

@@ -86,6 +86,7 @@ public:
         completeTx(cluster, site, targets[i].barrier, plan->txBytes,
                    tickets[i]);
   }
+  bool notesFootprint() const override { return true; }
   std::string describe() const override {
     return "TMA load of " + sizeText(*plan) + " to shared " +
            describeShared(*targets[0].shared.cta, targets[0].shared.offset);

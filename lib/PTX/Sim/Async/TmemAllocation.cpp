@@ -63,7 +63,7 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
   checkCtaGroup(memory, site, group);
   if (!checkRequest(memory, site, columns))
     return Outcome::Fault;
-  bool anywhere = warp.machine.options.policy == Policy::Random && group == 1;
+  bool anywhere = warp.machine.options.randomised() && group == 1;
   auto column = memory.allocate(
       columns, site, anywhere ? warp.cluster.random(TensorMemory::blocks) : 0);
   if (!column) {
@@ -72,6 +72,9 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
     warp.wait.data[0] = columns;
     warp.wait.data[1] = reinterpret_cast<uint64_t>(&memory);
     warp.wait.describe = describeWait;
+    warp.wait.explain = [](const Warp &, const Wait &, WaitObject &object) {
+      object.kind = object.name = "tensor memory";
+    };
     return Outcome::Retry;
   }
   memory.smallestAllocation = std::min(memory.smallestAllocation, columns);

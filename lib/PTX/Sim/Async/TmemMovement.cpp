@@ -13,6 +13,8 @@
 #include "Families.h"
 #include "TensorMemory.h"
 
+#include <charconv>
+
 namespace ptxsim {
 namespace {
 
@@ -157,9 +159,9 @@ void performStore(Warp &warp, Pending &pending) {
 }
 
 bool performsNow(Warp &warp) {
-  Policy policy = warp.machine.options.policy;
-  return policy == Policy::Eager ||
-         (policy == Policy::Random && warp.cluster.random(2));
+  const Options &options = warp.machine.options;
+  return options.policy == Policy::Eager ||
+         (options.randomised() && warp.cluster.random(2));
 }
 
 bool refersTo(const TmemQueues &queues, uint32_t base, Operand operand) {
@@ -343,8 +345,12 @@ TmemAccess accessOf(const Decoder &decoder) {
       access.shape = *parsed;
       shape = true;
     } else if (part[0] == 'x') {
-      access.num = uint32_t(std::stoul(std::string(part.substr(1))));
-      num = true;
+      auto [end, error] = std::from_chars(
+          part.data() + 1, part.data() + part.size(), access.num);
+      num = error == std::errc() && end == part.data() + part.size() &&
+            access.num <= 128;
+      if (!num)
+        break;
     }
   }
   access.packed = decoder.has("pack::16b") || decoder.has("unpack::16b");

@@ -60,6 +60,14 @@ std::string describeBarrier(const Warp &warp, const Wait &wait) {
          std::to_string(expectedBy(warp.cta, barrier)) + " threads";
 }
 
+void explainBarrier(const Warp &warp, const Wait &wait, WaitObject &object) {
+  const NamedBarrier &barrier = warp.cta.barriers[wait.data[0]];
+  object.kind = "barrier";
+  object.name = "barrier " + std::to_string(wait.data[0]);
+  object.pendingArrivals =
+      int64_t(expectedBy(warp.cta, barrier)) - int64_t(barrier.arrived);
+}
+
 void collect(Warp &warp, const Instruction &inst, const BarrierData &data,
              NamedBarrier &barrier, LaneMask active) {
   LaneMask set = lanesSet(warp.row(inst.src[2])) & active;
@@ -95,6 +103,7 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   Cta &cta = warp.cta;
   NamedBarrier &barrier = cta.barriers[id];
+  warp.machine.noteBarriers(cta, true);
   if (barrier.arrived && barrier.expected != count)
     warp.machine.report.add(
         FindingId::BarrierMismatch, warp.site(inst),
@@ -126,7 +135,7 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   }
   if (!data.waits)
     return Outcome::Next;
-  warp.wait = {&barrier, false, {id}, describeBarrier, nullptr};
+  warp.wait = {&barrier, false, {id}, describeBarrier, nullptr, explainBarrier};
   return Outcome::NextAndWait;
 }
 
@@ -163,6 +172,7 @@ Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
     warp.machine.report.add(FindingId::ClusterBarrier,
                             warp.site(inst, std::countr_zero(twice)),
                             "the lane has arrived and not waited since.");
+  warp.machine.noteClusterBarrier(true);
   warp.clusterArrived |= active;
   warp.clusterOwesWait |= active;
   if (Races *races = racesOf(warp))
@@ -184,11 +194,22 @@ std::string describeCluster(const Warp &warp, const Wait &) {
   return text;
 }
 
+void explainCluster(const Warp &warp, const Wait &, WaitObject &object) {
+  object.kind = object.name = "cluster barrier";
+  object.phase = warp.cluster.clusterGeneration;
+  int64_t missing = 0;
+  for (const auto &cta : warp.cluster.ctas)
+    for (const auto &other : cta->warps)
+      missing += std::popcount(other->live & ~other->clusterArrived);
+  object.pendingArrivals = missing;
+}
+
 Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   if (LaneMask missing = active & ~warp.clusterOwesWait)
     warp.machine.report.add(FindingId::ClusterBarrier,
                             warp.site(inst, std::countr_zero(missing)),
                             "the lane waits and has not arrived.");
+  warp.machine.noteClusterBarrier(true);
   // What has arrived and not completed is still in the mask of this phase.
   bool pending = (warp.clusterArrived & active & warp.clusterOwesWait) != 0;
   warp.clusterOwesWait &= ~active;
@@ -199,8 +220,12 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Next;
   }
   sync.waiting.push_back(&warp);
-  warp.wait = {
-      &warp.cluster.clusterGeneration, false, {}, describeCluster, nullptr};
+  warp.wait = {&warp.cluster.clusterGeneration,
+               false,
+               {},
+               describeCluster,
+               nullptr,
+               explainCluster};
   return Outcome::NextAndWait;
 }
 

@@ -16,6 +16,8 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
     : cluster(cluster), machine(cluster.machine), id(id), rank(rank),
       sharedEnd(machine.sharedEnd) {
   shared.assign(sharedEnd, 0xCD);
+  if (machine.options.policy != Policy::Exhaustive)
+    unnotedEnd = sharedEnd;
   uint64_t threads = machine.config.block.count();
   if (machine.report.shadows())
     sharedShadow.assign(sharedEnd, 0);
@@ -25,12 +27,21 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
                                            LaneMask(lowBits(unsigned(lanes)))));
   }
   liveWarps = unsigned(warps.size());
+  const Dim3 &grid = machine.config.grid;
+  uint64_t number = (uint64_t(id.z) * grid.y + id.y) * grid.x + id.x;
+  const auto &trace = machine.options.trace;
+  if (trace && trace->cta == number && trace->warp < warps.size())
+    warps[trace->warp]->tracer = machine.tracer.get();
 }
 
 Cta::~Cta() = default;
 
-Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
-    : machine(machine), first(firstCta), shape(shape) {
+Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
+    : machine(machine), number(number), first(firstCta), shape(shape),
+      // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
+      randomState(machine.options.scheduleSeed + 0x9E3779B97F4A7C15ull +
+                  number * 0xD1342543DE82EF95ull),
+      perturbState(0x2545F4914F6CDD1Dull ^ number * 0xD1342543DE82EF96ull) {
   uint32_t rank = 0;
   for (uint32_t z = 0; z < shape.z; ++z)
     for (uint32_t y = 0; y < shape.y; ++y)
@@ -43,10 +54,17 @@ Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
 
 Cluster::~Cluster() = default;
 
-uint64_t Cluster::random(uint64_t bound) { return machine.random(bound); }
+uint64_t Cluster::random(uint64_t bound) {
+  randomState += 0x9E3779B97F4A7C15ull;
+  uint64_t z = randomState;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  z ^= z >> 31;
+  return uint64_t((static_cast<unsigned __int128>(z) * bound) >> 64);
+}
 
 bool Cluster::spurious() {
-  return machine.options.policy == Policy::Random && random(8) == 0;
+  return machine.options.randomised() && random(8) == 0;
 }
 
 void Cluster::notify(const void *key) {
@@ -58,6 +76,8 @@ void Cluster::notify(const void *key) {
 
 AgentId Cluster::issue(std::unique_ptr<Agent> agent) {
   AgentId id = nextAgent++;
+  if (const Warp *warp = agent->site.warp)
+    agent->number = const_cast<Warp *>(warp)->agentsIssued++;
   agents.push_back({id, std::move(agent)});
   // Under eager completion every predecessor is done already.
   if (machine.options.policy == Policy::Eager)
@@ -107,8 +127,9 @@ void Cluster::lanesExited(Warp &warp) {
     --warp.cta.liveWarps;
   if (!warp.live && races)
     races->warpExits(warp);
+  // Exits may complete a barrier, in whatever order they come.
+  machine.noteBarriers(warp.cta, false);
+  machine.noteClusterBarrier(false);
   barriersAfterExit(warp.cta);
   completeClusterBarrier(*this);
 }
-
-bool Cluster::run() { return Scheduler(*this).run(); }

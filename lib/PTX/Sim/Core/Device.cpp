@@ -63,7 +63,7 @@ Allocation *Device::Impl::findSlow(uint64_t address, uint64_t bytes) {
   uint64_t offset = address - found.base;
   if (offset >= found.size || bytes > found.size - offset)
     return nullptr;
-  return last = &found;
+  return &found;
 }
 
 Allocation &Device::Impl::require(uint64_t address, uint64_t bytes,

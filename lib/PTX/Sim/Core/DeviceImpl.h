@@ -11,6 +11,7 @@
 
 #include "fmha/PTX/Sim/Core/Program.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 
@@ -21,21 +22,40 @@ struct Allocation {
     void operator()(uint8_t *bytes) const { std::free(bytes); }
   };
   uint64_t base = 0, size = 0;
+  bool holds(uint64_t address, uint64_t count) const {
+    return address - base < size && count <= size - (address - base);
+  }
   std::unique_ptr<uint8_t, Free> bytes;
   /// 1 per byte that host or kernel wrote.
   std::unique_ptr<uint8_t, Free> written;
   /// Everything counts as written: a launch without shadows wrote here.
   bool untracked = false;
+
+  /// While clusters run at once (Spread.h): who touched which granule, and what
+  /// the memory held before the first write.
+  struct Saved {
+    std::vector<uint8_t> bytes, written;
+    bool untracked = false;
+    std::atomic<bool> done = false;
+  };
+  struct FreeOwners {
+    void operator()(std::atomic<uint32_t> *owners) const { std::free(owners); }
+  };
+  std::unique_ptr<std::atomic<uint32_t>, FreeOwners> owners;
+  std::unique_ptr<Saved> saved;
 };
 
 struct Device::Impl {
   /// The allocation that holds [address, address + bytes), or null.
   Allocation *find(uint64_t address, uint64_t bytes) {
-    if (last && address - last->base < last->size &&
-        bytes <= last->size - (address - last->base))
+    if (last && last->holds(address, bytes))
       return last;
-    return findSlow(address, bytes);
+    Allocation *found = findSlow(address, bytes);
+    if (found)
+      last = found;
+    return found;
   }
+  /// As find, without the cache of the last answer.
   Allocation *findSlow(uint64_t address, uint64_t bytes);
   Allocation &require(uint64_t address, uint64_t bytes, const char *verb);
   uint64_t allocate(uint64_t bytes, uint8_t poison);

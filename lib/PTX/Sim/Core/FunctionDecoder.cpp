@@ -33,7 +33,15 @@ uint32_t FunctionDecoder::allocateLocal(const syntax::Variable &variable) {
   uint32_t align = std::max(alignOf(variable), 16u);
   code.localBytes = (code.localBytes + align - 1) / align * align;
   uint32_t offset = code.localBytes;
+  // A declaration holds less than 2^24 bytes: the sum does not wrap.
   code.localBytes += uint32_t(sizeOf(variable));
+  if (code.localBytes > kLocalLimit)
+    throw Error(Error::Kind::Launch,
+                "expected at most " + std::to_string(kLocalLimit) +
+                    " bytes of local memory per thread, got " +
+                    std::to_string(code.localBytes) + " with '" +
+                    std::string(variable.name) + "'",
+                variable.line);
   return offset;
 }
 

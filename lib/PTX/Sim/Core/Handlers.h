@@ -38,6 +38,10 @@ inline uint64_t lowBits(unsigned bits) {
   return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
 }
 
+/// Policies.cpp: whether an instruction touches what it does not note for an
+/// exploration.
+bool touchesUnnoted(const Instruction &inst);
+
 // Control.cpp
 Outcome executeBranch(Warp &warp, const Instruction &inst, LaneMask active);
 Outcome executeBranchMany(Warp &warp, const Instruction &inst, LaneMask active);

@@ -10,6 +10,8 @@
 
 #include "DeviceImpl.h"
 #include "Handlers.h"
+#include "Spread.h"
+#include "Trace.h"
 
 #include "fmha/PTX/Sim/Core/Races.h"
 
@@ -20,9 +22,7 @@ using namespace ptxsim;
 Machine::Machine(Device &device, const Program &program,
                  const LaunchConfig &config, const Options &options)
     : device(device), program(program), config(config), options(options),
-      report(options),
-      // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
-      randomState(options.scheduleSeed + 0x9E3779B97F4A7C15ull) {
+      report(options) {
   bool isa = options.conformance == Conformance::Isa;
   if (report.findsRaces(isa)) {
     races = std::make_unique<LaunchRaces>();
@@ -30,6 +30,8 @@ Machine::Machine(Device &device, const Program &program,
   }
   checkLaunch();
   layOutShared();
+  if (options.trace)
+    tracer = std::make_unique<Tracer>(program, *options.trace);
   fillConstants();
   for (size_t i = 0; i < config.parameters.size(); ++i) {
     size_t offset = program.entry->parameters[i].offset;
@@ -51,6 +53,9 @@ static std::string spell(Dim3 d) {
          std::to_string(d.z);
 }
 
+/// CUDA programming guide, technical specifications per compute capability.
+static constexpr Dim3 kMostCtas{2147483647, 65535, 65535};
+
 void Machine::checkLaunch() const {
   const Code &entry = *program.entry;
   if (config.parameters.size() != entry.parameters.size())
@@ -61,8 +66,11 @@ void Machine::checkLaunch() const {
       refuse("expected " + std::to_string(entry.parameters[i].bytes) +
              " bytes for parameter " + std::to_string(i) + ", got " +
              std::to_string(config.parameters[i].size()));
-  if (!config.grid.count())
-    refuse("expected a grid of at least one CTA, got " + spell(config.grid));
+  const Dim3 &grid = config.grid;
+  if (!grid.x || !grid.y || !grid.z || grid.x > kMostCtas.x ||
+      grid.y > kMostCtas.y || grid.z > kMostCtas.z)
+    refuse("expected a grid of 1 to " + spell(kMostCtas) + " CTAs, got " +
+           spell(grid));
   const Dim3 &block = config.block;
   if (!block.count() || block.count() > 1024 || block.x > 1024 ||
       block.y > 1024 || block.z > 64)
@@ -83,6 +91,16 @@ void Machine::checkLaunch() const {
       refuse("expected at most the " + std::to_string(limit.count()) +
              " threads of .maxntid, got " + std::to_string(block.count()));
   }
+}
+
+void Machine::checkExploration() const {
+  if (options.policy != Policy::Exhaustive)
+    return;
+  if (!options.exploration)
+    refuse("policy exhaustive wants an exploration that chooses");
+  if (clusterShape.count() != config.grid.count())
+    refuse("policy exhaustive explores one cluster: expected a grid of " +
+           spell(clusterShape) + ", got " + spell(config.grid));
 }
 
 void Machine::layOutShared() {
@@ -120,6 +138,7 @@ void Machine::layOutShared() {
            std::to_string(program.staticSharedBytes) + " static and " +
            std::to_string(config.dynamicSharedBytes) + " dynamic");
   sharedEnd = uint32_t(end);
+  checkExploration();
 }
 
 void Machine::fillConstants() {
@@ -154,26 +173,4 @@ void Machine::fault(FindingId id, const Site &site, const std::string &detail,
   status = Status::Findings;
 }
 
-uint64_t Machine::random(uint64_t bound) {
-  randomState += 0x9E3779B97F4A7C15ull;
-  uint64_t z = randomState;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  z ^= z >> 31;
-  return uint64_t((static_cast<unsigned __int128>(z) * bound) >> 64);
-}
-
-LaunchResult Machine::run() {
-  const Dim3 &grid = config.grid, &step = clusterShape;
-  for (uint32_t z = 0; z < grid.z && !stopped; z += step.z)
-    for (uint32_t y = 0; y < grid.y && !stopped; y += step.y)
-      for (uint32_t x = 0; x < grid.x && !stopped; x += step.x)
-        Cluster(*this, {x, y, z}, step).run();
-  LaunchResult result;
-  report.moveTo(result);
-  result.warpInstructions = steps;
-  result.status = status;
-  if (status == Status::Ok && !result.findings.empty())
-    result.status = Status::Findings;
-  return result;
-}
+LaunchResult Machine::run() { return runClusters(*this); }

@@ -91,6 +91,7 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   }
   if (!checkAlign(*this, site, offset, bytes, align, "shared", access))
     return nullptr;
+  machine.noteShared(*cta, offset, bytes, access != Access::Read);
   if (cta->exited() && site.warp && &site.warp->cta != cta)
     machine.report.add(FindingId::DsmemAfterExit, site,
                        what(access, bytes, "shared", address) + " of rank " +
@@ -105,20 +106,15 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   return cta->shared.data() + offset;
 }
 
-uint8_t *Cluster::peekGlobal(uint64_t address, uint64_t bytes) {
-  Allocation *found = machine.device.impl().find(address, bytes);
-  return found ? found->bytes.get() + (address - found->base) : nullptr;
-}
-
 uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                          uint32_t align, Access access) {
   // Alignment first, as an H200 does: a misaligned access outside every
   // allocation is a misaligned one.
   if (!checkAlign(*this, site, address, bytes, align, "global", access))
     return nullptr;
-  Device::Impl &device = machine.device.impl();
-  Allocation *found = device.find(address, bytes);
+  Allocation *found = findGlobal(machine, address, bytes);
   if (!found) {
+    Device::Impl &device = machine.device.impl();
     std::string near = "no allocation is near";
     auto after = device.allocations.upper_bound(address);
     if (after != device.allocations.begin()) {
@@ -130,6 +126,10 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                   what(access, bytes, "global", address) + ": " + near + ".");
     return nullptr;
   }
+  machine.noteGlobal(address, bytes, access != Access::Read);
+  if (machine.claims)
+    machine.claims->claim(*found, address - found->base, bytes, access,
+                          uint32_t(number));
   uint8_t *written = found->written.get() + (address - found->base);
   if (machine.report.shadows() && access != Access::Write &&
       !found->untracked && !shadowIs(written, bytes, 1, 1))
@@ -139,7 +139,7 @@ uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
     if (machine.report.shadows())
       std::memset(written, 1, bytes);
     else
-      found->untracked = true;
+      markUntracked(*found);
   }
   return found->bytes.get() + (address - found->base);
 }

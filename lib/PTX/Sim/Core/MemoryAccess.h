@@ -16,6 +16,7 @@
 
 #include "DeviceImpl.h"
 #include "Handlers.h"
+#include "Spread.h"
 
 #include "fmha/PTX/Sim/Core/Races.h"
 
@@ -47,8 +48,8 @@ inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
                            uint32_t align, Access access) {
   Cta &cta = warp.cta;
   uint64_t offset = address - (uint64_t(cta.rank) << 24);
-  if (offset < kSharedBase || offset + bytes > cta.sharedEnd ||
-      offset > cta.sharedEnd || (offset & (align - 1)))
+  if (offset < kSharedBase || offset + bytes > cta.unnotedEnd ||
+      offset > cta.unnotedEnd || (offset & (align - 1)))
     return nullptr;
   if (!cta.sharedShadow.empty()) {
     uint8_t *shadow = cta.sharedShadow.data() + offset;
@@ -64,15 +65,40 @@ inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
   return cta.shared.data() + offset;
 }
 
+/// The allocation that holds the bytes, or null. The last answer is kept per
+/// machine: allocations do not move while a launch runs.
+inline Allocation *findGlobal(Machine &machine, uint64_t address,
+                              uint64_t bytes) {
+  Allocation *last = machine.lastAllocation;
+  if (last && last->holds(address, bytes))
+    return last;
+  Allocation *found = machine.device.impl().findSlow(address, bytes);
+  if (found)
+    machine.lastAllocation = found;
+  return found;
+}
+
+/// A launch without shadows wrote to the allocation. Several clusters may at
+/// once.
+inline void markUntracked(Allocation &allocation) {
+  std::atomic_ref<bool>(allocation.untracked)
+      .store(true, std::memory_order_relaxed);
+}
+
 inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
                            uint32_t align, Access access) {
-  Allocation *found = warp.machine.device.impl().find(address, bytes);
+  Allocation *found = findGlobal(warp.machine, address, bytes);
   if (!found || (address & (align - 1)))
     return nullptr;
+  if (warp.machine.footprint) [[unlikely]]
+    return nullptr;
   uint64_t offset = address - found->base;
+  if (warp.machine.claims) [[unlikely]]
+    warp.machine.claims->claim(*found, offset, bytes, access,
+                               uint32_t(warp.cluster.number));
   if (!warp.machine.report.shadows()) {
     if (access != Access::Read)
-      found->untracked = true;
+      markUntracked(*found);
   } else {
     uint8_t *written = found->written.get() + offset;
     if (access != Access::Write && !found->untracked &&

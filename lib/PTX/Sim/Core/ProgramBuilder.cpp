@@ -10,6 +10,7 @@
 
 #include "fmha/PTX/Syntax/Parser.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace ptxsim;
@@ -52,6 +53,7 @@ Symbol ProgramBuilder::placeShared(const syntax::Variable &variable) {
                  (!variable.dimensions.empty() && variable.dimensions[0] == 0);
   if (dynamic) {
     symbol.kind = Symbol::Kind::DynamicShared;
+    program->sharedVariables.push_back({variable.name, 0, 0, true});
     program->dynamicAlign = std::max(program->dynamicAlign, align);
     return symbol;
   }
@@ -59,7 +61,18 @@ Symbol ProgramBuilder::placeShared(const syntax::Variable &variable) {
   uint32_t begin = kSharedBase + program->staticSharedBytes;
   begin = (begin + align - 1) / align * align;
   symbol.index = begin;
+  program->sharedVariables.push_back(
+      {variable.name, begin, sizeOf(variable), false});
+  // A declaration holds less than 2^24 bytes, so that the sum cannot wrap
+  // before this.
   program->staticSharedBytes = begin - kSharedBase + uint32_t(sizeOf(variable));
+  if (program->staticSharedBytes > kSharedLimit)
+    throw Error(Error::Kind::Launch,
+                "expected at most " + std::to_string(kSharedLimit) +
+                    " bytes of static shared memory, got " +
+                    std::to_string(program->staticSharedBytes) + " with '" +
+                    std::string(variable.name) + "'",
+                variable.line);
   return symbol;
 }
 
@@ -105,9 +118,15 @@ void ProgramBuilder::measureStack() {
     deepest = std::max<uint64_t>(deepest, code->rows);
     local = std::max<uint64_t>(local, code->localBytes);
   }
+  if (program->stackLocal > kLocalLimit)
+    throw Error(Error::Kind::Launch,
+                "expected at most " + std::to_string(kLocalLimit) +
+                    " bytes of local memory per thread, got " +
+                    std::to_string(program->stackLocal));
   if (program->codes.size() > 1) {
     program->stackRows += deepest * 32;
     program->stackLocal += (local + 15) / 16 * 16 * 32;
+    program->stackLocal = std::min<uint64_t>(program->stackLocal, kLocalLimit);
   }
 }
 

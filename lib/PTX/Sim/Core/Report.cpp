@@ -11,10 +11,12 @@
 #include "fmha/PTX/Sim/Core/Machine.h"
 #include "fmha/PTX/Sim/Core/Program.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 static const FindingInfo kFindings[] = {
-#define FINDING(NAME, ID, SEVERITY, TEXT) {ID, Severity::SEVERITY, TEXT},
+#define FINDING(NAME, ID, SEVERITY, ...) {ID, Severity::SEVERITY, __VA_ARGS__},
 #include "fmha/PTX/Sim/Findings.def"
 #undef FINDING
 };
@@ -23,6 +25,8 @@ const FindingInfo &ptxsim::infoOf(FindingId id) {
   return kFindings[size_t(id)];
 }
 
+std::span<const FindingInfo> ptxsim::allFindings() { return kFindings; }
+
 const FindingInfo *ptxsim::findFinding(std::string_view id) {
   for (const FindingInfo &info : kFindings)
     if (info.id == id)
@@ -30,7 +34,9 @@ const FindingInfo *ptxsim::findFinding(std::string_view id) {
   return nullptr;
 }
 
-Report::Report(const Options &options) : maxFindings(options.maxFindings) {
+Report::Report(const Options &options)
+    : maxFindings(options.maxFindings), policy(options.policy),
+      scheduleSeed(options.scheduleSeed) {
   for (size_t i = 0; i < on.size(); ++i) {
     on[i] = options.enabled(std::string(kFindings[i].id));
     // Anything but progress and faults may look at shadows.
@@ -57,6 +63,24 @@ static std::string sourceOf(const Warp *warp, const Instruction *inst) {
   return "";
 }
 
+/// Column and width of the instruction on its line. The opcode is a view into
+/// the module's text.
+static void locate(const Warp *warp, const Instruction *inst,
+                   Finding &finding) {
+  if (!warp || !inst || inst->opcode.empty())
+    return;
+  std::string_view text = warp->machine.program.module->text;
+  if (inst->opcode.data() < text.data() ||
+      inst->opcode.data() >= text.data() + text.size())
+    return;
+  size_t at = size_t(inst->opcode.data() - text.data());
+  size_t begin = at ? text.rfind('\n', at - 1) + 1 : 0;
+  // A statement ends at its semicolon, or goes on in the next line.
+  size_t end = text.find_first_of(";\r\n", at);
+  finding.ptxColumn = unsigned(at - begin + 1);
+  finding.ptxWidth = unsigned(std::min(end, text.size()) - at);
+}
+
 void Report::append(FindingId id, const Site &site, const std::string &detail,
                     const std::string &other) {
   uint32_t line = site.inst ? site.inst->line : 0;
@@ -71,7 +95,11 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
   finding.message = detail + " " + std::string(info.text);
   if (site.inst)
     finding.message = std::string(site.inst->opcode) + ": " + finding.message;
+  finding.fix = info.fix;
+  finding.policy = policy;
+  finding.scheduleSeed = scheduleSeed;
   finding.ptxLine = line;
+  locate(site.warp, site.inst, finding);
   finding.source = sourceOf(site.warp, site.inst);
   finding.lane = site.lane;
   finding.other = other;
@@ -80,6 +108,7 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
     finding.cta = site.warp->cta.id;
   }
   findings.push_back(std::move(finding));
+  ids.push_back(id);
 }
 
 void Report::add(FindingId id, const Site &site, const std::string &detail,
@@ -91,6 +120,21 @@ void Report::add(FindingId id, const Site &site, const std::string &detail,
 void Report::addFault(FindingId id, const Site &site, const std::string &detail,
                       const std::string &other) {
   append(id, site, detail, other);
+}
+
+void Report::absorb(Report &&later) {
+  for (size_t i = 0; i < later.findings.size(); ++i) {
+    Finding &finding = later.findings[i];
+    FindingId id = later.ids[i];
+    if (seen[{uint16_t(id), finding.ptxLine}]++ ||
+        findings.size() >= maxFindings) {
+      ++dropped;
+      continue;
+    }
+    findings.push_back(std::move(finding));
+    ids.push_back(id);
+  }
+  dropped += later.dropped;
 }
 
 void Report::moveTo(LaunchResult &result) {

@@ -8,6 +8,8 @@
 
 #include "Scheduler.h"
 
+#include "Deadlock.h"
+
 using namespace ptxsim;
 
 /// Instructions of one turn. Long turns keep a warp's registers in the cache.
@@ -16,9 +18,11 @@ static constexpr uint64_t kTurn = 4096;
 /// and rounds of fruitless polls before something in flight must complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
+/// Instructions without any change after which other clusters have a turn.
+static constexpr uint64_t kYield = 1 << 16;
 
 Scheduler::Scheduler(Cluster &cluster)
-    : cluster(cluster), machine(cluster.machine), watchedSince(machine.steps) {
+    : cluster(cluster), machine(cluster.machine) {
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       warps.push_back(warp.get());
@@ -33,8 +37,13 @@ void Scheduler::turn(Warp &warp, uint64_t budget) {
     }
     budget = std::min(budget, limit - machine.steps);
   }
-  uint64_t before = machine.steps >> 20;
-  machine.steps += warp.run(budget);
+  if (machine.cancelled && *machine.cancelled) {
+    machine.stopped = true;
+    return;
+  }
+  uint64_t before = machine.steps >> 20, done = warp.run(budget);
+  machine.steps += done;
+  cluster.steps += done;
   if (machine.options.progress && machine.steps >> 20 != before)
     machine.options.progress(machine.options.progressContext, machine.steps,
                              machine.ctasDone, machine.config.grid.count());
@@ -49,23 +58,17 @@ void Scheduler::sweep() {
   }
 }
 
-void Scheduler::randomTurns() {
-  // One sweep's worth of turns, so that a livelock is looked for as often.
-  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
-    while (!cluster.inFlight().empty() && cluster.random(4) == 0)
-      if (!cluster.completeOne(true))
-        break;
-    std::vector<Warp *> ready;
-    for (Warp *warp : warps)
-      if (warp->runnable())
-        ready.push_back(warp);
-    if (ready.empty())
-      return;
-    turn(*ready[cluster.random(ready.size())], 1 + cluster.random(64));
-  }
+void Scheduler::othersChanged(uint64_t changes) {
+  if (changes != changesOfOthers)
+    restartWatch();
+  changesOfOthers = changes;
 }
 
-bool Scheduler::run() {
+bool Scheduler::run(bool mayYield) {
+  if (mayYield && stuck)
+    return false;
+  yields = mayYield;
+  visitedSince = cluster.steps;
   while (!machine.stopped) {
     bool live = false, runnable = false;
     for (Warp *warp : warps) {
@@ -81,12 +84,37 @@ bool Scheduler::run() {
     }
     if (watchForLivelock())
       continue;
-    if (machine.options.policy == Policy::Random && !suspicious)
-      randomTurns();
-    else
-      sweep();
+    if (yields && (stuck || quietSteps() >= kYield))
+      return false;
+    takeTurns();
   }
-  return false;
+  return true;
+}
+
+/// Instructions of this visit since something changed.
+uint64_t Scheduler::quietSteps() const {
+  return cluster.steps - std::max(watchedSince, visitedSince);
+}
+
+void Scheduler::restartWatch() {
+  changesWatched = cluster.changes;
+  watchedSince = cluster.steps;
+  suspicious = stuck = false;
+  sweeps = 0;
+  nextSnapshot = 1;
+}
+
+/// Lets warps run, and agents complete, as the policy says. Where a livelock is
+/// suspected, states are compared after plain sweeps.
+void Scheduler::takeTurns() {
+  Policy policy = machine.options.policy;
+  if (policy == Policy::Exhaustive)
+    return exploreTurn();
+  if (policy == Policy::Random && !suspicious)
+    return randomTurns();
+  if (policy == Policy::Pct && !suspicious)
+    return priorityTurns();
+  sweep();
 }
 
 bool Scheduler::endSoftWaits() {
@@ -98,7 +126,6 @@ bool Scheduler::endSoftWaits() {
 
 /// No warp can run. True if something could be done about it.
 bool Scheduler::stalled() {
-  bool randomly = machine.options.policy == Policy::Random;
   if (cluster.changes != changesAtStall) {
     changesAtStall = cluster.changes;
     softRounds = 0;
@@ -108,7 +135,7 @@ bool Scheduler::stalled() {
   // A try_wait may time out, and the program may then do something else.
   if (++softRounds < kSoftRounds && endSoftWaits())
     return true;
-  if (cluster.completeOne(randomly))
+  if (completeOne())
     return true;
   if (softRounds >= kSoftRounds)
     return false;
@@ -124,17 +151,16 @@ bool Scheduler::stalled() {
 /// Warps run. True if that was found to lead nowhere.
 bool Scheduler::watchForLivelock() {
   if (cluster.changes != changesWatched) {
-    changesWatched = cluster.changes;
-    watchedSince = machine.steps;
-    suspicious = false;
-    sweeps = 0;
-    nextSnapshot = 1;
+    restartWatch();
     return false;
   }
-  if (machine.steps - watchedSince < kSuspicious)
+  bool quiet = cluster.steps - watchedSince >= kSuspicious;
+  if (!quiet && !(yields && quietSteps() >= kYield))
     return false;
   if (!cluster.inFlight().empty())
-    return cluster.completeOne(machine.options.policy == Policy::Random);
+    return completeOne();
+  if (!quiet)
+    return false;
   // Brent's cycle search over the states after each sweep: a state that comes
   // back, with nothing changed in between, comes back for ever.
   suspicious = true;
@@ -143,8 +169,10 @@ bool Scheduler::watchForLivelock() {
     if (!warp->finished())
       state = state * 31 + warp->digest();
   if (sweeps && state == snapshot) {
-    reportDeadlock(FindingId::Livelock);
-    return true;
+    stuck = true;
+    if (!yields)
+      reportDeadlock(FindingId::Livelock);
+    return !yields;
   }
   if (++sweeps == nextSnapshot) {
     snapshot = state;
@@ -154,7 +182,7 @@ bool Scheduler::watchForLivelock() {
 }
 
 bool Scheduler::finish() {
-  while (cluster.completeOne(machine.options.policy == Policy::Random))
+  while (completeOne())
     ;
   if (machine.stopped)
     return false;
@@ -174,58 +202,51 @@ bool Scheduler::finish() {
   return !machine.stopped;
 }
 
-/// What a path of a warp that does not run waits for.
-static std::string describePath(const Warp &warp, const Path &path) {
-  std::string text = "cta " + std::to_string(warp.cta.id.x) + "," +
-                     std::to_string(warp.cta.id.y) + "," +
-                     std::to_string(warp.cta.id.z) + " warp " +
-                     std::to_string(warp.index);
+/// Paths that a message names; the wait-for graph has all.
+static constexpr size_t kPathsShown = 64;
+
+static std::string pathText(const BlockedPath &path) {
   char lanes[32];
-  std::snprintf(lanes, sizeof lanes, " lanes 0x%08x", path.mask);
-  text += lanes;
-  if (path.status == Path::Status::Waiting) {
-    text += " line " + std::to_string(path.wait.inst->line) + " " +
-            std::string(path.wait.inst->opcode) + ": ";
-    return text + (path.wait.describe ? path.wait.describe(warp, path.wait)
-                                      : std::string("waits"));
-  }
-  const Code &code = *path.frames.back().code;
-  uint32_t line =
-      path.pc < code.instructions.size() ? code.instructions[path.pc].line : 0;
-  text += " line " + std::to_string(line);
-  if (path.status == Path::Status::AtJoin)
-    return text + ": waits for the other side of a branch";
-  if (path.status == Path::Status::Gathering)
-    return text + ": waits for lanes of a collective";
-  return text + ": runs";
+  std::snprintf(lanes, sizeof lanes, " lanes 0x%08x", path.lanes);
+  return "cta " + std::to_string(path.cta.x) + "," +
+         std::to_string(path.cta.y) + "," + std::to_string(path.cta.z) +
+         " warp " + std::to_string(path.warp) + lanes + " line " +
+         std::to_string(path.ptxLine) + " " + path.instruction + ": " +
+         path.waits;
+}
+
+/// Where the report points: a path that sleeps if there is one.
+Site Scheduler::blockedSite() const {
+  Site site;
+  for (const Warp *warp : warps)
+    for (const Path &path : warp->paths) {
+      bool waits = path.status == Path::Status::Waiting;
+      const auto &code = path.frames.back().code->instructions;
+      if (waits)
+        return {warp, path.wait.inst, -1};
+      if (!site.warp && path.pc < code.size())
+        site = {warp, &code[path.pc], -1};
+    }
+  return site;
 }
 
 void Scheduler::reportDeadlock(FindingId id) {
+  DeadlockReport graph = explainDeadlock(cluster);
   std::string waits, others;
-  Site site;
-  unsigned blocked = 0;
-  for (Warp *warp : warps)
-    for (const Path &path : warp->paths) {
-      const Instruction *inst = path.wait.inst;
-      if (!inst || path.status == Path::Status::Ready)
-        inst = &path.frames.back().code->instructions[path.pc];
-      if (!site.warp || path.status == Path::Status::Waiting)
-        if (!site.warp || !site.inst)
-          site = {warp, inst, -1};
-      ++blocked;
-      if (blocked <= 64)
-        waits += "\n  " + describePath(*warp, path);
-    }
-  if (blocked > 64)
-    waits += "\n  and " + std::to_string(blocked - 64) + " more";
-  for (const auto &[number, agent] : cluster.inFlight())
-    others += (others.empty() ? "" : "; ") + agent->describe();
+  for (size_t i = 0; i < std::min(graph.paths.size(), kPathsShown); ++i)
+    waits += "\n  " + pathText(graph.paths[i]);
+  if (graph.paths.size() > kPathsShown)
+    waits +=
+        "\n  and " + std::to_string(graph.paths.size() - kPathsShown) + " more";
+  for (const std::string &agent : graph.inFlight)
+    others += (others.empty() ? "" : "; ") + agent;
   if (others.empty())
     others = "nothing is in flight";
-  machine.report.addFault(id, site,
-                          std::to_string(blocked) +
+  machine.report.addFault(id, blockedSite(),
+                          std::to_string(graph.paths.size()) +
                               " paths of warps cannot go on:" + waits + "\n",
                           others);
+  machine.deadlock = std::move(graph);
   machine.stopped = true;
   machine.status = Status::Deadlock;
 }

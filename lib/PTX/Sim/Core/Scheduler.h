@@ -11,6 +11,8 @@
 
 #include "Handlers.h"
 
+#include <map>
+
 namespace ptxsim {
 
 /// Barriers.cpp: an exit may complete a barrier that the others wait at.
@@ -22,16 +24,45 @@ void completeClusterBarrier(Cluster &cluster);
 class Scheduler {
 public:
   explicit Scheduler(Cluster &cluster);
-  bool run();
+  /// Runs the cluster to its end, or to that of the launch. With `mayYield` it
+  /// returns false, to be called again, once the cluster has run for long
+  /// without changing anything: it may wait for another one.
+  bool run(bool mayYield);
+  /// Tells the changes that all other clusters have made so far.
+  void othersChanged(uint64_t changes);
+  /// Whether the cluster can only spin unless others change something.
+  bool isStuck() const { return stuck; }
+  void reportLivelock() { reportDeadlock(FindingId::Livelock); }
 
 private:
   void turn(Warp &warp, uint64_t budget);
   void sweep();
+  // --- policies, Policies.cpp ---
+  void takeTurns();
+  bool completeOne();
   void randomTurns();
+  void priorityTurns();
+  void changePriority(uint64_t &priority, uint64_t before);
+  uint64_t &priorityOf(AgentId agent);
+  std::optional<size_t> bestAgent();
+  /// A step that Policy::Exhaustive may take: a warp's, or else an agent's.
+  struct Choice {
+    uint64_t number;
+    Warp *warp;
+    size_t agent;
+  };
+  std::vector<Choice> agentChoices();
+  bool explore(std::vector<Choice> choices);
+  bool exploreAgents();
+  void exploreTurn();
+  void step(Warp &warp);
   bool stalled();
   bool endSoftWaits();
   bool watchForLivelock();
+  uint64_t quietSteps() const;
+  void restartWatch();
   void reportDeadlock(FindingId id);
+  Site blockedSite() const;
   bool finish();
 
   Cluster &cluster;
@@ -41,7 +72,18 @@ private:
   // Livelock: a state that comes back while nothing in the machine changes.
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
   uint64_t snapshot = 0;
-  bool suspicious = false;
+  bool suspicious = false, stuck = false, yields = false;
+  uint64_t visitedSince = 0, changesOfOthers = 0;
+
+  // Policy::Pct: priorities of warps (as `warps`) and agents, the lowest one
+  // given so far, and the steps at which priorities change.
+  std::vector<uint64_t> warpPriorities;
+  std::map<AgentId, uint64_t> agentPriorities;
+  uint64_t lowest = uint64_t(1) << 32, prioritySteps = 0;
+  std::vector<uint64_t> priorityChanges;
+  // Policy::Exhaustive: warps whose last step changed nothing, and the number
+  // of changes then.
+  std::vector<uint64_t> fruitless;
 };
 
 } // namespace ptxsim

@@ -56,7 +56,7 @@ uint64_t totalShared(Warp &w) {
   return (bytes + 127) / 128 * 128;
 }
 /// Advances with the instructions executed, and with every read.
-uint64_t ticks(Warp &w) { return ++w.machine.clock + w.machine.steps; }
+uint64_t ticks(Warp &w) { return ++w.cluster.clock + w.cluster.steps; }
 
 LaneMask lanesBelow(unsigned lane) { return (1u << lane) - 1; }
 

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handlers.h"
+#include "Trace.h"
+#include "fmha/PTX/Sim/Exploration.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +17,7 @@
 using namespace ptxsim;
 
 unsigned ptxsim::nextUnitStateId() {
-  static unsigned next = 0;
+  static std::atomic<unsigned> next = 0;
   return next++;
 }
 
@@ -34,7 +36,7 @@ Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
   if (machine.report.shadows())
     localWritten.resize(size_t(localCapacity) * 32);
   scalarContext.approx = machine.options.approx;
-  scalarContext.random = &machine.perturbState;
+  scalarContext.random = &cluster.perturbState;
   scalarContext.carry = &carry;
   bases[1] = machine.constantRows[cta.rank].data();
   Path path;
@@ -103,7 +105,19 @@ bool Warp::selectReady() {
   return false;
 }
 
+void Warp::observe(const Instruction &inst, LaneMask active, Outcome outcome) {
+  if (tracer)
+    tracer->executed(*this, inst, active, outcome);
+  if (machine.footprint && touchesUnnoted(inst))
+    machine.footprint->touchEverything();
+}
+
 uint64_t Warp::run(uint64_t budget) {
+  bool observed = tracer || machine.footprint;
+  return observed ? runLoop<true>(budget) : runLoop<false>(budget);
+}
+
+template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
   uint64_t done = 0;
   recount();
   if (!selectReady())
@@ -134,6 +148,8 @@ uint64_t Warp::run(uint64_t budget) {
     if (watch) [[unlikely]]
       watch(*this, inst, active);
     Outcome outcome = inst.handler(*this, inst, active);
+    if constexpr (Observed)
+      observe(inst, active, outcome);
     if (outcome == Outcome::Next && !gathered) [[likely]]
       ++pc;
     else if (outcome != Outcome::Control || gathered) {

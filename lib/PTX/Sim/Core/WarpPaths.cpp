@@ -208,6 +208,9 @@ static void copySlot(Warp &warp, LaneMask active, const Slot &to, Row *toRows,
   });
 }
 
+/// Frames without registers or local memory take no room, and must end, too.
+static constexpr size_t kMostFrames = 4096;
+
 Outcome Warp::call(const Instruction &inst, LaneMask active,
                    const Code &callee) {
   if (active != mask) {
@@ -222,7 +225,8 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
   next.rowBase = caller.rowBase + caller.code->rows;
   next.localBase = caller.localBase + (caller.code->localBytes + 15) / 16 * 16;
   next.call = &inst;
-  if (next.rowBase + callee.rows > rowCapacity ||
+  if (path.frames.size() >= kMostFrames ||
+      next.rowBase + callee.rows > rowCapacity ||
       next.localBase + callee.localBytes > localCapacity) {
     machine.fault(FindingId::StackOverflow, site(inst),
                   "the call needs frame " +
@@ -230,6 +234,16 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
     return Outcome::Fault;
   }
   const CallData &data = inst.data<CallData>();
+  if (data.arguments.size() != callee.parameters.size() ||
+      data.results.size() != callee.results.size()) {
+    machine.fault(
+        FindingId::IllegalInstruction, site(inst),
+        "expected a function of " + std::to_string(data.arguments.size()) +
+            " parameters and " + std::to_string(data.results.size()) +
+            " results, got " + std::to_string(callee.parameters.size()) +
+            " and " + std::to_string(callee.results.size()) + ".");
+    return Outcome::Fault;
+  }
   for (size_t i = 0; i < callee.parameters.size(); ++i) {
     const Slot &to = callee.parameters[i];
     const Row *from =

@@ -350,3 +350,18 @@ TEST(Findings, ADeadlockNamesTheBarrier) {
 }
 
 } // namespace
+
+TEST(Findings, MalformedRepetitionsAreUnsupported) {
+  for (const char *shape :
+       {"32x32b.x", "32x32b.xb32b", "32x32b.x3", "32x32b.x2147483648",
+        "32x32b.x99999999999", "16x256b.x1x", "x4"}) {
+    Device device;
+    std::string opcode = "tcgen05.ld.sync.aligned." + std::string(shape);
+    try {
+      launchOn(device, {.text = kernelText("", opcode + ".b32 {%r3}, [%r2];")});
+      ADD_FAILURE() << "accepted " << opcode;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, Error::Kind::Unsupported) << error.what();
+    }
+  }
+}

@@ -72,11 +72,12 @@ struct Kernel {
 
 /// Runs under all three policies and a few seeds.
 template <typename F> void underEveryPolicy(F check) {
-  for (uint64_t seed = 0; seed < 6; ++seed) {
+  for (uint64_t seed = 0; seed < 9; ++seed) {
     Options options;
     options.policy = seed == 0   ? Policy::Eager
                      : seed == 1 ? Policy::Late
-                                 : Policy::Random;
+                     : seed < 6  ? Policy::Random
+                                 : Policy::Pct;
     options.scheduleSeed = seed;
     check(options);
   }

@@ -178,4 +178,19 @@ TEST(Launch, RefusesWhatCannotRun) {
   EXPECT_TRUE(refused([](Kernel &k) { k.head = ".reqntid 64\n"; }));
   EXPECT_TRUE(refused([](Kernel &k) { k.cluster = Dim3{2, 1, 1}; }));
   EXPECT_FALSE(refused([](Kernel &k) { k.dynamicShared = 232448; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.grid.y = 65536; }));
+  EXPECT_TRUE(refused([](Kernel &k) { k.grid = {~0u, ~0u, ~0u}; }));
+  // Sums of declarations, each of which is small enough.
+  auto declare = [](const std::string &space, unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += space + " .b8 v" + std::to_string(i) + "[262144];\n";
+    return text;
+  };
+  EXPECT_TRUE(
+      refused([&](Kernel &k) { k.declarations = declare(".shared", 20000); }));
+  EXPECT_TRUE(
+      refused([&](Kernel &k) { k.declarations = declare(".local", 20000); }));
+  EXPECT_FALSE(
+      refused([&](Kernel &k) { k.declarations = declare(".local", 2); }));
 }

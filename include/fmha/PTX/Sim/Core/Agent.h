@@ -43,11 +43,15 @@ public:
   virtual void complete(Cluster &cluster) = 0;
   /// One phrase for reports: "TMA load of 16384 bytes to shared 0x400".
   virtual std::string describe() const = 0;
+  /// Whether everything that `complete` touches goes through functions that
+  /// note it for an exploration. Otherwise the agent conflicts with all others.
+  virtual bool notesFootprint() const { return false; }
 
   /// Agents that must complete before this one (issue order of a pipe).
   std::vector<AgentId> after;
-  /// Who issued it.
+  /// Who issued it, and how many agents that warp had issued before.
   Site site;
+  uint32_t number = 0;
 };
 
 } // namespace ptxsim

@@ -15,6 +15,7 @@
 #include "fmha/PTX/Sim/Simulator.h"
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -23,6 +24,10 @@ namespace ptxsim {
 
 struct Program;
 struct LaunchRaces;
+struct Allocation;
+class Claims;
+class Footprint;
+class Tracer;
 
 /// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
 /// enabled finding needs it.
@@ -68,6 +73,8 @@ public:
   /// Bytes by 24-bit shared address: 0 .. sharedEnd; the first KiB is reserved.
   std::vector<uint8_t> shared, sharedShadow;
   uint32_t sharedEnd = kSharedBase;
+  /// Accesses below this end need not be noted for an exploration.
+  uint32_t unnotedEnd = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;
   unsigned liveWarps = 0;
@@ -77,9 +84,11 @@ public:
 /// The CTAs that run together, and what they have in flight.
 class Cluster {
 public:
-  Cluster(Machine &machine, Dim3 firstCta, Dim3 shape);
+  Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape);
   ~Cluster();
   Machine &machine;
+  /// In the grid, x running fastest.
+  const uint64_t number;
   /// %clusterid * %cluster_nctaid, and %cluster_nctaid.
   const Dim3 first, shape;
   std::vector<std::unique_ptr<Cta>> ctas;
@@ -118,9 +127,6 @@ public:
   /// `bytes` of global memory.
   uint8_t *global(const Site &site, uint64_t address, uint64_t bytes,
                   uint32_t align, Access access);
-  /// Global memory without reading or marking the shadow, for a footprint
-  /// that is touched in pieces; null, and no finding, if out of bounds.
-  uint8_t *peekGlobal(uint64_t address, uint64_t bytes);
   /// Bytes behind a generic address: global, shared, the issuing thread's
   /// local memory or the kernel's parameters (read only).
   uint8_t *generic(const Site &site, uint64_t address, uint32_t bytes,
@@ -136,9 +142,13 @@ public:
   /// The race detector, or null where no enabled finding needs it.
   std::unique_ptr<Races> races;
 
-  /// Runs to the end; false when the launch must stop.
-  bool run();
   uint64_t changes = 0;
+  /// Warp instructions of this cluster, and reads of clocks so far: two reads
+  /// never give one value.
+  uint64_t steps = 0, clock = 0;
+  /// Generators of the schedule and of ApproxMode::Perturb, apart so that
+  /// neither changes the other. They depend on the seed and `number` alone.
+  uint64_t randomState, perturbState;
   /// Called when lanes of a warp have exited.
   void lanesExited(Warp &warp);
 
@@ -169,12 +179,14 @@ public:
   /// Ended by a fault, a deadlock or the step limit.
   bool stopped = false;
   Status status = Status::Ok;
+  std::optional<DeadlockReport> deadlock;
   uint64_t steps = 0, ctasDone = 0;
-  /// Reads of clocks so far: two reads never give one value.
-  uint64_t clock = 0;
-  /// Generators of the schedule and of ApproxMode::Perturb, apart so that
-  /// neither changes the other.
-  uint64_t randomState, perturbState = 0x2545F4914F6CDD1Dull;
+  /// While clusters run at once: who touched which global memory, and whether
+  /// that has failed.
+  Claims *claims = nullptr;
+  const std::atomic<bool> *cancelled = nullptr;
+  /// The allocation of the last access to global memory.
+  Allocation *lastAllocation = nullptr;
   /// Shared memory of a CTA: end of static, start of dynamic, end of all.
   uint32_t staticEnd = kSharedBase, dynamicBegin = kSharedBase,
            sharedEnd = kSharedBase;
@@ -183,17 +195,32 @@ public:
   /// carry the rank.
   std::vector<std::vector<Row>> constantRows;
 
+  /// Of the step that an exploration runs; null elsewhere.
+  Footprint *footprint = nullptr;
+  /// Present if a warp is traced.
+  std::unique_ptr<Tracer> tracer;
+
   /// Reports and stops the launch.
   void fault(FindingId id, const Site &site, const std::string &detail,
              const std::string &other = "");
-  uint64_t random(uint64_t bound);
+  /// Note what the step of an exploration touches; nothing elsewhere.
+  void noteShared(const Cta &cta, uint64_t offset, uint64_t bytes, bool writes);
+  void noteGlobal(uint64_t address, uint64_t bytes, bool writes);
+  /// The named barriers of a CTA, and barrier.cluster.
+  void noteBarriers(const Cta &cta, bool writes);
+  void noteClusterBarrier(bool writes);
   LaunchResult run();
 
 private:
   void layOutShared();
   void fillConstants();
   void checkLaunch() const;
+  void checkExploration() const;
 };
+
+/// The shared variable at an address of a CTA: "full", "full+8", "smem+64
+/// (dynamic shared memory)", or "shared 0x410" where no variable is.
+std::string sharedName(const Machine &machine, uint32_t address);
 
 } // namespace ptxsim
 

@@ -42,6 +42,15 @@ struct Code {
 };
 
 /// A constant row whose value is known at launch.
+/// A .shared variable, for messages: its address in the CTA, 0 if it is the
+/// dynamic one.
+struct SharedVariable {
+  std::string_view name;
+  uint32_t address = 0;
+  uint64_t bytes = 0;
+  bool dynamic = false;
+};
+
 struct Relocation {
   enum class Kind : uint8_t { Global, Shared, DynamicShared };
   Kind kind;
@@ -58,6 +67,7 @@ struct Program {
   const Code *entry = nullptr;
   std::vector<uint64_t> constants;
   std::vector<Relocation> relocations;
+  std::vector<SharedVariable> sharedVariables;
   std::deque<std::vector<Operand>> arena;
   std::vector<std::shared_ptr<const void>> payloads;
   /// Bytes of static shared memory from kSharedBase, and the alignment that

@@ -14,13 +14,14 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace ptxsim {
 
 enum class FindingId : uint16_t {
-#define FINDING(NAME, ID, SEVERITY, TEXT) NAME,
+#define FINDING(NAME, ID, SEVERITY, ...) NAME,
 #include "fmha/PTX/Sim/Findings.def"
 #undef FINDING
   Count
@@ -29,10 +30,12 @@ enum class FindingId : uint16_t {
 struct FindingInfo {
   std::string_view id;
   Severity severity;
-  /// What went wrong in general and how to mend it.
-  std::string_view text;
+  /// What went wrong in general, and how to mend it.
+  std::string_view text, fix;
 };
 const FindingInfo &infoOf(FindingId id);
+/// All of them, in the order of FindingId.
+std::span<const FindingInfo> allFindings();
 /// The finding with this id, or null.
 const FindingInfo *findFinding(std::string_view id);
 
@@ -54,14 +57,18 @@ public:
   /// conformance only if `isa`.
   bool findsRaces(bool isa) const;
   /// Adds a finding unless its id is switched off. One finding is kept per id
-  /// and PTX line, the rest are counted. `detail` says expected and got; the
-  /// text of Findings.def is appended to it.
+  /// and PTX line, the rest are counted. `detail` says expected and got; what
+  /// Findings.def says went wrong is appended to it.
   void add(FindingId id, const Site &site, const std::string &detail,
            const std::string &other = "");
   /// As add, even if the id is switched off: for what ends the launch.
   void addFault(FindingId id, const Site &site, const std::string &detail,
                 const std::string &other = "");
   void moveTo(LaunchResult &result);
+  bool empty() const { return findings.empty() && !dropped; }
+  /// Takes over the findings of a report whose cluster comes after those of
+  /// this one, as if they had been added here.
+  void absorb(Report &&later);
 
 private:
   void append(FindingId id, const Site &site, const std::string &detail,
@@ -69,9 +76,12 @@ private:
   std::array<bool, size_t(FindingId::Count)> on{};
   bool anyShadow = false;
   unsigned maxFindings;
+  Policy policy;
+  uint64_t scheduleSeed;
   uint64_t dropped = 0;
   std::map<std::pair<uint16_t, uint32_t>, unsigned> seen;
   std::vector<Finding> findings;
+  std::vector<FindingId> ids;
 };
 
 } // namespace ptxsim

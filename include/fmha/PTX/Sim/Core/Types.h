@@ -55,6 +55,10 @@ constexpr uint32_t kSharedBase = 1024;
 /// Shared memory a CTA may have, static and dynamic, without the reserved KiB.
 constexpr uint32_t kSharedLimit = 232448;
 
+/// Local memory a thread may have (CUDA programming guide, technical
+/// specifications per compute capability).
+constexpr uint32_t kLocalLimit = 512 * 1024;
+
 /// What a handler tells the warp loop.
 enum class Outcome : uint8_t {
   /// Go on with the next instruction.

@@ -27,6 +27,7 @@
 namespace ptxsim {
 
 struct Code;
+class Tracer;
 
 /// Why lanes sleep. A handler fills Warp::wait before it returns Retry or
 /// NextAndWait.
@@ -43,6 +44,9 @@ struct Wait {
   std::string (*describe)(const Warp &warp, const Wait &wait) = nullptr;
   /// Set by the warp loop.
   const Instruction *inst = nullptr;
+  /// Fills what `describe` says in words into the wait-for graph.
+  void (*explain)(const Warp &warp, const Wait &wait,
+                  WaitObject &object) = nullptr;
 };
 
 struct Frame {
@@ -98,6 +102,10 @@ public:
   /// While set, called by the warp loop before each instruction that passes
   /// its guard: how a unit sees registers of tcgen05.ld used before the wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
+  /// Agents issued so far.
+  uint32_t agentsIssued = 0;
+  /// Set if this is the warp that Options::trace asks for.
+  Tracer *tracer = nullptr;
 
   /// The row of an operand in the current frame.
   Row &row(Operand operand) {
@@ -161,6 +169,8 @@ public:
   std::vector<Join> joins;
 
 private:
+  template <bool Observed> uint64_t runLoop(uint64_t budget);
+  void observe(const Instruction &inst, LaneMask active, Outcome outcome);
   void select(unsigned path);
   void save();
   void refresh();

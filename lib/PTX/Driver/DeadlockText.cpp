@@ -1,0 +1,132 @@
+//===- DeadlockText.cpp - The wait-for graph as JSON and as text ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Driver/Report.h"
+
+#include <cstdio>
+
+namespace ptxsim {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+template <typename T> Json orNull(const std::optional<T> &value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string hexText(uint64_t value, const char *pattern) {
+  char text[32];
+  std::snprintf(text, sizeof text, pattern,
+                static_cast<unsigned long long>(value));
+  return text;
+}
+
+Json toJson(const BlockedPath &path) {
+  Json json;
+  json["cta"] = ptxsim::toJson(path.cta);
+  json["warp"] = path.warp;
+  json["lanes"] = hexText(path.lanes, "0x%08llx");
+  json["ptx_line"] = path.ptxLine ? Json(path.ptxLine) : Json(nullptr);
+  json["instruction"] = path.instruction;
+  json["waits"] = path.waits;
+  json["object"] = path.object < 0 ? Json(nullptr) : Json(path.object);
+  return json;
+}
+
+Json toJson(const WaitObject &object) {
+  Json json;
+  json["kind"] = object.kind;
+  json["name"] = object.name;
+  json["cta"] = ptxsim::toJson(object.cta);
+  json["smem_address"] = orNull(object.address);
+  json["parity_wanted"] = orNull(object.parityWanted);
+  json["phase"] = orNull(object.phase);
+  json["pending_arrivals"] = orNull(object.pendingArrivals);
+  json["pending_bytes"] = orNull(object.pendingBytes);
+  json["could_complete"] = object.couldComplete;
+  json["events"] = object.events;
+  return json;
+}
+
+std::string ctaText(const Dim3 &cta) {
+  return "cta " + std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
+         std::to_string(cta.z);
+}
+
+/// "  title: a; b", or `none` after the title.
+std::string listLine(const char *title, const std::vector<std::string> &list,
+                     const char *none) {
+  std::string text;
+  for (const std::string &item : list)
+    text += (text.empty() ? "" : "; ") + item;
+  return std::string(title) + ": " + (list.empty() ? none : text) + "\n";
+}
+
+std::string stateText(const WaitObject &object) {
+  std::string text;
+  auto add = [&text](const std::string &part) {
+    text += (text.empty() ? ": " : ", ") + part;
+  };
+  if (object.phase)
+    add("in phase " + std::to_string(*object.phase));
+  if (object.parityWanted)
+    add("the end of a phase of parity " + std::to_string(*object.parityWanted) +
+        " is wanted");
+  if (object.pendingArrivals)
+    add(std::to_string(*object.pendingArrivals) + " arrivals are missing");
+  if (object.pendingBytes)
+    add(std::to_string(*object.pendingBytes) + " bytes are missing");
+  return text;
+}
+
+std::string waitersText(const DeadlockReport &report, size_t object) {
+  std::string text;
+  for (const BlockedPath &path : report.paths)
+    if (path.object == int(object))
+      text += "    waits: " + ctaText(path.cta) + " warp " +
+              std::to_string(path.warp) + " lanes " +
+              hexText(path.lanes, "0x%08llx") + " line " +
+              std::to_string(path.ptxLine) + " " + path.instruction + "\n";
+  return text;
+}
+
+} // namespace
+
+Json toJson(const DeadlockReport &report) {
+  Json json;
+  json["paths"] = Json::array();
+  for (const BlockedPath &path : report.paths)
+    json["paths"].push_back(toJson(path));
+  json["objects"] = Json::array();
+  for (const WaitObject &object : report.objects)
+    json["objects"].push_back(toJson(object));
+  json["exited_warps"] = report.exitedWarps;
+  json["in_flight"] = report.inFlight;
+  return json;
+}
+
+std::string describe(const DeadlockReport &report) {
+  std::string text = "wait-for graph:\n";
+  for (size_t i = 0; i < report.objects.size(); ++i) {
+    const WaitObject &object = report.objects[i];
+    text += "  " + object.kind + " " + object.name;
+    if (object.address)
+      text += " at shared " + hexText(*object.address, "0x%llx");
+    text += " of " + ctaText(object.cta) + stateText(object) + "\n";
+    text += waitersText(report, i);
+    text += listLine("    could still complete it", object.couldComplete,
+                     "nobody: no warp has such an instruction ahead of it");
+    if (!object.events.empty())
+      text += listLine("    last events", object.events, "");
+  }
+  text += listLine("  exited warps", report.exitedWarps, "none");
+  return text + listLine("  in flight", report.inFlight, "nothing");
+}
+
+} // namespace ptxsim

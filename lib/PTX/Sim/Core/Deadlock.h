@@ -1,0 +1,25 @@
+//===- Deadlock.h - The wait-for graph of a cluster -------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_CORE_DEADLOCK_H
+#define FMHA_LIB_PTX_SIM_CORE_DEADLOCK_H
+
+#include "fmha/PTX/Sim/Core/Machine.h"
+
+namespace ptxsim {
+
+/// Who waits for what, and who could still bring it about. Reads the cluster
+/// only.
+DeadlockReport explainDeadlock(const Cluster &cluster);
+
+/// "cta 0,0,0 warp 3".
+std::string nameOf(const Warp &warp);
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_CORE_DEADLOCK_H

@@ -1,0 +1,240 @@
+//===- Policies.cpp - In which order warps and agents go on ---------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scheduler.h"
+
+#include "fmha/PTX/Sim/Exploration.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+
+void Scheduler::randomTurns() {
+  // One sweep's worth of turns, so that a livelock is looked for as often.
+  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
+    while (!cluster.inFlight().empty() && cluster.random(4) == 0)
+      if (!cluster.completeOne(true))
+        break;
+    std::vector<Warp *> ready;
+    for (Warp *warp : warps)
+      if (warp->runnable())
+        ready.push_back(warp);
+    if (ready.empty())
+      return;
+    turn(*ready[cluster.random(ready.size())], 1 + cluster.random(64));
+  }
+}
+
+/// A turn under Policy::Pct ends here at the latest, so that a warp that polls
+/// does not keep the others from what it polls for.
+static constexpr uint64_t kPriorityTurn = 1024;
+/// The length of a run is not known before its end: the steps of changes are
+/// drawn from spans of 2^4 to 2^18 steps.
+static constexpr unsigned kShortestSpan = 4, kSpans = 15;
+
+uint64_t &Scheduler::priorityOf(AgentId agent) {
+  auto [found, fresh] = agentPriorities.insert({agent, 0});
+  if (fresh)
+    found->second = (uint64_t(1) << 32) + cluster.random(uint64_t(1) << 32);
+  return found->second;
+}
+
+/// Puts whoever took the step below all others if a change was due.
+void Scheduler::changePriority(uint64_t &priority, uint64_t before) {
+  for (uint64_t at : priorityChanges)
+    if (at >= before && at < prioritySteps) {
+      priority = --lowest;
+      return;
+    }
+}
+
+/// One sweep's worth of steps, each of the warp or agent of highest priority.
+void Scheduler::priorityTurns() {
+  if (warpPriorities.empty()) {
+    for (size_t i = 0; i < warps.size(); ++i)
+      warpPriorities.push_back((uint64_t(1) << 32) +
+                               cluster.random(uint64_t(1) << 32));
+    for (unsigned i = 0; i < machine.options.priorityChanges; ++i)
+      priorityChanges.push_back(cluster.random(
+          uint64_t(1) << (kShortestSpan + cluster.random(kSpans))));
+  }
+  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
+    size_t best = warps.size();
+    for (size_t w = 0; w < warps.size(); ++w)
+      if (warps[w]->runnable() &&
+          (best == warps.size() || warpPriorities[w] > warpPriorities[best]))
+        best = w;
+    if (best == warps.size())
+      return;
+    std::optional<size_t> agent = bestAgent();
+    uint64_t before = prioritySteps;
+    AgentId id = agent ? cluster.agents[*agent].first : 0;
+    if (agent && priorityOf(id) > warpPriorities[best]) {
+      cluster.completeAgent(*agent);
+      agentPriorities.erase(id);
+      ++prioritySteps;
+      continue;
+    }
+    uint64_t steps = machine.steps, changes = cluster.changes;
+    turn(*warps[best], 1 + cluster.random(kPriorityTurn));
+    prioritySteps += machine.steps - steps;
+    // Whoever polls in vain makes room for the others.
+    if (cluster.changes == changes && warps[best]->runnable())
+      warpPriorities[best] = --lowest;
+    changePriority(warpPriorities[best], before);
+  }
+}
+
+/// Among the agents that may complete, the one of highest priority.
+std::optional<size_t> Scheduler::bestAgent() {
+  std::optional<size_t> best;
+  for (size_t i = 0; i < cluster.agents.size(); ++i)
+    if (cluster.eligible(i) &&
+        (!best || priorityOf(cluster.agents[i].first) >
+                      priorityOf(cluster.agents[*best].first)))
+      best = i;
+  return best;
+}
+
+/// Completes an agent because nothing else can go on.
+bool Scheduler::completeOne() {
+  if (machine.options.policy == Policy::Exhaustive)
+    return exploreAgents();
+  if (machine.options.policy != Policy::Pct)
+    return cluster.completeOne(machine.options.randomised());
+  std::optional<size_t> agent = bestAgent();
+  if (!agent)
+    return false;
+  AgentId id = cluster.agents[*agent].first;
+  cluster.completeAgent(*agent);
+  agentPriorities.erase(id);
+  return true;
+}
+
+// --- Policy::Exhaustive ---
+
+static constexpr uint64_t kAgent = uint64_t(1) << 63;
+
+static Exploration::Process numberOf(const Warp &warp) {
+  return uint64_t(warp.cta.rank) << 40 | uint64_t(warp.index) << 32;
+}
+
+static Exploration::Process numberOf(const Agent &agent) {
+  return kAgent | (agent.site.warp ? numberOf(*agent.site.warp) : 0) |
+         agent.number;
+}
+
+/// Families whose state (tensor memory, register pools, copy groups) is not
+/// noted range by range.
+bool ptxsim::touchesUnnoted(const Instruction &inst) {
+  static constexpr std::string_view families[] = {
+      "tcgen05.",   "setmaxnreg",           "cp.async.c",        "cp.async.w",
+      "cp.async.m", "cp.async.bulk.commit", "cp.async.bulk.wait"};
+  for (std::string_view family : families)
+    if (inst.opcode.starts_with(family))
+      return true;
+  return false;
+}
+
+// Keys of footprints: global addresses as they are, shared ones by rank, and
+// one for what has no address.
+static constexpr uint64_t kSharedKeys = uint64_t(1) << 62;
+static constexpr uint64_t kBarrierKeys = uint64_t(2) << 62;
+
+void Machine::noteGlobal(uint64_t address, uint64_t bytes, bool writes) {
+  if (footprint)
+    footprint->touch(address, address + bytes, writes);
+}
+
+void Machine::noteShared(const Cta &cta, uint64_t offset, uint64_t bytes,
+                         bool writes) {
+  uint64_t begin = kSharedKeys + (uint64_t(cta.rank) << 32) + offset;
+  if (footprint)
+    footprint->touch(begin, begin + bytes, writes);
+}
+
+void Machine::noteBarriers(const Cta &cta, bool writes) {
+  if (footprint)
+    footprint->touch(kBarrierKeys + cta.rank, kBarrierKeys + cta.rank + 1,
+                     writes);
+}
+
+void Machine::noteClusterBarrier(bool writes) {
+  if (footprint)
+    footprint->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
+}
+
+/// Agents that may complete, by number.
+std::vector<Scheduler::Choice> Scheduler::agentChoices() {
+  std::vector<Choice> choices;
+  for (size_t i = 0; i < cluster.agents.size(); ++i)
+    if (cluster.eligible(i))
+      choices.push_back({numberOf(*cluster.agents[i].second), nullptr, i});
+  return choices;
+}
+
+/// Lets the exploration choose and executes the choice. False if it wants no
+/// more of this schedule.
+bool Scheduler::explore(std::vector<Choice> choices) {
+  std::sort(
+      choices.begin(), choices.end(),
+      [](const Choice &a, const Choice &b) { return a.number < b.number; });
+  std::vector<uint64_t> numbers;
+  for (const Choice &choice : choices)
+    numbers.push_back(choice.number);
+  Exploration &exploration = *machine.options.exploration;
+  std::optional<size_t> index = exploration.choose(numbers);
+  if (!index) {
+    machine.stopped = true;
+    return false;
+  }
+  Footprint &footprint = exploration.footprint();
+  machine.footprint = &footprint;
+  const Choice &choice = choices[*index];
+  if (choice.warp) {
+    step(*choice.warp);
+  } else {
+    if (!cluster.agents[choice.agent].second->notesFootprint())
+      footprint.touchEverything();
+    cluster.completeAgent(choice.agent);
+  }
+  machine.footprint = nullptr;
+  return true;
+}
+
+bool Scheduler::exploreAgents() {
+  std::vector<Choice> choices = agentChoices();
+  return !choices.empty() && explore(std::move(choices));
+}
+
+/// Runs a warp up to and including its next change of something that others
+/// can see.
+void Scheduler::step(Warp &warp) {
+  uint64_t changes = cluster.changes, end = machine.steps + kPriorityTurn;
+  while (warp.runnable() && cluster.changes == changes && !machine.stopped &&
+         machine.steps < end)
+    turn(warp, 1);
+  size_t index =
+      size_t(std::find(warps.begin(), warps.end(), &warp) - warps.begin());
+  fruitless[index] = cluster.changes == changes ? changes + 1 : 0;
+}
+
+/// A warp whose last step changed nothing polls, or computes: it waits until
+/// something has changed or nobody else can go on.
+void Scheduler::exploreTurn() {
+  fruitless.resize(warps.size());
+  std::vector<Choice> choices = agentChoices();
+  for (bool all : {false, true}) {
+    for (size_t i = 0; i < warps.size(); ++i)
+      if (warps[i]->runnable() && (all || fruitless[i] != cluster.changes + 1))
+        choices.push_back({numberOf(*warps[i]), warps[i], 0});
+    if (!choices.empty())
+      break;
+  }
+  explore(std::move(choices));
+}

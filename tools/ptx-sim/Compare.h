@@ -1,0 +1,52 @@
+//===- Compare.h - Whether other schedules give the same --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_PTXSIM_COMPARE_H
+#define FMHA_TOOLS_PTXSIM_COMPARE_H
+
+#include "CommandLine.h"
+#include "Progress.h"
+#include "Run.h"
+
+namespace ptxsim::tool {
+
+/// A schedule whose result is another than the first run's.
+struct Divergence {
+  /// Which one: "seed 7", or "choices 3:1,8:2".
+  std::string schedule;
+  std::optional<uint64_t> seed;
+  std::string what, replay;
+  Outcome outcome;
+};
+
+/// What a launch and its repetitions showed.
+struct Comparison {
+  Outcome first;
+  std::optional<Divergence> divergence;
+  /// Schedules that ran besides the first, and warp instructions of all runs.
+  uint64_t schedules = 0, instructions = 0;
+  /// Policy exhaustive: whether no schedule is left that is not equivalent to
+  /// one that ran, and the steps of the longest.
+  std::optional<bool> exhausted;
+  size_t longest = 0;
+};
+
+struct Job {
+  const CommandLine &line;
+  std::string text;
+  Module module;
+};
+
+/// Runs the launch, and then what --schedules or --policy=exhaustive ask for,
+/// each with fresh memory, until one differs.
+Comparison runAll(const Job &job, const LaunchConfig &config,
+                  const Arguments &arguments, Progress &progress);
+
+} // namespace ptxsim::tool
+
+#endif // FMHA_TOOLS_PTXSIM_COMPARE_H

@@ -1,0 +1,157 @@
+//===- Sarif.cpp - Findings for code review tools -------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sarif.h"
+
+#include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Sim/Core/Report.h"
+
+namespace ptxsim::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json textOf(std::string_view text) { return {{"text", std::string(text)}}; }
+
+/// A path as a URI reference (RFC 3986): what is no path character is escaped.
+std::string uriOf(const std::string &path) {
+  static const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
+                                   "RSTUVWXYZ0123456789-._~/!$&'()*+,;=@";
+  std::string uri = path.starts_with("/") ? "file://" : "";
+  for (char c : path) {
+    char escaped[4];
+    std::snprintf(escaped, sizeof escaped, "%%%02X", unsigned(uint8_t(c)));
+    uri +=
+        plain.find(c) == plain.npos ? std::string(escaped) : std::string(1, c);
+  }
+  return uri;
+}
+
+Json rules() {
+  Json list = Json::array();
+  for (const FindingInfo &info : allFindings())
+    list.push_back(
+        {{"id", std::string(info.id)},
+         {"shortDescription", textOf(info.text)},
+         {"help", textOf(info.fix)},
+         {"defaultConfiguration", {{"level", nameOf(info.severity)}}}});
+  return list;
+}
+
+size_t ruleIndex(const std::string &id) {
+  const FindingInfo *info = findFinding(id);
+  return info ? size_t(info - allFindings().data()) : 0;
+}
+
+/// The PTX region: line, columns where known, and the line as a snippet.
+Json regionOf(const Finding &finding, const std::string &text) {
+  Json region = {{"startLine", finding.ptxLine}};
+  if (finding.ptxColumn) {
+    region["startColumn"] = finding.ptxColumn;
+    region["endColumn"] = finding.ptxColumn + finding.ptxWidth;
+  }
+  region["snippet"] = textOf(lineOf(text, finding.ptxLine));
+  return region;
+}
+
+/// "kernel/cta(0,0,0)/warp3/lane5", as far as it is known.
+std::string whereOf(const Finding &finding, const std::string &entry) {
+  const Dim3 &cta = finding.cta;
+  std::string where = entry;
+  if (finding.warp < 0)
+    return where;
+  where += "/cta(" + std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
+           std::to_string(cta.z) + ")/warp" + std::to_string(finding.warp);
+  if (finding.lane >= 0)
+    where += "/lane" + std::to_string(finding.lane);
+  return where;
+}
+
+Json locationOf(const Finding &finding, const Summary &summary) {
+  Json place = {{"artifactLocation", {{"uri", uriOf(summary.line.kernel)}}}};
+  if (finding.ptxLine)
+    place["region"] = regionOf(finding, summary.text);
+  Json logical = {
+      {"name", summary.config.entry},
+      {"fullyQualifiedName", whereOf(finding, summary.config.entry)},
+      {"kind", "function"}};
+  return {{"physicalLocation", place},
+          {"logicalLocations", Json::array({logical})}};
+}
+
+/// The source line that .loc names, and the other party.
+Json relatedTo(const Finding &finding) {
+  Json list = Json::array();
+  size_t colon = finding.source.rfind(':');
+  if (colon != std::string::npos) {
+    Json place = {
+        {"artifactLocation", {{"uri", uriOf(finding.source.substr(0, colon))}}},
+        {"region",
+         {{"startLine", std::stoul(finding.source.substr(colon + 1))}}}};
+    list.push_back({{"id", 0},
+                    {"message", textOf("compiled from here")},
+                    {"physicalLocation", place}});
+  }
+  if (!finding.other.empty())
+    list.push_back(
+        {{"id", list.size()}, {"message", textOf("other: " + finding.other)}});
+  return list;
+}
+
+Json resultOf(const Finding &finding, const Summary &summary) {
+  Json result;
+  result["ruleId"] = finding.id;
+  result["ruleIndex"] = ruleIndex(finding.id);
+  result["level"] = nameOf(finding.severity);
+  result["message"] = textOf(finding.message + " " + finding.fix);
+  result["locations"] = Json::array({locationOf(finding, summary)});
+  if (Json related = relatedTo(finding); !related.empty())
+    result["relatedLocations"] = related;
+  result["partialFingerprints"] = {
+      {"findingAndLine/v1",
+       finding.id + ":" + std::string(lineOf(summary.text, finding.ptxLine))}};
+  result["properties"] = {{"policy", nameOf(finding.policy)},
+                          {"scheduleSeed", finding.scheduleSeed}};
+  return result;
+}
+
+std::string commandOf(const CommandLine &line) {
+  std::string command;
+  for (const std::string &word : line.words)
+    command += (command.empty() ? "" : " ") + quote(word);
+  return command;
+}
+
+} // namespace
+
+std::string sarifLog(const Summary &summary) {
+  Json results = Json::array();
+  for (const Finding &finding : summary.comparison.first.result.findings)
+    results.push_back(resultOf(finding, summary));
+  if (summary.comparison.divergence)
+    for (const Finding &finding :
+         summary.comparison.divergence->outcome.result.findings)
+      results.push_back(resultOf(finding, summary));
+  Json driver = {{"name", "ptx-sim"},
+                 {"semanticVersion", FMHA_VERSION},
+                 {"rules", rules()}};
+  Json run;
+  run["tool"] = {{"driver", driver}};
+  run["invocations"] =
+      Json::array({{{"executionSuccessful", true},
+                    {"commandLine", commandOf(summary.line)}}});
+  run["columnKind"] = "unicodeCodePoints";
+  run["results"] = results;
+  Json log;
+  log["$schema"] = "https://json.schemastore.org/sarif-2.1.0.json";
+  log["version"] = "2.1.0";
+  log["runs"] = Json::array({run});
+  return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace ptxsim::tool
