@@ -11,6 +11,8 @@
 
 #include "fmha/PTX/Sim/Core/Races.h"
 
+#include <array>
+
 namespace ptxsim {
 
 struct Races::WarpState {
@@ -28,6 +30,9 @@ struct Races::WarpState {
   race::Time initFence = 0;
   /// What relaxed reads have seen, for the next acquire fence.
   PublishedList observed;
+  /// Versions of publications that `knows` holds, the last one of each place
+  /// in the table: a loop that polls takes nothing over again.
+  std::array<uint64_t, 8> absorbed{};
 };
 
 struct Races::CtaState {

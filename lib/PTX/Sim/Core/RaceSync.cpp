@@ -19,8 +19,11 @@ using race::Scope;
 static void publish(PublishedList &list, const Published &entry) {
   for (Published &old : list)
     if (old.cluster == entry.cluster && old.rank == entry.rank &&
-        old.scope == entry.scope)
-      return old.knows.join(entry.knows);
+        old.scope == entry.scope) {
+      old.knows.join(entry.knows);
+      old.version = entry.version;
+      return;
+    }
   list.push_back(entry);
 }
 
@@ -96,6 +99,10 @@ void Races::absorb(const Warp &warp, WarpState &state,
                    const Published &published, Scope scope) {
   if (!inScope(warp, published, scope))
     return;
+  uint64_t &last = state.absorbed[published.version % state.absorbed.size()];
+  if (published.version && last == published.version)
+    return;
+  last = published.version;
   if (published.cluster == number)
     state.knows.join(published.knows);
   else
@@ -116,7 +123,8 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
       if (order.acquires)
         absorb(warp, state, entry, order.scope);
       else if (inScope(warp, entry, order.scope))
-        publish(state.observed, entry);
+        publish(state.observed,
+                {entry.cluster, entry.rank, entry.scope, entry.knows});
     }
   if (kind == Access::Read)
     return;
@@ -128,7 +136,8 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
     return;
   Scope scope =
       order.releases ? order.scope : std::min(order.scope, state.fenceScope);
-  publish(places[address], {number, warp.cta.rank, scope, *given});
+  publish(places[address],
+          {number, warp.cta.rank, scope, *given, ++launch.versions});
   if (!order.releases)
     return;
   tick(state);

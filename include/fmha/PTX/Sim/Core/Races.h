@@ -31,6 +31,9 @@ struct Published {
   uint32_t cluster = 0, rank = 0;
   race::Scope scope = race::Scope::Weak;
   race::Knowledge knows;
+  /// Which publication this is: who has taken it over once learns nothing from
+  /// it again. 0 where several may have been joined.
+  uint64_t version = 0;
 };
 using PublishedList = std::vector<Published>;
 
@@ -40,6 +43,8 @@ struct LaunchRaces {
   race::Shadow global{64};
   std::unordered_map<uint64_t, PublishedList> published;
   uint32_t clusters = 0;
+  /// Publications so far.
+  uint64_t versions = 0;
   /// Finding and PTX line of what has been reported.
   std::set<std::pair<uint16_t, uint32_t>> reported;
   bool isa = true;
