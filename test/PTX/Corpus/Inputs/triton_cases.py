@@ -46,13 +46,27 @@ def matmul(random):
     return case("matmul", [In(a), In(b), want, "i32:192", "i32:144", "i32:272"], "2,2")
 
 
-def matmul_tma(random, name):
-    (a, left), (b, right) = bf16(random, 256, 208), bf16(random, 304, 208)
+def f16(random, *shape):
+    values = random.normal(0, 1, shape).astype(np.float16)
+    return values, values.astype(np.float64)
+
+
+def e4m3(random, *shape):
+    """Every finite e4m3 is as likely: bits, and the numbers that they stand for."""
+    bits = random.integers(0, 256, shape).astype(np.uint8)
+    bits[(bits & 0x7F) == 0x7F] = 0
+    exponent, mantissa = (bits >> 3 & 15).astype(int), (bits & 7) / 8
+    values = np.where(exponent == 0, mantissa * 2.0**-6, (1 + mantissa) * 2.0 ** (exponent - 7))
+    return bits, np.where(bits & 128, -values, values)
+
+
+def matmul_tma(random, name, make=bf16, dtype="BFLOAT16", grid="2"):
+    (a, left), (b, right) = make(random, 256, 208), make(random, 304, 208)
     want = product(left, right)
     arguments = [In(a), In(b), want]
-    arguments += described(name, 0, a.shape) + described(name, 1, b.shape)
+    arguments += described(name, 0, a.shape, dtype) + described(name, 1, b.shape, dtype)
     arguments += described(name, 2, want.expected.shape, "FLOAT32")
-    return case(name, [*arguments, "i32:256", "i32:304", "i32:208"], "2")
+    return case(name, [*arguments, "i32:256", "i32:304", "i32:208"], grid)
 
 
 def softmax(scores, values):
@@ -65,20 +79,20 @@ def softmax(scores, values):
     return weights @ values, weights @ np.abs(values), (high + np.log(total))[..., 0]
 
 
-def attention(random, name, causal=False, heads=2, length=256):
-    (q, queries), (k, keys), (v, values) = (bf16(random, heads, length, 64) for _ in range(3))
-    scale = 0.125
+def attention(random, name, causal=False, dim=64, heads=2, length=256):
+    (q, queries), (k, keys), (v, values) = (bf16(random, heads, length, dim) for _ in range(3))
+    scale = dim**-0.5
     scores = queries @ keys.transpose(0, 2, 1) * scale
     if causal:
         scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
     out, magnitude, lse = softmax(scores, values)
     # The weights and the result are each rounded to bf16.
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
-    rows = (heads * length, 64)
+    rows = (heads * length, dim)
     arguments = [In(q), In(k), In(v), Out(out.reshape(rows), "bf16", limit.reshape(rows))]
     for index in range(4):
         arguments += described(name, index, rows)
-    arguments += [Out(lse, tolerance=1e-5), f"i32:{length}", f"f32:{scale}"]
+    arguments += [Out(lse, tolerance=1e-5), f"i32:{length}", f"f32:{scale!r}"]
     return case(name, arguments, f"{length // 128},{heads}")
 
 
@@ -86,7 +100,11 @@ CASES = {
     "triton_matmul": matmul,
     "triton_matmul_tma": lambda r: matmul_tma(r, "matmul_tma"),
     "triton_matmul_roles": lambda r: matmul_tma(r, "matmul_roles"),
+    "triton_matmul_fp8": lambda r: matmul_tma(r, "matmul_fp8", e4m3, "UINT8"),
+    "triton_matmul_small": lambda r: matmul_tma(r, "matmul_small", f16, "FLOAT16", "3"),
+    "triton_matmul_cluster": lambda r: matmul_tma(r, "matmul_cluster", grid="4"),
     "triton_attention": lambda r: attention(r, "attention"),
     "triton_attention_causal": lambda r: attention(r, "attention_causal", causal=True),
     "triton_attention_roles": lambda r: attention(r, "attention_roles"),
+    "triton_attention_wide": lambda r: attention(r, "attention_wide", causal=True, dim=128),
 }

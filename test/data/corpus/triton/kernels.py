@@ -85,62 +85,68 @@ def attention(
     o.store([first + start, 0], (out / total[:, None]).to(tl.bfloat16))
 
 
-POINTERS = {"a": "*bf16", "b": "*bf16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
-TILE = {"M": 128, "N": 128, "K": 64}
-MAPS = {
-    "a": "tensordesc<bf16[128,64]>",
-    "b": "tensordesc<bf16[128,64]>",
-    "c": "tensordesc<fp32[128,128]>",
-    "m": "i32",
-    "n": "i32",
-    "k": "i32",
-}
-HEADS = {
-    "q": "tensordesc<bf16[128,64]>",
-    "k": "tensordesc<bf16[64,64]>",
-    "v": "tensordesc<bf16[64,64]>",
-    "o": "tensordesc<bf16[128,64]>",
-    "lse": "*fp32",
-    "length": "i32",
-    "scale": "fp32",
-}
-BLOCKS = {"M": 128, "N": 64, "D": 64}
+def tensor(element, rows, columns):
+    return f"tensordesc<{element}[{rows},{columns}]>"
 
-# Name: kernel, types, constants, options.
+
+def product(element, m, n):
+    """The types of matmul_tma for tiles of m x n and 64 terms."""
+    sizes = {"m": "i32", "n": "i32", "k": "i32"}
+    operands = {"a": tensor(element, m, 64), "b": tensor(element, n, 64)}
+    return {**operands, "c": tensor("fp32", m, n), **sizes}
+
+
+def heads(d):
+    """The types of attention for heads of d dimensions, blocks of 128 and 64."""
+    operands = {"q": tensor("bf16", 128, d), "k": tensor("bf16", 64, d), "v": tensor("bf16", 64, d)}
+    others = {"lse": "*fp32", "length": "i32", "scale": "fp32"}
+    return {**operands, "o": tensor("bf16", 128, d), **others}
+
+
+POINTERS = {"a": "*bf16", "b": "*bf16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
+TILE = {"M": 128, "N": 128, "K": 64, "ROLES": False}
+SMALL = {"M": 64, "N": 64, "K": 64, "ROLES": True}
+BLOCKS = {"M": 128, "N": 64, "D": 64, "CAUSAL": False, "ROLES": False}
+WIDE = {**BLOCKS, "D": 128, "CAUSAL": True, "ROLES": True}
+ROLES = {"ROLES": True}
+
+# Name: kernel, types, constants; warps, stages, and CTAs where there are two.
 VARIANTS = {
-    "matmul": (matmul, POINTERS, TILE, {"num_warps": 4, "num_stages": 3}),
-    "matmul_tma": (matmul_tma, MAPS, {**TILE, "ROLES": False}, {"num_warps": 4, "num_stages": 3}),
-    "matmul_roles": (matmul_tma, MAPS, {**TILE, "ROLES": True}, {"num_warps": 4, "num_stages": 3}),
-    "attention": (
-        attention, HEADS, {**BLOCKS, "CAUSAL": False, "ROLES": False}, {"num_warps": 4, "num_stages": 3}
-    ),
-    "attention_causal": (
-        attention, HEADS, {**BLOCKS, "CAUSAL": True, "ROLES": False}, {"num_warps": 8, "num_stages": 2}
-    ),
-    "attention_roles": (
-        attention, HEADS, {**BLOCKS, "CAUSAL": False, "ROLES": True}, {"num_warps": 4, "num_stages": 3}
-    ),
-}  # fmt: skip
+    "matmul": (matmul, POINTERS, {"M": 128, "N": 128, "K": 64}, 4, 3),
+    "matmul_tma": (matmul_tma, product("bf16", 128, 128), TILE, 4, 3),
+    "matmul_roles": (matmul_tma, product("bf16", 128, 128), {**TILE, **ROLES}, 4, 3),
+    "matmul_fp8": (matmul_tma, product("fp8e4nv", 128, 128), TILE, 4, 3),
+    "matmul_small": (matmul_tma, product("fp16", 64, 64), SMALL, 4, 2),
+    "matmul_cluster": (matmul_tma, product("bf16", 128, 128), TILE, 4, 2, 2),
+    "attention": (attention, heads(64), BLOCKS, 4, 3),
+    "attention_causal": (attention, heads(64), {**BLOCKS, "CAUSAL": True}, 8, 2),
+    "attention_roles": (attention, heads(64), {**BLOCKS, **ROLES}, 4, 3),
+    "attention_wide": (attention, heads(128), WIDE, 8, 2),
+}
+
+
+def build(kernel, types, constants, warps, stages, ctas=1):
+    names = kernel.arg_names
+    whole = {name: types.get(name, "constexpr") for name in names}
+    # Extents and addresses are multiples of 16, as the launcher finds them.
+    aligned = [i for i, name in enumerate(names) if whole[name] == "i32" or whole[name][0] == "*"]
+    attributes = {(i,): [["tt.divisibility", 16]] for i in aligned}
+    source = ASTSource(kernel, whole, constexprs=constants, attrs=attributes)
+    options = {"num_warps": warps, "num_stages": stages, "num_ctas": ctas}
+    return triton.compile(source, target=GPUTarget("cuda", 100, 32), options=options)
 
 
 def compile_all(folder):
     """Writes NAME.ptx, and launches.json: what a launch must know besides."""
     launches = {"triton": triton.__version__}
-    for name, (kernel, types, constants, options) in VARIANTS.items():
-        whole = {p: types.get(p, "constexpr") for p in kernel.arg_names}
-        # Extents and pointers are multiples of 16, as the launcher finds them.
-        aligned = [
-            i for i, p in enumerate(kernel.arg_names) if whole[p] == "i32" or whole[p][0] == "*"
-        ]
-        attributes = {(i,): [["tt.divisibility", 16]] for i in aligned}
-        source = ASTSource(kernel, whole, constexprs=constants, attrs=attributes)
-        built = triton.compile(source, target=GPUTarget("cuda", 100, 32), options=options)
-        (folder / f"{name}.ptx").write_text(built.asm["ptx"])
-        meta = built.metadata
+    for name, variant in VARIANTS.items():
+        built = build(*variant)
+        text = built.asm["ptx"]
+        (folder / f"{name}.ptx").write_text(text)
         launches[name] = {
-            "entry": meta.name,
-            "block": re.search(r"\.reqntid (\d+)", built.asm["ptx"])[1],
-            "shared": meta.shared,
-            "maps": meta.tensordesc_meta,
+            "entry": built.metadata.name,
+            "block": re.search(r"\.reqntid (\d+)", text)[1],
+            "shared": built.metadata.shared,
+            "maps": built.metadata.tensordesc_meta,
         }
     (folder / "launches.json").write_text(json.dumps(launches, indent=1) + "\n")
