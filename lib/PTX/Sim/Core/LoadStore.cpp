@@ -86,6 +86,16 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
+/// Whether the bytes are those that the lane is about to store.
+template <unsigned Bytes>
+bool holds(const uint8_t *at, const Row *const *from, size_t count,
+           unsigned lane) {
+  for (size_t i = 0; i < count; ++i)
+    if (std::memcmp(at + i * Bytes, &(*from[i])[lane], Bytes))
+      return false;
+  return true;
+}
+
 template <unsigned Bytes>
 Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
   size_t count = inst.src.size();
@@ -93,6 +103,10 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
   const Row *from[16];
   for (size_t i = 0; i < count; ++i)
     from[i] = &warp.row(inst.src[i]);
+  // Warps of practice set a flag together, each by a store of the same value.
+  bool watches = racesOf(warp) &&
+                 warp.machine.options.conformance == Conformance::Practice;
+  LaneMask repeats = 0;
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint8_t *to = laneBytes(warp, inst, lane, inst.address.space,
@@ -100,10 +114,12 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
                             Access::Write);
     if (!to)
       return Outcome::Fault;
+    if (watches && holds<Bytes>(to, from, count, lane))
+      repeats |= LaneMask(1) << lane;
     for (size_t i = 0; i < count; ++i)
       std::memcpy(to + i * Bytes, &(*from[i])[lane], Bytes);
   }
-  noteLanes(warp, inst, active, Access::Write, total);
+  noteLanes(warp, inst, active, Access::Write, total, repeats);
   warp.cluster.changed();
   return Outcome::Next;
 }

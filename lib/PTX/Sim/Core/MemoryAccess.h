@@ -154,10 +154,12 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
 }
 
 /// Tells the race detector of accesses of the lanes that were all in bounds;
-/// `addressOf(lane)` and `bytesOf(lane)` say where.
+/// `addressOf(lane)` and `bytesOf(lane)` say where. Lanes of `repeats` write
+/// what lies there already.
 template <typename AddressOf, typename BytesOf>
 void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
-               Access access, AddressOf addressOf, BytesOf bytesOf) {
+               Access access, AddressOf addressOf, BytesOf bytesOf,
+               LaneMask repeats = 0) {
   Races *races = racesOf(warp);
   Space space = inst.address.space;
   if (!races || space == Space::Local || space == Space::Param ||
@@ -166,6 +168,7 @@ void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
   race::Access checked = races->laneAccess(warp, inst, access);
   eachLane(lanes, [&](unsigned lane) {
     uint64_t address = addressOf(lane), window = address & kWindowMask;
+    checked.repeats = repeats >> lane & 1;
     if (space == Space::Shared || window == kSharedWindow)
       races->shared(checked, lane, uint32_t(address), bytesOf(lane));
     else if (window != kLocalWindow && window != kParamWindow)
@@ -175,11 +178,11 @@ void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
 
 /// The same for `bytes` at the memory operand of each lane.
 inline void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
-                      Access access, uint32_t bytes) {
+                      Access access, uint32_t bytes, LaneMask repeats = 0) {
   noteLanes(
       warp, inst, lanes, access,
       [&](unsigned lane) { return warp.addressOf(inst.address, lane); },
-      [&](unsigned) { return bytes; });
+      [&](unsigned) { return bytes; }, repeats);
 }
 
 } // namespace ptxsim

@@ -56,7 +56,9 @@ static bool vouched(const Access &access, const Stamp &other) {
 Fault ptxsim::race::judgeMemory(const Access &access, const Stamp &other,
                                 bool otherWrites) {
   if (!access.knows->has(View::Seen, access.cluster, other.when))
-    return morallyStrong(access, other) ? Fault::None : Fault::Race;
+    return morallyStrong(access, other) || (access.repeats && otherWrites)
+               ? Fault::None
+               : Fault::Race;
   bool crosses = access.stamp.async && otherWrites && !other.async;
   if (crosses && access.proxy != View::Seen && !vouched(access, other))
     return Fault::ProxyFence;

@@ -34,6 +34,25 @@ TEST(Edges, BarSync) {
                   second("ld.global.b32 %r5, [%q0];\n"));
 }
 
+TEST(Edges, InPracticeEqualStoresDoNotRace) {
+  std::string seed = first("st.shared.b32 [%r3], 5;\n") + bar;
+  RaceKernel run = {seed + first(put) + second(put)};
+  expectFinding("race-shared", run);
+  run.conformance = Conformance::Practice;
+  expectFinding("", run);
+  // One word of two differs; and a read still races.
+  std::string pair = "st.shared.v2.b32 [%r3], {7, ";
+  run.body = seed + first(pair + "1};\n") + second(pair + "2};\n");
+  expectFinding("race-shared", run);
+  run.body = seed + first(put) + second(get);
+  expectFinding("race-shared", run);
+  std::string global = "st.global.b32 [%q0], 3;\n";
+  run.body = first(global) + second(global);
+  expectFinding("", run);
+  run.body = first(global) + second("st.global.b32 [%q0], 4;\n");
+  expectFinding("race-global", run);
+}
+
 TEST(Edges, NeighbouringBytesDoNotRace) {
   expectFinding("", {"add.u32 %r6, %r3, %r1;\nmov.b16 %h0, 1;\n@%p1 bra D;\n"
                      "st.shared.b8 [%r6], %h0;\nD:\n"});

@@ -100,6 +100,22 @@ TEST(Tensor, AThirdThreadHandsOnWithoutFences) {
   expectFinding("", kernel(relay));
 }
 
+/// A copy over the place where tcgen05.alloc has put the address, once all have
+/// read it.
+TEST(Tensor, InPracticeACopyMayReplaceTheAddress) {
+  std::string copy = "@%p0 bra COPIED;\n"
+                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
+                     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx"
+                     "::bytes [%r3], [%q0], 16, [%r2];\nCOPIED:\n" +
+                     done;
+  RaceKernel run = kernel(bar + copy);
+  expectFinding("missing-proxy-fence", run);
+  run.conformance = Conformance::Practice;
+  expectFinding("", run);
+  run.body = around("@!%p0 st.shared.b32 [%r3], %r9;\n" + bar + copy);
+  expectFinding("missing-proxy-fence", run);
+}
+
 TEST(Tensor, InPracticeNoFenceIsAskedFor) {
   std::string body = second(waitLd + bar);
   for (Conformance conformance : {Conformance::Practice, Conformance::Isa}) {

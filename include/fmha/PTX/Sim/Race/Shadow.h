@@ -80,6 +80,9 @@ struct Access {
   uint32_t ctaWarps = 1;
   const Knowledge *knows = nullptr;
   bool write = false;
+  /// In practice: a write of what lies there already, which does not race with
+  /// the write that put it there.
+  bool repeats = false;
   /// For the async proxy: the view that vouches for generic writes, and the
   /// fences; Seen elsewhere.
   Knowledge::View proxy = Knowledge::View::Seen;
