@@ -93,6 +93,46 @@ SmallVector<char, 0> withHeading(const SmallVector<char, 0> &text,
   return all;
 }
 
+/// Code comes from the kernel, launch manifest and heading from the op: so they
+/// must say the same.
+LogicalResult checkAgreement(AttentionOp op, SymbolRefAttr kernel,
+                             gpu::GPUModuleOp module) {
+  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
+  if (!func)
+    return op.emitError() << "expected an llvm.func @"
+                          << kernel.getLeafReference().getValue() << " in @"
+                          << module.getName()
+                          << ", which fmha.kernel names, got none; drop "
+                             "fmha.kernel and run convert-fmha-to-tile";
+  const std::pair<StringRef, Attribute> agreed[] = {
+      {"fmha.schedule", op.getScheduleAttr()},
+      {"fmha.problem", op.getProblemAttr()}};
+  for (auto [name, expected] : agreed)
+    if (Attribute got = func->getAttr(name); got != expected) {
+      InFlightDiagnostic error = op.emitError()
+                                 << "expected a kernel made for this op, with "
+                                 << name << " = " << expected << ", got ";
+      return (got ? error << got : error << "none")
+             << "; lower the op again from the start";
+    }
+  return success();
+}
+
+/// A binary is taken for the kernel's if it is what this pass makes.
+LogicalResult checkBinary(AttentionOp op, gpu::BinaryOp binary) {
+  auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest");
+  ArrayRef<Attribute> objects = binary.getObjects().getValue();
+  auto object = objects.size() == 1 ? dyn_cast<gpu::ObjectAttr>(objects[0])
+                                    : gpu::ObjectAttr();
+  if (manifest && !manifest.empty() && object &&
+      object.getFormat() == gpu::CompilationTarget::Assembly)
+    return success();
+  return op.emitError()
+         << "expected the gpu.binary @" << binary.getName()
+         << " with one object in assembly format and an fmha.manifest, as "
+            "fmha-serialize-kernels makes it, got another one";
+}
+
 /// A kernel that is a binary already is left as it is.
 LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
   auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
@@ -102,8 +142,8 @@ LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
               "fmha-plan-schedule and convert-fmha-to-tile first";
   Operation *named =
       SymbolTable::lookupNearestSymbolFrom(op, kernel.getRootReference());
-  if (isa_and_nonnull<gpu::BinaryOp>(named))
-    return success();
+  if (auto binary = dyn_cast_or_null<gpu::BinaryOp>(named))
+    return checkBinary(op, binary);
   auto module = dyn_cast_or_null<gpu::GPUModuleOp>(named);
   if (!module)
     return op.emitError() << "expected a gpu.module or gpu.binary @"
@@ -118,7 +158,7 @@ LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
 LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
                                               SymbolRefAttr kernel,
                                               gpu::GPUModuleOp module) {
-  if (failed(checkLevel(module)))
+  if (failed(checkLevel(module)) || failed(checkAgreement(op, kernel, module)))
     return failure();
   const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
   NVVM::NVVMTargetAttr attr = targetAttr(&getContext(), schedule);

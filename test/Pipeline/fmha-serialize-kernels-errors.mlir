@@ -29,3 +29,56 @@ func.func @other_symbol(%x: !t, %o: !t) {
       {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernel::@fmha_fwd}
   return
 }
+
+// -----
+
+// Somebody else's binary is no kernel of ours.
+!t = memref<1x256x2x64xf16>
+gpu.binary @foreign [#gpu.object<#nvvm.target, "hello">]
+func.func @foreign_binary(%x: !t, %o: !t) {
+  // expected-error@+1 {{expected the gpu.binary @foreign with one object in assembly format and an fmha.manifest, as fmha-serialize-kernels makes it, got another one}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @foreign::@fmha_fwd}
+  return
+}
+
+// -----
+
+!t = memref<1x256x2x64xf16>
+gpu.module @kernels {
+  llvm.func @fmha_fwd() attributes {nvvm.kernel} { llvm.return }
+}
+func.func @no_such_function(%x: !t, %o: !t) {
+  // expected-error@+1 {{expected an llvm.func @nosuch in @kernels, which fmha.kernel names, got none}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@nosuch}
+  return
+}
+
+// -----
+
+// The launch manifest comes from the op, the code from the kernel.
+!t = memref<1x256x2x64xf16>
+gpu.module @kernels {
+  llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1>} { llvm.return }
+}
+func.func @other_schedule(%x: !t, %o: !t) {
+  // expected-error@+1 {{expected a kernel made for this op, with fmha.schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
+  return
+}
+
+// -----
+
+!t = memref<1x256x2x64xf16>
+gpu.module @kernels {
+  llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a">,
+    fmha.problem = {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}} { llvm.return }
+}
+func.func @other_mask(%x: !t, %o: !t) {
+  // expected-error@+1 {{mask = "causal", scale = 1.250000e-01 : f64}, got {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {mask = #fmha.mask<causal>, schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
+  return
+}

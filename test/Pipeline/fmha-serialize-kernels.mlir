@@ -12,8 +12,8 @@ func.func @untouched(%x: !t, %o: !t) {
   return
 }
 
-// CHECK: gpu.binary @done [#gpu.object<#nvvm.target, "already">]
-gpu.binary @done [#gpu.object<#nvvm.target, "already">]
+// CHECK: gpu.binary @done {fmha.manifest = "{}"} [#gpu.object<#nvvm.target, assembly = "already">]
+gpu.binary @done {fmha.manifest = "{}"} [#gpu.object<#nvvm.target, assembly = "already">]
 
 // A module that no op names is somebody else's.
 // CHECK: gpu.module @foreign

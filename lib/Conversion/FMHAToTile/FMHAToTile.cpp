@@ -326,6 +326,7 @@ gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
   func.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({int32_t(warps * 32), 1, 1}));
   func->setAttr("fmha.schedule", op.getScheduleAttr());
+  func->setAttr("fmha.problem", op.getProblemAttr());
   return func;
 }
 

@@ -99,7 +99,9 @@ private:
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    func->setAttr("fmha.schedule", op->getAttr("fmha.schedule"));
+    for (StringRef name : {"fmha.schedule", "fmha.problem"})
+      if (Attribute attribute = op->getAttr(name))
+        func->setAttr(name, attribute);
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
       // setmaxnreg counts from what a thread starts with; ptxas ignores it

@@ -87,3 +87,26 @@ func.func @tensors(%x: !t) -> !t {
   %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t) -> !t
   return %o : !t
 }
+
+// -----
+
+// Where nothing is executed a view may be its own source.
+!t = memref<1x8x2x64xf16>
+func.func @own_source(%x: !t) {
+  return
+^unreachable:
+  %o = memref.cast %o : !t to !t
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+  return
+}
+
+// -----
+
+// What has no elements shares no memory.
+!t = memref<1x8x2x64xf16>
+!none = memref<1x0x2x64xf16, strided<[1024, 128, 64, 1]>>
+func.func @no_keys(%x: !t, %o: !t) {
+  %k = memref.subview %o[0, 0, 0, 0] [1, 0, 2, 64] [1, 1, 1, 1] : !t to !none
+  fmha.attention ins(%x, %k, %k : !t, !none, !none) outs(%o : !t)
+  return
+}

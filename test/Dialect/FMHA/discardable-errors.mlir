@@ -47,5 +47,25 @@ func.func private @manifest_place() attributes {fmha.manifest = "{}"}
 
 // -----
 
-// expected-error@+1 {{unknown attribute "fmha.kernels" of the prefix fmha.: expected one of fmha.kernel, fmha.manifest, fmha.schedule}}
+// expected-error@+1 {{unknown attribute "fmha.kernels" of the prefix fmha.: expected one of fmha.kernel, fmha.manifest, fmha.problem, fmha.schedule}}
 func.func private @unknown() attributes {fmha.kernels = @a::@b}
+
+// -----
+
+// expected-error@+1 {{"fmha.problem": expected a dictionary, got 3}}
+func.func private @problem() attributes {fmha.problem = 3}
+
+// -----
+
+// expected-error@+1 {{"fmha.schedul": expected no attribute of the prefix fmha. on an argument, got one}}
+func.func private @argument(f32 {fmha.schedul = 3})
+
+// -----
+
+// expected-error@+1 {{"fmha.kernel": expected no attribute of the prefix fmha. on a result, got one}}
+func.func private @result() -> (f32 {fmha.kernel = @a::@b})
+
+// -----
+
+// expected-error@+1 {{"tile.bogus": expected no attribute of the prefix tile. on an argument, got one}}
+func.func private @tile(f32 {tile.bogus})

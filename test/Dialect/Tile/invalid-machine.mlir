@@ -4,7 +4,7 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @no_barriers() {
-  // expected-error@+1 {{expected at least 1 mbarrier, got 0}}
+  // expected-error@+1 {{expected 1 to 29056 mbarriers, got 0}}
   %0 = tile.barrier "b" at 0 arrivals 1 : !tile.barrier<0>
   return
 }
@@ -12,7 +12,7 @@ func.func @no_barriers() {
 // -----
 
 func.func @barrier_offset() {
-  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 8}}
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 232447 whose value is a multiple of 8}}
   %0 = tile.barrier "b" at 1020 arrivals 1 : !tile.barrier<1>
   return
 }
@@ -20,7 +20,7 @@ func.func @barrier_offset() {
 // -----
 
 func.func @barrier_negative() {
-  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 8}}
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 232447 whose value is a multiple of 8}}
   %0 = tile.barrier "b" at -8 arrivals 1 : !tile.barrier<1>
   return
 }
@@ -156,7 +156,7 @@ func.func @alloc_many() {
 // -----
 
 func.func @alloc_offset() {
-  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 4}}
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 232447 whose value is a multiple of 4}}
   tile.tmem_alloc 512 to 6
   return
 }
@@ -164,7 +164,7 @@ func.func @alloc_offset() {
 // -----
 
 func.func @base_offset() {
-  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose value is a multiple of 4}}
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 232447 whose value is a multiple of 4}}
   %0 = tile.tmem_base at 6
   return
 }
@@ -180,7 +180,7 @@ func.func @dealloc(%base: i32) {
 // -----
 
 func.func @tmem_load_count(%p: !llvm.ptr<6>) {
-  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<24xi32>'}}
+  // expected-error@+1 {{result #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<24xi32>'}}
   %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<24xi32>
   return
 }
@@ -188,7 +188,7 @@ func.func @tmem_load_count(%p: !llvm.ptr<6>) {
 // -----
 
 func.func @tmem_load_many(%p: !llvm.ptr<6>) {
-  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<256xi32>'}}
+  // expected-error@+1 {{result #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<256xi32>'}}
   %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<256xi32>
   return
 }
@@ -196,7 +196,7 @@ func.func @tmem_load_many(%p: !llvm.ptr<6>) {
 // -----
 
 func.func @tmem_load_rank(%p: !llvm.ptr<6>) {
-  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<2x16xi32>'}}
+  // expected-error@+1 {{result #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<2x16xi32>'}}
   %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<2x16xi32>
   return
 }
@@ -204,7 +204,7 @@ func.func @tmem_load_rank(%p: !llvm.ptr<6>) {
 // -----
 
 func.func @tmem_load_width(%p: !llvm.ptr<6>) {
-  // expected-error@+1 {{result #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<32xi16>'}}
+  // expected-error@+1 {{result #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<32xi16>'}}
   %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<32xi16>
   return
 }
@@ -220,7 +220,7 @@ func.func @tmem_load_space(%p: !llvm.ptr<3>) {
 // -----
 
 func.func @tmem_store_count(%p: !llvm.ptr<6>, %v: vector<3xi32>) {
-  // expected-error@+1 {{operand #0 must be vector of 1, 2, 4, ... or 128 elements of 32 bits, but got 'vector<3xi32>'}}
+  // expected-error@+1 {{operand #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<3xi32>'}}
   tile.tmem_store %v, %p : vector<3xi32>, !llvm.ptr<6>
   return
 }
@@ -270,5 +270,45 @@ func.func @registers_previous() {
 func.func @channel_arrivals() {
   // expected-error@+1 {{attribute 'consumer_arrivals' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 1048575}}
   %0 = tile.channel "s" from mma to threads arrivals 1, 1048576 : !tile.channel<!tile.tile<128xf32, #tile.smem<offset = 0>>>
+  return
+}
+
+// -----
+
+func.func @barriers_beyond() {
+  // expected-error@+1 {{expected mbarriers inside the 232448 bytes of shared memory, got them up to byte 232456}}
+  %0 = tile.barrier "b" at 232440 arrivals 1 : !tile.barrier<2>
+  return
+}
+
+// -----
+
+func.func @address_beyond() {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 232447}}
+  %0 = tile.smem_address 232448 : !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @descriptor_step(%p: !llvm.ptr<3>) {
+  // expected-error@+1 {{whose value is a multiple of 16}}
+  %0 = tile.descriptor %p plus 8 fields 0 : !llvm.ptr<3>
+  return
+}
+
+// -----
+
+func.func @one_register(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{result #0 must be vector of 2, 4, 8, ... or 128 x i32, but got 'vector<1xi32>'}}
+  %0 = tile.tmem_load %p : !llvm.ptr<6> -> vector<1xi32>
+  return
+}
+
+// -----
+
+func.func @scalable(%v: vector<[4]xi32>) {
+  // expected-error@+1 {{operand #0 must be variadic of vector of 2, 4, 8, ... or 128 x i32, but got 'vector<[4]xi32>'}}
+  %0 = tile.tmem_wait load of %v : vector<[4]xi32> to vector<4xi32>
   return
 }

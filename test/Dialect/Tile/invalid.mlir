@@ -85,7 +85,7 @@ func.func @move_slot(%v: !tile.tile<128xf32>, %slot: !tile.tile<128xf32, #tile.s
 // -----
 
 func.func @wait_without_result(%v: vector<32xi32>) {
-  // expected-error@+1 {{expected a result where there are values}}
+  // expected-error@+1 {{expected a result of all 32 elements, got 0}}
   "tile.tmem_wait"(%v) <{access = #tile<tmem_access load>}> : (vector<32xi32>) -> ()
   return
 }
@@ -93,7 +93,7 @@ func.func @wait_without_result(%v: vector<32xi32>) {
 // -----
 
 func.func @wait_short(%v: vector<32xi32>) {
-  // expected-error@+1 {{expected a result of all 64 elements, got 'vector<32xi32>'}}
+  // expected-error@+1 {{expected a result of all 64 elements, got 32}}
   %w = tile.tmem_wait load of %v, %v : vector<32xi32>, vector<32xi32> to vector<32xi32>
   return
 }
@@ -101,7 +101,7 @@ func.func @wait_short(%v: vector<32xi32>) {
 // -----
 
 func.func @wait_other_elements(%v: vector<32xi32>) {
-  // expected-error@+1 {{expected vectors of one dimension with elements as in 'vector<32xf32>', got 'vector<32xi32>'}}
+  // expected-error@+1 {{result #0 must be fixed-length vector of 32-bit signless integer values of ranks 1, but got 'vector<32xf32>'}}
   %w = tile.tmem_wait load of %v : vector<32xi32> to vector<32xf32>
   return
 }
@@ -109,7 +109,7 @@ func.func @wait_other_elements(%v: vector<32xi32>) {
 // -----
 
 func.func @wait_for_stores(%v: vector<32xi32>) {
-  // expected-error@+1 {{waits for stores, which hand nothing on}}
+  // expected-error@+1 {{expected no values behind stores, which hand nothing on, got 1}}
   %w = tile.tmem_wait store of %v : vector<32xi32> to vector<32xi32>
   return
 }

@@ -111,7 +111,7 @@ gpu.module @unreleased {
 
 // -----
 
-// The region holds 64 barriers of 8 bytes; a released channel of 40 stages takes 80.
+// The region holds 64 barriers of 8 bytes; a released channel of 40 small stages takes 80.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
@@ -122,7 +122,7 @@ gpu.module @many {
   // expected-error@+1 {{needs 640 bytes of barriers, but the schedule keeps}}
   gpu.func @many(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.channel "kv" from tma to mma arrivals 1, 1
-        : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 40>>>
+        : !tile.channel<!tile.tile<32x64xbf16, #tile.smem<offset = 0, stages = 40>>>
     gpu.return
   }
 }

@@ -16,7 +16,7 @@ gpu.module @other {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @no_loop {
-  // expected-error@+1 {{has no loop over KV blocks, which tile-specialise needs; run tile-place on a kernel of convert-fmha-to-tile first}}
+  // expected-error@+1 {{tile-specialise expects a placed kernel, as tile-place makes it, got one without ops on tiles}}
   gpu.func @no_loop(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} { gpu.return }
 }
 

@@ -86,6 +86,15 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[N]]]
 // CHECK: tile.load %[[V]][%{{.*}}, %[[ROW]], %{{.*}}] into %[[SLOT]]
 // CHECK: tile.publish %[[KV]][%[[N]]]
+// CHECK: }
+// No release may reach a CTA that has left: with 3 stages those of the last K and
+// of the V before it are waited for, by the messages that would come next.
+// CHECK: %[[NEXT:.*]] = arith.muli %{{.*}}, %c2
+// CHECK: %[[N:.*]] = arith.addi %[[NEXT]], %c0
+// CHECK: tile.acquire %[[KV]][%[[N]]]
+// CHECK: %[[N:.*]] = arith.addi %[[NEXT]], %c1
+// CHECK: tile.acquire %[[KV]][%[[N]]]
+// CHECK-NEXT: }
 
 // CHECK: tile.role "store" warps 14 to 15 registers {{[0-9]+}} single_thread
 // CHECK: %[[TILE:.*]] = tile.receive %[[OUT]][%c0

@@ -7,7 +7,7 @@ func.func private @rank(!tile.tile<2x128x64xf16>)
 
 // -----
 
-// expected-error@+1 {{a tile has static extents of at least 1}}
+// expected-error@+1 {{expected static extents from 1 to 1048576, got 0}}
 func.func private @extent(!tile.tile<128x0xf16>)
 
 // -----
@@ -52,3 +52,18 @@ func.func private @halves(!tile.tile<128x128xf16, #tile.tmem<column = 449>>)
 
 // expected-error@+1 {{expected #tile.smem, #tile.tmem or #tile.registers as the place of a tile, got "here"}}
 func.func private @place(!tile.tile<128x128xf16, "here">)
+
+// -----
+
+// expected-error@+1 {{expected static extents from 1 to 1048576, got 1152921504606846976}}
+func.func private @wide(!tile.tile<128x1152921504606846976xf32, #tile.tmem<column = 0>>)
+
+// -----
+
+// expected-error@+1 {{tensor memory has 128 lanes, one a row, but the tile has 256 rows}}
+func.func private @tall(!tile.tile<256x128xf32, #tile.tmem<column = 0>>)
+
+// -----
+
+// expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 4294967295 stages of 16384 bytes at offset 0}}
+func.func private @stages(!tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 4294967295>>)

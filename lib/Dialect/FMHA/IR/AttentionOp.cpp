@@ -41,6 +41,18 @@ schedule::Problem AttentionOp::getProblem() {
   return problem;
 }
 
+DictionaryAttr AttentionOp::getProblemAttr() {
+  Builder b(getContext());
+  StringRef mask = getMask() == schedule::Mask::Causal ? "causal" : "none";
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("element", TypeAttr::get(getElementType())),
+       b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
+       b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
+       b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
+       b.getNamedAttr("mask", b.getStringAttr(mask)),
+       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))});
+}
+
 void AttentionOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {

@@ -49,6 +49,9 @@ constexpr Discardable discardables[] = {
     {"fmha.manifest", "a string", "gpu.binary",
      [](Attribute value) { return isa<StringAttr>(value); },
      [](Operation *op) { return isa<gpu::BinaryOp>(op); }},
+    {"fmha.problem", "a dictionary", "gpu.func or llvm.func",
+     [](Attribute value) { return isa<DictionaryAttr>(value); },
+     [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
     {"fmha.schedule", "a #fmha.schedule", "gpu.func or llvm.func",
      [](Attribute value) { return isa<ScheduleAttr>(value); },
      [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
@@ -76,4 +79,24 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
     return op->emitError() << quoted << ": expected it on " << known->place
                            << ", got it on " << op->getName();
   return success();
+}
+
+/// No attribute of the prefix says anything of an argument or a result.
+static LogicalResult refuseOnValue(Operation *op, NamedAttribute attribute,
+                                   StringRef value) {
+  return op->emitError() << '"' << attribute.getName().getValue()
+                         << "\": expected no attribute of the prefix fmha. on "
+                         << value << ", got one";
+}
+
+LogicalResult FMHADialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned,
+                                                    NamedAttribute attribute) {
+  return refuseOnValue(op, attribute, "an argument");
+}
+
+LogicalResult
+FMHADialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                         NamedAttribute attribute) {
+  return refuseOnValue(op, attribute, "a result");
 }

@@ -59,3 +59,23 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                            << "dialect, got it on " << op->getName();
   return success();
 }
+
+/// No attribute of the prefix says anything of an argument or a result.
+static LogicalResult refuseOnValue(Operation *op, NamedAttribute attribute,
+                                   StringRef value) {
+  return op->emitError() << '"' << attribute.getName().getValue()
+                         << "\": expected no attribute of the prefix tile. on "
+                         << value << ", got one";
+}
+
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned,
+                                                    NamedAttribute attribute) {
+  return refuseOnValue(op, attribute, "an argument");
+}
+
+LogicalResult
+TileDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                         NamedAttribute attribute) {
+  return refuseOnValue(op, attribute, "a result");
+}

@@ -210,26 +210,31 @@ LogicalResult SlotAddressOp::verify() {
   return success();
 }
 
-/// The result joins the values: their lengths add up, their elements agree.
+LogicalResult BarrierOp::verify() {
+  int64_t end = int64_t(getOffset()) + 8 * int64_t(getType().getCount());
+  if (end > sharedMemoryBytes)
+    return emitOpError() << "expected mbarriers inside the "
+                         << sharedMemoryBytes
+                         << " bytes of shared memory, got them up to byte "
+                         << end;
+  return success();
+}
+
+/// The result joins the values: their lengths add up.
 LogicalResult TmemWaitOp::verify() {
-  auto result =
-      getResult() ? cast<VectorType>(getResult().getType()) : VectorType();
-  if (bool(result) != !getValues().empty())
-    return emitOpError() << "expected a result where there are values, and "
-                            "none where there are none";
-  if (getAccess() == TmemAccess::Store && result)
-    return emitOpError() << "waits for stores, which hand nothing on";
   int64_t count = 0;
-  for (Value value : getValues()) {
-    auto type = cast<VectorType>(value.getType());
-    if (type.getRank() != 1 || type.getElementType() != result.getElementType())
-      return emitOpError() << "expected vectors of one dimension with elements "
-                              "as in "
-                           << result << ", got " << type;
-    count += type.getDimSize(0);
-  }
-  if (result && (result.getRank() != 1 || result.getDimSize(0) != count))
+  for (Value value : getValues())
+    count += cast<VectorType>(value.getType()).getDimSize(0);
+  bool load = getAccess() == TmemAccess::Load;
+  if (!load && count)
+    return emitOpError() << "expected no values behind stores, which hand "
+                            "nothing on, got "
+                         << getValues().size();
+  int64_t got = 0;
+  if (getResult())
+    got = cast<VectorType>(getResult().getType()).getDimSize(0);
+  if (got != count)
     return emitOpError() << "expected a result of all " << count
-                         << " elements, got " << result;
+                         << " elements, got " << got;
   return success();
 }

@@ -56,6 +56,9 @@ void TileType::print(AsmPrinter &printer) const {
 }
 
 /// Columns that a tile takes in tensor memory: 32 bits each.
+/// Far beyond what any memory on chip holds, and small enough to count bytes.
+static constexpr int64_t mostRows = 1 << 20;
+
 static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   int64_t columns = shape.size() == 2 ? shape[1] : 1;
   return columns * elementType.getIntOrFloatBitWidth() / 32;
@@ -68,6 +71,17 @@ static LogicalResult verifyPlace(function_ref<InFlightDiagnostic()> emitError,
     unsigned alignment = shape.size() == 2 ? 1024 : 4;
     if (smem.getStages() == 0)
       return emitError() << "#tile.smem needs at least 1 stage, got 0";
+    int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+    for (int64_t extent : shape)
+      bytes *= extent;
+    // No product overflows: a tile has at most 2^40 elements, and 2^32 stages
+    // are refused before they are counted.
+    int64_t most = (sharedMemoryBytes - int64_t(smem.getOffset())) / bytes;
+    if (int64_t(smem.getStages()) > most)
+      return emitError() << "expected a tile inside the " << sharedMemoryBytes
+                         << " bytes of shared memory, got " << smem.getStages()
+                         << " stages of " << bytes << " bytes at offset "
+                         << smem.getOffset();
     if (smem.getOffset() % alignment != 0)
       return emitError() << "#tile.smem offset of a rank-" << shape.size()
                          << " tile must be a multiple of " << alignment
@@ -75,6 +89,10 @@ static LogicalResult verifyPlace(function_ref<InFlightDiagnostic()> emitError,
     return success();
   }
   if (auto tmem = dyn_cast<TmemAttr>(place)) {
+    if (shape[0] > 128)
+      return emitError() << "tensor memory has 128 lanes, one a row, but the "
+                            "tile has "
+                         << shape[0] << " rows";
     int64_t end = tmem.getColumn() + tmemColumns(shape, elementType);
     if (end > 512)
       return emitError() << "tensor memory has 512 columns, but the tile ends "
@@ -95,8 +113,9 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty() || shape.size() > 2)
     return emitError() << "a tile has rank 1 or 2, got rank " << shape.size();
   for (int64_t extent : shape)
-    if (extent <= 0)
-      return emitError() << "a tile has static extents of at least 1";
+    if (extent < 1 || extent > mostRows)
+      return emitError() << "expected static extents from 1 to " << mostRows
+                         << ", got " << extent;
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return emitError() << "a tile holds f16, bf16 or f32, got " << elementType;
   return place ? verifyPlace(emitError, shape, elementType, place) : success();
@@ -146,7 +165,8 @@ unsigned ChannelType::getDepth() const {
 
 LogicalResult BarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   unsigned count) {
-  if (count == 0)
-    return emitError() << "expected at least 1 mbarrier, got 0";
+  if (count == 0 || count > sharedMemoryBytes / 8)
+    return emitError() << "expected 1 to " << sharedMemoryBytes / 8
+                       << " mbarriers, got " << count;
   return success();
 }

@@ -66,6 +66,7 @@ private:
   void buildCorrection();
   void buildStore();
 
+  void awaitReleases();
   void loadInto(LoadOp original, Value channel, Value message, Value row);
   void issueScores(unsigned tile, Value query, Value key, Value message);
   void issueProduct(unsigned tile, Value value, Value message, bool last);
@@ -220,7 +221,18 @@ void Specialiser::buildLoad() {
       loadInto(parts.key, ring, ringMessage(block, 0), row);
       loadInto(parts.value, ring, ringMessage(block, 1), row);
     });
+    awaitReleases();
   });
+}
+
+/// mma releases every slot but that of the last V. Nobody fills these slots
+/// again, but a signal must not reach shared memory that the CTA has left: so
+/// the messages that would come next are waited for.
+void Specialiser::awaitReleases() {
+  Value next = arith::MulIOp::create(b, blocks, index(2));
+  int64_t depth = info.schedule.kvStages;
+  for (int64_t n = 0; n < depth - 1; ++n)
+    acquire(ring, add(next, n));
 }
 
 //===----------------------------------------------------------------------===//

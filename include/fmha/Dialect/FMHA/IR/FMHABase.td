@@ -24,8 +24,10 @@ def FMHA_Dialect : Dialect {
     The executable meaning of the dialect is the pass
     `fmha-decompose-to-linalg`.
 
-    Three discardable attributes carry meaning; others of the prefix `fmha.` are
+    Four discardable attributes carry meaning; others of the prefix `fmha.` are
     errors:
+    - `fmha.problem`, a dictionary on a `gpu.func` or `llvm.func`: mask, scale,
+      types and head dims that the kernel was made for;
     - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: how the
       kernel is built, and that it is one of ours;
     - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the
@@ -33,6 +35,8 @@ def FMHA_Dialect : Dialect {
     - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest.
   }];
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   // Reifying result shapes builds tensor.dim and constants of indices.
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -145,6 +145,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// What the planner needs to know; static lengths become hints. The op must
     /// have been verified.
     ::fmha::schedule::Problem getProblem();
+    /// What a kernel is made for, as its `fmha.problem` says it: everything of
+    /// the op that decides what the code computes.
+    ::mlir::DictionaryAttr getProblemAttr();
   }];
 }
 

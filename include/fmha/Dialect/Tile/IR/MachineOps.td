@@ -25,6 +25,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
     `arrivals` is the count that completes a phase.
     `%full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>`
   }];
+  let hasVerifier = 1;
   let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals);
   let results = (outs Tile_BarrierType:$result);
   let assemblyFormat = "$name `at` $offset `arrivals` $arrivals attr-dict `:` type($result)";
@@ -151,11 +152,11 @@ def Tile_TmaStoreWaitOp : Tile_MachineOp<"tma_store_wait"> {
 // Tensor memory and tensor core
 //===----------------------------------------------------------------------===//
 
-/// Registers of one thread that tcgen05.ld and st with the shape .32x32b move: .x1 to .x128.
+/// Registers of one thread that tcgen05.ld and st with the shape .32x32b move: .x2 to .x128.
 def Tile_TmemRegisters
-    : AllOfType<[FixedVectorOfRankAndType<[1], [I32, F32]>,
-                 FixedVectorOfLengthAndType<[1, 2, 4, 8, 16, 32, 64, 128], [I32, F32]>],
-                "vector of 1, 2, 4, ... or 128 elements of 32 bits", "::mlir::VectorType">;
+    : AllOfType<[FixedVectorOfRankAndType<[1], [I32]>,
+                 FixedVectorOfLengthAndType<[2, 4, 8, 16, 32, 64, 128], [I32]>],
+                "vector of 2, 4, 8, ... or 128 x i32", "::mlir::VectorType">;
 
 def Tile_TmemAllocOp : Tile_MachineOp<"tmem_alloc"> {
   let summary = "tcgen05.alloc and relinquish_alloc_permit: the base address goes to shared memory";
@@ -208,8 +209,8 @@ def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
     tile.tmem_wait store
     ```
   }];
-  let arguments = (ins Tile_TmemAccessAttr:$access, Variadic<AnyVectorOfNonZeroRank>:$values);
-  let results = (outs Optional<AnyVectorOfNonZeroRank>:$result);
+  let arguments = (ins Tile_TmemAccessAttr:$access, Variadic<Tile_TmemRegisters>:$values);
+  let results = (outs Optional<FixedVectorOfRankAndType<[1], [I32]>>:$result);
   let assemblyFormat = "`` $access (`of` $values^ `:` type($values) `to` type($result))? attr-dict";
   let hasVerifier = 1;
 }
@@ -220,7 +221,7 @@ def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {
     `fields` holds all but the start address (PTX ISA, shared memory descriptor); `offset` bytes are added to `base`.
     `%d = tile.descriptor %p plus 32 fields 4611756662049538048 : !llvm.ptr<3>`
   }];
-  let arguments = (ins LLVM_PointerInAddressSpace<3>:$base, I32Attr:$offset, I64Attr:$fields);
+  let arguments = (ins LLVM_PointerInAddressSpace<3>:$base, Tile_AlignedOffsetAttr<16>:$offset, I64Attr:$fields);
   let results = (outs I64:$result);
   let assemblyFormat = "$base `plus` $offset `fields` $fields attr-dict `:` type($base)";
 }

@@ -18,6 +18,11 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace fmha::tile {
+/// Dynamic shared memory that a CTA can have on any target: 227 KiB.
+constexpr int64_t sharedMemoryBytes = 232448;
+} // namespace fmha::tile
+
 #include "fmha/Dialect/Tile/IR/TileDialect.h.inc"
 #include "fmha/Dialect/Tile/IR/TileEnums.h.inc"
 

@@ -90,9 +90,10 @@ class Tile_MultipleOf<int n>
 def Tile_ArrivalsAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1048575>]>;
 /// What the transaction count of an mbarrier holds.
 def Tile_TransactionAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<1048575>]>;
-/// Byte offsets in dynamic shared memory.
-def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative]>;
-class Tile_AlignedOffsetAttr<int n> : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<n>]>;
+/// Byte offsets in dynamic shared memory, of which a CTA has at most 227 KiB.
+def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>]>;
+class Tile_AlignedOffsetAttr<int n>
+    : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>, Tile_MultipleOf<n>]>;
 /// Where a TMA box begins in the head dim: at a panel of 64 columns.
 def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<64>]>;
 /// Columns that tcgen05.alloc and dealloc take.

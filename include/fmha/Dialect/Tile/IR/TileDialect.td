@@ -33,6 +33,8 @@ def Tile_Dialect : Dialect {
     that the op serves. Others of the prefix `tile.` are errors.
   }];
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
