@@ -172,9 +172,20 @@ void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
 
 void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
                        const SyncPoint &point) {
+  WarpState &state = stateOf(*who.warp);
+  // Who waits learns of a releasing arrival with what it hands on.
+  race::Ordering order = who.inst->order;
+  if (&cta != &who.warp->cta && order.releases &&
+      order.scope >= race::Scope::Cluster) {
+    ctas[cta.rank].touch(state.actor,
+                         {state.time, who, FindingId::DsmemAfterExit});
+    if (cta.exited())
+      cluster.machine.report.add(FindingId::DsmemAfterExit, who,
+                                 "arrival at an mbarrier of rank " +
+                                     std::to_string(cta.rank) + ".");
+  }
   if (!point.init.when)
     return;
-  WarpState &state = stateOf(*who.warp);
   if (state.knows.has(View::Seen, number, point.init.when) ||
       warps[point.init.warp].initFence > race::timeOf(point.init.when))
     return;
