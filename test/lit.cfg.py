@@ -10,7 +10,7 @@ config.name = "fmha"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".ptx", ".test"]
 # Data and Inputs are read by tests and are none themselves.
-config.excludes = ["data", "Inputs", "install", "python", "project"]
+config.excludes = ["data", "Inputs", "install", "python", "project", "Checks"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_dir, "test")
 

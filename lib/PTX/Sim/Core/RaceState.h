@@ -38,12 +38,19 @@ struct Races::WarpState {
 struct Races::CtaState {
   race::Shadow shared{16};
   race::TensorShadow tensor;
-  /// The last operation of each stream that touches the shared memory.
+  /// The last operation of each stream, and of each warp of another CTA, that
+  /// touches the shared memory, and the finding if it outlives the CTA.
   struct Touch {
     race::Time time = 0;
     Site site;
+    FindingId id = FindingId::SmemInUseAtExit;
   };
   std::vector<Touch> touches;
+  void touch(race::Actor actor, const Touch &last) {
+    if (actor >= touches.size())
+      touches.resize(actor + 1);
+    touches[actor] = last;
+  }
   race::VectorClock atExit;
 };
 

@@ -88,6 +88,9 @@ void Races::shared(race::Access &access, unsigned lane, uint32_t address,
   site.lane = int(lane);
   access.stamp.lane = uint8_t(lane);
   ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
+  if (place != &site.warp->cta) [[unlikely]]
+    ctas[rank].touch(access.stamp.warp, {race::timeOf(access.stamp.when), site,
+                                         FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
     synchronise(published, address, access);
 }
@@ -169,9 +172,20 @@ void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
 
 void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
                        const SyncPoint &point) {
+  WarpState &state = stateOf(*who.warp);
+  // Who waits learns of a releasing arrival with what it hands on.
+  race::Ordering order = who.inst->order;
+  if (&cta != &who.warp->cta && order.releases &&
+      order.scope >= race::Scope::Cluster) {
+    ctas[cta.rank].touch(state.actor,
+                         {state.time, who, FindingId::DsmemAfterExit});
+    if (cta.exited())
+      cluster.machine.report.add(FindingId::DsmemAfterExit, who,
+                                 "arrival at an mbarrier of rank " +
+                                     std::to_string(cta.rank) + ".");
+  }
   if (!point.init.when)
     return;
-  WarpState &state = stateOf(*who.warp);
   if (state.knows.has(View::Seen, number, point.init.when) ||
       warps[point.init.warp].initFence > race::timeOf(point.init.when))
     return;
@@ -191,10 +205,7 @@ void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
   // The threads of a CTA do not end before their cp.async have.
   if (stream.kind == Kind::CpAsync)
     return;
-  std::vector<CtaState::Touch> &touches = ctas[cta.rank].touches;
-  if (stream.actor >= touches.size())
-    touches.resize(stream.actor + 1);
-  touches[stream.actor] = {stream.time, who};
+  ctas[cta.rank].touch(stream.actor, {stream.time, who});
 }
 
 void Races::warpExits(const Warp &warp) {
@@ -206,7 +217,7 @@ void Races::warpExits(const Warp &warp) {
     const CtaState::Touch &touch = state.touches[actor];
     if (touch.time > state.atExit.at(actor))
       cluster.machine.report.add(
-          FindingId::SmemInUseAtExit, touch.site,
+          touch.id, touch.site,
           "no warp of the CTA of rank " + std::to_string(warp.cta.rank) +
               " knows that it is done when the last one exits.");
   }

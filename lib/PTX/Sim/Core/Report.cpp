@@ -45,9 +45,9 @@ Report::Report(const Options &options)
 }
 
 bool Report::findsRaces(bool isa) const {
-  for (FindingId id :
-       {FindingId::RaceShared, FindingId::RaceGlobal, FindingId::RaceTmem,
-        FindingId::MissingProxyFence, FindingId::SmemInUseAtExit})
+  for (FindingId id : {FindingId::RaceShared, FindingId::RaceGlobal,
+                       FindingId::RaceTmem, FindingId::MissingProxyFence,
+                       FindingId::SmemInUseAtExit, FindingId::DsmemAfterExit})
     if (enabled(id))
       return true;
   return isa && enabled(FindingId::TcgenMissingFence);

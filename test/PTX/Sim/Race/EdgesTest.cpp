@@ -130,6 +130,37 @@ TEST(Edges, ClusterBarrier) {
               body("barrier.cluster.arrive;\n"));
 }
 
+TEST(Edges, ARemoteAccessIsDoneBeforeItsOwnerExits) {
+  auto body = [](const std::string &end) {
+    return "mapa.shared::cluster.u32 %r6, %r3, 1;\nsetp.ne.u32 %p3, %r7, 0;\n"
+           "barrier.cluster.arrive;\nbarrier.cluster.wait;\n@%p0 bra S;\n"
+           "@!%p3 st.shared::cluster.b32 [%r6], 7;\nS:\n" +
+           end;
+  };
+  expectTwins("dsmem-after-exit", {body(""), 64, 2, 2},
+              body("barrier.cluster.arrive;\nbarrier.cluster.wait;\n"));
+  // A relaxed arrive does not say that what is before it is done.
+  expectTwins("dsmem-after-exit",
+              {body("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n"),
+               64, 2, 2},
+              body("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\n"
+                   "barrier.cluster.wait;\n"));
+}
+
+TEST(Edges, ARemoteArrivalIsDoneBeforeItsOwnerExits) {
+  auto body = [](const std::string &wait) {
+    return "@!%p0 mbarrier.init.shared::cta.b64 [%r2], 1;\n"
+           "fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive;\n"
+           "barrier.cluster.wait;\nmapa.shared::cluster.u32 %r6, %r2, 1;\n"
+           "setp.ne.u32 %p3, %r7, 0;\n@%p3 bra OWNER;\n@%p0 bra END;\n"
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];\n"
+           "bra END;\nOWNER:\n" +
+           wait + "END:\n";
+  };
+  expectTwins("dsmem-after-exit", {body(""), 64, 2, 2},
+              body(waitFor(0, "0", "L0")));
+}
+
 const std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n";
 const std::string load =
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;\n"
