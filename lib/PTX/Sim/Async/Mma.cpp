@@ -8,8 +8,6 @@
 
 #include "Mma.h"
 
-#include "fmha/PTX/Sim/Units/MmaArithmetic.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -102,6 +100,12 @@ SumRules rulesOf(const InstrDescriptor &instr) {
   rules.minExponentB = minExponent(instr.b);
   rules.halfResult = instr.d == ElementType::F16;
   return rules;
+}
+
+/// D lies in tensor memory as the sum wants it, and all of it is written.
+bool isPlain(const MmaWork &work) {
+  return work.instr.d == ElementType::F32 && !work.scale &&
+         work.disabledLanes == std::array<uint32_t, 8>{};
 }
 
 /// F and C use half the lanes of each quarter, from lane 0 or 16.
@@ -223,23 +227,35 @@ void MmaAgent::run(Cta &cta, unsigned part, const std::vector<float> &b) {
     gather(site, memory, work.aTmem, a.data());
   else
     gather(cta, work.a, a.data(), k, 1);
-  bool exact = cta.machine.options.mma == MmaMode::Exact;
   for (const Patch &patch : patchesOf(work.layout, n)) {
     TmemCell first = accumulatorCell(work.layout, patch.m, patch.n, n);
     first.lane += work.d.lane;
     first.column += work.d.column;
     if (work.accumulate)
       reportUnwritten(site, memory, patch, first);
-    loadPatch(memory, work, patch, first, d);
-    MmaBlock block{patch.rows, patch.columns, k,
-                   n,          patch.columns, work.accumulate};
     const float *left = a.data() + size_t(patch.m) * k;
-    if (exact)
-      exactMma(left, b.data() + patch.n, d.data(), block, rulesOf(work.instr));
-    else
-      fastMma(left, b.data() + patch.n, d.data(), block);
+    MmaBlock block{patch.rows, patch.columns, k,
+                   n,          tmemColumns,   work.accumulate};
+    if (isPlain(work)) {
+      multiply(left, b.data() + patch.n, &memory.cell(first.lane, first.column),
+               block);
+      memory.markWritten(TensorMemory::laneRange(first.lane, patch.rows),
+                         first.column, patch.columns);
+      continue;
+    }
+    block.strideD = patch.columns;
+    loadPatch(memory, work, patch, first, d);
+    multiply(left, b.data() + patch.n, d.data(), block);
     storePatch(memory, work, part, patch, first, d);
   }
+}
+
+void MmaAgent::multiply(const float *a, const float *b, uint32_t *d,
+                        const MmaBlock &block) const {
+  if (site.warp->machine.options.mma == MmaMode::Exact)
+    exactMma(a, b, d, block, rulesOf(work.instr));
+  else
+    fastMma(a, b, d, block);
 }
 
 void MmaAgent::complete(Cluster &cluster) {

@@ -11,6 +11,8 @@
 
 #include "MmaOperands.h"
 
+#include "fmha/PTX/Sim/Units/MmaArithmetic.h"
+
 namespace ptxsim {
 
 /// An MMA with its operands resolved.
@@ -48,6 +50,9 @@ public:
 private:
   void gatherB(std::vector<float> &b) const;
   void run(Cta &cta, unsigned part, const std::vector<float> &b);
+  /// d += a * b in the launch's mode.
+  void multiply(const float *a, const float *b, uint32_t *d,
+                const MmaBlock &block) const;
   MmaWork work;
 };
 

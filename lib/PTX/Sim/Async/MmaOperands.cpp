@@ -37,6 +37,19 @@ bool marksReads(const Cta &cta) {
          !cta.sharedShadow.empty();
 }
 
+/// The two formats of inner loops, without a call for every element.
+template <float (*Decode)(uint32_t)>
+void decodeHalves(const uint8_t *bytes, const SmemOperand &operand, float *out,
+                  size_t stride) {
+  float sign = operand.negate ? -1.0f : 1.0f;
+  uint16_t values[chunkBytes / sizeof(uint16_t)];
+  std::memcpy(values, bytes, chunkBytes);
+  for (uint16_t value : values) {
+    *out = sign * Decode(value);
+    out += stride;
+  }
+}
+
 template <typename Container>
 void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
                  size_t stride) {
@@ -49,17 +62,38 @@ void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
   }
 }
 
+/// Elements of `Bits` bits, as a stream from the first byte; the rest of the
+/// chunk is padding.
+template <unsigned Bits>
+void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
+                  size_t stride) {
+  float sign = operand.negate ? -1.0f : 1.0f;
+  for (unsigned i = 0; i < chunkBytes; ++i) {
+    unsigned at = i * Bits / 8;
+    uint32_t pair = bytes[at] | uint32_t(bytes[at + 1]) << 8;
+    uint32_t code = pair >> i * Bits % 8 & ((1u << Bits) - 1);
+    *out = sign * decodeElement(operand.type, code);
+    out += stride;
+  }
+}
+
 using ChunkDecoder = void (*)(const uint8_t *, const SmemOperand &, float *,
                               size_t);
 
 ChunkDecoder chunkDecoder(ElementType type) {
-  switch (containerBits(type)) {
-  case 8:
-    return decodeChunk<uint8_t>;
-  case 16:
-    return decodeChunk<uint16_t>;
+  switch (type) {
+  case ElementType::F16:
+    return decodeHalves<decodeF16>;
+  case ElementType::BF16:
+    return decodeHalves<decodeBF16>;
+  case ElementType::E2M1:
+    return decodeStream<4>;
+  case ElementType::E2M3:
+  case ElementType::E3M2:
+    return decodeStream<6>;
   default:
-    return decodeChunk<uint32_t>;
+    return containerBits(type) == 8 ? decodeChunk<uint8_t>
+                                    : decodeChunk<uint32_t>;
   }
 }
 

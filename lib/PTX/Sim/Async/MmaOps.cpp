@@ -204,6 +204,8 @@ void decodeTail(Decoder &decoder, Payload &payload) {
     if (!decoder.isImmediate(at) || decoder.immediate(at))
       decoder.unsupported("zero-column masks are not executed");
   } else {
+    if (payload.form.kind == MmaKind::F8F6F4)
+      decoder.unsupported("scale-input-d is for kind::f16 and kind::tf32");
     payload.scale = uint32_t(decoder.immediate(at));
     if (payload.scale > 15)
       decoder.unsupported("scale-input-d must be 0 .. 15");

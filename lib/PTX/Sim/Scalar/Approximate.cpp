@@ -8,8 +8,8 @@
 //
 // The exact value is computed in double. ApproxMode::Correct rounds it; Perturb
 // moves it by less than the manual's error bound first; Sm90 asks the tables of
-// the special-function unit where there is one (ex2, rcp, rsqrt, division, lg2
-// from 2 on) and rounds correctly elsewhere.
+// the special-function unit where there is one (ex2, lg2, rcp, rsqrt, sqrt,
+// division) and rounds correctly elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,10 +54,14 @@ PTX_SCALAR_INLINE double exp2Double(double x) {
 }
 
 // Each function: its exact value, and how far Perturb may move it before
-// rounding: the manual's bound less the half ulp of rounding, and a margin.
+// rounding: the manual's bound less the half ulp of rounding, and a margin. The
+// manual's bounds: ex2, division 2 ulp; rcp 1 ulp; lg2 2^-22, absolute in (0.5,
+// 2), else relative; rsqrt 2^-22.9 and sqrt 2^-23 relative; sin, cos 2^-20.5
+// absolute within two turns; tanh 2^-11 relative.
 struct Ex2 {
   static constexpr std::string_view word = "ex2";
   static constexpr Mufu mufu = Mufu::Ex2;
+  static constexpr bool bounded = false;
   PTX_SCALAR_INLINE static double exact(double x) { return exp2Double(x); }
   PTX_SCALAR_INLINE static double slack(double, double y) {
     return 1.4 * ulpOf(y);
@@ -66,6 +70,7 @@ struct Ex2 {
 struct Lg2 {
   static constexpr std::string_view word = "lg2";
   static constexpr Mufu mufu = Mufu::Lg2;
+  static constexpr bool bounded = false;
   PTX_SCALAR_INLINE static double exact(double x) {
     return std::log2(x == 0 ? 0.0 : x);
   }
@@ -76,6 +81,7 @@ struct Lg2 {
 struct Rcp {
   static constexpr std::string_view word = "rcp";
   static constexpr Mufu mufu = Mufu::Rcp;
+  static constexpr bool bounded = false;
   PTX_SCALAR_INLINE static double exact(double x) { return 1.0 / x; }
   PTX_SCALAR_INLINE static double slack(double, double y) {
     return 0.45 * ulpOf(y);
@@ -84,6 +90,7 @@ struct Rcp {
 struct Rsqrt {
   static constexpr std::string_view word = "rsqrt";
   static constexpr Mufu mufu = Mufu::Rsqrt;
+  static constexpr bool bounded = false;
   PTX_SCALAR_INLINE static double exact(double x) { return 1.0 / std::sqrt(x); }
   PTX_SCALAR_INLINE static double slack(double, double y) {
     return 0.5 * ulpOf(y);
@@ -91,7 +98,8 @@ struct Rsqrt {
 };
 struct Sqrt {
   static constexpr std::string_view word = "sqrt";
-  static constexpr Mufu mufu = Mufu::None;
+  static constexpr Mufu mufu = Mufu::Sqrt;
+  static constexpr bool bounded = false;
   PTX_SCALAR_INLINE static double exact(double x) { return std::sqrt(x); }
   PTX_SCALAR_INLINE static double slack(double, double y) {
     return 0.45 * ulpOf(y);
@@ -100,18 +108,21 @@ struct Sqrt {
 struct Sin {
   static constexpr std::string_view word = "sin";
   static constexpr Mufu mufu = Mufu::None;
+  static constexpr bool bounded = true;
   PTX_SCALAR_INLINE static double exact(double x) { return std::sin(x); }
   PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }
 };
 struct Cos {
   static constexpr std::string_view word = "cos";
   static constexpr Mufu mufu = Mufu::None;
+  static constexpr bool bounded = true;
   PTX_SCALAR_INLINE static double exact(double x) { return std::cos(x); }
   PTX_SCALAR_INLINE static double slack(double, double) { return 0x1.4p-21; }
 };
 struct Tanh {
   static constexpr std::string_view word = "tanh";
   static constexpr Mufu mufu = Mufu::None;
+  static constexpr bool bounded = true;
   PTX_SCALAR_INLINE static double exact(double x) { return std::tanh(x); }
   PTX_SCALAR_INLINE static double slack(double, double y) {
     return 0x1.ep-12 * std::fabs(y);
@@ -126,12 +137,32 @@ PTX_SCALAR_INLINE double draw(uint64_t &state) {
   return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
 }
 
-/// Special results (zero, infinite, NaN) and the functions' values at zero are
-/// in the manual's tables, so they do not move.
-template <typename Fn> double perturb(double x, double y, uint64_t *state) {
-  if (!state || x == 0 || y == 0 || !(std::fabs(y) < 0x1p200))
-    return y;
-  return y + draw(*state) * Fn::slack(x, y);
+/// The manual's tables give the results for zeros, subnormals, infinities and
+/// NaN, so they do not move.
+PTX_SCALAR_INLINE bool isInTables(double x, double y) {
+  double magnitude = std::fabs(x);
+  return !(magnitude >= 0x1p-126 && magnitude < 0x1p128) || y == 0;
+}
+
+/// Zero, number, infinity or NaN, with its sign: what a result keeps.
+template <uint32_t Infinity> uint32_t classOf(uint32_t code) {
+  constexpr uint32_t sign = Infinity > 0xFFFF ? 0x80000000 : 0x8000;
+  uint32_t magnitude = code & (sign - 1);
+  uint32_t kind = (magnitude > 0) + (magnitude >= Infinity);
+  return (code & sign) | (kind + (magnitude > Infinity));
+}
+
+/// The float32 of y, moved by up to `slack`. Zero, infinity, the sign and 1,
+/// where it bounds the function, are not crossed.
+template <bool Ftz, bool Bounded>
+float moved(double y, double slack, uint64_t *state) {
+  float correct = finish<Rounding::Rn, Ftz, false>(y);
+  if (!state)
+    return correct;
+  float f = finish<Rounding::Rn, Ftz, false>(y + draw(*state) * slack);
+  constexpr uint32_t infinity = 0x7F800000;
+  bool same = classOf<infinity>(bits(f)) == classOf<infinity>(bits(correct));
+  return same && !(Bounded && std::fabs(f) > 1) ? f : correct;
 }
 
 template <typename Fn, bool Ftz> struct Correct {
@@ -151,8 +182,10 @@ void perturbed(const Context &context, LaneMask active, Row *const *dst,
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
     double x = flushIf<Ftz>(F32::load((*src[0])[lane]));
-    double y = perturb<Fn>(x, Fn::exact(x), context.random);
-    (*dst[0])[lane] = F32::store(finish<Rounding::Rn, Ftz, false>(y));
+    double y = Fn::exact(x);
+    uint64_t *state = isInTables(x, y) ? nullptr : context.random;
+    (*dst[0])[lane] =
+        F32::store(moved<Ftz, Fn::bounded>(y, Fn::slack(x, y), state));
   }
 }
 
@@ -185,12 +218,16 @@ template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
   }
 };
 
-/// Perturb: cut or rounded, by a coin; both are inside the manual's bounds.
+/// Perturb: cut or rounded, by a coin; both are inside the manual's bounds. A
+/// number is not rounded to infinity, nor zero to a number.
 template <typename H, typename Fn, bool Ftz>
 uint16_t coin(uint16_t a, uint64_t *state) {
+  uint16_t cut = Half<H, Fn, Ftz>::run(a);
   if (!state || draw(*state) < 0)
-    return Half<H, Fn, Ftz>::run(a);
-  return H::narrow(Correct<Fn, Ftz>::run(H::widen(a)));
+    return cut;
+  uint16_t rounded = H::narrow(Correct<Fn, Ftz>::run(H::widen(a)));
+  return classOf<H::infinity>(rounded) == classOf<H::infinity>(cut) ? rounded
+                                                                    : cut;
 }
 
 template <typename H, typename Fn, bool Ftz, bool Packed>
@@ -261,8 +298,9 @@ void divide(const Context &context, LaneMask active, Row *const *dst,
     unsigned lane = std::countr_zero(rest);
     double y =
         Op::exact(F32::load((*src[0])[lane]), F32::load((*src[1])[lane]));
-    y = perturb<Ex2>(1.0, y, context.random);
-    (*dst[0])[lane] = F32::store(finish<Rounding::Rn, Ftz, false>(y));
+    uint64_t *state =
+        std::fabs(y) < 0x1p200 && y != 0 ? context.random : nullptr;
+    (*dst[0])[lane] = F32::store(moved<Ftz, false>(y, 1.4 * ulpOf(y), state));
   }
 }
 

@@ -174,12 +174,23 @@ template <Rounding R, bool Sat> struct IntegerToF64 {
   }
 };
 
+/// Where every value of S fits into D there is nothing to saturate, and no such
+/// form.
+template <typename D, typename S> constexpr bool holdsAll() {
+  using To = typename D::Value;
+  using From = typename S::Value;
+  return std::is_same_v<To, From> ||
+         (sizeof(To) > sizeof(From) &&
+          (std::is_signed_v<To> || !std::is_signed_v<From>));
+}
+
 template <typename D, typename S> void registerIntegers(Registry &r) {
   using Value = typename D::Value;
   r.add(text("cvt", name<D>(), name<S>()),
         form<IntegerToInteger<Cut, Value>, D, S>());
-  r.add(text("cvt.sat", name<D>(), name<S>()),
-        form<IntegerToInteger<Saturate, Value>, D, S>());
+  if constexpr (!holdsAll<D, S>())
+    r.add(text("cvt.sat", name<D>(), name<S>()),
+          form<IntegerToInteger<Saturate, Value>, D, S>());
 }
 
 template <typename From, typename D>
@@ -213,10 +224,11 @@ template <typename S> void registerFromInteger(Registry &r) {
       r.add(text(opcode, "f16", name<S>()),
             formOf<F16, S>(
                 &inSteps<widen, &step<OddToHalf<HalfF16, R, Sat>, F16, F64>>));
-      r.add(
-          text(opcode, "bf16", name<S>()),
-          formOf<BF16, S>(
-              &inSteps<widen, &step<OddToHalf<HalfBF16, R, Sat>, BF16, F64>>));
+      // Between bf16 and 8 bits there are no conversions, and no .sat to bf16.
+      constexpr Step narrow = &step<OddToHalf<HalfBF16, R, Sat>, BF16, F64>;
+      if constexpr (sizeof(typename S::Value) > 1 && !Sat)
+        r.add(text(opcode, "bf16", name<S>()),
+              formOf<BF16, S>(&inSteps<widen, narrow>));
     });
   });
 }
@@ -231,7 +243,8 @@ void registerConvertInteger(Registry &r) {
     registerToInteger<FromF32<true>, T>(r, true);
     registerToInteger<FromF64, T>(r, false);
     registerToInteger<FromHalf<HalfF16>, T>(r, false);
-    registerToInteger<FromHalf<HalfBF16>, T>(r, false);
+    if constexpr (sizeof(typename T::Value) > 1)
+      registerToInteger<FromHalf<HalfBF16>, T>(r, false);
     registerFromInteger<T>(r);
   });
 }

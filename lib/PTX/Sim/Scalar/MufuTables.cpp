@@ -33,7 +33,9 @@
 PTX_SCALAR_EMBED(ex2, "ex2.i8.z")
 PTX_SCALAR_EMBED(rcp, "rcp.i8.z")
 PTX_SCALAR_EMBED(rsqrt, "rsqrt.i8.z")
-PTX_SCALAR_EMBED(lg2, "lg2_2_4.i8.z")
+PTX_SCALAR_EMBED(sqrt, "sqrt.i8.z")
+PTX_SCALAR_EMBED(lg2_below, "lg2_half_1.i16.z")
+PTX_SCALAR_EMBED(lg2_above, "lg2_1_2.i16.z")
 
 namespace ptxsim::scalar {
 namespace {
@@ -158,16 +160,69 @@ uint32_t rsqrt(uint32_t u, bool ftz) {
   return bits == nan ? nan : asBits(asFloat(bits) * 0x1p12f);
 }
 
-/// From 2 on: the table's logarithm plus the exponent, rounded toward zero.
-uint32_t lg2Large(uint32_t u) {
+/// sqrt of a normal x = y * 4^half with y in [1, 4).
+uint32_t sqrtNormal(uint32_t u) {
   static const Table table =
-      unpack(ptxsim_mufu_lg2, ptxsim_mufu_lg2_end, period);
-  uint32_t index = u & fraction;
+      unpack(ptxsim_mufu_sqrt, ptxsim_mufu_sqrt_end, 2 * period);
+  int exponent = static_cast<int>(u >> 23) - 127;
+  uint32_t index = static_cast<uint32_t>(exponent & 1) << 23 | (u & fraction);
   uint32_t bits =
-      corrected(std::log2(double(asFloat(0x40000000 | index))), table[index]);
-  double sum = double(asFloat(bits)) + (int(u >> 23) - 128);
+      corrected(std::sqrt(double(asFloat(one + index))), table[index]);
+  return withField(bits, int64_t(bits >> 23) + (exponent >> 1));
+}
+
+uint32_t sqrt(uint32_t u, bool ftz) {
+  uint32_t magnitude = u & ~signBit;
+  if (magnitude > infinity)
+    return nan;
+  if (magnitude == 0 || (ftz && magnitude < period))
+    return u & signBit;
+  if (u & signBit)
+    return nan;
+  if (magnitude == infinity)
+    return infinity;
+  if (magnitude < period)
+    return asBits(asFloat(sqrtNormal(asBits(asFloat(u) * 0x1p24f))) * 0x1p-12f);
+  return sqrtNormal(u);
+}
+
+/// One binade of the logarithm. The unit computes multiples of 2^-36, so that
+/// differences are counted in those where floats are finer, else in floats.
+class Logarithm {
+public:
+  Logarithm(const unsigned char *begin, const unsigned char *end, float first)
+      : first(first), table(unpack(begin, end, 2 * period)) {}
+
+  float operator()(uint32_t index) const {
+    // Low bytes of all differences, then the high bytes.
+    int difference = (table[period + index] * 256) | uint8_t(table[index]);
+    double exact = std::log2(double(asFloat(asBits(first) | index)));
+    if (std::fabs(exact) < 0x1p-13)
+      return static_cast<float>((std::nearbyint(exact * 0x1p36) + difference) *
+                                0x1p-36);
+    return asFloat(asBits(static_cast<float>(exact)) + difference);
+  }
+
+private:
+  float first;
+  Table table;
+};
+
+/// The logarithm beside 1 plus the rest of the exponent, cut toward zero: from
+/// 1 on the one of [1, 2), below it the one of [0.5, 1), which is kept to more
+/// bits.
+uint32_t lg2Normal(uint32_t u) {
+  static const Logarithm below(ptxsim_mufu_lg2_below, ptxsim_mufu_lg2_below_end,
+                               0.5f);
+  static const Logarithm above(ptxsim_mufu_lg2_above, ptxsim_mufu_lg2_above_end,
+                               1.0f);
+  uint32_t index = u & fraction;
+  int exponent = static_cast<int>(u >> 23) - 127;
+  double sum = exponent < 0 ? double(below(index)) + (exponent + 1)
+                            : double(above(index)) + exponent;
   float nearest = static_cast<float>(sum);
-  return asBits(nearest) - (nearest > sum ? 1 : 0);
+  bool away = std::fabs(nearest) > std::fabs(sum);
+  return asBits(nearest) - (away ? 1 : 0);
 }
 
 uint32_t lg2(uint32_t u, bool ftz) {
@@ -182,16 +237,14 @@ uint32_t lg2(uint32_t u, bool ftz) {
     return infinity;
   if (magnitude < period)
     return asBits(asFloat(lg2(asBits(asFloat(u) * 0x1p24f), true)) - 24.0f);
-  return u >= 0x40000000
-             ? lg2Large(u)
-             : asBits(static_cast<float>(std::log2(double(asFloat(u)))));
+  return lg2Normal(u);
 }
 
 } // namespace
 
 uint32_t mufuF32(Mufu function, uint32_t input, bool ftz) {
   using Unit = uint32_t (*)(uint32_t, bool);
-  constexpr Unit units[] = {nullptr, ex2, lg2, rcp, rsqrt};
+  constexpr Unit units[] = {nullptr, ex2, lg2, rcp, rsqrt, sqrt};
   return units[static_cast<unsigned>(function)](input, ftz);
 }
 

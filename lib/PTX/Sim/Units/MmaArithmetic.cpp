@@ -11,25 +11,27 @@
 
 #include <algorithm>
 #include <bit>
-#include <climits>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
-// Calls across translation units choose the widest vectors that the machine
-// has; other compilers and architectures take the plain build.
+// The widest vectors that the machine has; other compilers and architectures
+// take the plain build. Every clone gives the same bits: each element of D is
+// one chain of sums in the order of k, whatever the width, and the file is
+// compiled without contraction, so that no clone fuses a product and a sum. The
+// clones are named by features: names of processors match those alone, and not
+// their successors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
 #if defined(__has_feature)
 #if !__has_feature(address_sanitizer)
 #define PTXSIM_VECTOR_CLONES                                                   \
-  __attribute__((                                                              \
-      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+  __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 #else
 #define PTXSIM_VECTOR_CLONES                                                   \
-  __attribute__((                                                              \
-      target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+  __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 #endif
 #ifndef PTXSIM_VECTOR_CLONES
@@ -39,41 +41,31 @@
 namespace ptxsim {
 namespace {
 
-/// magnitude * 2^(exponent - 23), with the exponent that the window compares:
-/// subnormals of the source type all count as its smallest normal.
+/// mantissa * 2^scale, with the exponent that the window compares: subnormals
+/// of the source type all count as its smallest normal.
 struct Term {
-  uint64_t magnitude = 0;
-  int scale = 0;    // exponent of the magnitude's lowest bit
+  int64_t mantissa = 0;
+  int scale = 0;    // exponent of the mantissa's lowest bit
   int exponent = 0; // stored exponent of the source
-  bool negative = false;
 };
 
 Term termOf(float value, int minExponent) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint32_t biased = (bits >> 23) & 0xff;
-  Term term;
-  term.negative = bits >> 31;
-  term.magnitude = (bits & 0x7fffff) | (biased ? 0x800000 : 0);
+  int64_t magnitude = (bits & 0x7fffff) | (biased ? 0x800000 : 0);
   int exponent = int(biased ? biased : 1) - 127;
-  term.scale = exponent - 23;
-  term.exponent = std::max(exponent, minExponent);
-  return term;
+  return {bits >> 31 ? -magnitude : magnitude, exponent - 23,
+          std::max(exponent, minExponent)};
 }
 
-Term product(const Term &a, const Term &b) {
-  return {a.magnitude * b.magnitude, a.scale + b.scale, a.exponent + b.exponent,
-          a.negative != b.negative};
-}
-
-/// The term as a multiple of 2^quantum, cut toward zero.
-int64_t cut(const Term &term, int quantum) {
-  int shift = term.scale - quantum;
-  uint64_t cutMagnitude = 0;
-  if (shift >= 0)
-    cutMagnitude = term.magnitude << shift;
-  else if (shift > -64)
-    cutMagnitude = term.magnitude >> -shift;
-  return term.negative ? -int64_t(cutMagnitude) : int64_t(cutMagnitude);
+/// mantissa * 2^-shift cut toward zero. No shift to the left moves C beyond its
+/// place in the window, and a product is never shifted that way.
+int64_t cut(int64_t mantissa, int shift) {
+  if (shift <= 0)
+    return mantissa * (int64_t(1) << -shift);
+  shift = std::min(shift, 63);
+  int64_t towardZero = (mantissa >> 63) & ((int64_t(1) << shift) - 1);
+  return (mantissa + towardZero) >> shift;
 }
 
 /// sum * 2^quantum cut toward zero to f32.
@@ -91,6 +83,12 @@ float roundDown(int64_t sum, int quantum) {
     magnitude = drop > 63 ? 0 : magnitude >> drop << drop;
   float value = float(std::ldexp(double(magnitude), quantum));
   return sum < 0 ? -value : value;
+}
+
+/// sum * 2^quantum rounded to the nearest f16, ties to even.
+float roundToHalf(int64_t sum, int quantum) {
+  return decodeElement(ElementType::F16,
+                       encodeF16(std::ldexp(double(sum), quantum)));
 }
 
 constexpr uint32_t canonicalNan = 0x7fffffff;
@@ -115,6 +113,49 @@ bool specialResult(std::span<const float> a, const float *b, size_t strideB,
                : std::copysign(std::numeric_limits<float>::infinity(), sum);
   return true;
 }
+
+constexpr size_t mostTerms = 64;
+
+/// c + the sum of a[i] * b[i], all of them finite.
+float windowSum(const Term *a, const Term *b, size_t count, float c,
+                const SumRules &rules) {
+  int minC = rules.halfResult ? minExponent(ElementType::F16) : -126;
+  Term addend = termOf(c, minC);
+  int zero = rules.zeroExponent();
+  int largest = addend.mantissa ? addend.exponent : zero;
+  int64_t products[mostTerms];
+  for (size_t i = 0; i < count; ++i) {
+    products[i] = a[i].mantissa * b[i].mantissa;
+    int exponent = products[i] ? a[i].exponent + b[i].exponent : zero;
+    largest = std::max(largest, exponent);
+  }
+  int quantum = largest - rules.window;
+  int64_t sum = cut(addend.mantissa, quantum - addend.scale);
+  for (size_t i = 0; i < count; ++i)
+    sum += cut(products[i], quantum - a[i].scale - b[i].scale);
+  float result =
+      rules.halfResult ? roundToHalf(sum, quantum) : roundDown(sum, quantum);
+  // A negative sum below the format is +0, as every other zero.
+  return result == 0 ? 0.0f : result;
+}
+
+/// A's rows or B's columns as terms, `k` after each other, and whether each of
+/// them is finite.
+struct Vectors {
+  Vectors(const float *values, uint32_t count, uint32_t k, size_t stride,
+          size_t strideK, int minExponent)
+      : terms(size_t(count) * k), finite(count, true) {
+    for (uint32_t i = 0; i < count; ++i)
+      for (uint32_t x = 0; x < k; ++x) {
+        float value = values[i * stride + x * strideK];
+        terms[size_t(i) * k + x] = termOf(value, minExponent);
+        if (!std::isfinite(value))
+          finite[i] = false;
+      }
+  }
+  std::vector<Term> terms;
+  std::vector<char> finite;
+};
 
 /// Adds the products of one row to 64 columns (or fewer) of D.
 template <typename Width>
@@ -160,31 +201,13 @@ float exactDot(std::span<const float> a, const float *b, size_t strideB,
   float special;
   if (specialResult(a, b, strideB, c, special))
     return special;
-  constexpr size_t mostTerms = 64;
-  Term terms[mostTerms + 1];
-  size_t count = 0;
-  int largest = INT_MIN;
-  auto add = [&](const Term &term) {
-    if (!term.magnitude)
-      return;
-    largest = std::max(largest, term.exponent);
-    terms[count++] = term;
-  };
-  for (size_t i = 0; i < a.size() && i < mostTerms; ++i)
-    add(product(termOf(a[i], rules.minExponentA),
-                termOf(b[i * strideB], rules.minExponentB)));
-  add(termOf(c, rules.halfResult ? minExponent(ElementType::F16) : -126));
-  if (!count)
-    return 0.0f;
-  int quantum = largest - rules.window;
-  int64_t sum = 0;
-  for (size_t i = 0; i < count; ++i)
-    sum += cut(terms[i], quantum);
-  if (!rules.halfResult)
-    return roundDown(sum, quantum);
-  // -0 can not arise: an empty sum is +0.
-  return decodeElement(ElementType::F16,
-                       encodeF16(std::ldexp(double(sum), quantum)));
+  size_t count = std::min(a.size(), mostTerms);
+  Term left[mostTerms], right[mostTerms];
+  for (size_t i = 0; i < count; ++i) {
+    left[i] = termOf(a[i], rules.minExponentA);
+    right[i] = termOf(b[i * strideB], rules.minExponentB);
+  }
+  return windowSum(left, right, count, c, rules);
 }
 
 void fastMma(const float *a, const float *b, uint32_t *d,
@@ -194,12 +217,19 @@ void fastMma(const float *a, const float *b, uint32_t *d,
 
 void exactMma(const float *a, const float *b, uint32_t *d,
               const MmaBlock &block, const SumRules &rules) {
+  uint32_t k = block.k;
+  Vectors rows(a, block.m, k, k, 1, rules.minExponentA);
+  Vectors columns(b, block.n, k, 1, block.strideB, rules.minExponentB);
   for (uint32_t i = 0; i < block.m; ++i)
     for (uint32_t j = 0; j < block.n; ++j) {
       uint32_t &element = d[i * block.strideD + j];
       float c = block.accumulate ? std::bit_cast<float>(element) : 0.0f;
-      float sum = exactDot({a + size_t(i) * block.k, block.k}, b + j,
-                           block.strideB, c, rules);
+      bool finite = rows.finite[i] && columns.finite[j] && std::isfinite(c);
+      float sum = finite && k <= mostTerms
+                      ? windowSum(&rows.terms[size_t(i) * k],
+                                  &columns.terms[size_t(j) * k], k, c, rules)
+                      : exactDot({a + size_t(i) * k, k}, b + j, block.strideB,
+                                 c, rules);
       element = std::bit_cast<uint32_t>(sum);
     }
 }

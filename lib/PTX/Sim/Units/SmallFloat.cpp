@@ -86,14 +86,6 @@ uint16_t encodeHalf(double value, int mantissaBits, int exponentBits) {
   return uint16_t(sign | std::min<uint64_t>(bits, infinity));
 }
 
-float decodeHalfFast(uint32_t bits) {
-  uint32_t magnitude = (bits & 0x7fff) << 13;
-  float value = std::bit_cast<float>(magnitude) * 0x1p112f;
-  if ((bits & 0x7c00) == 0x7c00)
-    value = std::bit_cast<float>(magnitude | 0x7f800000);
-  return bits & 0x8000 ? -value : value;
-}
-
 } // namespace
 
 const char *nameOf(ElementType type) { return formatOf(type).name; }
@@ -107,9 +99,9 @@ int minExponent(ElementType type) {
 float decodeElement(ElementType type, uint32_t bits) {
   switch (type) {
   case ElementType::F16:
-    return decodeHalfFast(bits);
+    return decodeF16(bits);
   case ElementType::BF16:
-    return std::bit_cast<float>(bits << 16);
+    return decodeBF16(bits);
   case ElementType::TF32:
     return std::bit_cast<float>(bits & ~0x1fffu);
   case ElementType::F32:

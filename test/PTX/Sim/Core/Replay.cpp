@@ -8,6 +8,8 @@
 
 #include "Replay.h"
 
+#include <zlib.h>
+
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -98,11 +100,25 @@ const json &Recording::entry(const std::string &family,
   throw std::runtime_error("no entry " + family + " " + name);
 }
 
+/// A file whose name ends in .z is one zlib stream of `size` bytes.
+static Bytes unpack(const std::string &packed, uLongf size) {
+  Bytes bytes(size);
+  int status = uncompress(bytes.data(), &size,
+                          reinterpret_cast<const Bytef *>(packed.data()),
+                          static_cast<uLong>(packed.size()));
+  if (status != Z_OK || size != bytes.size())
+    throw std::runtime_error("a stream does not unpack to its size");
+  return bytes;
+}
+
 const Bytes &Recording::file(const std::string &name) {
   auto [found, fresh] = files.try_emplace(name);
   if (fresh) {
     std::string text = readFile(folder + "/" + name);
-    found->second.assign(text.begin(), text.end());
+    if (name.ends_with(".z"))
+      found->second = unpack(text, index.at("meta").at("bytes").at(name));
+    else
+      found->second.assign(text.begin(), text.end());
   }
   return found->second;
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Replay.h"
+#include "SiliconCoverage.h"
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,11 @@ using namespace ptxsim::test;
 
 static Recording &recording() {
   static Recording kRecording(FMHA_TEST_DATA "/silicon/core");
+  return kRecording;
+}
+
+static Recording &scalarRecording() {
+  static Recording kRecording(FMHA_TEST_DATA "/silicon/scalar");
   return kRecording;
 }
 
@@ -43,7 +49,7 @@ TEST(Silicon, Collectives) {
             << (*entry)["name"] << " " << output.name;
       ++count;
     }
-    EXPECT_GE(count, 38u);
+    EXPECT_EQ(count, entriesOf("Silicon.Collectives"));
   }
 }
 
@@ -77,13 +83,55 @@ TEST(Silicon, SpecialRegisters) {
       EXPECT_EQ(differ, 0u) << name << " " << columns[column];
     }
   }
-  EXPECT_GE(count, 8u);
+  EXPECT_EQ(count, entriesOf("Silicon.SpecialRegisters"));
+}
+
+static bool hasAny(const std::string &text,
+                   const std::vector<const char *> &words) {
+  for (const char *word : words)
+    if (text.find(word) != std::string::npos)
+      return true;
+  return false;
+}
+
+/// The kernels of the scalar families as they ran, from parsing to memory.
+/// Approximate functions without a model of silicon are only launched: their
+/// bounds are Silicon.MatchesEveryRecordedSample's.
+TEST(Silicon, ScalarKernels) {
+  const std::vector<const char *> crossing = {"vote.",  "activemask", "elect.",
+                                              "match.", "redux.",     "shfl."};
+  const std::vector<const char *> modelled = {
+      "ex2.approx",       "rcp.approx.f32",       "rcp.approx.ftz.f32",
+      "rsqrt.approx.f32", "rsqrt.approx.ftz.f32", "div.approx",
+      "div.full"};
+  Options options;
+  options.approx = ApproxMode::Sm90;
+  unsigned count = 0;
+  for (const char *family : {"scalar_f32", "half", "cvt", "integer"})
+    for (const nlohmann::json *entry : scalarRecording().family(family)) {
+      std::string ptx = entry->at("ptx");
+      if (hasAny(ptx, crossing))
+        continue;
+      ++count;
+      ReplayResult result = scalarRecording().replay(*entry, options);
+      EXPECT_EQ(result.launch.status, Status::Ok)
+          << (*entry)["name"] << describe(result.launch);
+      if (hasAny(ptx, {".approx", "div.full"}) && !hasAny(ptx, modelled))
+        continue;
+      for (const auto &output : result.outputs)
+        EXPECT_EQ(firstDifference(output.got, output.expected,
+                                  elementBytes(output.dtype)),
+                  "")
+            << (*entry)["name"] << " " << output.name;
+    }
+  EXPECT_EQ(count, entriesOf("Silicon.ScalarKernels"));
 }
 
 /// x = shared address, mapa rank 0 and 1, getctarank of both, generic address
 /// (2 words), mapa.u64 (2 + 2), its rank, cvta (2), own rank, a value of
 /// rank 1.
 TEST(Silicon, Mapa) {
+  EXPECT_EQ(entriesOf("Silicon.Mapa"), 1u);
   const nlohmann::json &entry = recording().entry("sync", "cluster.mapa");
   ReplayResult result = recording().replay(entry, Options());
   EXPECT_EQ(result.launch.status, Status::Ok) << describe(result.launch);

@@ -166,6 +166,34 @@ TEST(MmaArithmetic, FastIsWithinItsRoundings) {
   }
 }
 
+/// Fast sums are the same bits on every machine: each product is rounded, then
+/// each sum, in the order of k. Operands of 24 bits make a fused multiply-add
+/// show.
+TEST(MmaArithmetic, FastSumsAreChainsOfTwoRoundings) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 generator(seed);
+  constexpr uint32_t m = 16, n = 200, k = 32;
+  std::vector<float> a(m * k), b(k * n), d(m * n);
+  for (std::vector<float> *values : {&a, &b, &d})
+    for (float &x : *values) {
+      // 1 <= |x| < 2 with 24 bits, then scaled.
+      uint32_t bits = (generator() & 0x807fffff) | 0x3f800000;
+      x = std::ldexp(std::bit_cast<float>(bits), int(generator() % 12) - 6);
+    }
+  std::vector<uint32_t> got = bitsOf(d);
+  fastMma(a.data(), b.data(), got.data(), {m, n, k, n, n, true});
+  for (uint32_t i = 0; i < m; ++i)
+    for (uint32_t j = 0; j < n; ++j) {
+      float sum = d[i * n + j];
+      for (uint32_t x = 0; x < k; ++x) {
+        volatile float product = a[i * k + x] * b[x * n + j];
+        sum += product;
+      }
+      ASSERT_EQ(got[i * n + j], std::bit_cast<uint32_t>(sum)) << i << " " << j;
+    }
+}
+
 TEST(MmaArithmetic, WithoutAccumulationTheOldResultIsIgnored) {
   std::vector<float> a(16, 1), b(16 * 8, 2);
   std::vector<uint32_t> d(8, 0x7fc00000);

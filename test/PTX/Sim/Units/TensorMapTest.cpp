@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Core/SiliconCoverage.h"
 #include "TruthData.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +26,9 @@ std::optional<std::string> encode(const nlohmann::json &p, unsigned sm,
 }
 
 TEST(TensorMap, AgreesWithTheDriver) {
-  unsigned calls = 0, refused = 0;
-  for (const nlohmann::json *table : Recordings::get().named("encode.table"))
+  unsigned tables = 0, calls = 0, refused = 0;
+  for (const nlohmann::json *table : Recordings::get().named("encode.")) {
+    ++tables;
     for (const nlohmann::json &call : (*table)["calls"]) {
       std::array<uint8_t, 128> out{};
       auto why = encode(call["params"], 90, out);
@@ -36,8 +38,24 @@ TEST(TensorMap, AgreesWithTheDriver) {
       ++calls;
       refused += expected;
     }
+  }
+  EXPECT_EQ(tables, entriesOf("TensorMap.AgreesWithTheDriver"));
   EXPECT_EQ(calls, 139u);
   EXPECT_GT(refused, 50u);
+}
+
+/// Launches that were recorded as far as the driver's refusal of their map.
+TEST(TensorMap, RefusesTheMapsThatTheDriverRefused) {
+  unsigned refused = 0;
+  for (const nlohmann::json &entry : Recordings::get().entries) {
+    std::string error = entry.value("error", "");
+    if (error.find("cuTensorMapEncode") == std::string::npos)
+      continue;
+    std::array<uint8_t, 128> out{};
+    EXPECT_TRUE(encode(entry["tensormap"], 90, out)) << entry["name"];
+    ++refused;
+  }
+  EXPECT_EQ(refused, entriesOf("TensorMap.RefusesTheMapsThatTheDriverRefused"));
 }
 
 TEST(TensorMap, RoundTripsEveryRecordedMap) {

@@ -8,8 +8,9 @@
 //
 // One instruction adds K products to each element of D. The manual leaves the
 // precision of the sum open; the exact mode follows the fixed-point window that
-// independent bit-level studies of the hardware agree on and that recordings of
-// an H200 confirm for the 16-bit and tf32 kinds.
+// independent bit-level studies of the hardware agree on (mmasim, arXiv
+// 2511.10909) and that recordings of an H200 confirm for the 16-bit and tf32
+// kinds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +31,10 @@ struct SumRules {
   int window = 25;
   /// D is f16: one rounding to nearest even, and C is an f16 number.
   bool halfResult = false;
+
+  /// The exponent that a zero product or zero C counts with. It matters where
+  /// every other term lies below the smallest number of D.
+  int zeroExponent() const { return halfResult ? -21 : -133; }
 };
 
 /// One element of D by the fixed-point window: every product is exact, each
@@ -48,8 +53,9 @@ struct MmaBlock {
   bool accumulate = false;
 };
 
-/// Products and sums in f32, in the order of k. `d` holds the bits of f32
-/// values; NaN is 0x7fffffff.
+/// Products and sums in f32, in the order of k: d = round(d + round(a * b)) for
+/// each k, never fused, so that the bits are the same on every machine. `d`
+/// holds the bits of f32 values; NaN is 0x7fffffff.
 void fastMma(const float *a, const float *b, uint32_t *d,
              const MmaBlock &block);
 

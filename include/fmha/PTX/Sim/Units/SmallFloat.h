@@ -15,6 +15,7 @@
 #ifndef FMHA_PTX_SIM_UNITS_SMALLFLOAT_H
 #define FMHA_PTX_SIM_UNITS_SMALLFLOAT_H
 
+#include <bit>
 #include <cstdint>
 
 namespace ptxsim {
@@ -44,6 +45,19 @@ int minExponent(ElementType type);
 /// The value of the low bits of `bits`; tf32 drops the low 13 bits. Not for
 /// the integer types wider than 8 bits.
 float decodeElement(ElementType type, uint32_t bits);
+
+/// The same for the low 16 bits of the two formats of inner loops.
+inline float decodeBF16(uint32_t bits) {
+  return std::bit_cast<float>(bits << 16);
+}
+inline float decodeF16(uint32_t bits) {
+  uint32_t magnitude = (bits & 0x7fff) << 13;
+  // The factor moves the exponent's bias, subnormals included.
+  float value = std::bit_cast<float>(magnitude) * 0x1p112f;
+  if ((bits & 0x7c00) == 0x7c00)
+    value = std::bit_cast<float>(magnitude | 0x7f800000);
+  return bits & 0x8000 ? -value : value;
+}
 
 /// Round to nearest even; NaN becomes 0x7fff.
 uint16_t encodeF16(double value);
