@@ -44,14 +44,22 @@ public:
       : Agent(site), source(source), bytes(bytes), targets(std::move(targets)) {
     for (CopyTarget &target : this->targets)
       beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
+    tickets = noteLoad(
+        site, this->targets,
+        [&](Races &races, RaceStream &stream, CopyTarget &target) {
+          races.asyncShared(stream, site, *target.shared.cta,
+                            target.shared.offset, bytes, Access::Write);
+          races.asyncGlobal(stream, site, source, bytes, Access::Read);
+        });
   }
   void complete(Cluster &cluster) override {
     const uint8_t *data = cluster.global(site, source, bytes, 16, Access::Read);
     if (!data)
       return;
-    for (CopyTarget &target : targets) {
-      endAsyncWrite(*target.shared.cta, target.shared.offset, data, bytes);
-      completeTx(cluster, site, target.barrier, bytes);
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const SharedRef &to = targets[i].shared;
+      endAsyncWrite(*to.cta, to.offset, data, bytes);
+      completeTx(cluster, site, targets[i].barrier, bytes, tickets[i]);
     }
   }
   std::string describe() const override {
@@ -63,6 +71,7 @@ private:
   uint64_t source;
   uint32_t bytes;
   std::vector<CopyTarget> targets;
+  std::vector<RaceTicket> tickets;
 };
 
 /// Shared memory of the own CTA to that of another, plain or reducing.
@@ -76,6 +85,8 @@ public:
     beginAsyncRead(*source.cta, source.offset, bytes);
     if (!reduction)
       beginAsyncWrite(site, *target.shared.cta, target.shared.offset, bytes);
+    if (Races *races = racesOf(site))
+      note(*races);
   }
   void complete(Cluster &cluster) override {
     std::vector<uint8_t> data(source.data(), source.data() + bytes);
@@ -87,7 +98,7 @@ public:
       data = std::move(sum);
     }
     endAsyncWrite(*target.shared.cta, target.shared.offset, data.data(), bytes);
-    completeTx(cluster, site, target.barrier, bytes);
+    completeTx(cluster, site, target.barrier, bytes, ticket);
   }
   std::string describe() const override {
     return "bulk copy of " + amount(bytes) + " to shared " +
@@ -95,10 +106,20 @@ public:
   }
 
 private:
+  void note(Races &races) {
+    RaceStream &stream =
+        races.stream(*site.warp, race::Kind::BulkLoad, target.barrier);
+    races.asyncShared(stream, site, *source.cta, source.offset, bytes,
+                      Access::Read);
+    races.asyncShared(stream, site, *target.shared.cta, target.shared.offset,
+                      bytes, reduction ? Access::Atomic : Access::Write);
+    ticket = ticketFor(site, stream, target.barrier);
+  }
   SharedRef source;
   CopyTarget target;
   uint32_t bytes;
   std::optional<Reduction> reduction;
+  RaceTicket ticket;
 };
 
 class BulkRead : public GroupAgent {
@@ -109,6 +130,10 @@ public:
         staging(std::move(staging)) {
     checkAsyncSource(site, *source.cta, source.offset, bytes);
     beginAsyncRead(*source.cta, source.offset, bytes);
+    if (Races *races = racesOf(site))
+      races->asyncShared(
+          groupStream(*races, site, groups, race::Kind::BulkRead), site,
+          *source.cta, source.offset, bytes, Access::Read);
   }
   void complete(Cluster &cluster) override {
     staging->assign(source.data(), source.data() + bytes);
@@ -129,9 +154,13 @@ private:
 class BulkWrite : public GroupAgent {
 public:
   BulkWrite(const Site &site, BulkGroups &groups, uint64_t destination,
-            Bytes staging, std::optional<Reduction> reduction, uint16_t mask)
+            uint32_t bytes, Bytes staging, std::optional<Reduction> reduction,
+            uint16_t mask)
       : GroupAgent(site, groups), destination(destination),
-        staging(std::move(staging)), reduction(reduction), mask(mask) {}
+        staging(std::move(staging)), reduction(reduction), mask(mask) {
+    if (Races *races = racesOf(site))
+      note(*races, bytes);
+  }
   void complete(Cluster &cluster) override {
     if (reduction)
       reduce(cluster);
@@ -148,6 +177,16 @@ public:
   }
 
 private:
+  void note(Races &races, uint32_t bytes) {
+    RaceStream &stream =
+        groupStream(races, site, groups, race::Kind::BulkWrite);
+    Access access = reduction ? Access::Atomic : Access::Write;
+    if (mask == 0xffff)
+      return races.asyncGlobal(stream, site, destination, bytes, access);
+    for (uint32_t at = 0; at < bytes; ++at)
+      if (mask >> (at % 16) & 1)
+        races.asyncGlobal(stream, site, destination + at, 1, access);
+  }
   void store(Cluster &cluster, size_t at, size_t count) {
     if (uint8_t *target =
             cluster.global(site, destination + at, count, 1, Access::Write))
@@ -248,8 +287,8 @@ void storeLane(Warp &warp, const Instruction &inst, unsigned lane) {
   auto staging = std::make_shared<std::vector<uint8_t>>();
   issueInGroup(warp, lane,
                std::make_unique<BulkRead>(site, groups, from, size, staging),
-               std::make_unique<BulkWrite>(site, groups, destination, staging,
-                                           p.reduction, mask));
+               std::make_unique<BulkWrite>(site, groups, destination, size,
+                                           staging, p.reduction, mask));
 }
 
 Outcome executeNothing(Warp &, const Instruction &, LaneMask) {

@@ -52,6 +52,26 @@ std::string describeWait(const Warp &warp, const Wait &wait) {
          "in flight";
 }
 
+/// The thread knows all but the newest groups; of those the sources only, if
+/// it has waited for reads.
+void noteDone(Warp &warp, const BulkGroups &groups, const WaitForm &form,
+              LaneMask active) {
+  Races *races = racesOf(warp);
+  if (!races)
+    return;
+  forLanes(active, [&](unsigned lane) {
+    race::Time count = groups.threads[lane].groups;
+    if (count <= form.pending)
+      return;
+    race::Time time = count - race::Time(form.pending);
+    races->finished(warp, races->stream(warp, race::Kind::BulkRead, lane),
+                    time);
+    if (!form.read)
+      races->finished(warp, races->stream(warp, race::Kind::BulkWrite, lane),
+                      time);
+  });
+}
+
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   const WaitForm &form = inst.data<WaitForm>();
   BulkGroups &groups = warp.states.get<BulkGroups>();
@@ -59,8 +79,10 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   forLanes(active, [&](unsigned lane) {
     done &= groups.threads[lane].atMost(warp.cluster, form.pending, form.read);
   });
-  if (done)
+  if (done) {
+    noteDone(warp, groups, form, active);
     return Outcome::Next;
+  }
   warp.wait = {};
   warp.wait.key = &groups;
   warp.wait.describe = describeWait;

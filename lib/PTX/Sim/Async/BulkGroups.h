@@ -24,10 +24,14 @@ struct AsyncGroup {
 struct ThreadGroups {
   AsyncGroup open;
   std::deque<AsyncGroup> committed;
+  /// Groups so far, as times of the race detector: an operation of the open
+  /// group has the time `groups` + 1.
+  race::Time groups = 0;
 
   void commit() {
     committed.push_back(std::move(open));
     open = {};
+    ++groups;
   }
   /// True when at most `pending` of the newest groups are unfinished; `read`
   /// asks for the sources only.

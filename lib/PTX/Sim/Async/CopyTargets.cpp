@@ -34,6 +34,13 @@ std::vector<CopyTarget> copyTargets(Cluster &cluster, const Site &site,
   return targets;
 }
 
+RaceStream &groupStream(Races &races, const Site &site,
+                        const BulkGroups &groups, race::Kind kind) {
+  RaceStream &stream = races.stream(*site.warp, kind, uint64_t(site.lane));
+  stream.time = groups.threads[unsigned(site.lane)].groups + 1;
+  return stream;
+}
+
 void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<Agent> read,
                   std::unique_ptr<Agent> write) {
   AsyncGroup &open = warp.states.get<BulkGroups>().threads[lane].open;

@@ -20,6 +20,28 @@ struct CopyTarget {
   uint32_t barrier = 0;
 };
 
+/// What the race detector gets to see of a load: its writes to shared memory
+/// are the caller's, by `visit(stream, target)`; the tickets are for the
+/// barriers of the targets. Empty without a detector.
+template <typename Visit>
+std::vector<RaceTicket>
+noteLoad(const Site &site, std::vector<CopyTarget> &targets, Visit visit) {
+  std::vector<RaceTicket> tickets(targets.size());
+  Races *races = racesOf(site);
+  for (size_t i = 0; races && i < targets.size(); ++i) {
+    // All loads of a thread that signal one barrier are done with its phase.
+    RaceStream &stream =
+        races->stream(*site.warp, race::Kind::BulkLoad, targets[i].barrier);
+    visit(*races, stream, targets[i]);
+    tickets[i] = ticketFor(site, stream, targets[i].barrier);
+  }
+  return tickets;
+}
+
+/// The stream of the open bulk group of the lane that issues.
+RaceStream &groupStream(Races &races, const Site &site,
+                        const BulkGroups &groups, race::Kind kind);
+
 /// The address of the same place in the CTA of `rank`.
 constexpr uint32_t inCta(uint32_t address, uint32_t rank) {
   return (address & 0xffffff) | rank << 24;

@@ -75,6 +75,43 @@ private:
   std::vector<LaneCopy> lanes;
 };
 
+/// The lanes of a warp share a stream; where their groups differ in number, the
+/// fewest count.
+void noteCopies(Warp &warp, const Instruction &inst,
+                const CpAsyncGroups &groups, uint32_t bytes,
+                const std::vector<LaneCopy> &copies, LaneMask active) {
+  Races *races = racesOf(warp);
+  if (!races)
+    return;
+  race::Time fewest = UINT32_MAX;
+  forLanes(active, [&](unsigned lane) {
+    fewest = std::min(fewest, groups.threads[lane].groups);
+  });
+  RaceStream &stream = races->stream(warp, race::Kind::CpAsync);
+  stream.time = fewest + 1;
+  for (const LaneCopy &copy : copies) {
+    Site site = warp.site(inst, int(copy.lane));
+    races->asyncShared(stream, site, *copy.shared.cta, copy.shared.offset,
+                       bytes, Access::Write);
+    if (copy.sourceBytes)
+      races->asyncGlobal(stream, site, copy.source, copy.sourceBytes,
+                         Access::Read);
+  }
+}
+
+/// The warp knows all but the newest groups of the lane with the most.
+void noteDone(Warp &warp, const CpAsyncGroups &groups, LaneMask active,
+              uint64_t pending) {
+  Races *races = racesOf(warp);
+  race::Time most = 0;
+  forLanes(active, [&](unsigned lane) {
+    most = std::max(most, groups.threads[lane].groups);
+  });
+  if (races && most > pending)
+    races->finished(warp, races->stream(warp, race::Kind::CpAsync),
+                    most - race::Time(pending));
+}
+
 Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {
   const CopyForm &form = inst.data<CopyForm>();
   CpAsyncGroups &groups = warp.states.get<CpAsyncGroups>();
@@ -101,6 +138,7 @@ Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {
   });
   if (warp.machine.stopped)
     return Outcome::Fault;
+  noteCopies(warp, inst, groups, form.bytes, copies, active);
   AgentId id = warp.cluster.issue(std::make_unique<Copies>(
       warp.site(inst), groups, form.bytes, std::move(copies)));
   forLanes(active, [&](unsigned lane) {
@@ -136,7 +174,15 @@ Outcome executeWaitGroup(Warp &warp, const Instruction &inst, LaneMask active) {
     done &=
         groups.threads[lane].atMost(warp.cluster, inst.data<uint64_t>(), false);
   });
-  return done ? Outcome::Next : sleepOn(warp, groups);
+  if (!done)
+    return sleepOn(warp, groups);
+  noteDone(warp, groups, active, inst.data<uint64_t>());
+  return Outcome::Next;
+}
+
+/// Closes what is open for the race detector: what follows has a later time.
+void closeGroups(CpAsyncGroups &groups, LaneMask active) {
+  forLanes(active, [&](unsigned lane) { ++groups.threads[lane].groups; });
 }
 
 Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
@@ -146,15 +192,23 @@ Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
     for (AgentId id : groups.issued[lane])
       done &= warp.cluster.isDone(id);
   });
-  return done ? Outcome::Next : sleepOn(warp, groups);
+  if (!done)
+    return sleepOn(warp, groups);
+  closeGroups(groups, active);
+  noteDone(warp, groups, active, 0);
+  return Outcome::Next;
 }
 
 /// The arrive-on of cp.async.mbarrier.arrive.
 class Arrival : public Agent {
 public:
-  Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {}
+  Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {
+    if (Races *races = racesOf(site))
+      ticket = ticketFor(site, races->stream(*site.warp, race::Kind::CpAsync),
+                         barrier);
+  }
   void complete(Cluster &cluster) override {
-    arriveOnce(cluster, site, barrier);
+    arriveOnce(cluster, site, barrier, ticket);
   }
   std::string describe() const override {
     return "cp.async.mbarrier.arrive on shared " +
@@ -163,6 +217,7 @@ public:
 
 private:
   uint32_t barrier;
+  RaceTicket ticket;
 };
 
 Outcome executeArrive(Warp &warp, const Instruction &inst, LaneMask active) {
@@ -185,6 +240,7 @@ Outcome executeArrive(Warp &warp, const Instruction &inst, LaneMask active) {
     agent->after = groups.issued[lane];
     warp.cluster.issue(std::move(agent));
   });
+  closeGroups(groups, active);
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 

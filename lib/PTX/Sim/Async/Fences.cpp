@@ -16,21 +16,21 @@
 namespace ptxsim {
 namespace {
 
-/// The interpreter runs memory operations in order, so fences order nothing
-/// here; what a proxy fence cleans is for the checks.
+/// The interpreter runs memory operations in order, so a fence is for the race
+/// detector only.
 Outcome executeOrdering(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-/// The thread's own earlier generic writes become visible to the async proxy.
+struct ProxyForm {
+  bool shared = true, global = true;
+};
+
 Outcome executeProxyAsync(Warp &warp, const Instruction &inst,
                           LaneMask active) {
-  std::vector<uint16_t> &fences = warp.cta.proxyFences;
-  forLanes(active, [&](unsigned lane) {
-    size_t thread = warp.index * 32 + lane;
-    if (thread < fences.size())
-      ++fences[thread];
-  });
+  const ProxyForm &form = inst.data<ProxyForm>();
+  if (Races *races = racesOf(warp))
+    races->proxyFence(warp, active, form.shared, form.global);
   return Outcome::Next;
 }
 
@@ -38,8 +38,12 @@ void decodeProxyAsync(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(
       {"proxy", "async", "global", "shared::cta", "shared::cluster"});
   decoder.expectOperands(0, 0);
-  bool shared = !decoder.has("global");
-  inst.handler = shared ? executeProxyAsync : executeOrdering;
+  bool shared = decoder.has("shared::cta") || decoder.has("shared::cluster");
+  ProxyForm form;
+  if (shared || decoder.has("global"))
+    form = {shared, decoder.has("global")};
+  inst.payload = decoder.payload(form);
+  inst.handler = executeProxyAsync;
 }
 
 void decodeProxy(Decoder &decoder, Instruction &inst) {
@@ -47,22 +51,32 @@ void decodeProxy(Decoder &decoder, Instruction &inst) {
   inst.handler = executeOrdering;
 }
 
-void decodeOrdering(Decoder &decoder, Instruction &inst) {
-  decoder.expectModifiers({"acq_rel", "acquire", "release", "sc", "cta",
-                           "cluster", "gpu", "sys", "mbarrier_init",
-                           "sync_restrict::shared::cta",
-                           "sync_restrict::shared::cluster"});
+/// fence.proxy.async::generic: one direction, shared memory only.
+void decodeProxyOneWay(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(0, 0);
-  inst.handler = executeOrdering;
+  inst.payload = decoder.payload(ProxyForm{true, false});
+  inst.handler = executeProxyAsync;
+}
+
+Outcome executeInitFence(Warp &warp, const Instruction &, LaneMask) {
+  if (Races *races = racesOf(warp))
+    races->barrierInitFence(warp);
+  return Outcome::Next;
+}
+
+void decodeInitFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"mbarrier_init", "release", "cluster"});
+  decoder.expectOperands(0, 0);
+  inst.handler = executeInitFence;
 }
 
 } // namespace
 
 void registerFences(Registry &registry) {
-  registry.add("fence", decodeOrdering);
-  registry.add("fence.mbarrier_init", decodeOrdering);
+  registry.add("fence.mbarrier_init", decodeInitFence);
   registry.add("fence.proxy", decodeProxy);
   registry.add("fence.proxy.async", decodeProxyAsync);
+  registry.add("fence.proxy.async::generic", decodeProxyOneWay);
 }
 
 } // namespace ptxsim

@@ -27,6 +27,8 @@ struct Form {
   /// Value where the instruction has no operand for it.
   uint32_t implied = 1;
   bool expects = false;
+  /// An arrival, which may release; expect_tx and complete_tx carry nothing.
+  bool arrives = false;
 };
 
 struct Payload {
@@ -51,6 +53,24 @@ void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
     }
 }
 
+void noteChange(const Site &site, BarrierEntry &entry) {
+  if (Races *races = racesOf(site))
+    races->barrierInit(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
+                       entry.sync);
+}
+
+/// A use of the barrier; an arrival also hands on what the warp knows. One
+/// word for all lanes that use the same barrier.
+void noteUse(const Site &site, BarrierEntry &entry, bool arrives) {
+  Races *races = racesOf(site);
+  if (!races)
+    return;
+  races->barrierUse(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
+                    entry.sync);
+  if (arrives)
+    races->arrive(*site.warp, entry.sync, site.inst->order, entry.rank);
+}
+
 BarrierEntry *barrierOf(Warp &warp, const Instruction &inst, unsigned lane) {
   std::optional<uint32_t> address =
       sharedAddress(warp, inst, inst.address, lane);
@@ -71,6 +91,7 @@ Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
                               "the mbarrier is in " +
                                   entry->object.describeState());
     uint64_t phase = entry->object.phase;
+    noteChange(site, *entry);
     if (settle(warp.cluster, site, *entry, entry->object.init(count), phase,
                "init", count))
       markBarrier(warp.cluster, site,
@@ -88,6 +109,7 @@ Outcome executeInvalidate(Warp &warp, const Instruction &inst,
       return;
     Site site = warp.site(inst, int(lane));
     uint64_t phase = entry->object.phase;
+    noteChange(site, *entry);
     if (settle(warp.cluster, site, *entry, entry->object.invalidate(), phase,
                "inval", 0))
       markBarrier(warp.cluster, site,
@@ -102,8 +124,12 @@ Outcome executeInvalidate(Warp &warp, const Instruction &inst,
 Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
   const Payload &payload = inst.data<Payload>();
   std::array<BarrierEntry *, 32> entries{};
+  const BarrierEntry *noted = nullptr;
   forLanes(active, [&](unsigned lane) {
     entries[lane] = barrierOf(warp, inst, lane);
+    if (entries[lane] && entries[lane] != noted)
+      noteUse(warp.site(inst, int(lane)), *entries[lane], payload.form.arrives);
+    noted = entries[lane];
     if (entries[lane] && payload.hasResult)
       warp.row(inst.dst[0])[lane] = entries[lane]->object.state();
   });
@@ -129,9 +155,25 @@ struct WaitForm {
 };
 
 /// test_wait and try_wait: sleeps only if no lane got a True.
+/// Lanes whose phase is complete know what it carries.
+void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
+  Races *races = racesOf(warp);
+  if (!races)
+    return;
+  const BarrierEntry *last = nullptr;
+  forLanes(done, [&](unsigned lane) {
+    BarrierEntry *entry = barrierOf(warp, inst, lane);
+    if (!entry || entry == last)
+      return;
+    noteUse(warp.site(inst, int(lane)), *entry, false);
+    races->acquire(warp, entry->sync, inst.order);
+    last = entry;
+  });
+}
+
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   const WaitForm &form = inst.data<WaitForm>();
-  bool anyDone = false;
+  LaneMask anyDone = 0;
   BarrierEntry *waited = nullptr;
   uint64_t wanted = 0;
   forLanes(active, [&](unsigned lane) {
@@ -148,7 +190,7 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
     bool done = form.parity ? entry->object.completedParity(uint32_t(value))
                             : entry->object.completed(value);
     warp.row(inst.dst[0])[lane] = done;
-    anyDone |= done;
+    anyDone |= LaneMask(done) << lane;
     if (!done) {
       waited = entry;
       wanted = form.parity ? value & 1 : value >> 63;
@@ -156,14 +198,15 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   });
   if (warp.machine.stopped)
     return Outcome::Fault;
-  if (!form.parks)
-    return anyDone ? Outcome::Next : Outcome::Yield;
-  if (anyDone && warp.cluster.spurious()) {
+  if (form.parks && anyDone && warp.cluster.spurious()) {
     forLanes(active, [&](unsigned lane) { warp.row(inst.dst[0])[lane] = 0; });
     return Outcome::Next;
   }
+  acquirePhases(warp, inst, anyDone);
   if (anyDone)
     return Outcome::Next;
+  if (!form.parks)
+    return Outcome::Yield;
   warp.wait = {};
   warp.wait.key = waited;
   warp.wait.soft = true;
@@ -242,7 +285,9 @@ void decodeArrive(Decoder &decoder, Instruction &inst) {
         drops ? Form{"arrive_drop.expect_tx", &Mbarrier::arriveDropExpectTx, 0,
                      true}
               : Form{"arrive.expect_tx", &Mbarrier::arriveExpectTx, 0, true};
+  payload.form.arrives = true;
   payload.hasResult = !decoder.isSink(0);
+  inst.order = decoder.ordering({race::Scope::Cta, false, true});
   if (decoder.size() == 3)
     payload.amount = decoder.source(2, Type::U32);
   inst.dst = decoder.destinations(0);
@@ -271,6 +316,7 @@ void decodeWait(Decoder &decoder, Instruction &inst) {
   if (decoder.has("shared::cluster"))
     decoder.unsupported("only a barrier of the own CTA can be waited for");
   WaitForm form{decoder.has("parity"), parks};
+  inst.order = decoder.ordering({race::Scope::Cta, true, false});
   inst.dst = decoder.destinations(0);
   inst.address = decoder.address(1, spaceOf(decoder));
   inst.src = decoder.sources(2, form.parity ? Type::U32 : Type::B64);

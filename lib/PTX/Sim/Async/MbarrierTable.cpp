@@ -76,7 +76,9 @@ BarrierEntry *findBarrier(Cluster &cluster, const Site &site,
       resolveShared(cluster, site, address, Mbarrier::stateBytes, 8);
   if (!ref)
     return nullptr;
-  return &ref.cta->states.get<MbarrierTable>().at(ref.offset);
+  BarrierEntry &entry = ref.cta->states.get<MbarrierTable>().at(ref.offset);
+  entry.rank = ref.cta->rank;
+  return &entry;
 }
 
 bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
@@ -93,26 +95,55 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
     return false;
   }
   entry.record(what, amount, site);
-  if (entry.object.phase != phaseBefore)
+  if (entry.object.phase != phaseBefore) {
+    if (cluster.races)
+      cluster.races->complete(entry.sync);
     cluster.notify(&entry);
+  }
   cluster.changed();
   return true;
 }
 
+RaceTicket ticketFor(const Site &site, RaceStream &stream,
+                     const std::vector<uint32_t> &addresses) {
+  Cluster &cluster = site.warp->cluster;
+  for (uint32_t address : addresses)
+    if (BarrierEntry *entry = findBarrier(cluster, site, address)) {
+      const Cta &cta = *cluster.ctas[entry->rank];
+      cluster.races->barrierUse(site, cta, entry->offset, entry->sync);
+      cluster.races->touch(stream, site, cta);
+    }
+  return cluster.races->ticket(*site.warp, stream);
+}
+
+RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address) {
+  return ticketFor(site, stream, std::vector<uint32_t>{address});
+}
+
+/// What the signal carries joins before the phase may complete.
+static void deliver(Cluster &cluster, const RaceTicket &ticket,
+                    BarrierEntry &entry) {
+  if (cluster.races)
+    cluster.races->arrive(ticket, entry.sync);
+}
+
 bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
-                uint32_t bytes) {
+                uint32_t bytes, const RaceTicket &ticket) {
   BarrierEntry *entry = findBarrier(cluster, site, address);
   if (!entry)
     return false;
+  deliver(cluster, ticket, *entry);
   uint64_t phase = entry->object.phase;
   MbarrierFault fault = entry->object.completeTx(bytes);
   return settle(cluster, site, *entry, fault, phase, "complete_tx", bytes);
 }
 
-bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address) {
+bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address,
+                const RaceTicket &ticket) {
   BarrierEntry *entry = findBarrier(cluster, site, address);
   if (!entry)
     return false;
+  deliver(cluster, ticket, *entry);
   uint64_t phase = entry->object.phase;
   MbarrierFault fault = entry->object.arrive();
   return settle(cluster, site, *entry, fault, phase, "arrive", 1);

@@ -27,7 +27,9 @@ struct BarrierEvent {
 
 struct BarrierEntry {
   Mbarrier object;
-  uint32_t offset = 0;
+  /// The CTA that holds it, and where.
+  uint32_t rank = 0, offset = 0;
+  SyncPoint sync;
   /// The last events, oldest first, round.
   std::array<BarrierEvent, 8> events;
   unsigned eventCount = 0;
@@ -58,10 +60,18 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
             MbarrierFault fault, uint64_t phaseBefore, const char *what,
             uint32_t amount);
 
-/// The signals of agents.
+/// The signals of agents, and what they carry.
 bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
-                uint32_t bytes);
-bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address);
+                uint32_t bytes, const RaceTicket &ticket);
+bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address,
+                const RaceTicket &ticket);
+
+/// Tells the race detector that operations of the stream will signal the
+/// barrier at the address, and gives what the signal carries.
+RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address);
+/// The same for the operations so far and several barriers.
+RaceTicket ticketFor(const Site &site, RaceStream &stream,
+                     const std::vector<uint32_t> &addresses);
 
 /// For Wait::describe: data[0] = entry, data[1] = wanted parity.
 std::string describeBarrierWait(const Warp &warp, const Wait &wait);

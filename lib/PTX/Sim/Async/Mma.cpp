@@ -197,8 +197,40 @@ bool checkIssue(const Site &site, MmaWork &work) {
   return a && checkSmem(site, work, work.b);
 }
 
+/// The groups of D in which the mask leaves a lane to write.
+static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
+  uint8_t groups = work.accumulator().groups;
+  for (unsigned g = 0; g < TensorMemory::groups; ++g) {
+    uint32_t mask = work.disabledLanes[part * 4 + g / 2] >> (g % 2 * 16);
+    if ((mask & 0xffff) == 0xffff)
+      groups &= uint8_t(~(1u << g));
+  }
+  return groups;
+}
+
+/// Tells the race detector of all operands.
+static void noteMma(Races &races, const Site &site, const MmaWork &work) {
+  const RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+  // Key 0 is tcgen05.cp.
+  uint64_t key = work.key() + 1;
+  for (unsigned part = 0; part < work.ctas.size(); ++part) {
+    Cta *cta = work.ctas[part];
+    TmemRange d = work.accumulator(), a = work.aTmem.range();
+    races.tensor(&stream, site, *cta, writtenGroups(work, part), d.column,
+                 d.count, Access::Write, key);
+    if (work.form.aInTmem)
+      races.tensor(&stream, site, *cta, a.groups, a.column, a.count,
+                   Access::Read, key);
+    else
+      noteRead(races, stream, site, *cta, work.a);
+    noteRead(races, stream, site, *cta, work.b);
+  }
+}
+
 MmaAgent::MmaAgent(const Site &site, MmaWork given)
     : Agent(site), work(std::move(given)) {
+  if (Races *races = racesOf(site))
+    noteMma(*races, site, work);
   for (Cta *cta : work.ctas) {
     memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites);
     if (work.form.aInTmem)

@@ -138,6 +138,15 @@ void endRead(Cta &cta, const SmemOperand &operand) {
     });
 }
 
+void noteRead(Races &races, const RaceStream &stream, const Site &site,
+              Cta &cta, const SmemOperand &operand) {
+  race::Access read = races.sharedAccess(stream, site, cta, Access::Read);
+  race::Shadow &shadow = races.shadowOf(cta);
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    shadow.apply(address, chunkBytes, read);
+  });
+}
+
 void gather(const Cta &cta, const SmemOperand &operand, float *out,
             size_t strideMn, size_t strideK) {
   ChunkDecoder decode = chunkDecoder(operand.type);

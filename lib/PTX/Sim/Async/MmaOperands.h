@@ -35,6 +35,10 @@ void checkReady(const Site &site, Cta &cta, const SmemOperand &operand);
 void beginRead(Cta &cta, const SmemOperand &operand);
 void endRead(Cta &cta, const SmemOperand &operand);
 
+/// Tells the race detector of the read.
+void noteRead(Races &races, const RaceStream &stream, const Site &site,
+              Cta &cta, const SmemOperand &operand);
+
 /// Decodes to f32. Element (mn, k) goes to out[mn * strideMn + k * strideK].
 void gather(const Cta &cta, const SmemOperand &operand, float *out,
             size_t strideMn, size_t strideK);

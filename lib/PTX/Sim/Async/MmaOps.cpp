@@ -127,10 +127,14 @@ Outcome executeMma(Warp &warp, const Instruction &inst, LaneMask active) {
 class CommitAgent : public Agent {
 public:
   CommitAgent(const Site &site, std::vector<uint32_t> barriers)
-      : Agent(site), barriers(std::move(barriers)) {}
+      : Agent(site), barriers(std::move(barriers)) {
+    if (Races *races = racesOf(site))
+      ticket = ticketFor(site, races->stream(*site.warp, race::Kind::Mma),
+                         this->barriers);
+  }
   void complete(Cluster &cluster) override {
     for (uint32_t barrier : barriers)
-      if (!arriveOnce(cluster, site, barrier))
+      if (!arriveOnce(cluster, site, barrier, ticket))
         return;
   }
   std::string describe() const override {
@@ -140,6 +144,7 @@ public:
 
 private:
   std::vector<uint32_t> barriers;
+  RaceTicket ticket;
 };
 
 struct CommitForm {

@@ -42,29 +42,6 @@ void forChunks(uint32_t offset, uint32_t bytes, Visit visit) {
       visit(c);
 }
 
-/// Whether the generic write of this byte has not been fenced by its thread.
-/// A stale mark is cleared on the way.
-bool isDirty(Cta &cta, uint32_t at) {
-  if (!(cta.sharedShadow[at] & kGenericDirty))
-    return false;
-  if (at / 4 >= cta.sharedWriter.size())
-    return true;
-  uint32_t stamp = cta.sharedWriter[at / 4];
-  uint32_t thread = stamp >> 16;
-  bool dirty = thread >= cta.proxyFences.size() ||
-               cta.proxyFences[thread] == uint16_t(stamp);
-  if (!dirty)
-    cta.sharedShadow[at] &= ~kGenericDirty;
-  return dirty;
-}
-
-std::string writerOf(const Cta &cta, uint32_t at) {
-  if (at / 4 >= cta.sharedWriter.size())
-    return "";
-  return "written by thread " + std::to_string(cta.sharedWriter[at / 4] >> 16) +
-         " of the CTA";
-}
-
 /// The slow path of checkAsyncSource: one byte, one finding at most.
 bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   Report &report = cta.machine.report;
@@ -77,9 +54,6 @@ bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   else if (!(shadow & kWritten))
     report.add(FindingId::UninitShared, site,
                "the async proxy reads " + where() + ", which nobody wrote");
-  else if (isDirty(cta, at))
-    report.add(FindingId::MissingProxyFence, site, "reads " + where(),
-               writerOf(cta, at));
   else
     return false;
   return true;
@@ -134,7 +108,7 @@ void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes) {
   if (cta.sharedShadow.empty())
     return;
-  constexpr uint64_t bad = everyByte * (kGenericDirty | kAsyncWrite);
+  constexpr uint64_t bad = everyByte * kAsyncWrite;
   uint32_t end = offset + bytes;
   for (uint32_t at = offset; at < end; at += 8) {
     if (end - at >= 8) {
@@ -179,8 +153,7 @@ void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
   uint8_t seen = 0;
   for (uint32_t at = offset; at < offset + bytes; ++at) {
     seen |= cta.sharedShadow[at];
-    cta.sharedShadow[at] =
-        (cta.sharedShadow[at] & ~(kWritten | kGenericDirty)) | kAsyncWrite;
+    cta.sharedShadow[at] = (cta.sharedShadow[at] & ~kWritten) | kAsyncWrite;
   }
   if (!(seen & (kAsyncRead | kAsyncWrite | kBarrier)))
     return;
@@ -203,8 +176,7 @@ void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,
   if (cta.sharedShadow.empty())
     return;
   for (uint32_t at = offset; at < offset + count; ++at)
-    cta.sharedShadow[at] =
-        (cta.sharedShadow[at] & ~(kAsyncWrite | kGenericDirty)) | kWritten;
+    cta.sharedShadow[at] = (cta.sharedShadow[at] & ~kAsyncWrite) | kWritten;
 }
 
 } // namespace ptxsim

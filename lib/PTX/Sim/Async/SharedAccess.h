@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 #define FMHA_LIB_PTX_SIM_ASYNC_SHAREDACCESS_H
 
-#include "fmha/PTX/Sim/Core/Machine.h"
+#include "fmha/PTX/Sim/Core/Races.h"
 
 #include <bit>
 
@@ -34,8 +34,8 @@ std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
                                       const AddressOperand &operand,
                                       unsigned lane);
 
-/// Judges bytes that an agent of the async proxy is about to read: written,
-/// fenced, and not in flight. Reports findings; never stops the launch.
+/// Judges bytes that an agent of the async proxy is about to read: written and
+/// not in flight. Reports findings; never stops the launch.
 void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes);
 

@@ -60,6 +60,7 @@ public:
                    [&](uint32_t at, uint32_t bytes) {
                      beginAsyncWrite(site, *target.shared.cta, at, bytes);
                    });
+    tickets = noteLoad(site, this->targets, [&](auto &...of) { note(of...); });
   }
   void complete(Cluster &cluster) override {
     std::vector<uint8_t> image(plan->imageBytes());
@@ -80,9 +81,10 @@ public:
                                      bytes);
                      });
     }
-    for (CopyTarget &target : targets)
+    for (size_t i = 0; i < targets.size(); ++i)
       if (!cluster.machine.stopped)
-        completeTx(cluster, site, target.barrier, plan->txBytes);
+        completeTx(cluster, site, targets[i].barrier, plan->txBytes,
+                   tickets[i]);
   }
   std::string describe() const override {
     return "TMA load of " + sizeText(*plan) + " to shared " +
@@ -90,8 +92,21 @@ public:
   }
 
 private:
+  void note(Races &races, RaceStream &stream, CopyTarget &target) {
+    Cta &cta = *target.shared.cta;
+    race::Access write = races.sharedAccess(stream, site, cta, Access::Write);
+    race::Shadow &shadow = races.shadowOf(cta);
+    forFootprint(*plan, target.shared.offset, [&](uint32_t at, uint32_t bytes) {
+      shadow.apply(at, bytes, write);
+    });
+    for (const TileRow &row : plan->rows)
+      if (row.validBytes())
+        races.asyncGlobal(stream, site, row.global, row.validBytes(),
+                          Access::Read);
+  }
   Plan plan;
   std::vector<CopyTarget> targets;
+  std::vector<RaceTicket> tickets;
 };
 
 /// Reads the box from shared memory into rows one after another.
@@ -112,6 +127,8 @@ public:
     forFootprint(*this->plan, source.offset, [&](uint32_t at, uint32_t bytes) {
       beginAsyncRead(*source.cta, at, bytes);
     });
+    if (Races *races = racesOf(site))
+      note(*races, groupStream(*races, site, groups, race::Kind::BulkRead));
   }
   void complete(Cluster &cluster) override {
     uint32_t rowBytes = plan->imageBytes();
@@ -135,6 +152,19 @@ public:
   }
 
 private:
+  void note(Races &races, RaceStream &stream) {
+    race::Access read =
+        races.sharedAccess(stream, site, *source.cta, Access::Read);
+    race::Shadow &shadow = races.shadowOf(*source.cta);
+    for (const TileRow &row : plan->rows)
+      if (row.validBytes())
+        forEachPiece(*plan, row, source.offset,
+                     [&](uint32_t at, uint32_t from, uint32_t bytes) {
+                       if (from < row.validEnd)
+                         shadow.apply(at, std::min(bytes, row.validEnd - from),
+                                      read);
+                     });
+  }
   Plan plan;
   SharedRef source;
   Rows rows;
@@ -149,7 +179,10 @@ public:
   TensorWrite(const Site &site, BulkGroups &groups, Plan plan, Rows rows,
               std::optional<ReduceOp> reduction)
       : GroupAgent(site, groups), plan(std::move(plan)), rows(std::move(rows)),
-        reduction(reduction) {}
+        reduction(reduction) {
+    if (Races *races = racesOf(site))
+      note(*races, groupStream(*races, site, groups, race::Kind::BulkWrite));
+  }
   void complete(Cluster &cluster) override {
     const uint8_t *in = rows->data();
     for (const TileRow &row : plan->rows) {
@@ -164,6 +197,12 @@ public:
   }
 
 private:
+  void note(Races &races, RaceStream &stream) {
+    Access access = reduction ? Access::Atomic : Access::Write;
+    for (const TileRow &row : plan->rows)
+      if (row.validBytes())
+        races.asyncGlobal(stream, site, row.global, row.validBytes(), access);
+  }
   bool writeRow(Cluster &cluster, const TileRow &row, const uint8_t *in) {
     Access access = reduction ? Access::Atomic : Access::Write;
     uint8_t *target =

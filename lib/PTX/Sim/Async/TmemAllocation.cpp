@@ -85,6 +85,10 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
   if (!target)
     return Outcome::Fault;
   std::memcpy(target, &*column, 4);
+  if (Races *races = racesOf(warp)) {
+    race::Access write = races->laneAccess(warp, inst, Access::Write);
+    races->shared(write, unsigned(site.lane), *address, 4);
+  }
   return Outcome::Next;
 }
 
@@ -113,6 +117,8 @@ Outcome executeDealloc(Warp &warp, const Instruction &inst, LaneMask active) {
                            TensorMemory::MmaWrites, TensorMemory::StoreWrites}))
     report.add(FindingId::TmemDeallocInFlight, site,
                describeColumns(range.column, range.count));
+  if (Races *races = racesOf(warp))
+    races->tensorFreed(site, warp.cta, range.column, range.count);
   memory.release(address);
   warp.cluster.notify(&memory);
   return Outcome::Next;

@@ -35,6 +35,8 @@ public:
     for (Cta *cta : this->ctas) {
       cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites);
       beginRead(*cta, source);
+      if (Races *races = racesOf(site))
+        note(*races, *cta);
     }
   }
   void complete(Cluster &cluster) override {
@@ -53,6 +55,13 @@ public:
   TmemRange range() const { return {0xff, target.column, shape.columns}; }
 
 private:
+  void note(Races &races, Cta &cta) const {
+    const RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+    TmemRange to = range();
+    races.tensor(&stream, site, cta, to.groups, to.column, to.count,
+                 Access::Write);
+    noteRead(races, stream, site, cta, source);
+  }
   void copyRow(Cta &cta, TensorMemory &memory, uint32_t row) {
     for (uint32_t c = 0; c < shape.columns; ++c) {
       uint32_t from = source.descriptor.address(Major::K, 1, row, c * 4);

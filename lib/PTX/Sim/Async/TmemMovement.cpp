@@ -211,6 +211,19 @@ void poisonRegisters(Warp &warp, const Pending &pending, TmemQueues &queues) {
   warp.watch = watchRegisters;
 }
 
+/// Tells the race detector. `done` is an access that is over at once.
+void note(Warp &warp, const Instruction &inst, const Pending &pending,
+          race::Kind kind, bool done) {
+  Races *races = racesOf(warp);
+  if (!races)
+    return;
+  const RaceStream *stream = done ? nullptr : &races->stream(warp, kind);
+  Access access = kind == race::Kind::TmemLoad ? Access::Read : Access::Write;
+  for (const TmemRange &range : pending.ranges)
+    races->tensor(stream, warp.site(inst), warp.cta, range.groups, range.column,
+                  range.count, access);
+}
+
 Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   const Form &form = inst.data<Form>();
   Pending pending;
@@ -224,9 +237,11 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
       warp.machine.report.add(FindingId::TmemInFlight, warp.site(inst),
                               "tcgen05.ld reads " +
                                   describeColumns(range.column, range.count));
+  bool practice = warp.machine.options.conformance == Conformance::Practice;
+  note(warp, inst, pending, race::Kind::TmemLoad, practice);
   // ptxas waits where a register is used, so in practice a load is over when
   // its value matters.
-  if (warp.machine.options.conformance == Conformance::Practice) {
+  if (practice) {
     performLoad(warp, pending);
     return Outcome::Next;
   }
@@ -262,6 +277,7 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
                     uint32_t(warp.addressOf(inst.address, lane)), pending))
     return Outcome::Fault;
   checkStoreTarget(warp, inst, pending);
+  note(warp, inst, pending, race::Kind::TmemStore, false);
   uint32_t registers = form.access.registers();
   pending.values.resize(32 * registers);
   for (uint32_t r = 0; r < registers; ++r) {
@@ -290,6 +306,8 @@ Outcome executeWaitLoads(Warp &warp, const Instruction &inst, LaneMask) {
   TmemQueues &queues = warp.states.get<TmemQueues>();
   finishLoads(warp, queues);
   release(warp, queues.loads, TensorMemory::LoadReads);
+  if (Races *races = racesOf(warp))
+    races->finishedAll(warp, races->stream(warp, race::Kind::TmemLoad));
   return Outcome::Next;
 }
 
@@ -298,11 +316,21 @@ Outcome executeWaitStores(Warp &warp, const Instruction &inst, LaneMask) {
   for (Pending &pending : queues.stores)
     performStore(warp, pending);
   release(warp, queues.stores, TensorMemory::StoreWrites);
+  if (Races *races = racesOf(warp))
+    races->finishedAll(warp, races->stream(warp, race::Kind::TmemStore));
   return Outcome::Next;
 }
 
-/// Orders what the interpreter keeps in order anyway.
-Outcome executeFence(Warp &, const Instruction &, LaneMask) {
+/// Orders what the interpreter keeps in order anyway: for the race detector.
+Outcome executeFenceBefore(Warp &warp, const Instruction &, LaneMask) {
+  if (Races *races = racesOf(warp))
+    races->tensorFenceBefore(warp);
+  return Outcome::Next;
+}
+
+Outcome executeFenceAfter(Warp &warp, const Instruction &, LaneMask) {
+  if (Races *races = racesOf(warp))
+    races->tensorFenceAfter(warp);
   return Outcome::Next;
 }
 
@@ -385,7 +413,8 @@ void decodeWait(Decoder &decoder, Instruction &inst) {
 
 void decodeFence(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(0, 0);
-  inst.handler = executeFence;
+  inst.handler = decoder.has("fence::before_thread_sync") ? executeFenceBefore
+                                                          : executeFenceAfter;
 }
 
 } // namespace

@@ -143,11 +143,15 @@ Outcome executeAtomic(Warp &warp, const Instruction &inst, LaneMask active) {
   const AtomicData &data = inst.data<AtomicData>();
   size_t count = data.rows;
   uint32_t total = uint32_t(data.bytes * count);
+  // The address register may be a destination, too.
+  std::array<uint64_t, 32> addresses;
+  eachLane(active, [&](unsigned lane) {
+    addresses[lane] = warp.addressOf(inst.address, lane);
+  });
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint8_t *at = laneBytes(warp, inst, lane, inst.address.space,
-                            warp.addressOf(inst.address, lane), total, total,
-                            Access::Atomic);
+                            addresses[lane], total, total, Access::Atomic);
     if (!at)
       return Outcome::Fault;
     std::array<uint64_t, 8> old{}, next{};
@@ -169,6 +173,10 @@ Outcome executeAtomic(Warp &warp, const Instruction &inst, LaneMask active) {
       for (size_t i = 0; i < count; ++i)
         warp.row(inst.dst[i])[lane] = old[i];
   }
+  noteLanes(
+      warp, inst, active, Access::Atomic,
+      [&](unsigned lane) { return addresses[lane]; },
+      [&](unsigned) { return total; });
   return Outcome::Next;
 }
 
@@ -222,6 +230,8 @@ void decodeAtomic(Decoder &decoder, Instruction &inst) {
     inst.dst = decoder.destinations(0);
   if (data.returns && decoder.isSink(0))
     data.returns = false;
+  // Without a scope an atomic is relaxed at that of the device.
+  inst.order = decoder.ordering({race::Scope::Gpu});
   inst.address = decoder.address(at, text.space);
   Type type = typeOf(text.type);
   std::span<const Operand> value = decoder.sources(at + 1, type);

@@ -14,6 +14,8 @@
 
 #include "Scheduler.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 using namespace ptxsim;
 
 namespace {
@@ -45,6 +47,8 @@ void complete(Cta &cta, NamedBarrier &barrier) {
     eachLane(pending.lanes,
              [&](unsigned lane) { (*pending.row)[lane] = result; });
   }
+  if (Races *races = cta.cluster.races.get())
+    races->complete(barrier.sync);
   barrier = NamedBarrier();
   cta.cluster.notify(&barrier);
 }
@@ -101,6 +105,13 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   bool whole = data.aligned || active == warp.live;
   barrier.arrived += whole ? 32 : uint32_t(std::popcount(active));
   cta.cluster.changed();
+  if (Races *races = racesOf(warp)) {
+    races->arrive(warp, barrier.sync, inst.order, cta.rank);
+    if (whole)
+      races->lanesMeet(warp);
+    if (data.waits)
+      barrier.sync.waiting.push_back(&warp);
+  }
   if (data.reduction)
     collect(warp, inst, data, barrier, active);
   uint32_t expected = expectedBy(cta, barrier);
@@ -142,6 +153,7 @@ void decodeBarrier(Decoder &decoder, Instruction &inst) {
     src[2] = decoder.source(decoder.size() - 1, Type::Pred);
   inst.src = decoder.keep(src);
   inst.payload = decoder.payload(data);
+  inst.order = {race::Scope::Cta, true, true};
   inst.convergence = data.aligned ? Convergence::Aligned : Convergence::None;
   inst.handler = executeBarrier;
 }
@@ -153,6 +165,8 @@ Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
                             "the lane has arrived and not waited since.");
   warp.clusterArrived |= active;
   warp.clusterOwesWait |= active;
+  if (Races *races = racesOf(warp))
+    races->arrive(warp, warp.cluster.clusterSync, inst.order, warp.cta.rank);
   warp.cluster.changed();
   completeClusterBarrier(warp.cluster);
   return Outcome::Next;
@@ -178,8 +192,13 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   // What has arrived and not completed is still in the mask of this phase.
   bool pending = (warp.clusterArrived & active & warp.clusterOwesWait) != 0;
   warp.clusterOwesWait &= ~active;
-  if (!pending)
+  SyncPoint &sync = warp.cluster.clusterSync;
+  if (!pending) {
+    if (Races *races = racesOf(warp))
+      races->acquire(warp, sync, inst.order);
     return Outcome::Next;
+  }
+  sync.waiting.push_back(&warp);
   warp.wait = {
       &warp.cluster.clusterGeneration, false, {}, describeCluster, nullptr};
   return Outcome::NextAndWait;
@@ -189,9 +208,11 @@ void decodeClusterBarrier(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"cluster", "arrive", "wait", "release", "acquire",
                            "relaxed", "aligned"});
   decoder.expectOperands(0, 0);
+  bool arrives = decoder.has("arrive");
+  inst.order = decoder.ordering({race::Scope::Cluster, !arrives, arrives});
   inst.convergence =
       decoder.has("aligned") ? Convergence::Aligned : Convergence::None;
-  inst.handler = decoder.has("arrive") ? arriveAtCluster : waitAtCluster;
+  inst.handler = arrives ? arriveAtCluster : waitAtCluster;
 }
 
 } // namespace
@@ -209,6 +230,8 @@ void ptxsim::completeClusterBarrier(Cluster &cluster) {
   for (const auto &cta : cluster.ctas)
     for (const auto &warp : cta->warps)
       warp->clusterArrived = 0;
+  if (cluster.races)
+    cluster.races->complete(cluster.clusterSync);
   ++cluster.clusterGeneration;
   cluster.notify(&cluster.clusterGeneration);
 }

@@ -8,6 +8,8 @@
 
 #include "Scheduler.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 using namespace ptxsim;
 
 Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
@@ -15,11 +17,8 @@ Cta::Cta(Cluster &cluster, Dim3 id, uint32_t rank)
       sharedEnd(machine.sharedEnd) {
   shared.assign(sharedEnd, 0xCD);
   uint64_t threads = machine.config.block.count();
-  if (machine.report.shadows()) {
+  if (machine.report.shadows())
     sharedShadow.assign(sharedEnd, 0);
-    sharedWriter.assign(sharedEnd / 4 + 1, 0);
-  }
-  proxyFences.assign((threads + 31) / 32 * 32, 0);
   for (uint64_t first = 0; first < threads; first += 32) {
     uint64_t lanes = std::min<uint64_t>(32, threads - first);
     warps.push_back(std::make_unique<Warp>(*this, unsigned(first / 32),
@@ -38,6 +37,8 @@ Cluster::Cluster(Machine &machine, Dim3 firstCta, Dim3 shape)
       for (uint32_t x = 0; x < shape.x; ++x)
         ctas.push_back(std::make_unique<Cta>(
             *this, Dim3{first.x + x, first.y + y, first.z + z}, rank++));
+  if (machine.races)
+    races = std::make_unique<Races>(*this, *machine.races);
 }
 
 Cluster::~Cluster() = default;
@@ -104,6 +105,8 @@ void Cluster::lanesExited(Warp &warp) {
   ++changes;
   if (!warp.live)
     --warp.cta.liveWarps;
+  if (!warp.live && races)
+    races->warpExits(warp);
   barriersAfterExit(warp.cta);
   completeClusterBarrier(*this);
 }

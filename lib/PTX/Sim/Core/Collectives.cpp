@@ -8,6 +8,8 @@
 
 #include "Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 #include <cmath>
 
 using namespace ptxsim;
@@ -286,7 +288,9 @@ void decodeElect(Decoder &decoder, Instruction &inst) {
   inst.handler = executeElect;
 }
 
-Outcome executeWarpSync(Warp &, const Instruction &, LaneMask) {
+Outcome executeWarpSync(Warp &warp, const Instruction &, LaneMask active) {
+  if (Races *races = racesOf(warp); races && active == warp.live)
+    races->lanesMeet(warp);
   return Outcome::Next;
 }
 

@@ -9,6 +9,7 @@
 #include "fmha/PTX/Sim/Core/Decoder.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace ptxsim;
 
@@ -27,6 +28,41 @@ void Decoder::expectOperands(size_t low, size_t high) const {
     wanted += " to " + std::to_string(high);
   unsupported("expected " + wanted + " operands, got " +
               std::to_string(size()));
+}
+
+race::Ordering Decoder::ordering(race::Ordering implied) const {
+  using race::Scope;
+  struct Word {
+    std::string_view text;
+    bool acquires, releases;
+  };
+  static constexpr Word kOrders[] = {
+      {"relaxed", false, false}, {"volatile", false, false},
+      {"mmio", false, false},    {"acquire", true, false},
+      {"release", false, true},  {"acq_rel", true, true},
+      {"sc", true, true}};
+  static constexpr std::pair<std::string_view, Scope> kScopes[] = {
+      {"cta", Scope::Cta},
+      {"cluster", Scope::Cluster},
+      {"gpu", Scope::Gpu},
+      {"gl", Scope::Gpu},
+      {"sys", Scope::Gpu}};
+  std::optional<Scope> scope;
+  for (std::string_view part : text().parts) {
+    for (const Word &word : kOrders)
+      if (word.text == part) {
+        implied.acquires = word.acquires;
+        implied.releases = word.releases;
+        if (implied.scope == Scope::Weak)
+          implied.scope = Scope::Gpu;
+      }
+    for (const auto &[name, reach] : kScopes)
+      if (name == part)
+        scope = reach;
+  }
+  if (scope && implied.scope != Scope::Weak)
+    implied.scope = *scope;
+  return implied;
 }
 
 void Decoder::expectModifiers(

@@ -45,6 +45,7 @@ Outcome loadUniform(Warp &warp, const Instruction &inst, LaneMask active) {
                 uint64_t(inst.address.offset), total, total, Access::Read);
   if (!from)
     return Outcome::Fault;
+  noteLanes(warp, inst, LaneMask(1) << first, Access::Read, total);
   for (size_t i = 0; i < inst.dst.size(); ++i) {
     uint64_t value = readWord<Bytes>(from + i * Bytes);
     if (data.extends)
@@ -78,6 +79,10 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
           data.extends ? extend(value, Bytes, data.registerBits) : value;
     }
   }
+  noteLanes(
+      warp, inst, active, Access::Read,
+      [&](unsigned lane) { return base[lane] + uint64_t(inst.address.offset); },
+      [&](unsigned) { return total; });
   return Outcome::Next;
 }
 
@@ -98,6 +103,7 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
     for (size_t i = 0; i < count; ++i)
       std::memcpy(to + i * Bytes, &(*from[i])[lane], Bytes);
   }
+  noteLanes(warp, inst, active, Access::Write, total);
   warp.cluster.changed();
   return Outcome::Next;
 }
@@ -180,6 +186,7 @@ MemoryData shapeOf(Decoder &decoder, const Form &form, size_t rows) {
 void decodeLoad(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
   decoder.expectOperands(2, 3);
+  inst.order = decoder.ordering({});
   inst.dst = decoder.destinations(0);
   MemoryData data = shapeOf(decoder, form, inst.dst.size());
   inst.address = decoder.address(1, form.space);
@@ -199,6 +206,7 @@ void decodeLoad(Decoder &decoder, Instruction &inst) {
 void decodeStore(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
   decoder.expectOperands(2, 3);
+  inst.order = decoder.ordering({});
   inst.address = decoder.address(0, form.space);
   inst.src = decoder.sources(1, typeOf(form.type));
   MemoryData data = shapeOf(decoder, form, inst.src.size());
@@ -227,6 +235,10 @@ Outcome executeStoreBulk(Warp &warp, const Instruction &inst, LaneMask active) {
       return Outcome::Fault;
     std::memset(to, 0, size);
   }
+  noteLanes(
+      warp, inst, active, Access::Write,
+      [&](unsigned lane) { return warp.addressOf(inst.address, lane); },
+      [&](unsigned lane) { return uint32_t(warp.row(inst.src[0])[lane]); });
   warp.cluster.changed();
   return Outcome::Next;
 }

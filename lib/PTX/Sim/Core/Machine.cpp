@@ -11,6 +11,8 @@
 #include "DeviceImpl.h"
 #include "Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 #include <algorithm>
 
 using namespace ptxsim;
@@ -21,6 +23,11 @@ Machine::Machine(Device &device, const Program &program,
       report(options),
       // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
       randomState(options.scheduleSeed + 0x9E3779B97F4A7C15ull) {
+  bool isa = options.conformance == Conformance::Isa;
+  if (report.findsRaces(isa)) {
+    races = std::make_unique<LaunchRaces>();
+    races->isa = isa;
+  }
   checkLaunch();
   layOutShared();
   fillConstants();

@@ -41,6 +41,11 @@ void scatter(Matrix &matrix, unsigned lane, bool transposed, uint64_t value) {
       uint16_t(value >> 16);
 }
 
+/// The lanes whose addresses count.
+LaneMask rowLanes(const MatrixData &data) {
+  return LaneMask(lowBits(8 * data.count));
+}
+
 uint8_t *rowBytes(Warp &warp, const Instruction &inst, unsigned lane,
                   Access access) {
   return laneBytes(warp, inst, lane, inst.address.space,
@@ -58,6 +63,7 @@ Outcome executeLoadMatrix(Warp &warp, const Instruction &inst,
       return Outcome::Fault;
     std::memcpy(matrices[i / 8][i % 8], from, 16);
   }
+  noteLanes(warp, inst, rowLanes(data), Access::Read, 16);
   for (unsigned j = 0; j < data.count; ++j) {
     Row &to = warp.row(inst.dst[j]);
     eachLane(active, [&](unsigned lane) {
@@ -80,6 +86,7 @@ Outcome executeStoreMatrix(Warp &warp, const Instruction &inst, LaneMask) {
       std::memcpy(to, matrix[row], 16);
     }
   }
+  noteLanes(warp, inst, rowLanes(data), Access::Write, 16);
   warp.cluster.changed();
   return Outcome::Next;
 }

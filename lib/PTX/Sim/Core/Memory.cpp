@@ -98,15 +98,9 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   if (!cta->sharedShadow.empty()) {
     checkSharedShadow(*this, site, *cta, offset, bytes, access, generic);
     uint8_t *shadow = cta->sharedShadow.data() + offset;
-    uint8_t mark = kWritten | (generic ? kGenericDirty : 0);
     if (access != Access::Read)
       for (uint32_t i = 0; i < bytes; ++i)
-        shadow[i] = (shadow[i] & ~kGenericDirty) | mark;
-    // The stamp names a thread of the CTA that owns the bytes; a write from
-    // another CTA takes the thread of the same number.
-    if (access != Access::Read && generic && site.warp && site.lane >= 0)
-      stampWriter(*cta, offset, bytes,
-                  site.warp->index * 32 + unsigned(site.lane));
+        shadow[i] |= kWritten;
   }
   return cta->shared.data() + offset;
 }

@@ -17,6 +17,8 @@
 #include "DeviceImpl.h"
 #include "Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 #include <cstring>
 
 namespace ptxsim {
@@ -41,16 +43,8 @@ inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
 constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
 constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
 
-/// Notes who wrote shared memory and how many proxy fences it had executed.
-inline void stampWriter(Cta &cta, uint64_t offset, uint32_t bytes,
-                        unsigned thread) {
-  uint32_t stamp = thread << 16 | cta.proxyFences[thread];
-  for (uint64_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word)
-    cta.sharedWriter[word] = stamp;
-}
-
-inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
-                           uint32_t bytes, uint32_t align, Access access) {
+inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
+                           uint32_t align, Access access) {
   Cta &cta = warp.cta;
   uint64_t offset = address - (uint64_t(cta.rank) << 24);
   if (offset < kSharedBase || offset + bytes > cta.sharedEnd ||
@@ -64,8 +58,7 @@ inline uint8_t *fastShared(Warp &warp, unsigned lane, uint64_t address,
     if (access != Access::Read) {
       if (!shadowIs(shadow, bytes, kWriteMask, 0))
         return nullptr;
-      std::memset(shadow, kWritten | kGenericDirty, bytes);
-      stampWriter(cta, offset, bytes, warp.index * 32 + lane);
+      std::memset(shadow, kWritten, bytes);
     }
   }
   return cta.shared.data() + offset;
@@ -99,7 +92,7 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
   Site site = warp.site(inst, int(lane));
   switch (space) {
   case Space::Shared:
-    found = fastShared(warp, lane, address, bytes, align, access);
+    found = fastShared(warp, address, bytes, align, access);
     return found ? found
                  : warp.cluster.shared(site, uint32_t(address), bytes, align,
                                        access, true);
@@ -123,7 +116,7 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
     break;
   }
   if ((address & kWindowMask) == kSharedWindow) {
-    found = fastShared(warp, lane, address & 0xFFFFFFFFu, bytes, align, access);
+    found = fastShared(warp, address & 0xFFFFFFFFu, bytes, align, access);
     if (found)
       return found;
   } else if (address < kSharedWindow) {
@@ -132,6 +125,35 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
       return found;
   }
   return warp.cluster.generic(site, address, bytes, align, access);
+}
+
+/// Tells the race detector of accesses of the lanes that were all in bounds;
+/// `addressOf(lane)` and `bytesOf(lane)` say where.
+template <typename AddressOf, typename BytesOf>
+void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+               Access access, AddressOf addressOf, BytesOf bytesOf) {
+  Races *races = racesOf(warp);
+  Space space = inst.address.space;
+  if (!races || space == Space::Local || space == Space::Param ||
+      space == Space::Const)
+    return;
+  race::Access checked = races->laneAccess(warp, inst, access);
+  eachLane(lanes, [&](unsigned lane) {
+    uint64_t address = addressOf(lane), window = address & kWindowMask;
+    if (space == Space::Shared || window == kSharedWindow)
+      races->shared(checked, lane, uint32_t(address), bytesOf(lane));
+    else if (window != kLocalWindow && window != kParamWindow)
+      races->global(checked, lane, address, bytesOf(lane));
+  });
+}
+
+/// The same for `bytes` at the memory operand of each lane.
+inline void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+                      Access access, uint32_t bytes) {
+  noteLanes(
+      warp, inst, lanes, access,
+      [&](unsigned lane) { return warp.addressOf(inst.address, lane); },
+      [&](unsigned) { return bytes; });
 }
 
 } // namespace ptxsim

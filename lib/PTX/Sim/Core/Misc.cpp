@@ -13,6 +13,8 @@
 
 #include "Handlers.h"
 
+#include "fmha/PTX/Sim/Core/Races.h"
+
 using namespace ptxsim;
 
 namespace {
@@ -23,6 +25,23 @@ Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
 
 void decodeNothing(Decoder &, Instruction &inst) {
   inst.handler = executeNothing;
+}
+
+Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask) {
+  if (Races *races = racesOf(warp))
+    races->fence(warp, inst.order);
+  return Outcome::Next;
+}
+
+/// The interpreter runs memory operations in order, so a fence is for the race
+/// detector only.
+void decodeFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(
+      {"acq_rel", "acquire", "release", "sc", "cta", "gl", "cluster", "gpu",
+       "sys", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  decoder.expectOperands(0, 0);
+  inst.order = decoder.ordering({race::Scope::Gpu, true, true});
+  inst.handler = executeFence;
 }
 
 Outcome executeYield(Warp &, const Instruction &, LaneMask) {
@@ -62,10 +81,11 @@ void decodePolicy(Decoder &decoder, Instruction &inst) {
 
 void ptxsim::registerMisc(Registry &registry) {
   for (std::string_view hint :
-       {"membar", "fence.sc", "fence.acq_rel", "fence.acquire", "fence.release",
-        "fence.mbarrier_init", "fence.proxy", "prefetch", "prefetchu",
-        "applypriority", "discard", "pmevent", "griddepcontrol"})
+       {"fence.mbarrier_init", "fence.proxy", "membar.proxy", "prefetch",
+        "prefetchu", "applypriority", "discard", "pmevent", "griddepcontrol"})
     registry.add(hint, decodeNothing);
+  registry.add("membar", decodeFence);
+  registry.add("fence", decodeFence);
   registry.add("nanosleep", decodeNanosleep);
   registry.add("brkpt", decodeBreakpoint);
   registry.add("createpolicy", decodePolicy);

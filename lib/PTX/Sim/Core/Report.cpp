@@ -38,6 +38,15 @@ Report::Report(const Options &options) : maxFindings(options.maxFindings) {
   }
 }
 
+bool Report::findsRaces(bool isa) const {
+  for (FindingId id :
+       {FindingId::RaceShared, FindingId::RaceGlobal, FindingId::RaceTmem,
+        FindingId::MissingProxyFence, FindingId::SmemInUseAtExit})
+    if (enabled(id))
+      return true;
+  return isa && enabled(FindingId::TcgenMissingFence);
+}
+
 /// "file:line" of the instruction's .loc.
 static std::string sourceOf(const Warp *warp, const Instruction *inst) {
   if (!warp || !inst || !inst->sourceLine)

@@ -137,10 +137,13 @@ TEST(Findings, BulkCopies) {
             "cp.async.bulk.global.shared::cta.bulk_group [%q0], [%r3], 8;\n" +
             "cp.async.bulk.commit_group;\n" + drain),
        once(write + fence + store + drain)},
-      // The fence of another thread cleans nothing.
+      // The fence of a thread that has not met the writer cleans nothing.
       {"missing-proxy-fence",
-       write + "bar.sync 0;\n" + once(fence + store + drain),
+       write + "@!%p0 " + fence + "bar.sync 0;\n" + once(store + drain),
        write + fence + "bar.sync 0;\n" + once(store + drain)},
+      {"missing-proxy-fence",
+       write + "@!%p0 " + fence + "bar.sync 0;\n" + once(store + drain),
+       write + "bar.sync 0;\n" + once(fence + store + drain)},
   };
   // In the last pair all threads write the same bytes; the last writer counts.
   for (const Twin &twin : twins)

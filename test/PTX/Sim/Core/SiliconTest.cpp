@@ -70,7 +70,9 @@ TEST(Silicon, SpecialRegisters) {
       continue;
     ++count;
     ReplayResult result = recording().replay(*entry, Options());
-    EXPECT_EQ(result.launch.status, Status::Ok) << describe(result.launch);
+    // All threads store to one word, so that the shared memory is in use.
+    for (const Finding &finding : result.launch.findings)
+      EXPECT_EQ(finding.id, "race-shared") << describe(result.launch);
     const auto &output = result.outputs.at(0);
     const auto &columns = entry->at("columns");
     for (size_t column = 0; column < columns.size(); ++column) {

@@ -50,6 +50,9 @@ public:
   void expectOperands(size_t low, size_t high) const;
   /// Throws if the opcode has a part (after the first) not among `known`.
   void expectModifiers(std::initializer_list<std::string_view> known) const;
+  /// The order that .relaxed, .acquire, .release, .acq_rel, .sc, .volatile and
+  /// the scope give, on top of `implied`, what the bare instruction has.
+  race::Ordering ordering(race::Ordering implied) const;
   bool has(std::string_view modifier) const { return text().has(modifier); }
   size_t size() const { return text().operands.size(); }
   const syntax::Operand &operand(size_t index) const;

@@ -10,6 +10,7 @@
 #define FMHA_PTX_SIM_CORE_INSTRUCTION_H
 
 #include "fmha/PTX/Sim/Core/Types.h"
+#include "fmha/PTX/Sim/Race/Ordering.h"
 
 #include <span>
 #include <string_view>
@@ -53,6 +54,8 @@ struct Instruction {
   bool guardNegated = false;
   Convergence convergence = Convergence::None;
   Operand memberMask;
+  /// Memory order, of what has one.
+  race::Ordering order;
   /// Branch target and reconvergence point (immediate post-dominator), as
   /// indices into the function's code.
   uint32_t target = 0, join = UINT32_MAX;

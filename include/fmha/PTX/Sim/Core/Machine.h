@@ -10,6 +10,7 @@
 #define FMHA_PTX_SIM_CORE_MACHINE_H
 
 #include "fmha/PTX/Sim/Core/Agent.h"
+#include "fmha/PTX/Sim/Core/SyncPoint.h"
 #include "fmha/PTX/Sim/Core/Warp.h"
 #include "fmha/PTX/Sim/Simulator.h"
 
@@ -21,15 +22,13 @@
 namespace ptxsim {
 
 struct Program;
+struct LaunchRaces;
 
 /// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
 /// enabled finding needs it.
 enum SharedShadow : uint8_t {
   /// Somebody wrote the byte.
   kWritten = 1,
-  /// Written by the generic proxy and not yet followed by fence.proxy.async of
-  /// a thread that knows of the write.
-  kGenericDirty = 2,
   /// An agent in flight will write the byte.
   kAsyncWrite = 4,
   /// An agent in flight will read the byte.
@@ -53,6 +52,7 @@ struct NamedBarrier {
     char op; // 'p'opc, 'a'nd, 'o'r
   };
   std::vector<Pending> pending;
+  SyncPoint sync;
 };
 
 class Cta {
@@ -67,14 +67,6 @@ public:
   std::vector<std::unique_ptr<Warp>> warps;
   /// Bytes by 24-bit shared address: 0 .. sharedEnd; the first KiB is reserved.
   std::vector<uint8_t> shared, sharedShadow;
-  /// Who last wrote each 4 bytes of shared memory through the generic proxy:
-  /// thread in the CTA << 16 | that thread's proxyFences (16 bits) at the time.
-  /// Set by every generic Write or Atomic where sharedShadow exists. A byte
-  /// with kGenericDirty is truly dirty only while the stamp's fence count is
-  /// still the thread's; who finds it stale clears the bit.
-  std::vector<uint32_t> sharedWriter;
-  /// fence.proxy.async executed so far, by thread in the CTA.
-  std::vector<uint16_t> proxyFences;
   uint32_t sharedEnd = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;
@@ -119,8 +111,8 @@ public:
   /// The CTA that a 32-bit shared::cluster address names.
   Cta *ctaOf(const Site &site, uint32_t address);
   /// `bytes` of shared memory at a shared::cluster address. Read checks that
-  /// the bytes were written; Write and Atomic mark them written (and generic
-  /// dirty if `generic`).
+  /// the bytes were written; Write and Atomic mark them written. `generic`
+  /// looks for agents in flight on the same bytes.
   uint8_t *shared(const Site &site, uint32_t address, uint32_t bytes,
                   uint32_t align, Access access, bool generic = false);
   /// `bytes` of global memory.
@@ -139,6 +131,10 @@ public:
   // --- barrier.cluster ---
   /// Phases completed so far.
   uint64_t clusterGeneration = 0;
+  SyncPoint clusterSync;
+
+  /// The race detector, or null where no enabled finding needs it.
+  std::unique_ptr<Races> races;
 
   /// Runs to the end; false when the launch must stop.
   bool run();
@@ -169,6 +165,7 @@ public:
   /// The kernel's parameter bank.
   std::vector<uint8_t> parameters;
   Report report;
+  std::unique_ptr<LaunchRaces> races;
   /// Ended by a fault, a deadlock or the step limit.
   bool stopped = false;
   Status status = Status::Ok;

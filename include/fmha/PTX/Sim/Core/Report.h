@@ -50,6 +50,9 @@ public:
   bool enabled(FindingId id) const { return on[size_t(id)]; }
   /// True if any finding that needs memory shadows is enabled.
   bool shadows() const { return anyShadow; }
+  /// True if a finding is enabled that the race detector raises; those of
+  /// conformance only if `isa`.
+  bool findsRaces(bool isa) const;
   /// Adds a finding unless its id is switched off. One finding is kept per id
   /// and PTX line, the rest are counted. `detail` says expected and got; the
   /// text of Findings.def is appended to it.

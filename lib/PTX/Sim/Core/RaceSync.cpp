@@ -1,0 +1,199 @@
+//===- RaceSync.cpp - The edges of happens-before ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaceState.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+using race::Kind;
+using race::Ordering;
+using race::Scope;
+
+/// Adds to what its CTA has published at the same scope already.
+static void publish(PublishedList &list, const Published &entry) {
+  for (Published &old : list)
+    if (old.cluster == entry.cluster && old.rank == entry.rank &&
+        old.scope == entry.scope)
+      return old.knows.join(entry.knows);
+  list.push_back(entry);
+}
+
+void Races::tick(WarpState &state) {
+  state.knows.seen.raise(state.actor, ++state.time);
+}
+
+RaceTicket Races::ticket(const Warp &warp, RaceStream &stream) {
+  WarpState &state = stateOf(warp);
+  RaceTicket result{state.knows};
+  result.knows.seen.raise(stream.actor, stream.time);
+  // A commit implies tcgen05.fence::before_thread_sync.
+  if (stream.kind == Kind::Mma)
+    result.knows.tensor.raise(stream.actor, stream.time);
+  close(stream);
+  tick(state);
+  return result;
+}
+
+void Races::finished(const Warp &warp, RaceStream &stream, race::Time time) {
+  stateOf(warp).knows.seen.raise(stream.actor, time);
+}
+
+void Races::finishedAll(const Warp &warp, RaceStream &stream) {
+  finished(warp, stream, stream.time);
+  close(stream);
+}
+
+void Races::arrive(const Warp &warp, SyncPoint &point, Ordering order,
+                   uint32_t rank) {
+  WarpState &state = stateOf(warp);
+  Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
+  // In practice a remote arrive has no scope either, and works.
+  if (order.scope < need && launch.isa)
+    return;
+  if (order.releases) {
+    point.gathering.join(state.knows);
+    tick(state);
+  } else if (state.fenced && state.fenceScope >= need) {
+    point.gathering.join(*state.fenced);
+  }
+}
+
+void Races::arrive(const RaceTicket &ticket, SyncPoint &point) {
+  point.gathering.join(ticket.knows);
+}
+
+void Races::complete(SyncPoint &point) {
+  point.completed = point.gathering;
+  for (const Warp *warp : point.waiting)
+    stateOf(*warp).knows.join(point.completed);
+  point.waiting.clear();
+}
+
+void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
+  WarpState &state = stateOf(warp);
+  if (order.acquires)
+    state.knows.join(point.completed);
+  else
+    publish(state.observed,
+            {number, warp.cta.rank, Scope::Gpu, point.completed});
+}
+
+bool Races::inScope(const Warp &warp, const Published &published,
+                    Scope scope) const {
+  Scope need = Scope::Gpu;
+  if (published.cluster == number)
+    need = published.rank == warp.cta.rank ? Scope::Cta : Scope::Cluster;
+  return scope >= need && published.scope >= need;
+}
+
+void Races::absorb(const Warp &warp, WarpState &state,
+                   const Published &published, Scope scope) {
+  if (!inScope(warp, published, scope))
+    return;
+  if (published.cluster == number)
+    state.knows.join(published.knows);
+  else
+    state.knows.joinForeign(published.cluster, published.knows, number);
+}
+
+/// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
+/// patterns". A plain store begins a new release sequence, an atomic goes on
+/// with the old one.
+void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
+                        uint64_t address, race::Access &access) {
+  const Warp &warp = *site.warp;
+  const Ordering &order = site.inst->order;
+  WarpState &state = stateOf(warp);
+  auto found = places.find(address);
+  if (kind != Access::Write && found != places.end())
+    for (const Published &entry : found->second) {
+      if (order.acquires)
+        absorb(warp, state, entry, order.scope);
+      else if (inScope(warp, entry, order.scope))
+        publish(state.observed, entry);
+    }
+  if (kind == Access::Read)
+    return;
+  if (kind == Access::Write && found != places.end())
+    found->second.clear();
+  const race::Knowledge *given =
+      order.releases ? &state.knows : state.fenced.get();
+  if (!given)
+    return;
+  Scope scope =
+      order.releases ? order.scope : std::min(order.scope, state.fenceScope);
+  publish(places[address], {number, warp.cta.rank, scope, *given});
+  if (!order.releases)
+    return;
+  tick(state);
+  // The next lane comes after the release.
+  access.stamp.when = race::momentOf(number, state.actor, state.time);
+}
+
+void Races::fence(const Warp &warp, Ordering order) {
+  WarpState &state = stateOf(warp);
+  if (order.acquires) {
+    PublishedList observed = std::move(state.observed);
+    state.observed.clear();
+    for (const Published &entry : observed)
+      if (inScope(warp, entry, order.scope))
+        absorb(warp, state, entry, order.scope);
+      else
+        state.observed.push_back(entry);
+  }
+  if (!order.releases)
+    return;
+  state.fenced = std::make_unique<race::Knowledge>(state.knows);
+  state.fenceScope = order.scope;
+  tick(state);
+}
+
+void Races::proxyFence(const Warp &warp, LaneMask lanes, bool shared,
+                       bool global) {
+  WarpState &state = stateOf(warp);
+  race::Knowledge &knows = state.knows;
+  if (shared)
+    knows.sharedProxy.join(knows.seen);
+  if (global)
+    knows.globalProxy.join(knows.seen);
+  for (auto &[cluster, other] : knows.others) {
+    auto fenced = std::make_shared<race::Knowledge>(*other);
+    fenced->globalProxy.join(fenced->seen);
+    other = std::move(fenced);
+  }
+  fences.fence(state.actor, lanes, state.time, state.met, knows.seen,
+               uint32_t(warps.size()));
+  tick(state);
+}
+
+/// What the warp has issued to the tensor core, or has waited for, is ordered
+/// before the synchronisation that follows. Completion is another matter.
+void Races::tensorFenceBefore(const Warp &warp) {
+  WarpState &state = stateOf(warp);
+  for (Kind kind : {Kind::Mma, Kind::TmemLoad, Kind::TmemStore}) {
+    auto found = streams.find({state.actor, kind, 0});
+    if (found == streams.end())
+      continue;
+    RaceStream &stream = found->second;
+    state.knows.tensor.raise(stream.actor, stream.time);
+    // Known or not, later operations get a later time.
+    close(stream);
+  }
+}
+
+void Races::tensorFenceAfter(const Warp &warp) {
+  WarpState &state = stateOf(warp);
+  state.tensorFenced.join(state.knows.tensor);
+}
+
+void Races::lanesMeet(const Warp &warp) {
+  WarpState &state = stateOf(warp);
+  state.met = state.time;
+  tick(state);
+}

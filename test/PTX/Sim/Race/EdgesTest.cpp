@@ -1,0 +1,199 @@
+//===- EdgesTest.cpp - What orders two accesses, and what does not --------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaceKernel.h"
+
+using namespace ptxsim;
+using namespace ptxsim::test;
+
+namespace {
+
+const std::string bar = "bar.sync 0;\n";
+const std::string put = "st.shared.b32 [%r3], 7;\n";
+const std::string get = "ld.shared.b32 %r5, [%r3];\n";
+
+std::string first(const std::string &text) { return warpText(0, text, true); }
+std::string second(const std::string &text) { return warpText(1, text, true); }
+
+TEST(Edges, BarSync) {
+  std::string seed = first(put) + bar;
+  // Equal values race all the same, and so do a read and a later write.
+  expectTwins("race-shared", {seed + first(put) + warpText(1, put, true)},
+              seed + first(put) + bar + second(put));
+  expectTwins("race-shared", {seed + first(get) + second(put)},
+              seed + first(get) + bar + second(put));
+  expectTwins("race-global",
+              {first("st.global.b32 [%q0], 1;\n") +
+               second("ld.global.b32 %r5, [%q0];\n")},
+              first("st.global.b32 [%q0], 1;\n") + bar +
+                  second("ld.global.b32 %r5, [%q0];\n"));
+}
+
+TEST(Edges, NeighbouringBytesDoNotRace) {
+  expectFinding("", {"add.u32 %r6, %r3, %r1;\nmov.b16 %h0, 1;\n@%p1 bra D;\n"
+                     "st.shared.b8 [%r6], %h0;\nD:\n"});
+  expectFinding("race-shared",
+                {"mul.lo.u32 %r6, %r1, 2;\nadd.u32 %r6, %r6, %r3;\n"
+                 "mov.b16 %h0, 1;\n@%p1 bra D;\nst.shared.b16 [%r6], %h0;\n"
+                 "setp.ne.u32 %p2, %r1, 0;\n@%p2 bra D;\n"
+                 "st.shared.b32 [%r3], 1;\nD:\n"});
+}
+
+TEST(Edges, NamedBarriersOrderTheirParticipants) {
+  // Warp 0 arrives and goes on; warp 1 waits; warp 2 is no part of it.
+  std::string arrive = "bar.arrive 3, 64;\n", sync = "bar.sync 3, 64;\n";
+  std::string good = warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n" + arrive) +
+                     warpText(1, sync + get);
+  expectFinding("", {good, 96});
+  expectFinding("race-shared", {good + warpText(2, get), 96});
+  // An arrive does not acquire.
+  std::string wrong = warpText(1, "@!%p1 st.shared.b32 [%r3], 7;\n" + sync) +
+                      warpText(0, arrive + "@!%p1 st.shared.b32 [%r3], 8;\n");
+  expectFinding("race-shared", {wrong});
+}
+
+const std::string setUp =
+    "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\nREADY:\n" + bar;
+
+std::string handOff(const std::string &order, const std::string &before = "",
+                    const std::string &waitOrder = "",
+                    const std::string &after = "") {
+  return setUp +
+         first(put + before + "mbarrier.arrive" + order +
+               ".shared::cta.b64 _, [%r2];\n") +
+         warpText(1,
+                  "WAIT:\nmbarrier.try_wait.parity" + waitOrder +
+                      ".shared::cta.b64 %p31, [%r2], 0;\n@!%p31 bra WAIT;\n" +
+                      after + get);
+}
+
+TEST(Edges, Mbarrier) {
+  expectTwins("race-shared", {handOff(".relaxed.cta")}, handOff(""));
+  expectTwins("race-shared", {handOff("", "", ".relaxed.cta")},
+              handOff(".release.cta", "", ".acquire.cta"));
+  // A fence makes a release of a relaxed arrive, an acquire of the wait.
+  expectFinding("", {handOff(".relaxed.cta", "fence.acq_rel.cta;\n",
+                             ".relaxed.cta", "fence.acq_rel.cta;\n")});
+  // Who writes after the arrive is not ordered.
+  expectFinding("race-shared",
+                {setUp +
+                 first("mbarrier.arrive.shared::cta.b64 _, [%r2];\n" + put) +
+                 warpText(1, waitFor(0, "0", "L0") + get)});
+}
+
+TEST(Edges, AnMbarrierIsInitialisedBeforeItIsUsed) {
+  // Warp 1 cannot know that the barrier is there, whether or not it is.
+  std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n";
+  std::string use = "mbarrier.arrive.shared::cta.b64 _, [%r2];\n";
+  RaceKernel wrong{first(init + "st.relaxed.cta.shared.b32 [%r3], 1;\n") +
+                   second("SPIN:\nld.relaxed.cta.shared.b32 %r5, [%r3];\n"
+                          "setp.ne.u32 %p3, %r5, 1;\n@%p3 bra SPIN;\n" +
+                          use)};
+  wrong.checks = {"race-shared"};
+  expectTwins("race-shared", wrong, first(init) + bar + second(use));
+}
+
+TEST(Edges, ClusterBarrier) {
+  auto body = [](const std::string &arrive) {
+    return "mapa.shared::cluster.u32 %r6, %r3, 0;\nsetp.ne.u32 %p3, %r7, "
+           "0;\n@%p0 bra S;\n@!%p3 st.shared.b32 [%r3], 7;\nS:\n" +
+           arrive +
+           "barrier.cluster.wait;\n@%p3 ld.shared::cluster.b32 %r5, [%r6];\n"
+           "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+  };
+  expectTwins("race-shared",
+              {body("barrier.cluster.arrive.relaxed;\n"), 64, 2, 2},
+              body("barrier.cluster.arrive;\n"));
+}
+
+const std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n";
+const std::string load =
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;\n"
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
+    "[%r3], [%q0], 256, [%r2];\n";
+
+std::string loadThen(const std::string &other) {
+  return "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load) +
+         warpText(1, other) + waitFor(0, "0", "L9");
+}
+
+TEST(Edges, ALoadIsDoneWithItsPhase) {
+  expectTwins("race-shared", {loadThen(get)},
+              loadThen(waitFor(0, "0", "L0") + get));
+  expectTwins("race-shared", {loadThen(put)},
+              loadThen(waitFor(0, "0", "L0") + "@!%p1 " + put));
+  // The source is read by the async proxy until the phase is complete.
+  expectTwins(
+      "race-global", {loadThen("@!%p1 st.global.b32 [%q0], 1;\n")},
+      loadThen(waitFor(0, "0", "L0") + "@!%p1 st.global.b32 [%q0], 1;\n"));
+}
+
+const std::string proxy = "fence.proxy.async.shared::cta;\n";
+const std::string fill = "shl.b32 %r6, %r4, 3;\nadd.u32 %r6, %r6, %r3;\n"
+                         "st.shared.b64 [%r6], %q0;\n";
+const std::string store =
+    "cp.async.bulk.global.shared::cta.bulk_group [%q0], [%r3], 256;\n"
+    "cp.async.bulk.commit_group;\n";
+
+std::string storeThen(const std::string &wait, const std::string &after) {
+  return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
+         first(store + wait) + bar + after +
+         warpText(0, "cp.async.bulk.wait_group 0;\n");
+}
+
+TEST(Edges, BulkGroupsOrderTheirThread) {
+  std::string all = "cp.async.bulk.wait_group 0;\n",
+              reads = "cp.async.bulk.wait_group.read 0;\n";
+  std::string overwrite = warpText(1, "@!%p1 " + put);
+  std::string reread = warpText(1, "@!%p1 ld.global.b32 %r5, [%q0];\n");
+  expectTwins("race-shared", {storeThen("", overwrite)},
+              storeThen(reads, overwrite));
+  expectTwins("race-global", {storeThen(reads, reread)},
+              storeThen(all, reread));
+  // One group may be pending: it is the newest one.
+  std::string two =
+      store + "add.u64 %q2, %q0, 1024;\nadd.u32 %r8, %r3, 4096;\n" +
+      "st.shared.b64 [%r8], %q0;\nst.shared.b64 [%r8+8], %q0;\n" + proxy +
+      "cp.async.bulk.global.shared::cta.bulk_group [%q2], "
+      "[%r8], 16;\ncp.async.bulk.commit_group;\n";
+  auto body = [&](const std::string &offset) {
+    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
+           first(two + "cp.async.bulk.wait_group.read 1;\n") + bar +
+           warpText(1, "@!%p1 st.shared.b32 [%r3+" + offset + "], 7;\n") +
+           warpText(0, "cp.async.bulk.wait_group 0;\n");
+  };
+  expectTwins("race-shared", {body("4096")}, body("0"));
+}
+
+TEST(Edges, CpAsync) {
+  auto body = [](const std::string &wait) {
+    return "shl.b32 %r6, %r4, 4;\nadd.u32 %r6, %r6, %r3;\ncvt.u64.u32 %q2, "
+           "%r4;\nshl.b64 %q2, %q2, 4;\nadd.u64 %q2, %q0, %q2;\n" +
+           warpText(0, "cp.async.ca.shared.global [%r6], [%q2], 16;\n"
+                       "cp.async.commit_group;\n" +
+                           wait) +
+           bar + warpText(1, get);
+  };
+  expectTwins("race-shared", {body("")}, body("cp.async.wait_group 0;\n"));
+  expectFinding("", {body("cp.async.wait_all;\n")});
+}
+
+TEST(Edges, TheCtaOutlivesWhatTouchesItsMemory) {
+  auto body = [](const std::string &wait) {
+    return warpText(0, fill + proxy + "bar.warp.sync 0xffffffff;\n") +
+           first(store + wait);
+  };
+  expectTwins("smem-in-use-at-exit", {body("")},
+              body("cp.async.bulk.wait_group.read 0;\n"));
+  std::string never =
+      "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load);
+  expectTwins("smem-in-use-at-exit", {never},
+              never + warpText(1, waitFor(0, "0", "L0")));
+}
+
+} // namespace
