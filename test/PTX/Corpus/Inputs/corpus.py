@@ -11,8 +11,9 @@ import numpy as np
 
 import cuda_cases
 import launch
+import triton_cases
 
-CASES = cuda_cases.CASES
+CASES = {**cuda_cases.CASES, **triton_cases.CASES}
 CORPUS = pathlib.Path(__file__).parents[3] / "data" / "corpus"
 
 
