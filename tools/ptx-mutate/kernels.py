@@ -1,0 +1,117 @@
+"""Kernels that are known to be good, as launches for ptx-sim: those of the corpus
+with their references, and our own in the configurations that the tests use."""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test" / "PTX" / "Corpus" / "Inputs"))
+import corpus  # noqa: E402
+from cuda_cases import bf16  # noqa: E402
+from launch import Case, In, Map, Out  # noqa: E402
+from triton_cases import softmax  # noqa: E402
+
+# P's placement, query tiles, head dimension, type, causal. The lengths are such
+# that the ring of K and V goes round and that tiles overhang.
+OURS = [
+    ("tmem", 2, 64, "bf16", False),
+    ("smem", 2, 64, "f16", True),
+    ("tmem", 1, 128, "bf16", True),
+    ("smem", 1, 128, "bf16", False),
+    ("tmem", 2, 128, "f16", True),
+    ("smem", 2, 128, "bf16", True),
+    ("tmem", 1, 64, "f16", False),
+    ("smem", 1, 64, "bf16", True),
+]
+Q_LEN, KV_LEN = 200, 600
+DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
+
+
+def corpus_kernels(random):
+    """Each case of the corpus by name, its file absolute."""
+    for name, make in corpus.CASES.items():
+        case = make(random)
+        case.ptx = str(corpus.CORPUS / case.ptx)
+        yield name, case
+
+
+def inputs(random, dtype, length, dim):
+    """Bits for the device, and the numbers that they stand for."""
+    if dtype == "bf16":
+        return bf16(random, 1, length, 1, dim)
+    values = random.normal(0, 1, (1, length, 1, dim)).astype(np.float16)
+    return values, values.astype(np.float64)
+
+
+def reference(queries, keys, values, scale, causal):
+    """Attention with the mask's corner at the bottom right, in float64."""
+    q, k, v = (x[0, :, 0] for x in (queries, keys, values))
+    scores = q @ k.T * scale
+    if causal:
+        allowed = np.tri(len(q), len(k), len(k) - len(q), dtype=bool)
+        scores = np.where(allowed, scores, -np.inf)
+    return softmax(scores[None], v[None])
+
+
+def grid_of(manifest, sizes):
+    def factor(term):
+        if isinstance(term, dict):
+            name, size = term["ceil_div"]
+            return math.ceil(sizes[name] / size)
+        return sizes[term] if isinstance(term, str) else term
+
+    return ",".join(str(math.prod(map(factor, manifest["grid"][axis]))) for axis in "xyz")
+
+
+def map_of(parameter, buffer, sizes, row_bytes):
+    """One head and one batch: the steps beyond a row are those of the whole tensor."""
+    dims = [sizes[name] for name in parameter["dims"]]
+    length = next(sizes[n] for n in parameter["dims"] if n in ("q_len", "kv_len"))
+    steps = {"q_len": row_bytes, "kv_len": row_bytes, "batch": row_bytes * length}
+    strides = [steps.get(name, row_bytes) for name in parameter["dims"][1:]]
+    dtype = DRIVER_TYPES[parameter["dtype"]]
+    return Map(buffer, dtype, dims, strides, parameter["box"], parameter["swizzle"])
+
+
+def own_case(random, path, manifest, dtype, causal):
+    dim = manifest["head_dim"]
+    sizes = dict(q_len=Q_LEN, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim)
+    sizes |= dict(q_heads=1, kv_heads=1, batch=1, lse_stride_row=1)
+    sizes |= dict(lse_stride_head=Q_LEN, lse_stride_batch=Q_LEN)
+    (q, queries), (k, keys), (v, values) = (
+        inputs(random, dtype, n, dim) for n in (Q_LEN, KV_LEN, KV_LEN)
+    )
+    out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
+    limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
+    arguments = [In(q), In(k), In(v), Out(out[0], dtype, limit[0])]
+    for parameter in manifest["parameters"]:
+        if parameter["kind"] == "tensor_map":
+            buffer = "qkvo".index(parameter["tensor"])
+            arguments.append(map_of(parameter, buffer, sizes, 2 * dim))
+        elif parameter["kind"] == "pointer":
+            arguments.append(Out(lse[0], tolerance=1e-3))
+        else:
+            arguments.append(f"{parameter['kind']}:{sizes[parameter['value']]}")
+    block = ",".join(map(str, manifest["block"]))
+    grid = grid_of(manifest, sizes)
+    return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
+
+
+def own_kernels(random, compiler, folder):
+    """Our kernels, compiled into `folder`."""
+    for placement, tiles, dim, dtype, causal in OURS:
+        name = f"fmha_{placement}_{tiles}x{dim}_{dtype}" + ("_causal" if causal else "")
+        flags = [f"--p-placement={placement}", f"--q-tiles={tiles}", f"--head-dim={dim}"]
+        flags += [f"--dtype={dtype}", "--lse", *(["--causal"] if causal else [])]
+        paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
+        for kind, path in paths.items():
+            if not path.exists():
+                command = [compiler, *flags, f"--emit={kind}", "-o", str(path)]
+                subprocess.run(command, check=True)
+        manifest = json.loads(paths["manifest"].read_text())
+        yield name, own_case(random, paths["ptx"], manifest, dtype, causal)
