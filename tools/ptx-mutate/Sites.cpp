@@ -46,7 +46,9 @@ private:
     site.name = rule.name;
     site.function = function.name;
     site.line = instruction.line;
-    site.before = Words(instruction).text();
+    Words words(instruction);
+    site.before = words.text();
+    site.guard = words.guard;
     site.after = *after;
     site.offset = size_t(instruction.text.data() - module.text.data());
     site.length = instruction.text.size();
@@ -60,6 +62,16 @@ private:
   std::map<std::string, unsigned> uses;
 };
 
+std::string replaced(const Module &module, const Site &site,
+                     const std::string &after) {
+  std::string_view old =
+      std::string_view(module.text).substr(site.offset, site.length);
+  size_t lines = size_t(std::count(old.begin(), old.end(), '\n'));
+  std::string text = module.text;
+  return text.replace(site.offset, site.length,
+                      after + std::string(lines, '\n'));
+}
+
 } // namespace
 
 std::vector<Site> sites(const Module &module) {
@@ -70,12 +82,11 @@ std::vector<Site> sites(const Module &module) {
 }
 
 std::string mutant(const Module &module, const Site &site) {
-  std::string_view old =
-      std::string_view(module.text).substr(site.offset, site.length);
-  size_t lines = size_t(std::count(old.begin(), old.end(), '\n'));
-  std::string text = module.text;
-  text.replace(site.offset, site.length, site.after + std::string(lines, '\n'));
-  return text;
+  return replaced(module, site, site.after);
+}
+
+std::string probe(const Module &module, const Site &site) {
+  return replaced(module, site, site.guard + "trap;");
 }
 
 } // namespace ptxsim::mutate

@@ -23,6 +23,7 @@ struct Site {
   std::string id, group, name, function;
   uint32_t line = 0;
   std::string before, after; // the instruction, on one line each
+  std::string guard;         // "@%p1 ", or nothing
   size_t offset = 0, length = 0;
 };
 
@@ -32,6 +33,10 @@ std::vector<Site> sites(const syntax::Module &module);
 /// The module's text with the one change of `site`. Every other line keeps its
 /// number.
 std::string mutant(const syntax::Module &module, const Site &site);
+
+/// The same with a trap in the place of the instruction, under its guard: a run
+/// that ends without a trap never came there, and says nothing of the mutant.
+std::string probe(const syntax::Module &module, const Site &site);
 
 } // namespace ptxsim::mutate
 

@@ -12,6 +12,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "test" / "PTX" / "Corpus" / "Inputs"))
 import corpus  # noqa: E402
+import cuda_cases  # noqa: E402
 from cuda_cases import bf16  # noqa: E402
 from launch import Case, In, Map, Out  # noqa: E402
 from triton_cases import softmax  # noqa: E402
@@ -28,13 +29,19 @@ OURS = [
     ("tmem", 1, 64, "f16", False),
     ("smem", 1, 64, "bf16", True),
 ]
+# Launches of the corpus that go round unrolled loops and have a remainder too.
+DEEPER = {
+    "matmul_ss_deep": lambda r: cuda_cases.matmul_ss(r, 64 * 7),
+    "matmul_persistent_deep": lambda r: cuda_cases.matmul_persistent(r, 64 * 7),
+    "softmax_handoff_deep": lambda r: cuda_cases.softmax_handoff(r, 6),
+}
 Q_LEN, KV_LEN = 200, 600
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
 def corpus_kernels(random):
     """Each case of the corpus by name, its file absolute."""
-    for name, make in corpus.CASES.items():
+    for name, make in (corpus.CASES | DEEPER).items():
         case = make(random)
         case.ptx = str(corpus.CORPUS / case.ptx)
         yield name, case

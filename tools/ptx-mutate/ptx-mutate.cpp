@@ -36,6 +36,7 @@ writes that mutant. A simulator that trusts none of them is worth trusting.)";
 
 struct CommandLine {
   std::string kernel, id, output = "-";
+  bool probe = false;
 };
 
 struct BadInput : std::runtime_error {
@@ -85,7 +86,8 @@ void work(const CommandLine &line) {
     return writeAll(line.output, listing(all));
   for (const mutate::Site &site : all)
     if (site.id == line.id)
-      return writeAll(line.output, mutate::mutant(*module, site));
+      return writeAll(line.output, line.probe ? mutate::probe(*module, site)
+                                              : mutate::mutant(*module, site));
   throw BadInput(line.kernel + " has no mutant '" + line.id +
                  "', expected one of the ids that are listed without --id");
 }
@@ -98,6 +100,9 @@ int main(int argc, char **argv) {
   app.add_option("kernel", line.kernel, "PTX file, - for the standard input")
       ->required();
   app.add_option("--id", line.id, "Write this mutant instead of the list");
+  app.add_flag("--probe", line.probe,
+               "With --id: put a trap there instead, to see whether a run "
+               "reaches the place");
   app.add_option("-o,--output", line.output,
                  "File to write, - (default) for the standard output");
   app.set_version_flag("--version", "ptx-mutate " FMHA_VERSION);

@@ -5,13 +5,14 @@ import datetime
 import json
 import subprocess
 
-VERDICTS = ("caught", "harmless", "survived", "invalid")
+# Unreached and invalid mutants were not judged and count nowhere.
+VERDICTS = ("caught", "harmless", "survived", "unreached", "invalid")
 
 
 def percentages(counts):
     judged = counts["caught"] + counts["survived"]
     total = judged + counts["harmless"]
-    counts["total"] = total + counts["invalid"]
+    counts["total"] = total
     counts["percent_of_all"] = round(100 * counts["caught"] / total, 2) if total else 100.0
     counts["percent_of_those_that_matter"] = round(100 * counts["caught"] / judged, 2) if judged else 100.0
     return counts
@@ -52,18 +53,18 @@ def facts_of(options, sound, todo):
 
 def headline(counts):
     return (
-        f"{counts['caught']} of {counts['total'] - counts['invalid']} mutants caught ({counts['percent_of_all']} %); "
+        f"{counts['caught']} of {counts['total']} mutants caught ({counts['percent_of_all']} %); "
         f"{counts['harmless']} harmless, {counts['survived']} survive; "
-        f"{counts['percent_of_those_that_matter']} % of those that matter; {counts['invalid']} invalid"
+        f"{counts['percent_of_those_that_matter']} % of those that matter; {counts['unreached']} unreached, {counts['invalid']} invalid"
     )
 
 
 def table(title, groups, sites=None):
-    lines = [f"| {title} | sites | run | caught | harmless | survive | % of all | % that matter |"]
-    lines.append("| --- | " + "---: | " * 7)
+    lines = [f"| {title} | sites | judged | caught | harmless | survive | unreached | % of all | % that matter |"]
+    lines.append("| --- | " + "---: | " * 8)
     for name, c in groups.items():
         count = sites[name] if sites else ""
-        cells = [name, count, c["total"], c["caught"], c["harmless"], c["survived"]]
+        cells = [name, count, c["total"], c["caught"], c["harmless"], c["survived"], c["unreached"]]
         cells += [c["percent_of_all"], c["percent_of_those_that_matter"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines

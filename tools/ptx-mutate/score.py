@@ -130,26 +130,34 @@ def caught_by(code, result, data, kernel):
     return ["livelock"] if code == 3 else None
 
 
-def judge(options, kernel, site, folder):
-    """One line of the report: the mutant and what became of it."""
-    where = folder / f"{kernel.name}-{re.sub(r'[^a-z0-9]+', '-', site['id'])}"
-    where.mkdir()
-    ptx = where / "mutant.ptx"
-    subprocess.run([options.ptx_mutate, kernel.case.ptx, f"--id={site['id']}", "-o", str(ptx)], check=True)
-    row = dict(kernel=kernel.name, **{k: site[k] for k in ("id", "class", "change", "line", "before", "after")})
-    row |= dict(verdict="survived", by=[], policy="")
+def write_mutant(options, kernel, site, path, *flags):
+    command = [options.ptx_mutate, kernel.case.ptx, f"--id={site['id']}", *flags]
+    subprocess.run([*command, "-o", str(path)], check=True)
+
+
+def verdict_of(options, kernel, site, folder):
+    """What became of the mutant, by what, under which policy."""
+    ptx = folder / "mutant.ptx"
+    write_mutant(options, kernel, site, ptx)
     for policy in RUNS:
-        code, result, data = simulate(options, kernel, ptx, policy, where)
+        code, result, data = simulate(options, kernel, ptx, policy, folder)
         if code not in (0, 1, 3):
-            return row | dict(verdict="invalid", by=[result.get("error") or result["status"]])
+            return "invalid", [result.get("error") or result["status"]], ""
         by = caught_by(code, result, data, kernel)
         if by:
-            row |= dict(verdict="caught", by=by, policy=policy[0].split("=")[1])
-            break
-    for path in where.iterdir():
-        path.unlink()
-    where.rmdir()
-    return row
+            return "caught", by, policy[0].split("=")[1]
+    # What no run executes, no run can judge: it is no mutant of this launch.
+    write_mutant(options, kernel, site, ptx, "--probe")
+    code, _, _ = simulate(options, kernel, ptx, RUNS[0], folder)
+    return "survived" if code else "unreached", [], ""
+
+
+def judge(options, kernel, site, folder):
+    """One line of the report: the mutant and what became of it."""
+    row = dict(kernel=kernel.name, **{k: site[k] for k in ("id", "class", "change", "line", "before", "after")})
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        verdict, by, policy = verdict_of(options, kernel, site, pathlib.Path(scratch))
+    return row | dict(verdict=verdict, by=by, policy=policy)
 
 
 def set_harmless(rows):
@@ -193,15 +201,28 @@ def run_all(options, folder):
     print(f"{len(sound)} kernels, {sum(len(k.sites) for k in sound)} mutants, {len(todo)} of them sampled", flush=True)
     deadline = time.monotonic() + options.duration
     rows = []
+    journal = pathlib.Path(options.journal) if options.journal else None
+    known = {}
+    if journal and journal.exists():
+        known = {(r["kernel"], r["id"]): r for r in map(json.loads, journal.read_text().splitlines())}
 
     def work(entry):
-        return judge(options, *entry, folder) if time.monotonic() < deadline else None
+        kernel, site = entry
+        if (kernel.name, site["id"]) in known:
+            return known[kernel.name, site["id"]]
+        if time.monotonic() > deadline:
+            return None
+        row = judge(options, kernel, site, folder)
+        if journal:
+            with journal.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return row
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for row in pool.map(work, todo):
             if row:
                 rows.append(row)
-            if row and row["verdict"] != "caught":
+            if row and row["verdict"] not in ("caught", "unreached"):
                 print(f"{row['verdict']}: {row['kernel']} {row['id']}: {row['before']} {' '.join(row['by'])}", flush=True)
     set_harmless(rows)
     return sound, todo, rows
@@ -216,6 +237,8 @@ def parse_options():
     parser.add_argument("--per-class", type=int, default=10**9, help="sample at most N mutants of each class")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(31))
     parser.add_argument("--duration", type=float, default=1e9, help="seconds after which no mutant is begun")
+    parser.add_argument("--work", help="folder to keep inputs and compiled kernels in for the next run")
+    parser.add_argument("--journal", help="file of verdicts; a run that finds it goes on from there")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", help="writes NAME.md and NAME.json")
     parser.add_argument("--at-least", type=float, default=0, help="fails below this percentage of what matters")
@@ -225,8 +248,10 @@ def parse_options():
 def main():
     options = parse_options()
     print(f"seed {options.seed}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        sound, todo, rows = run_all(options, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(options.work or scratch)
+        folder.mkdir(exist_ok=True)
+        sound, todo, rows = run_all(options, folder)
     summary = report.summarise(rows)
     facts = report.facts_of(options, sound, todo)
     if options.output:

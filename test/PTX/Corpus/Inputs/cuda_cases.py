@@ -77,15 +77,15 @@ def bulk_copy(random):
     return Case("cuda/bulk_copy.ptx", [In(source), Out(expected, "i32"), "u32:7"], block="64")
 
 
-def matmul_ss(random):
-    (a, left), (b, right) = bf16(random, 128, 192), bf16(random, 128, 192)
+def matmul_ss(random, depth=192):
+    (a, left), (b, right) = bf16(random, 128, depth), bf16(random, 128, depth)
     arguments = [
         In(a),
         In(b),
         tile_map(0, a, [64, 128], "128B"),
         tile_map(1, b, [64, 128], "128B"),
         product(left, right),
-        "u32:192",
+        f"u32:{depth}",
     ]
     return Case("cuda/matmul_ss.ptx", arguments, block="128")
 
@@ -174,8 +174,8 @@ def tma_reduce(random):
     return Case("cuda/tma_reduce.ptx", arguments, grid="4", block="64")
 
 
-def matmul_persistent(random):
-    (a, left), (b, right) = bf16(random, 256, 128), bf16(random, 320, 128)
+def matmul_persistent(random, depth=128):
+    (a, left), (b, right) = bf16(random, 256, depth), bf16(random, 320, depth)
     arguments = [
         In(a),
         In(b),
@@ -184,7 +184,7 @@ def matmul_persistent(random):
         product(left, right),
         "u32:256",
         "u32:320",
-        "u32:128",
+        f"u32:{depth}",
     ]
     return Case(
         "cuda/matmul_persistent.ptx", arguments, grid="3", block="192", smem=3 * 24576 + 1024
