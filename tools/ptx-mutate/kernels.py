@@ -13,9 +13,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "test" / "PTX" / "Corpus" / "Inputs"))
 import corpus  # noqa: E402
 import cuda_cases  # noqa: E402
-from cuda_cases import bf16  # noqa: E402
+import triton_cases  # noqa: E402
 from launch import Case, In, Map, Out  # noqa: E402
-from triton_cases import softmax  # noqa: E402
 
 # P's placement, query tiles, head dimension, type, causal. The lengths are such
 # that the ring of K and V goes round and that tiles overhang.
@@ -31,28 +30,47 @@ OURS = [
 ]
 # Launches of the corpus that go round unrolled loops and have a remainder too.
 DEEPER = {
-    "matmul_ss_deep": lambda r: cuda_cases.matmul_ss(r, 64 * 7),
-    "matmul_persistent_deep": lambda r: cuda_cases.matmul_persistent(r, 64 * 7),
-    "softmax_handoff_deep": lambda r: cuda_cases.softmax_handoff(r, 6),
+    "matmul_ss": lambda r: cuda_cases.matmul_ss(r, 64 * 15),
+    "matmul_persistent": lambda r: cuda_cases.matmul_persistent(r, 64 * 15),
+    "matmul_ws": lambda r: cuda_cases.matmul_ws(r, 64 * 15),
+    "softmax_handoff": lambda r: cuda_cases.softmax_handoff(r, 6),
+    "tma_multicast": lambda r: cuda_cases.tma_multicast(r, 15),
+    "tma_ring": lambda r: cuda_cases.tma_ring(r, 23),
+    "triton_attention": lambda r: triton_cases.attention(r, "attention", length=512),
 }
 Q_LEN, KV_LEN = 200, 600
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
 def corpus_kernels(random):
-    """Each case of the corpus by name, its file absolute."""
-    for name, make in (corpus.CASES | DEEPER).items():
+    """The launches of each file of the corpus, by the file's name."""
+    files = {}
+    for make in [*DEEPER.values(), *corpus.CASES.values()]:
         case = make(random)
-        case.ptx = str(corpus.CORPUS / case.ptx)
-        yield name, case
+        path = corpus.CORPUS / case.ptx
+        case.ptx = str(path)
+        files.setdefault(f"{path.parent.name}_{path.stem}", []).append(case)
+    return files
 
 
-def inputs(random, dtype, length, dim):
+def rounded(values, dtype):
     """Bits for the device, and the numbers that they stand for."""
-    if dtype == "bf16":
-        return bf16(random, 1, length, 1, dim)
-    values = random.normal(0, 1, (1, length, 1, dim)).astype(np.float16)
-    return values, values.astype(np.float64)
+    values = values[None, :, None].astype(np.float32)
+    if dtype == "f16":
+        return values.astype(np.float16), values.astype(np.float16).astype(np.float64)
+    bits = (values.view(np.uint32) >> 16).astype(np.uint16)
+    return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def inputs(random, dim, climbing):
+    """Q, K and V. Scores that climb from about -80 to 80 over the keys bring a new
+    maximum with every block, so that nothing of the rescaling is left out."""
+    q, k, v = (random.normal(0, 1, (n, dim)) for n in (Q_LEN, KV_LEN, KV_LEN))
+    if climbing:
+        top = 80 / (3.1 * math.sqrt(dim))
+        q = 3.1 + q / 32
+        k = np.linspace(-top, top, KV_LEN)[:, None] + k / 32
+    return q, k, v
 
 
 def reference(queries, keys, values, scale, causal):
@@ -62,7 +80,7 @@ def reference(queries, keys, values, scale, causal):
     if causal:
         allowed = np.tri(len(q), len(k), len(k) - len(q), dtype=bool)
         scores = np.where(allowed, scores, -np.inf)
-    return softmax(scores[None], v[None])
+    return triton_cases.softmax(scores[None], v[None])
 
 
 def grid_of(manifest, sizes):
@@ -85,13 +103,13 @@ def map_of(parameter, buffer, sizes, row_bytes):
     return Map(buffer, dtype, dims, strides, parameter["box"], parameter["swizzle"])
 
 
-def own_case(random, path, manifest, dtype, causal):
+def own_case(random, path, manifest, dtype, causal, climbing):
     dim = manifest["head_dim"]
     sizes = dict(q_len=Q_LEN, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim)
     sizes |= dict(q_heads=1, kv_heads=1, batch=1, lse_stride_row=1)
     sizes |= dict(lse_stride_head=Q_LEN, lse_stride_batch=Q_LEN)
     (q, queries), (k, keys), (v, values) = (
-        inputs(random, dtype, n, dim) for n in (Q_LEN, KV_LEN, KV_LEN)
+        rounded(x, dtype) for x in inputs(random, dim, climbing)
     )
     out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
@@ -110,7 +128,8 @@ def own_case(random, path, manifest, dtype, causal):
 
 
 def own_kernels(random, compiler, folder):
-    """Our kernels, compiled into `folder`."""
+    """Our kernels, compiled into `folder`, and two launches of each."""
+    files = {}
     for placement, tiles, dim, dtype, causal in OURS:
         name = f"fmha_{placement}_{tiles}x{dim}_{dtype}" + ("_causal" if causal else "")
         flags = [f"--p-placement={placement}", f"--q-tiles={tiles}", f"--head-dim={dim}"]
@@ -121,4 +140,8 @@ def own_kernels(random, compiler, folder):
                 command = [compiler, *flags, f"--emit={kind}", "-o", str(path)]
                 subprocess.run(command, check=True)
         manifest = json.loads(paths["manifest"].read_text())
-        yield name, own_case(random, paths["ptx"], manifest, dtype, causal)
+        files[name] = [
+            own_case(random, paths["ptx"], manifest, dtype, causal, climbing)
+            for climbing in (True, False)
+        ]
+    return files

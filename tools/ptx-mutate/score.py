@@ -12,6 +12,7 @@ import argparse
 import collections
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import pathlib
 import random
@@ -34,24 +35,32 @@ RUNS = (["--policy=late"], ["--policy=eager"], ["--policy=random", "--schedules=
 
 
 @dataclasses.dataclass
-class Kernel:
-    name: str
+class Launch:
     case: launch.Case
     arguments: list  # pairs of the text after --arg= and the output's path
     golden: list = None
     steps: int = 0
-    sites: list = None
 
 
-def prepare(name, case, folder):
+@dataclasses.dataclass
+class Kernel:
+    """A PTX file. A mutant of it is caught if one of the launches shows it."""
+
+    name: str
+    ptx: str
+    launches: list
+    sites: list
+
+
+def prepare(case, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    return Kernel(name, case, [launch.write_argument(i, a, folder) for i, a in enumerate(case.arguments)])
+    return Launch(case, [launch.write_argument(i, a, folder) for i, a in enumerate(case.arguments)])
 
 
-def outputs_into(kernel, folder):
+def outputs_into(start, folder):
     """The --arg texts with every output in `folder`, and these files."""
     texts, files = [], []
-    for text, after in kernel.arguments:
+    for text, after in start.arguments:
         if after:
             files.append(folder / after.name)
             text = text.replace(str(after), str(files[-1]))
@@ -59,14 +68,14 @@ def outputs_into(kernel, folder):
     return texts, files
 
 
-def simulate(options, kernel, ptx, policy, folder):
+def simulate(options, start, ptx, policy, folder):
     """The exit code, the JSON report and the bytes of the outputs."""
-    texts, files = outputs_into(kernel, folder)
-    case = dataclasses.replace(kernel.case, ptx=str(ptx))
+    texts, files = outputs_into(start, folder)
+    case = dataclasses.replace(start.case, ptx=str(ptx))
     command = [options.ptx_sim, *launch.command(case, pathlib.Path("/"), texts)[1:]]
     command += [*policy, f"--schedule-seed={options.seed}", "--json"]
-    if kernel.steps:
-        command.append(f"--max-steps={kernel.steps}")
+    if start.steps:
+        command.append(f"--max-steps={start.steps}")
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     try:
         result = json.loads(done.stdout)
@@ -75,29 +84,29 @@ def simulate(options, kernel, ptx, policy, folder):
     return done.returncode, result, [f.read_bytes() for f in files if f.exists()]
 
 
-def is_sound(options, kernel, folder):
+def is_sound(options, name, start, folder):
     """Whether the kernel itself is clean and right; sets what mutants are held
     against. A kernel that is not cannot tell a caught mutant from itself."""
     for policy in RUNS:
-        code, result, data = simulate(options, kernel, kernel.case.ptx, policy, folder)
+        code, result, data = simulate(options, start, start.case.ptx, policy, folder)
         if code:
             ids = sorted({f["id"] for f in result["findings"]})
-            print(f"{kernel.name}: left out, unbroken it ends with {code} {' '.join(ids)}")
+            print(f"{name}: a launch is left out, unbroken it ends with {code} {' '.join(ids)}")
             return False
-        kernel.steps = max(kernel.steps, 20 * result["warp_instructions"] + 100000)
-        kernel.golden = kernel.golden or data
-        if data != kernel.golden:
-            print(f"{kernel.name}: left out, its output depends on the schedule")
+        start.steps = max(start.steps, 20 * result["warp_instructions"] + 100000)
+        start.golden = start.golden or data
+        if data != start.golden:
+            print(f"{name}: a launch is left out, its output depends on the schedule")
             return False
-    _, files = outputs_into(kernel, folder)
-    wanted = [a for a in kernel.case.arguments if isinstance(a, launch.Out)]
+    _, files = outputs_into(start, folder)
+    wanted = [a for a in start.case.arguments if isinstance(a, launch.Out)]
     for path, want in zip(files, wanted):
         launch.compare(path, want)
     return True
 
 
-def list_sites(options, kernel):
-    done = subprocess.run([options.ptx_mutate, kernel.case.ptx], check=True, capture_output=True, text=True)
+def list_sites(options, ptx):
+    done = subprocess.run([options.ptx_mutate, ptx], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["sites"]
 
 
@@ -120,18 +129,18 @@ def sample(all_kernels, limit, seed):
     return [entry[2:] for entry in sorted(chosen, key=lambda entry: entry[:2])]
 
 
-def caught_by(code, result, data, kernel):
+def caught_by(code, result, data, golden):
     """What gave the mutant away, or None. 2 is the tools' own failure."""
     if code in (0, 1):
         ids = sorted({f["id"] for f in result["findings"]})
         if code:
             return ids or [result["status"]]
-        return None if data == kernel.golden else ["wrong-output"]
+        return None if data == golden else ["wrong-output"]
     return ["livelock"] if code == 3 else None
 
 
 def write_mutant(options, kernel, site, path, *flags):
-    command = [options.ptx_mutate, kernel.case.ptx, f"--id={site['id']}", *flags]
+    command = [options.ptx_mutate, kernel.ptx, f"--id={site['id']}", *flags]
     subprocess.run([*command, "-o", str(path)], check=True)
 
 
@@ -139,17 +148,17 @@ def verdict_of(options, kernel, site, folder):
     """What became of the mutant, by what, under which policy."""
     ptx = folder / "mutant.ptx"
     write_mutant(options, kernel, site, ptx)
-    for policy in RUNS:
-        code, result, data = simulate(options, kernel, ptx, policy, folder)
+    for policy, start in itertools.product(RUNS, kernel.launches):
+        code, result, data = simulate(options, start, ptx, policy, folder)
         if code not in (0, 1, 3):
             return "invalid", [result.get("error") or result["status"]], ""
-        by = caught_by(code, result, data, kernel)
+        by = caught_by(code, result, data, start.golden)
         if by:
             return "caught", by, policy[0].split("=")[1]
-    # What no run executes, no run can judge: it is no mutant of this launch.
+    # What no run executes, no run can judge: it is no mutant of these launches.
     write_mutant(options, kernel, site, ptx, "--probe")
-    code, _, _ = simulate(options, kernel, ptx, RUNS[0], folder)
-    return "survived" if code else "unreached", [], ""
+    reached = any(simulate(options, start, ptx, RUNS[0], folder)[0] for start in kernel.launches)
+    return "survived" if reached else "unreached", [], ""
 
 
 def judge(options, kernel, site, folder):
@@ -178,21 +187,20 @@ def set_harmless(rows):
 
 def load_kernels(options, folder):
     generator = np.random.default_rng([options.seed, zlib.crc32(b"kernels")])
-    cases = dict(kernels.corpus_kernels(generator))
+    files = kernels.corpus_kernels(generator)
     if options.fmha_compile:
         own = folder / "own"
         own.mkdir(exist_ok=True)
-        cases |= dict(kernels.own_kernels(generator, options.fmha_compile, own))
-    chosen = {n: c for n, c in cases.items() if re.fullmatch(options.kernels, n)}
+        files |= kernels.own_kernels(generator, options.fmha_compile, own)
+    chosen = {n: c for n, c in files.items() if re.fullmatch(options.kernels, n)}
     if not chosen:
-        sys.exit(f"--kernels={options.kernels}: expected a pattern of one of {', '.join(cases)}")
-    for name, case in chosen.items():
-        kernel = prepare(name, case, folder / name)
-        scratch = folder / name / "sound"
-        scratch.mkdir(exist_ok=True)
-        if is_sound(options, kernel, scratch):
-            kernel.sites = list_sites(options, kernel)
-            yield kernel
+        sys.exit(f"--kernels={options.kernels}: expected a pattern of one of {', '.join(files)}")
+    for name, cases in chosen.items():
+        starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            sound = [s for s in starts if is_sound(options, name, s, pathlib.Path(scratch))]
+        if sound:
+            yield Kernel(name, cases[0].ptx, sound, list_sites(options, cases[0].ptx))
 
 
 def run_all(options, folder):
