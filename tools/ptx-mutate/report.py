@@ -59,6 +59,17 @@ def headline(counts):
     )
 
 
+def by_sites(summary, sites):
+    """The shares that all sites would have if each class went on as its sample: the
+    sample holds small classes whole and large ones in part."""
+    totals = collections.Counter()
+    for name, counts in summary["class"].items():
+        judged = counts["total"] + counts["unreached"]
+        for verdict in ("caught", "harmless", "survived"):
+            totals[verdict] += sites[name] * counts[verdict] / max(judged, 1)
+    return {name: round(100 * count / max(sum(totals.values()), 1), 2) for name, count in totals.items()}
+
+
 def table(title, groups, sites=None):
     lines = [f"| {title} | sites | judged | caught | harmless | survive | unreached | % of all | % that matter |"]
     lines.append("| --- | " + "---: | " * 8)
@@ -87,6 +98,8 @@ def markdown(facts, rows, arguments):
     summary = summarise(rows)
     used = {i for r in rows if r["verdict"] == "harmless" for i in r["by"]}
     lines = ["# How many broken kernels the simulator notices", "", headline(summary["all"]) + ".", ""]
+    shares = ", ".join(f"{share} % {name}" for name, share in by_sites(summary, facts["sites_by_class"]).items())
+    lines += [f"Weighted by the sites of each class: {shares}.", ""]
     lines += [f"Seed {facts['seed']}, {facts['date']}; {'; '.join(facts['versions'])}. {len(rows)} mutants were run of the"]
     lines += [f"{facts['mutants']} that {len(facts['kernels'])} sound kernels have. Written by `score.py`; the README says how.", ""]
     lines += [*table("class", summary["class"], facts["sites_by_class"]), ""]
@@ -100,7 +113,7 @@ def markdown(facts, rows, arguments):
 
 
 def write(path, facts, rows, arguments):
-    data = dict(schema_version=1, **facts, score=summarise(rows), mutants_run=rows)
+    data = dict(schema_version=1, **facts, score=summarise(rows), percent_by_sites=by_sites(summarise(rows), facts["sites_by_class"]), mutants_run=rows)
     # One mutant a line keeps a new report's difference readable.
     text = json.dumps(data | {"mutants_run": 0}, indent=1)
     body = ",\n".join("  " + json.dumps(row) for row in rows)
