@@ -118,5 +118,5 @@ def write(path, facts, rows, arguments):
     text = json.dumps(data | {"mutants_run": 0}, indent=1)
     body = ",\n".join("  " + json.dumps(row) for row in rows)
     text = text.replace('"mutants_run": 0', f'"mutants_run": [\n{body}\n ]')
-    path.with_suffix(".json").write_text(text + "\n")
-    path.with_suffix(".md").write_text(markdown(facts, rows, arguments))
+    path.with_name(path.name + ".json").write_text(text + "\n")
+    path.with_name(path.name + ".md").write_text(markdown(facts, rows, arguments))
