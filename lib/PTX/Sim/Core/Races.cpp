@@ -157,21 +157,35 @@ void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
   ctas[cta.rank].tensor.forget(column, count);
 }
 
+/// Keeps the last use of each warp.
+static void noteLast(std::vector<race::Stamp> &uses, const race::Stamp &use) {
+  for (race::Stamp &known : uses)
+    if (known.warp == use.warp) {
+      known = use;
+      return;
+    }
+  uses.push_back(use);
+}
+
 void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
                         SyncPoint &point) {
   place = &cta;
   space = Space::Shared;
   race::Access checked = accessOf(who, Access::Write);
   shadowOf(cta).apply(offset, 8, checked);
+  for (const race::Stamp &use : point.uses)
+    if (!checked.knows->has(View::Seen, number, use.when))
+      describe(checked, {race::Conflict::Fault::Race, use, true, offset});
   point = SyncPoint();
   point.init = checked.stamp;
 }
 
 void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
-                       const SyncPoint &point) {
+                       SyncPoint &point) {
   if (!point.init.when)
     return;
   WarpState &state = stateOf(*who.warp);
+  noteLast(point.uses, accessOf(who, Access::Atomic).stamp);
   if (state.knows.has(View::Seen, number, point.init.when) ||
       warps[point.init.warp].initFence > race::timeOf(point.init.when))
     return;
