@@ -519,6 +519,7 @@ void Parser::parseInstruction(Block &block) {
   statement.kind = Statement::Kind::Instruction;
   statement.line = token.line;
   Instruction &inst = statement.instruction;
+  const char *start = token.text.data();
   if (accept('@')) {
     inst.guardNegated = accept('!');
     inst.guard = expectWord("a predicate register after '@'");
@@ -546,6 +547,8 @@ void Parser::parseInstruction(Block &block) {
     if (!accept(','))
       break;
   }
+  if (token.is(';'))
+    inst.text = {start, size_t(token.text.data() + 1 - start)};
   expect(';', "after an instruction");
   block.push_back(std::move(statement));
 }

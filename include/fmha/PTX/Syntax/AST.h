@@ -47,6 +47,7 @@ struct Operand {
 };
 
 struct Instruction {
+  std::string_view text;               // "@%p1 ld.global.v2.f32 ... ;", all
   std::string_view opcode;             // "ld.global.v2.f32"
   std::vector<std::string_view> parts; // "ld", "global", "v2", "f32"
   std::vector<Operand> operands;       // "::" stays inside a part

@@ -119,20 +119,64 @@ Outcome executeInvalidate(Warp &warp, const Instruction &inst,
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
+using Entries = std::array<BarrierEntry *, 32>;
+
+/// How many arrivals the lanes make at `entry`.
+uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
+                    const Entries &entries, const BarrierEntry *entry) {
+  bool counted = payload.amount.valid() && !payload.form.expects;
+  uint64_t sum = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (entries[lane] == entry)
+      sum += counted ? uint32_t(warp.row(payload.amount)[lane]) : 1;
+  return sum;
+}
+
+/// Lanes at barriers whose phase waits for fewer arrivals than the warp makes:
+/// some of them arrive when it is complete. The race detector does not tell the
+/// lanes of a warp apart, so that such a warp hands on with the later phase.
+LaneMask straddling(const Warp &warp, const Payload &payload,
+                    const Entries &entries) {
+  LaneMask mask = 0;
+  const BarrierEntry *judged = nullptr;
+  bool late = false;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const BarrierEntry *entry = entries[lane];
+    if (!entry)
+      continue;
+    if (entry != judged)
+      late = arrivalsAt(warp, payload, entries, entry) > entry->object.pending;
+    judged = entry;
+    mask |= LaneMask(late) << lane;
+  }
+  return mask;
+}
+
+/// Tells the race detector of `lanes`, one word for a run of the same barrier.
+void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
+              LaneMask lanes, bool arrives) {
+  const BarrierEntry *noted = nullptr;
+  forLanes(lanes, [&](unsigned lane) {
+    if (entries[lane] && entries[lane] != noted)
+      noteUse(warp.site(inst, int(lane)), *entries[lane], arrives);
+    noted = entries[lane];
+  });
+}
+
 /// arrive, arrive_drop, expect_tx, complete_tx. Every lane gets the state from
 /// before the warp's arrivals, as silicon does it.
 Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
   const Payload &payload = inst.data<Payload>();
-  std::array<BarrierEntry *, 32> entries{};
-  const BarrierEntry *noted = nullptr;
+  Entries entries{};
   forLanes(active, [&](unsigned lane) {
     entries[lane] = barrierOf(warp, inst, lane);
-    if (entries[lane] && entries[lane] != noted)
-      noteUse(warp.site(inst, int(lane)), *entries[lane], payload.form.arrives);
-    noted = entries[lane];
     if (entries[lane] && payload.hasResult)
       warp.row(inst.dst[0])[lane] = entries[lane]->object.state();
   });
+  bool releases = payload.form.arrives && racesOf(warp);
+  LaneMask late = releases ? straddling(warp, payload, entries) : 0;
+  noteUses(warp, inst, entries, active & ~late, payload.form.arrives);
+  noteUses(warp, inst, entries, active & late, false);
   forLanes(active, [&](unsigned lane) {
     BarrierEntry *entry = entries[lane];
     if (!entry || warp.machine.stopped)
@@ -147,6 +191,7 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     MbarrierFault fault = (entry->object.*payload.form.update)(amount);
     settle(warp.cluster, site, *entry, fault, phase, payload.form.what, amount);
   });
+  noteUses(warp, inst, entries, active & late, payload.form.arrives);
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 

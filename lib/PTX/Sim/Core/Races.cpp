@@ -160,18 +160,31 @@ void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
   ctas[cta.rank].tensor.forget(column, count);
 }
 
+/// Keeps the last use of each warp.
+static void noteLast(std::vector<race::Stamp> &uses, const race::Stamp &use) {
+  for (race::Stamp &known : uses)
+    if (known.warp == use.warp) {
+      known = use;
+      return;
+    }
+  uses.push_back(use);
+}
+
 void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
                         SyncPoint &point) {
   place = &cta;
   space = Space::Shared;
   race::Access checked = accessOf(who, Access::Write);
   shadowOf(cta).apply(offset, 8, checked);
+  for (const race::Stamp &use : point.uses)
+    if (!checked.knows->has(View::Seen, number, use.when))
+      describe(checked, {race::Conflict::Fault::Race, use, true, offset});
   point = SyncPoint();
   point.init = checked.stamp;
 }
 
 void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
-                       const SyncPoint &point) {
+                       SyncPoint &point) {
   WarpState &state = stateOf(*who.warp);
   // Who waits learns of a releasing arrival with what it hands on.
   race::Ordering order = who.inst->order;
@@ -186,6 +199,7 @@ void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
   }
   if (!point.init.when)
     return;
+  noteLast(point.uses, accessOf(who, Access::Atomic).stamp);
   if (state.knows.has(View::Seen, number, point.init.when) ||
       warps[point.init.warp].initFence > race::timeOf(point.init.when))
     return;

@@ -91,6 +91,32 @@ std::string handOff(const std::string &order, const std::string &before = "",
                       after + get);
 }
 
+TEST(Edges, AWarpThatStraddlesTwoPhasesIsBehindTheFirst) {
+  auto counted = [](const std::string &arrivals) {
+    return "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], " + arrivals +
+           ";\nREADY:\n" + bar +
+           warpText(0, "@!%p1 st.shared.b32 [%r3], 7;\n"
+                       "mbarrier.arrive.shared::cta.b64 _, [%r2];\n") +
+           warpText(1, "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p31, "
+                       "[%r2], 0;\n@!%p31 bra WAIT;\n" +
+                           get);
+  };
+  expectTwins("race-shared", {counted("31")}, counted("32"));
+}
+
+TEST(Edges, InvalIsBehindEveryUse) {
+  std::string used =
+      setUp + first("mbarrier.arrive.shared::cta.b64 _, [%r2];\n") +
+      warpText(0, "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p31, "
+                  "[%r2], 0;\n@!%p31 bra WAIT;\n");
+  std::string inval = second("mbarrier.inval.shared::cta.b64 [%r2];\n");
+  // Warp 1 waits too, so that it comes last, but nobody tells it of warp 0.
+  std::string wait = warpText(
+      1, "SEE:\nmbarrier.try_wait.parity.shared::cta.b64 %p31, [%r2], 0;\n"
+         "@!%p31 bra SEE;\nnanosleep.u32 1000;\n");
+  expectTwins("race-shared", {used + wait + inval}, used + wait + bar + inval);
+}
+
 TEST(Edges, Mbarrier) {
   expectTwins("race-shared", {handOff(".relaxed.cta")}, handOff(""));
   expectTwins("race-shared", {handOff("", "", ".relaxed.cta")},

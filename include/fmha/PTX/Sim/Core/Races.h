@@ -96,7 +96,7 @@ public:
   void barrierInit(const Site &site, Cta &cta, uint32_t offset,
                    SyncPoint &point);
   void barrierUse(const Site &site, const Cta &cta, uint32_t offset,
-                  const SyncPoint &point);
+                  SyncPoint &point);
   /// The stream's operations so far will signal a barrier in the CTA.
   void touch(const RaceStream &stream, const Site &site, const Cta &cta);
 

@@ -25,6 +25,9 @@ struct SyncPoint {
   std::vector<const Warp *> waiting;
   /// mbarrier.init, for uses that nothing orders behind it.
   race::Stamp init;
+  /// The last use by each warp, for an inval or init that nothing orders
+  /// behind.
+  std::vector<race::Stamp> uses;
 };
 
 /// What the signal of an agent carries; empty without a race detector.

@@ -1,0 +1,198 @@
+//===- Rewrites.cpp - Broken forms of an instruction ----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rewrites.h"
+
+using namespace ptxsim::syntax;
+
+namespace ptxsim::mutate {
+namespace {
+
+/// `words` with operand `index` replaced by `operation` of it and `other`. The
+/// guard holds for the arithmetic too: a lane that the instruction leaves out
+/// may not have written the operand.
+Text compute(Words words, size_t index, std::string_view operation,
+             const std::string &other) {
+  if (!words.hasOperand(index))
+    return std::nullopt;
+  std::string type(operation.substr(operation.find('.') + 1));
+  std::string prepare = words.guard + std::string(operation) + " %mutant, " +
+                        words.operands[index] + ", " + other + ";";
+  words.operands[index] = "%mutant";
+  return "{ .reg ." + type + " %mutant; " + prepare + " " + words.text() + " }";
+}
+
+/// `words` with the address in operand `index` moved on.
+Text moved(const Place &place, size_t index, int64_t bytes) {
+  if (index >= place.instruction.operands.size())
+    return std::nullopt;
+  Text address = moveAddress(place.instruction.operands[index], bytes);
+  if (!address)
+    return std::nullopt;
+  Words words(place.instruction);
+  words.operands[index] = *address;
+  return words.text();
+}
+
+/// Which operand of an instruction names a barrier. cp.async.bulk.tensor has
+/// (to, from, barrier), without .tensor (to, from, bytes, barrier).
+size_t barrierOperand(const Instruction &instruction) {
+  if (instruction.parts[0] == "cp")
+    return instruction.has("tensor") ? 2 : 3;
+  bool hasResult = instruction.has("arrive") || instruction.has("try_wait") ||
+                   instruction.has("test_wait");
+  return hasResult && instruction.parts[0] == "mbarrier" ? 1 : 0;
+}
+
+std::string setPredicate(const Words &words, const std::string &predicate,
+                         bool value) {
+  return words.guard + "setp.eq.u32 " + predicate + ", 0, " +
+         (value ? "0" : "1") + ";";
+}
+
+} // namespace
+
+Text drop(const Place &) { return ""; }
+
+Text twice(const Place &place) {
+  std::string text = Words(place.instruction).text();
+  return text + " " + text;
+}
+
+Text unguard(const Place &place) {
+  Words words(place.instruction);
+  if (words.guard.empty())
+    return std::nullopt;
+  words.guard.clear();
+  return words.text();
+}
+
+Text narrowScope(const Place &place) {
+  Words words(place.instruction);
+  for (std::string_view scope : {"sys", "gpu", "gl", "cluster"})
+    if (words.replaceModifier(scope, "cta"))
+      return words.text();
+  return std::nullopt;
+}
+
+Text relax(const Place &place) {
+  Words words(place.instruction);
+  for (std::string_view order : {"release", "acquire", "acq_rel"})
+    if (words.replaceModifier(order, "relaxed"))
+      return words.text();
+  if (place.instruction.has("relaxed") ||
+      place.instruction.parts[0] != "mbarrier")
+    return std::nullopt;
+  words.addModifierAfter(
+      {"expect_tx", "parity", "arrive", "try_wait", "test_wait"},
+      "relaxed.cta");
+  return words.text();
+}
+
+Text passAtOnce(const Place &place) {
+  Words words(place.instruction);
+  if (words.operands.empty())
+    return std::nullopt;
+  return setPredicate(words, words.operands[0], true);
+}
+
+Text flipParity(const Place &place) {
+  return compute(Words(place.instruction), 2, "xor.b32", "1");
+}
+
+Text dropExpectation(const Place &place) {
+  Words words(place.instruction);
+  if (!place.instruction.has("arrive"))
+    return "";
+  words.opcode.erase(words.opcode.find(".expect_tx"),
+                     std::string_view(".expect_tx").size());
+  words.operands.pop_back();
+  return words.text();
+}
+
+Text waitForOneLess(const Place &place) {
+  Words words(place.instruction);
+  if (words.operands.empty() ||
+      place.instruction.operands[0].kind != Operand::Kind::Integer)
+    return std::nullopt;
+  words.operands[0] = std::to_string(place.instruction.operands[0].bits + 1);
+  return words.text();
+}
+
+Text waitForReads(const Place &place) {
+  Words words(place.instruction);
+  words.addModifierAfter({"wait_group"}, "read");
+  return words.text();
+}
+
+Text halveColumns(const Place &place) {
+  return compute(Words(place.instruction), 1, "shr.b32", "1");
+}
+
+template <int Amount> Text addToLast(const Place &place) {
+  Words words(place.instruction);
+  if (words.operands.empty())
+    return std::nullopt;
+  size_t last = words.operands.size() - 1;
+  return compute(std::move(words), last, "add.s32", std::to_string(Amount));
+}
+template Text addToLast<16>(const Place &);
+template Text addToLast<-16>(const Place &);
+template Text addToLast<1>(const Place &);
+template Text addToLast<-1>(const Place &);
+
+template <int Bytes> Text moveBarrier(const Place &place) {
+  return moved(place, barrierOperand(place.instruction), Bytes);
+}
+template Text moveBarrier<8>(const Place &);
+template Text moveBarrier<-8>(const Place &);
+
+Text moveBuffer(const Place &place) {
+  bool stores = place.instruction.parts.size() > 1 &&
+                !place.instruction.has("mbarrier::complete_tx::bytes") &&
+                place.instruction.has("bulk");
+  return moved(place, stores ? 1 : 0, int64_t(place.facts.stageBytes()));
+}
+
+template <unsigned Operand> Text moveDescriptor(const Place &place) {
+  Words words(place.instruction);
+  // A descriptor counts shared memory in 16 bytes; [a] is tensor memory.
+  if (!words.hasOperand(Operand) || words.operands[Operand][0] == '[')
+    return std::nullopt;
+  return compute(std::move(words), Operand, "add.s64",
+                 std::to_string(place.facts.largestStage() / 16));
+}
+template Text moveDescriptor<1>(const Place &);
+template Text moveDescriptor<2>(const Place &);
+
+Text electEveryLane(const Place &place) {
+  Words words(place.instruction);
+  size_t bar =
+      words.operands.empty() ? std::string::npos : words.operands[0].find('|');
+  if (bar == std::string::npos)
+    return std::nullopt;
+  std::string lane = words.operands[0].substr(0, bar);
+  std::string text =
+      setPredicate(words, words.operands[0].substr(bar + 1), true);
+  return lane == "_" ? text
+                     : text + " " + words.guard + "mov.b32 " + lane + ", 0;";
+}
+
+Text matchEveryThread(const Place &place) {
+  const std::vector<Operand> &operands = place.instruction.operands;
+  bool equal = place.instruction.has("eq");
+  if (operands.size() != 3 || operands[0].kind != Operand::Kind::Name ||
+      (!equal && !place.instruction.has("ne")) ||
+      !place.facts.numbersThreads(operands[1]) ||
+      place.facts.constant(operands[2]) != 0)
+    return std::nullopt;
+  Words words(place.instruction);
+  return setPredicate(words, words.operands[0], equal);
+}
+
+} // namespace ptxsim::mutate

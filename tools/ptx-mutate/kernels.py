@@ -1,0 +1,147 @@
+"""Kernels that are known to be good, as launches for ptx-sim: those of the corpus
+with their references, and our own in the configurations that the tests use."""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test" / "PTX" / "Corpus" / "Inputs"))
+import corpus  # noqa: E402
+import cuda_cases  # noqa: E402
+import triton_cases  # noqa: E402
+from launch import Case, In, Map, Out  # noqa: E402
+
+# P's placement, query tiles, head dimension, type, causal. The lengths are such
+# that the ring of K and V goes round and that tiles overhang.
+OURS = [
+    ("tmem", 2, 64, "bf16", False),
+    ("smem", 2, 64, "f16", True),
+    ("tmem", 1, 128, "bf16", True),
+    ("smem", 1, 128, "bf16", False),
+    ("tmem", 2, 128, "f16", True),
+    ("smem", 2, 128, "bf16", True),
+    ("tmem", 1, 64, "f16", False),
+    ("smem", 1, 64, "bf16", True),
+]
+# Launches of the corpus that go round unrolled loops and have a remainder too.
+DEEPER = {
+    "matmul_ss": lambda r: cuda_cases.matmul_ss(r, 64 * 15),
+    "matmul_persistent": lambda r: cuda_cases.matmul_persistent(r, 64 * 15),
+    "matmul_ws": lambda r: cuda_cases.matmul_ws(r, 64 * 15),
+    "softmax_handoff": lambda r: cuda_cases.softmax_handoff(r, 6),
+    "tma_multicast": lambda r: cuda_cases.tma_multicast(r, 15),
+    "tma_ring": lambda r: cuda_cases.tma_ring(r, 23),
+    "triton_attention": lambda r: triton_cases.attention(r, "attention", length=512),
+}
+Q_LEN, KV_LEN = 200, 600
+DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
+
+
+def corpus_kernels(random):
+    """The launches of each file of the corpus, by the file's name."""
+    files = {}
+    for make in [*DEEPER.values(), *corpus.CASES.values()]:
+        case = make(random)
+        path = corpus.CORPUS / case.ptx
+        case.ptx = str(path)
+        files.setdefault(f"{path.parent.name}_{path.stem}", []).append(case)
+    return files
+
+
+def rounded(values, dtype):
+    """Bits for the device, and the numbers that they stand for."""
+    values = values[None, :, None].astype(np.float32)
+    if dtype == "f16":
+        return values.astype(np.float16), values.astype(np.float16).astype(np.float64)
+    bits = (values.view(np.uint32) >> 16).astype(np.uint16)
+    return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def inputs(random, dim, climbing):
+    """Q, K and V. Scores that climb from about -80 to 80 over the keys bring a new
+    maximum with every block, so that nothing of the rescaling is left out."""
+    q, k, v = (random.normal(0, 1, (n, dim)) for n in (Q_LEN, KV_LEN, KV_LEN))
+    if climbing:
+        top = 80 / (3.1 * math.sqrt(dim))
+        q = 3.1 + q / 32
+        k = np.linspace(-top, top, KV_LEN)[:, None] + k / 32
+    return q, k, v
+
+
+def reference(queries, keys, values, scale, causal):
+    """Attention with the mask's corner at the bottom right, in float64."""
+    q, k, v = (x[0, :, 0] for x in (queries, keys, values))
+    scores = q @ k.T * scale
+    if causal:
+        allowed = np.tri(len(q), len(k), len(k) - len(q), dtype=bool)
+        scores = np.where(allowed, scores, -np.inf)
+    return triton_cases.softmax(scores[None], v[None])
+
+
+def grid_of(manifest, sizes):
+    def factor(term):
+        if isinstance(term, dict):
+            name, size = term["ceil_div"]
+            return math.ceil(sizes[name] / size)
+        return sizes[term] if isinstance(term, str) else term
+
+    return ",".join(str(math.prod(map(factor, manifest["grid"][axis]))) for axis in "xyz")
+
+
+def map_of(parameter, buffer, sizes, row_bytes):
+    """One head and one batch: the steps beyond a row are those of the whole tensor."""
+    dims = [sizes[name] for name in parameter["dims"]]
+    length = next(sizes[n] for n in parameter["dims"] if n in ("q_len", "kv_len"))
+    steps = {"q_len": row_bytes, "kv_len": row_bytes, "batch": row_bytes * length}
+    strides = [steps.get(name, row_bytes) for name in parameter["dims"][1:]]
+    dtype = DRIVER_TYPES[parameter["dtype"]]
+    return Map(buffer, dtype, dims, strides, parameter["box"], parameter["swizzle"])
+
+
+def own_case(random, path, manifest, dtype, causal, climbing):
+    dim = manifest["head_dim"]
+    sizes = dict(q_len=Q_LEN, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim)
+    sizes |= dict(q_heads=1, kv_heads=1, batch=1, lse_stride_row=1)
+    sizes |= dict(lse_stride_head=Q_LEN, lse_stride_batch=Q_LEN)
+    (q, queries), (k, keys), (v, values) = (
+        rounded(x, dtype) for x in inputs(random, dim, climbing)
+    )
+    out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
+    limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
+    arguments = [In(q), In(k), In(v), Out(out[0], dtype, limit[0])]
+    for parameter in manifest["parameters"]:
+        if parameter["kind"] == "tensor_map":
+            buffer = "qkvo".index(parameter["tensor"])
+            arguments.append(map_of(parameter, buffer, sizes, 2 * dim))
+        elif parameter["kind"] == "pointer":
+            arguments.append(Out(lse[0], tolerance=1e-3))
+        else:
+            arguments.append(f"{parameter['kind']}:{sizes[parameter['value']]}")
+    block = ",".join(map(str, manifest["block"]))
+    grid = grid_of(manifest, sizes)
+    return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
+
+
+def own_kernels(random, compiler, folder):
+    """Our kernels, compiled into `folder`, and two launches of each."""
+    files = {}
+    for placement, tiles, dim, dtype, causal in OURS:
+        name = f"fmha_{placement}_{tiles}x{dim}_{dtype}" + ("_causal" if causal else "")
+        flags = [f"--p-placement={placement}", f"--q-tiles={tiles}", f"--head-dim={dim}"]
+        flags += [f"--dtype={dtype}", "--lse", *(["--causal"] if causal else [])]
+        paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
+        for kind, path in paths.items():
+            if not path.exists():
+                command = [compiler, *flags, f"--emit={kind}", "-o", str(path)]
+                subprocess.run(command, check=True)
+        manifest = json.loads(paths["manifest"].read_text())
+        files[name] = [
+            own_case(random, paths["ptx"], manifest, dtype, causal, climbing)
+            for climbing in (True, False)
+        ]
+    return files

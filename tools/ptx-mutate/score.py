@@ -1,0 +1,275 @@
+"""score.py: which share of broken kernels does ptx-sim notice?
+
+Takes kernels that are known to be good, breaks each in one place at a time with
+ptx-mutate, and runs every mutant under several orders of completion. A mutant is
+caught by a finding, a deadlock, a livelock, or an output that differs by a bit from
+the sound kernel's. Prints the score and writes it as Markdown and JSON.
+
+    score.py --ptx-sim=BIN --ptx-mutate=BIN [--fmha-compile=BIN] --output=NAME
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import itertools
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import kernels
+import launch
+import numpy as np
+import report
+
+HERE = pathlib.Path(__file__).parent
+HARMLESS = HERE / "harmless.json"
+# The latest completion shows most; then at once, and at random moments.
+RUNS = (["--policy=late"], ["--policy=eager"], ["--policy=random", "--schedules=3"])
+
+
+@dataclasses.dataclass
+class Launch:
+    case: launch.Case
+    arguments: list  # pairs of the text after --arg= and the output's path
+    golden: list = None
+    steps: int = 0
+
+
+@dataclasses.dataclass
+class Kernel:
+    """A PTX file. A mutant of it is caught if one of the launches shows it."""
+
+    name: str
+    ptx: str
+    launches: list
+    sites: list
+
+
+def prepare(case, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    return Launch(case, [launch.write_argument(i, a, folder) for i, a in enumerate(case.arguments)])
+
+
+def outputs_into(start, folder):
+    """The --arg texts with every output in `folder`, and these files."""
+    texts, files = [], []
+    for text, after in start.arguments:
+        if after:
+            files.append(folder / after.name)
+            text = text.replace(str(after), str(files[-1]))
+        texts.append(text)
+    return texts, files
+
+
+def simulate(options, start, ptx, policy, folder):
+    """The exit code, the JSON report and the bytes of the outputs."""
+    texts, files = outputs_into(start, folder)
+    case = dataclasses.replace(start.case, ptx=str(ptx))
+    command = [options.ptx_sim, *launch.command(case, pathlib.Path("/"), texts)[1:]]
+    command += [*policy, f"--schedule-seed={options.seed}", "--json"]
+    if start.steps:
+        command.append(f"--max-steps={start.steps}")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    try:
+        result = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        result = {"findings": [], "status": f"exit {done.returncode}: {done.stderr[-300:]}"}
+    return done.returncode, result, [f.read_bytes() for f in files if f.exists()]
+
+
+def is_sound(options, name, start, folder):
+    """Whether the kernel itself is clean and right; sets what mutants are held
+    against. A kernel that is not cannot tell a caught mutant from itself."""
+    for policy in RUNS:
+        code, result, data = simulate(options, start, start.case.ptx, policy, folder)
+        if code:
+            ids = sorted({f["id"] for f in result["findings"]})
+            print(f"{name}: a launch is left out, unbroken it ends with {code} {' '.join(ids)}")
+            return False
+        start.steps = max(start.steps, 20 * result["warp_instructions"] + 100000)
+        start.golden = start.golden or data
+        if data != start.golden:
+            print(f"{name}: a launch is left out, its output depends on the schedule")
+            return False
+    _, files = outputs_into(start, folder)
+    wanted = [a for a in start.case.arguments if isinstance(a, launch.Out)]
+    for path, want in zip(files, wanted):
+        launch.compare(path, want)
+    return True
+
+
+def list_sites(options, ptx):
+    done = subprocess.run([options.ptx_mutate, ptx], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["sites"]
+
+
+def sample(all_kernels, limit, seed):
+    """At most `limit` mutants of each class, spread over kernels and changes."""
+    classes = collections.defaultdict(list)
+    for kernel in all_kernels:
+        groups = collections.defaultdict(list)
+        for site in kernel.sites:
+            groups[site["class"], site["change"]].append(site)
+        for (group, change), sites in sorted(groups.items()):
+            generator = random.Random(f"{seed} {kernel.name} {group} {change}")
+            generator.shuffle(sites)
+            classes[group] += [(rank, generator.random(), kernel, site) for rank, site in enumerate(sites)]
+    chosen = []
+    for group in sorted(classes):
+        ordered = sorted(classes[group], key=lambda entry: entry[:2])[:limit]
+        chosen += [(i / len(ordered), group, *entry[2:]) for i, entry in enumerate(ordered)]
+    # All classes advance together, so that a run cut short is a sample too.
+    return [entry[2:] for entry in sorted(chosen, key=lambda entry: entry[:2])]
+
+
+def caught_by(code, result, data, golden):
+    """What gave the mutant away, or None. 2 is the tools' own failure."""
+    if code in (0, 1):
+        ids = sorted({f["id"] for f in result["findings"]})
+        if code:
+            return ids or [result["status"]]
+        return None if data == golden else ["wrong-output"]
+    return ["livelock"] if code == 3 else None
+
+
+def write_mutant(options, kernel, site, path, *flags):
+    command = [options.ptx_mutate, kernel.ptx, f"--id={site['id']}", *flags]
+    subprocess.run([*command, "-o", str(path)], check=True)
+
+
+def verdict_of(options, kernel, site, folder):
+    """What became of the mutant, by what, under which policy."""
+    ptx = folder / "mutant.ptx"
+    write_mutant(options, kernel, site, ptx)
+    for policy, start in itertools.product(RUNS, kernel.launches):
+        code, result, data = simulate(options, start, ptx, policy, folder)
+        if code not in (0, 1, 3):
+            return "invalid", [result.get("error") or result["status"]], ""
+        by = caught_by(code, result, data, start.golden)
+        if by:
+            return "caught", by, policy[0].split("=")[1]
+    # What no run executes, no run can judge: it is no mutant of these launches.
+    write_mutant(options, kernel, site, ptx, "--probe")
+    reached = any(simulate(options, start, ptx, RUNS[0], folder)[0] for start in kernel.launches)
+    return "survived" if reached else "unreached", [], ""
+
+
+def judge(options, kernel, site, folder):
+    """One line of the report: the mutant and what became of it."""
+    row = dict(kernel=kernel.name, **{k: site[k] for k in ("id", "class", "change", "line", "before", "after")})
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        verdict, by, policy = verdict_of(options, kernel, site, pathlib.Path(scratch))
+    return row | dict(verdict=verdict, by=by, policy=policy)
+
+
+def set_harmless(rows):
+    """Marks what harmless.json argues about. An entry whose instruction is another
+    one by now argues about nothing and is an error."""
+    known = json.loads(HARMLESS.read_text())
+    arguments = {(kernel, entry["id"]): entry for entry in known["mutants"] for kernel in entry["kernels"]}
+    for row in rows:
+        entry = arguments.get((row["kernel"], row["id"]))
+        if not entry or row["verdict"] != "survived":
+            continue
+        if entry["before"] != row["before"]:
+            sys.exit(f"{HARMLESS.name}: {row['kernel']} {row['id']}: expected '{entry['before']}', got '{row['before']}'")
+        if not known["arguments"].get(entry["argument"]):
+            sys.exit(f"{HARMLESS.name}: no argument '{entry['argument']}'")
+        row |= dict(verdict="harmless", by=[entry["argument"]])
+
+
+def load_kernels(options, folder):
+    generator = np.random.default_rng([options.seed, zlib.crc32(b"kernels")])
+    files = kernels.corpus_kernels(generator)
+    if options.fmha_compile:
+        own = folder / "own"
+        own.mkdir(exist_ok=True)
+        files |= kernels.own_kernels(generator, options.fmha_compile, own)
+    chosen = {n: c for n, c in files.items() if re.fullmatch(options.kernels, n)}
+    if not chosen:
+        sys.exit(f"--kernels={options.kernels}: expected a pattern of one of {', '.join(files)}")
+    for name, cases in chosen.items():
+        starts = [prepare(case, folder / f"{name}.{i}") for i, case in enumerate(cases)]
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            sound = [s for s in starts if is_sound(options, name, s, pathlib.Path(scratch))]
+        if sound:
+            yield Kernel(name, cases[0].ptx, sound, list_sites(options, cases[0].ptx))
+
+
+def run_all(options, folder):
+    sound = list(load_kernels(options, folder))
+    todo = sample(sound, options.per_class, options.seed)
+    print(f"{len(sound)} kernels, {sum(len(k.sites) for k in sound)} mutants, {len(todo)} of them sampled", flush=True)
+    deadline = time.monotonic() + options.duration
+    rows = []
+    journal = pathlib.Path(options.journal) if options.journal else None
+    known = {}
+    if journal and journal.exists():
+        known = {(r["kernel"], r["id"]): r for r in map(json.loads, journal.read_text().splitlines())}
+
+    def work(entry):
+        kernel, site = entry
+        if (kernel.name, site["id"]) in known:
+            return known[kernel.name, site["id"]]
+        if time.monotonic() > deadline:
+            return None
+        row = judge(options, kernel, site, folder)
+        if journal:
+            with journal.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return row
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(work, todo):
+            if row:
+                rows.append(row)
+            if row and row["verdict"] not in ("caught", "unreached"):
+                print(f"{row['verdict']}: {row['kernel']} {row['id']}: {row['before']} {' '.join(row['by'])}", flush=True)
+    set_harmless(rows)
+    return sound, todo, rows
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--ptx-sim", default="ptx-sim")
+    parser.add_argument("--ptx-mutate", default="ptx-mutate")
+    parser.add_argument("--fmha-compile", help="our compiler; without it the corpus alone is broken")
+    parser.add_argument("--kernels", default=".*", help="pattern of the kernels' names")
+    parser.add_argument("--per-class", type=int, default=10**9, help="sample at most N mutants of each class")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(31))
+    parser.add_argument("--duration", type=float, default=1e9, help="seconds after which no mutant is begun")
+    parser.add_argument("--work", help="folder to keep inputs and compiled kernels in for the next run")
+    parser.add_argument("--journal", help="file of verdicts; a run that finds it goes on from there")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--output", help="writes NAME.md and NAME.json")
+    parser.add_argument("--at-least", type=float, default=0, help="fails below this percentage of what matters")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    print(f"seed {options.seed}", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(options.work or scratch)
+        folder.mkdir(exist_ok=True)
+        sound, todo, rows = run_all(options, folder)
+    summary = report.summarise(rows)
+    facts = report.facts_of(options, sound, todo)
+    if options.output:
+        report.write(pathlib.Path(options.output), facts, rows, json.loads(HARMLESS.read_text())["arguments"])
+    print(report.headline(summary["all"]))
+    if summary["all"]["invalid"]:
+        sys.exit("some mutants are no PTX that ptx-sim reads: they say nothing of its checks")
+    if summary["all"]["percent_of_those_that_matter"] < options.at_least:
+        sys.exit(f"expected at least {options.at_least} % caught")
+
+
+if __name__ == "__main__":
+    main()
