@@ -50,9 +50,21 @@ namespace {
 struct Scratch {
   SmallString<128> path;
   FileRemover remover;
-  explicit Scratch(StringRef suffix) {
-    if (!sys::fs::createTemporaryFile("fmha", suffix, path))
+  std::error_code error;
+  explicit Scratch(StringRef suffix)
+      : error(sys::fs::createTemporaryFile("fmha", suffix, path)) {
+    if (!error)
       remover.setFile(path);
+  }
+  void write(StringRef text) {
+    raw_fd_ostream out(path, error);
+    if (error)
+      return;
+    out << text;
+    out.close();
+    error = out.error();
+    // Reported by who asks, not by a fatal error of the stream.
+    out.clear_error();
   }
 };
 } // namespace
@@ -64,8 +76,15 @@ AssembleResult fmha::assemble(const std::string &ptx,
   if (!ptxas)
     return result;
   Scratch input("ptx"), output("cubin"), log("log");
-  std::error_code error;
-  raw_fd_ostream(input.path, error) << ptx;
+  if (!input.error)
+    input.write(ptx);
+  for (const Scratch *file : {&input, &output, &log})
+    if (file->error) {
+      result.status = AssembleResult::Status::Failed;
+      result.log = "cannot write a temporary file: " + file->error.message() +
+                   "; TMPDIR names the folder for them\n";
+      return result;
+    }
   std::string arch = "-arch=" + target;
   StringRef args[] = {*ptxas, arch, "-v", "-o", output.path, input.path};
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log.path),

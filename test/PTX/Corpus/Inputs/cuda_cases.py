@@ -58,8 +58,7 @@ def tma_tile(random, swizzle, dtype=np.float32, name="FLOAT32"):
     return Case("cuda/tma_tile.ptx", arguments, grid="2,2", block="128")
 
 
-def tma_ring(random):
-    tiles = 11
+def tma_ring(random, tiles=11):
     source = random.normal(0, 1, (tiles * 16, 32)).astype(np.float32)
     arguments = [
         In(source),
@@ -77,15 +76,15 @@ def bulk_copy(random):
     return Case("cuda/bulk_copy.ptx", [In(source), Out(expected, "i32"), "u32:7"], block="64")
 
 
-def matmul_ss(random):
-    (a, left), (b, right) = bf16(random, 128, 192), bf16(random, 128, 192)
+def matmul_ss(random, depth=192):
+    (a, left), (b, right) = bf16(random, 128, depth), bf16(random, 128, depth)
     arguments = [
         In(a),
         In(b),
         tile_map(0, a, [64, 128], "128B"),
         tile_map(1, b, [64, 128], "128B"),
         product(left, right),
-        "u32:192",
+        f"u32:{depth}",
     ]
     return Case("cuda/matmul_ss.ptx", arguments, block="128")
 
@@ -108,8 +107,8 @@ def matmul_mn(random):
     return Case("cuda/matmul_mn.ptx", arguments, block="128")
 
 
-def matmul_ws(random):
-    a, b = (random.normal(0, 1, (n, 448)).astype(np.float16) for n in (256, 128))
+def matmul_ws(random, depth=448):
+    a, b = (random.normal(0, 1, (n, depth)).astype(np.float16) for n in (256, 128))
     want = product(a.astype(np.float64), b.astype(np.float64))
     arguments = [
         In(a),
@@ -118,7 +117,7 @@ def matmul_ws(random):
         tile_map(0, a, [64, 128], "128B", "FLOAT16"),
         tile_map(1, b, [64, 64], "128B", "FLOAT16"),
         Map(2, "FLOAT32", [128, 256], [512], [32, 128], "128B"),
-        "u32:448",
+        f"u32:{depth}",
     ]
     return Case(
         "cuda/matmul_ws.ptx", arguments, grid="2,2", block="192", smem=3 * 24576 + 32768 + 1024
@@ -137,8 +136,7 @@ def matmul_pair(random):
     return Case("cuda/matmul_pair.ptx", arguments, grid="2", block="128", smem=2 * 24576 + 1024)
 
 
-def tma_multicast(random):
-    tiles = 5
+def tma_multicast(random, tiles=5):
     source = random.normal(0, 1, (tiles * 16, 32)).astype(np.float32)
     both = np.stack([source, 2 * source]).astype(np.float64)
     arguments = [
@@ -174,8 +172,8 @@ def tma_reduce(random):
     return Case("cuda/tma_reduce.ptx", arguments, grid="4", block="64")
 
 
-def matmul_persistent(random):
-    (a, left), (b, right) = bf16(random, 256, 128), bf16(random, 320, 128)
+def matmul_persistent(random, depth=128):
+    (a, left), (b, right) = bf16(random, 256, depth), bf16(random, 320, depth)
     arguments = [
         In(a),
         In(b),
@@ -184,7 +182,7 @@ def matmul_persistent(random):
         product(left, right),
         "u32:256",
         "u32:320",
-        "u32:128",
+        f"u32:{depth}",
     ]
     return Case(
         "cuda/matmul_persistent.ptx", arguments, grid="3", block="192", smem=3 * 24576 + 1024
