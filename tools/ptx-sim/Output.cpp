@@ -170,11 +170,10 @@ std::string checkedText(const Summary &summary) {
   std::string policies;
   for (const std::string &policy : policiesRun(summary))
     policies += (policies.empty() ? "" : " and ") + policy;
-  return text + "under policy " + policies +
-         format(
-             ", %llu schedules, %llu warp instructions in all\n",
-             static_cast<unsigned long long>(1 + summary.comparison.schedules),
-             static_cast<unsigned long long>(summary.comparison.instructions));
+  uint64_t schedules = 1 + summary.comparison.schedules;
+  return text + "under policy " + policies + ", " + std::to_string(schedules) +
+         " schedules, " + std::to_string(summary.comparison.instructions) +
+         " warp instructions in all\n";
 }
 
 } // namespace

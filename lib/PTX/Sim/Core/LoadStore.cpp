@@ -91,7 +91,7 @@ template <unsigned Bytes>
 bool holds(const uint8_t *at, const Row *const *from, size_t count,
            unsigned lane) {
   for (size_t i = 0; i < count; ++i)
-    if (std::memcmp(at + i * Bytes, &(*from[i])[lane], Bytes))
+    if (std::memcmp(at + i * Bytes, &(*from[i])[lane], Bytes) != 0)
       return false;
   return true;
 }
