@@ -63,7 +63,8 @@ Term termOf(float value, int minExponent) {
 int64_t cut(int64_t mantissa, int shift) {
   if (shift <= 0)
     return mantissa * (int64_t(1) << -shift);
-  shift = std::min(shift, 63);
+  // Every mantissa is below 2^62, so that nothing is left of it from there on.
+  shift = std::min(shift, 62);
   int64_t towardZero = (mantissa >> 63) & ((int64_t(1) << shift) - 1);
   return (mantissa + towardZero) >> shift;
 }
