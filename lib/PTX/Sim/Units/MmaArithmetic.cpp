@@ -61,6 +61,9 @@ Term termOf(float value, int minExponent) {
 /// mantissa * 2^-shift cut toward zero. No shift to the left moves C beyond its
 /// place in the window, and a product is never shifted that way.
 int64_t cut(int64_t mantissa, int shift) {
+  // A zero may lie at any distance.
+  if (mantissa == 0)
+    return 0;
   if (shift <= 0)
     return mantissa * (int64_t(1) << -shift);
   // Every mantissa is below 2^62, so that nothing is left of it from there on.
