@@ -18,8 +18,9 @@ def SerializeKernels : Pass<"fmha-serialize-kernels", "::mlir::ModuleOp"> {
     `fmha.manifest`, the JSON text from which any host can launch (schema in include/fmha/Runtime/README.md), and its PTX
     begins with a comment that says version, target, schedule and the command that makes the same text again.
 
-    An op without a kernel, and one whose kernel is not at the NVVM level, is an error; a kernel that is a binary already
-    stays as it is.
+    An op without a kernel is an error, and so is one whose kernel is not at the NVVM level or was made for another
+    schedule or problem (`fmha.schedule`, `fmha.problem`): the manifest comes from the op, the code from the kernel. A
+    kernel that this pass has made a binary already stays as it is.
 
     This is upstream's `gpu-module-to-binary` for one module, with one difference: the GPU comes from the schedule and is
     attached here, behind the last verification, because the NVVM ops of MLIR 22 do not list sm_103a, which LLVM and ptxas

@@ -90,8 +90,10 @@ LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                           << " is asked for; drop one of them";
   if (overrides.pPlacement != schedule::PPlacement::Auto &&
       overrides.pPlacement != own.pPlacement)
-    return op.emitError() << "has a schedule with another p_placement than "
-                          << pPlacement << "; drop one of them";
+    return op.emitError() << "has a schedule with p_placement = "
+                          << schedule::stringify(own.pPlacement)
+                          << ", but p-placement=" << pPlacement
+                          << " is asked for; drop one of them";
   op.setScheduleAttr(
       ScheduleAttr::get(op.getContext(), schedule::withRoles(own)));
   return success();

@@ -101,6 +101,7 @@ private:
   LogicalResult tidy() {
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());
     pm.addPass(createReconcileUnrealizedCastsPass());
+    // Loops and branches come from scf: no block is dead or stands there twice.
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     pm.addPass(createCanonicalizerPass(config));

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,22 +82,14 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-/// No attribute of the prefix says anything of an argument or a result.
-static LogicalResult refuseOnValue(Operation *op, NamedAttribute attribute,
-                                   StringRef value) {
-  return op->emitError() << '"' << attribute.getName().getValue()
-                         << "\": expected no attribute of the prefix fmha. on "
-                         << value << ", got one";
-}
-
 LogicalResult FMHADialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned,
                                                     NamedAttribute attribute) {
-  return refuseOnValue(op, attribute, "an argument");
+  return refuseAttribute(op, attribute, "an argument");
 }
 
 LogicalResult
 FMHADialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
                                          NamedAttribute attribute) {
-  return refuseOnValue(op, attribute, "a result");
+  return refuseAttribute(op, attribute, "a result");
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -60,22 +61,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-/// No attribute of the prefix says anything of an argument or a result.
-static LogicalResult refuseOnValue(Operation *op, NamedAttribute attribute,
-                                   StringRef value) {
-  return op->emitError() << '"' << attribute.getName().getValue()
-                         << "\": expected no attribute of the prefix tile. on "
-                         << value << ", got one";
-}
-
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned,
                                                     NamedAttribute attribute) {
-  return refuseOnValue(op, attribute, "an argument");
+  return refuseAttribute(op, attribute, "an argument");
 }
 
 LogicalResult
 TileDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
                                          NamedAttribute attribute) {
-  return refuseOnValue(op, attribute, "a result");
+  return refuseAttribute(op, attribute, "a result");
 }

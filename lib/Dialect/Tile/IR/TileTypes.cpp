@@ -55,10 +55,10 @@ void TileType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// Columns that a tile takes in tensor memory: 32 bits each.
 /// Far beyond what any memory on chip holds, and small enough to count bytes.
-static constexpr int64_t mostRows = 1 << 20;
+static constexpr int64_t largestExtent = 1 << 20;
 
+/// Columns that a tile takes in tensor memory: 32 bits each.
 static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   int64_t columns = shape.size() == 2 ? shape[1] : 1;
   return columns * elementType.getIntOrFloatBitWidth() / 32;
@@ -113,9 +113,9 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty() || shape.size() > 2)
     return emitError() << "a tile has rank 1 or 2, got rank " << shape.size();
   for (int64_t extent : shape)
-    if (extent < 1 || extent > mostRows)
-      return emitError() << "expected static extents from 1 to " << mostRows
-                         << ", got " << extent;
+    if (extent < 1 || extent > largestExtent)
+      return emitError() << "expected static extents from 1 to "
+                         << largestExtent << ", got " << extent;
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return emitError() << "a tile holds f16, bf16 or f32, got " << elementType;
   return place ? verifyPlace(emitError, shape, elementType, place) : success();

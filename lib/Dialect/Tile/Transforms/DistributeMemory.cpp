@@ -64,6 +64,7 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
     Value offset = constantI32(b, panels.chunkConstant(column / chunk));
     if (start)
       offset = arith::AddIOp::create(b, start, offset);
+    // The XOR acts on bits 4 to 6, inside a row of the panel.
     offset = arith::XOrIOp::create(b, rowXor, offset);
     LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
   }
@@ -299,10 +300,9 @@ private:
 ///
 ///   for column = 0 to columns step 16:
 ///     tmem_load; tmem_wait; body(column, address, f32 values)
-static void
-forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
-          TileType tile,
-          function_ref<void(Value column, Value address, Value x)> body) {
+void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+               TileType tile,
+               function_ref<void(Value column, Value address, Value x)> body) {
   auto loop = scf::ForOp::create(b, constantI32(b, 0),
                                  constantI32(b, tile.getColumns()),
                                  constantI32(b, pieceColumns));

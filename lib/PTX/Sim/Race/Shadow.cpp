@@ -140,27 +140,30 @@ void Shadow::checkCell(const Cell &cell, uint32_t span, uint64_t base,
   }
 }
 
-void Shadow::apply(uint64_t address, uint64_t bytes, const Access &access) {
+template <typename Visit>
+void Shadow::forCells(uint64_t address, uint64_t bytes, Visit visit) {
   for (uint64_t end = address + bytes; address < end;) {
     uint64_t cell = address / piece;
     Page &cells = page(cell / kPageCells);
     uint32_t offset = uint32_t(address % piece);
     uint32_t size = uint32_t(std::min<uint64_t>(piece - offset, end - address));
-    visit(cells[cell % kPageCells], piece, cell * piece, offset, size, access);
+    visit(cells[cell % kPageCells], cell * piece, offset, size);
     address += size;
   }
 }
 
+void Shadow::apply(uint64_t address, uint64_t bytes, const Access &access) {
+  forCells(address, bytes,
+           [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
+             visit(cell, piece, base, offset, size, access);
+           });
+}
+
 void Shadow::check(uint64_t address, uint64_t bytes, const Access &access) {
-  for (uint64_t end = address + bytes; address < end;) {
-    uint64_t cell = address / piece;
-    Page &cells = page(cell / kPageCells);
-    uint32_t offset = uint32_t(address % piece);
-    uint32_t size = uint32_t(std::min<uint64_t>(piece - offset, end - address));
-    checkCell(cells[cell % kPageCells], piece, cell * piece, offset, size,
-              access);
-    address += size;
-  }
+  forCells(address, bytes,
+           [&](Cell &cell, uint64_t base, uint32_t offset, uint32_t size) {
+             checkCell(cell, piece, base, offset, size, access);
+           });
 }
 
 void TensorShadow::apply(uint8_t groups, uint32_t column, uint32_t count,

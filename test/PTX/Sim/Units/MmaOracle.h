@@ -17,6 +17,7 @@
 
 #include "fmha/PTX/Sim/Units/InstrDescriptor.h"
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
@@ -125,6 +126,19 @@ private:
   std::string folder;
   std::vector<uint8_t> bytes;
 };
+
+/// D of a tile, element by element, against the model's.
+inline void expectSums(const OracleTile &tile,
+                       const std::vector<uint32_t> &got) {
+  ASSERT_EQ(got.size(), tile.after.size()) << tile.name;
+  size_t wrong = 0, first = 0;
+  for (size_t i = 0; i < got.size(); ++i)
+    if (got[i] != tile.after[i])
+      first = wrong++ ? first : i;
+  EXPECT_EQ(wrong, 0u) << tile.name << " element " << first << std::hex
+                       << ": got 0x" << got[first] << ", expected 0x"
+                       << tile.after[first];
+}
 
 } // namespace ptxsim::test
 

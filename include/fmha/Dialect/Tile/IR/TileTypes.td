@@ -63,7 +63,7 @@ def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
   let description = [{
     Example: `!tile.barrier<3>`.
 
-    Constraints: at least one mbarrier.
+    Constraints: 1 to 29056 mbarriers, as many as the 232448 bytes of shared memory hold.
   }];
   let parameters = (ins "unsigned":$count);
   let assemblyFormat = "`<` $count `>`";

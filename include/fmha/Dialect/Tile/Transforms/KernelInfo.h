@@ -45,7 +45,8 @@ std::optional<KernelStage> stageOf(mlir::gpu::GPUFuncOp func);
 
 /// Fails with a diagnostic on `func` where its ops show another stage than
 /// `expected`, the input of `pass`: it names the pass to run first, or says
-/// that `pass` has been here. A kernel without tile ops passes.
+/// that `pass` has been here. A kernel without tile ops is at no stage; it
+/// passes where `expected` is Machine, whose ops are taken one by one.
 mlir::LogicalResult expectStage(mlir::gpu::GPUFuncOp func, KernelStage expected,
                                 llvm::StringRef pass);
 

@@ -189,6 +189,9 @@ private:
       return *recent.page;
     return findPage(number, recent);
   }
+  /// Calls visit(cell, its first byte, offset, size) for each cell of a range.
+  template <typename Visit>
+  void forCells(uint64_t address, uint64_t bytes, Visit visit);
   void visit(Cell &cell, uint32_t span, uint64_t base, uint32_t offset,
              uint32_t size, const Access &access);
   void checkCell(const Cell &cell, uint32_t span, uint64_t base,
