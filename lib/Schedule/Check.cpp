@@ -179,12 +179,28 @@ static Complaint checkThreshold(const Case &c) {
          std::to_string(got) + ": P grows to 2^rescale_threshold";
 }
 
+static std::string only(const char *field, const char *value,
+                        const std::string &got) {
+  return std::string("C8: expected ") + field + " to be " + value +
+         ", since no pass builds it otherwise; got " + got;
+}
+
+static Complaint checkChunks(const Schedule &s) {
+  if (s.vStages != 0)
+    return only("v_stages", "0", str(s.vStages));
+  if (s.keyChunk != 0)
+    return only("key_chunk", "0", str(s.keyChunk));
+  if (s.valueChunk != 0)
+    return only("value_chunk", "0", str(s.valueChunk));
+  if (s.shareKv)
+    return only("share_kv", "false", "true");
+  if (s.oColumns != 0)
+    return only("o_columns", "0", str(s.oColumns));
+  return std::nullopt;
+}
+
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
-  auto only = [](const char *field, const char *value, const std::string &got) {
-    return std::string("C8: expected ") + field + " to be " + value +
-           ", since no pass builds it otherwise; got " + got;
-  };
   if (s.pSlices != 1)
     return only("p_slices", "1", str(s.pSlices));
   if (s.exp2EmulatedPercent != 0)
@@ -193,7 +209,7 @@ static Complaint checkFeatures(const Case &c) {
     return only("persistent", "false", "true");
   if (s.splits != 1)
     return only("splits", "1", str(s.splits));
-  return std::nullopt;
+  return checkChunks(s);
 }
 
 /// The warps of one role.

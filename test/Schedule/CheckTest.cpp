@@ -152,6 +152,16 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
               StartsWith("C8: expected persistent to be false"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
               StartsWith("C8: expected splits to be 1"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
+              StartsWith("C8: expected v_stages to be 0"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.keyChunk = 64; }),
+              StartsWith("C8: expected key_chunk to be 0"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
+              StartsWith("C8: expected value_chunk to be 0"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.shareKv = true; }),
+              StartsWith("C8: expected share_kv to be false"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.oColumns = 64; }),
+              StartsWith("C8: expected o_columns to be 0"));
 }
 
 TEST(Check, C9Roles) {

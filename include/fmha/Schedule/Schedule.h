@@ -35,6 +35,9 @@ struct Problem {
   unsigned headDimV = 128;
   Mask mask = Mask::None;
   bool lse = false;
+  /// V is the first head_dim_v columns of K: one buffer, as in multi-head
+  /// latent attention.
+  bool vInK = false;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
 };
@@ -57,8 +60,21 @@ struct Schedule {
   unsigned kvBlock = 128;
   /// CTAs that issue one MMA together.
   unsigned ctaGroup = 1;
-  /// Stages of the ring that K and V blocks share.
+  /// Stages of the ring of K and V messages; of K messages alone if vStages
+  /// says how many V has.
   unsigned kvStages = 3;
+  /// Stages of a ring of V's own; 0 lets V share the ring of K.
+  unsigned vStages = 0;
+  /// Columns of a K block that one message brings, whole 64-column panels; 0
+  /// brings all of them.
+  unsigned keyChunk = 0;
+  /// Keys of a V block that one message brings; 0 brings the block.
+  unsigned valueChunk = 0;
+  /// One message is both K and V of a block (Problem::vInK).
+  bool shareKv = false;
+  /// Columns of O that a CTA computes; 0 computes all, fewer leaves the others
+  /// to further CTAs of the grid, each with scores of its own.
+  unsigned oColumns = 0;
   PPlacement pPlacement = PPlacement::Tmem;
   /// Parts in which P is handed to the MMA role.
   unsigned pSlices = 1;
@@ -151,7 +167,8 @@ Schedule withRoles(Schedule schedule);
 ///   C6  at least two KV stages, and shared memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
 ///   C8  features that no pass builds are off: p_slices, exp2_emulated,
-///       persistent, splits
+///       persistent, splits, v_stages, key_chunk, value_chunk, share_kv,
+///       o_columns
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the

@@ -105,7 +105,22 @@ func.func private @s11_registers() attributes {a = #fmha.schedule<roles = [#fmha
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, cta_group, kv_stages, p_placement, p_slices, rescale_threshold, exp2_emulated, persistent, splits, roles, got "stages"}}
+// expected-error @below {{#fmha.schedule S12: expected key_chunk to be a multiple of 64, value_chunk and o_columns to be multiples of 16, got 32, 0 and 0}}
+func.func private @s12_key_chunk() attributes {a = #fmha.schedule<key_chunk = 32>}
+
+// -----
+
+// expected-error @below {{#fmha.schedule S12: expected key_chunk to be a multiple of 64, value_chunk and o_columns to be multiples of 16, got 0, 8 and 16}}
+func.func private @s12_value_chunk() attributes {a = #fmha.schedule<value_chunk = 8, o_columns = 16>}
+
+// -----
+
+// expected-error @below {{#fmha.schedule S13: expected v_stages, key_chunk and value_chunk to be 0 with share_kv, since a block is one message of one ring; got 2, 0 and 0}}
+func.func private @s13_shared_rings() attributes {a = #fmha.schedule<share_kv = true, v_stages = 2>}
+
+// -----
+
+// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, persistent, splits, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules that a schedule keeps whatever it is used for, R1-R3 and S1-S11 of
+// The rules that a schedule keeps whatever it is used for, R1-R3 and S1-S13 of
 // FMHAAttrs.td. Whether it fits a target's capacities is decided by
 // fmha::schedule::check, where the attribute sits on an op.
 //
@@ -88,6 +88,21 @@ static LogicalResult verifyNumbers(EmitError emitError, const Schedule &s) {
   return success();
 }
 
+/// S12 and S13.
+static LogicalResult verifyChunks(EmitError emitError, const Schedule &s) {
+  if (s.keyChunk % 64 != 0 || s.valueChunk % 16 != 0 || s.oColumns % 16 != 0)
+    return scheduleError(emitError, 12)
+           << "expected key_chunk to be a multiple of 64, value_chunk and "
+              "o_columns to be multiples of 16, got "
+           << s.keyChunk << ", " << s.valueChunk << " and " << s.oColumns;
+  if (s.shareKv && (s.vStages || s.keyChunk || s.valueChunk))
+    return scheduleError(emitError, 13)
+           << "expected v_stages, key_chunk and value_chunk to be 0 with "
+              "share_kv, since a block is one message of one ring; got "
+           << s.vStages << ", " << s.keyChunk << " and " << s.valueChunk;
+  return success();
+}
+
 /// S8 and S9. `owners` becomes the role of each warp, null for a spare one.
 static LogicalResult assignWarps(EmitError emitError, const Schedule &s,
                                  std::array<const Role *, maxWarps> &owners) {
@@ -140,6 +155,7 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Schedule schedule) {
   std::array<const Role *, maxWarps> owners{};
   if (failed(verifyTiles(emitError, schedule)) ||
       failed(verifyNumbers(emitError, schedule)) ||
+      failed(verifyChunks(emitError, schedule)) ||
       failed(assignWarps(emitError, schedule, owners)))
     return failure();
   return verifyRegisters(emitError, owners);

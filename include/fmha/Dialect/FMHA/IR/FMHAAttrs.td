@@ -72,8 +72,9 @@ def FMHA_ScheduleAttr
     Example:
     ```mlir
     #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128,
-      kv_block = 128, cta_group = 1, kv_stages = 3, p_placement = tmem,
-      p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
+      kv_block = 128, cta_group = 1, kv_stages = 3, v_stages = 0,
+      key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
+      p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
       persistent = false, splits = 1, roles = [
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
@@ -82,7 +83,13 @@ def FMHA_ScheduleAttr
     - `q_tiles`: query tiles in flight per CTA, of `q_tile_rows` rows each.
     - `kv_block`: keys per step of the loop.
     - `cta_group`: CTAs that issue one MMA together.
-    - `kv_stages`: stages of the ring that K and V blocks share.
+    - `kv_stages`: stages of the ring that K and V messages share; of K messages
+      alone where `v_stages`, the stages of a ring of V's own, is not 0.
+    - `key_chunk`, `value_chunk`: columns of a K block and keys of a V block that
+      one message brings; 0 brings the block.
+    - `share_kv`: one message is both K and V, where V is the first columns of K.
+    - `o_columns`: columns of O that a CTA computes; 0 computes all. Fewer leave
+      the others to further CTAs of the grid.
     - `p_placement`: where P waits for the second product: auto, tmem, smem,
       registers.
     - `p_slices`: parts in which P is handed over.
@@ -107,6 +114,10 @@ def FMHA_ScheduleAttr
       `setmaxnreg` is executed by a warpgroup.
     - (S11) The registers of all warpgroups, 128 threads each, sum up to 65536 at
       most.
+    - (S12) `key_chunk` is a multiple of 64 columns, `value_chunk` and `o_columns`
+      are multiples of 16.
+    - (S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a block
+      is one message of one ring.
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
