@@ -40,8 +40,7 @@ Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
     : machine(machine), number(number), first(firstCta), shape(shape),
       // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
       randomState(machine.options.scheduleSeed + 0x9E3779B97F4A7C15ull +
-                  number * 0xD1342543DE82EF95ull),
-      perturbState(0x2545F4914F6CDD1Dull ^ number * 0xD1342543DE82EF96ull) {
+                  number * 0xD1342543DE82EF95ull) {
   uint32_t rank = 0;
   for (uint32_t z = 0; z < shape.z; ++z)
     for (uint32_t y = 0; y < shape.y; ++y)

@@ -36,7 +36,6 @@ Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
   if (machine.report.shadows())
     localWritten.resize(size_t(localCapacity) * 32);
   scalarContext.approx = machine.options.approx;
-  scalarContext.random = &cluster.perturbState;
   scalarContext.carry = &carry;
   bases[1] = machine.constantRows[cta.rank].data();
   Path path;

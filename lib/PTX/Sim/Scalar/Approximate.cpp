@@ -16,6 +16,8 @@
 #include "MufuTables.h"
 #include "Rounding.h"
 
+#include <optional>
+
 PTX_SCALAR_BEGIN
 
 namespace {
@@ -129,9 +131,15 @@ struct Tanh {
   }
 };
 
-/// Uniform in [-1, 1), from a SplitMix64 step of the caller's state.
-PTX_SCALAR_INLINE double draw(uint64_t &state) {
-  uint64_t z = state += 0x9E3779B97F4A7C15;
+/// What Perturb does to one operand: a unit that is off is off by the same each
+/// time, whichever warp asks and when, so that runs stay comparable bit by bit.
+PTX_SCALAR_INLINE uint64_t stateOf(const Context &context, uint64_t operand) {
+  return context.perturbSeed ^ operand * 0xD1342543DE82EF95;
+}
+
+/// Uniform in [-1, 1), a SplitMix64 step from `state`.
+PTX_SCALAR_INLINE double draw(uint64_t state) {
+  uint64_t z = state + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
   return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
@@ -155,7 +163,7 @@ template <uint32_t Infinity> uint32_t classOf(uint32_t code) {
 /// The float32 of y, moved by up to `slack`. Zero, infinity, the sign and 1,
 /// where it bounds the function, are not crossed.
 template <bool Ftz, bool Bounded>
-float moved(double y, double slack, uint64_t *state) {
+float moved(double y, double slack, std::optional<uint64_t> state) {
   float correct = finish<Rounding::Rn, Ftz, false>(y);
   if (!state)
     return correct;
@@ -183,7 +191,9 @@ void perturbed(const Context &context, LaneMask active, Row *const *dst,
     unsigned lane = std::countr_zero(rest);
     double x = flushIf<Ftz>(F32::load((*src[0])[lane]));
     double y = Fn::exact(x);
-    uint64_t *state = isInTables(x, y) ? nullptr : context.random;
+    std::optional<uint64_t> state;
+    if (!isInTables(x, y))
+      state = stateOf(context, uint32_t((*src[0])[lane]));
     (*dst[0])[lane] =
         F32::store(moved<Ftz, Fn::bounded>(y, Fn::slack(x, y), state));
   }
@@ -221,9 +231,9 @@ template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
 /// Perturb: cut or rounded, by a coin; both are inside the manual's bounds. A
 /// number is not rounded to infinity, nor zero to a number.
 template <typename H, typename Fn, bool Ftz>
-uint16_t coin(uint16_t a, uint64_t *state) {
+uint16_t coin(uint16_t a, uint64_t state) {
   uint16_t cut = Half<H, Fn, Ftz>::run(a);
-  if (!state || draw(*state) < 0)
+  if (draw(state) < 0)
     return cut;
   uint16_t rounded = H::narrow(Correct<Fn, Ftz>::run(H::widen(a)));
   return classOf<H::infinity>(rounded) == classOf<H::infinity>(cut) ? rounded
@@ -240,8 +250,10 @@ void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
     for (LaneMask rest = active; rest; rest &= rest - 1) {
       unsigned lane = std::countr_zero(rest);
       auto a = static_cast<uint32_t>((*src[0])[lane]);
-      uint32_t low = coin<H, Fn, Ftz>(a, context.random);
-      uint32_t high = Packed ? coin<H, Fn, Ftz>(a >> 16, context.random) : 0;
+      auto flip = [&](uint16_t half) {
+        return uint32_t(coin<H, Fn, Ftz>(half, stateOf(context, half)));
+      };
+      uint32_t low = flip(a), high = Packed ? flip(a >> 16) : 0;
       (*dst[0])[lane] = low | high << 16;
     }
     return;
@@ -296,10 +308,11 @@ void divide(const Context &context, LaneMask active, Row *const *dst,
     return Lanes<Op, F32, F32, F32>::run(context, active, dst, src);
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = std::countr_zero(rest);
-    double y =
-        Op::exact(F32::load((*src[0])[lane]), F32::load((*src[1])[lane]));
-    uint64_t *state =
-        std::fabs(y) < 0x1p200 && y != 0 ? context.random : nullptr;
+    uint64_t a = (*src[0])[lane], b = (*src[1])[lane];
+    double y = Op::exact(F32::load(a), F32::load(b));
+    std::optional<uint64_t> state;
+    if (std::fabs(y) < 0x1p200 && y != 0)
+      state = stateOf(context, a << 32 | uint32_t(b));
     (*dst[0])[lane] = F32::store(moved<Ftz, false>(y, 1.4 * ulpOf(y), state));
   }
 }

@@ -95,7 +95,7 @@ struct Operands {
 
   void run(const Form &form, LaneMask active, bool inPlace = false) {
     Context context;
-    context.random = &random;
+    context.perturbSeed = random;
     context.carry = &carry;
     std::array<Row *, 2> d{};
     std::array<const Row *, 6> s{};

@@ -146,9 +146,8 @@ public:
   /// Warp instructions of this cluster, and reads of clocks so far: two reads
   /// never give one value.
   uint64_t steps = 0, clock = 0;
-  /// Generators of the schedule and of ApproxMode::Perturb, apart so that
-  /// neither changes the other. They depend on the seed and `number` alone.
-  uint64_t randomState, perturbState;
+  /// Generator of the schedule. It depends on the seed and `number` alone.
+  uint64_t randomState;
   /// Called when lanes of a warp have exited.
   void lanesExited(Warp &warp);
 

@@ -69,8 +69,8 @@ unsigned bitWidth(Type type);
 
 struct Context {
   ApproxMode approx = ApproxMode::Correct;
-  /// State of the generator that ApproxMode::Perturb draws from.
-  uint64_t *random = nullptr;
+  /// What ApproxMode::Perturb does is a function of this and the operands.
+  uint64_t perturbSeed = 0;
   /// The warp's condition-code carry flag, 0 or 1 per lane (add.cc, subc, ...).
   Row *carry = nullptr;
 };
