@@ -58,9 +58,9 @@ void decodeProxyOneWay(Decoder &decoder, Instruction &inst) {
   inst.handler = executeProxyAsync;
 }
 
-Outcome executeInitFence(Warp &warp, const Instruction &, LaneMask) {
+Outcome executeInitFence(Warp &warp, const Instruction &, LaneMask active) {
   if (Races *races = racesOf(warp))
-    races->barrierInitFence(warp);
+    races->barrierInitFence(warp, active);
   return Outcome::Next;
 }
 

@@ -13,6 +13,7 @@
 #include "Families.h"
 #include "MbarrierTable.h"
 
+#include <bit>
 #include <cstring>
 
 namespace ptxsim {
@@ -59,16 +60,17 @@ void noteChange(const Site &site, BarrierEntry &entry) {
                        entry.sync);
 }
 
-/// A use of the barrier; an arrival also hands on what the warp knows. One
+/// A use of the barrier; an arrival also hands on what the lanes know. One
 /// word for all lanes that use the same barrier.
-void noteUse(const Site &site, BarrierEntry &entry, bool arrives) {
+void noteUse(const Site &site, BarrierEntry &entry, LaneMask users,
+             bool arrives) {
   Races *races = racesOf(site);
   if (!races)
     return;
   races->barrierUse(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
-                    entry.sync);
+                    entry.sync, users);
   if (arrives)
-    races->arrive(*site.warp, entry.sync, site.inst->order, entry.rank);
+    races->arrive(*site.warp, users, entry.sync, site.inst->order, entry.rank);
 }
 
 BarrierEntry *barrierOf(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -152,15 +154,23 @@ LaneMask straddling(const Warp &warp, const Payload &payload,
   return mask;
 }
 
-/// Tells the race detector of `lanes`, one word for a run of the same barrier.
+LaneMask lanesAt(const Entries &entries, const BarrierEntry *entry) {
+  LaneMask same = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    same |= LaneMask(entries[lane] == entry) << lane;
+  return same;
+}
+
+/// Tells the race detector of `lanes`, one word for all at the same barrier.
 void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
               LaneMask lanes, bool arrives) {
-  const BarrierEntry *noted = nullptr;
-  forLanes(lanes, [&](unsigned lane) {
-    if (entries[lane] && entries[lane] != noted)
-      noteUse(warp.site(inst, int(lane)), *entries[lane], arrives);
-    noted = entries[lane];
-  });
+  while (lanes) {
+    unsigned lane = unsigned(std::countr_zero(lanes));
+    LaneMask same = lanes & lanesAt(entries, entries[lane]);
+    if (entries[lane])
+      noteUse(warp.site(inst, int(lane)), *entries[lane], same, arrives);
+    lanes &= ~same;
+  }
 }
 
 /// arrive, arrive_drop, expect_tx, complete_tx. Every lane gets the state from
@@ -205,14 +215,15 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   Races *races = racesOf(warp);
   if (!races)
     return;
+  Entries entries{};
+  forLanes(done,
+           [&](unsigned lane) { entries[lane] = barrierOf(warp, inst, lane); });
+  noteUses(warp, inst, entries, done, false);
   const BarrierEntry *last = nullptr;
   forLanes(done, [&](unsigned lane) {
-    BarrierEntry *entry = barrierOf(warp, inst, lane);
-    if (!entry || entry == last)
-      return;
-    noteUse(warp.site(inst, int(lane)), *entry, false);
-    races->acquire(warp, entry->sync, inst.order);
-    last = entry;
+    if (entries[lane] && entries[lane] != last)
+      races->acquire(warp, entries[lane]->sync, inst.order);
+    last = entries[lane];
   });
 }
 

@@ -117,10 +117,10 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream,
   for (uint32_t address : addresses)
     if (BarrierEntry *entry = findBarrier(cluster, site, address)) {
       const Cta &cta = *cluster.ctas[entry->rank];
-      cluster.races->barrierUse(site, cta, entry->offset, entry->sync);
-      cluster.races->touch(stream, site, cta);
+      cluster.races->barrierSignal(stream, site, cta, entry->offset,
+                                   entry->sync);
     }
-  return cluster.races->ticket(*site.warp, stream);
+  return cluster.races->ticket(site, stream);
 }
 
 RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address) {

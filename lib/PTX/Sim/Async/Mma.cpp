@@ -210,7 +210,7 @@ static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
 
 /// Tells the race detector of all operands.
 static void noteMma(Races &races, const Site &site, const MmaWork &work) {
-  const RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+  RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
   // Key 0 is tcgen05.cp.
   uint64_t key = work.key() + 1;
   for (unsigned part = 0; part < work.ctas.size(); ++part) {

@@ -89,12 +89,12 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   std::memcpy(target, &*column, 4);
   if (Races *races = racesOf(warp)) {
-    race::Access write = races->laneAccess(warp, inst, Access::Write);
+    race::Access write = races->laneAccess(warp, inst, active, Access::Write);
     // Kernels of practice load a tile over the address, once all have read it,
     // without the proxy fence that a generic write would want.
     write.stamp.async =
         warp.machine.options.conformance == Conformance::Practice;
-    races->shared(write, unsigned(site.lane), *address, 4);
+    races->shared(write, race::kWholeWarp, *address, 4);
   }
   return Outcome::Next;
 }

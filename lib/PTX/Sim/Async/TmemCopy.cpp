@@ -56,7 +56,7 @@ public:
 
 private:
   void note(Races &races, Cta &cta) const {
-    const RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+    RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
     TmemRange to = range();
     races.tensor(&stream, site, cta, to.groups, to.column, to.count,
                  Access::Write);

@@ -219,7 +219,7 @@ void note(Warp &warp, const Instruction &inst, const Pending &pending,
   Races *races = racesOf(warp);
   if (!races)
     return;
-  const RaceStream *stream = done ? nullptr : &races->stream(warp, kind);
+  RaceStream *stream = done ? nullptr : &races->stream(warp, kind);
   Access access = kind == race::Kind::TmemLoad ? Access::Read : Access::Write;
   for (const TmemRange &range : pending.ranges)
     races->tensor(stream, warp.site(inst), warp.cta, range.groups, range.column,

@@ -115,9 +115,8 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
   barrier.arrived += whole ? 32 : uint32_t(std::popcount(active));
   cta.cluster.changed();
   if (Races *races = racesOf(warp)) {
-    races->arrive(warp, barrier.sync, inst.order, cta.rank);
-    if (whole)
-      races->lanesMeet(warp);
+    LaneMask lanes = whole ? warp.live : active;
+    races->arrive(warp, lanes, barrier.sync, inst.order, cta.rank);
     if (data.waits)
       barrier.sync.waiting.push_back(&warp);
   }
@@ -176,7 +175,8 @@ Outcome arriveAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
   warp.clusterArrived |= active;
   warp.clusterOwesWait |= active;
   if (Races *races = racesOf(warp))
-    races->arrive(warp, warp.cluster.clusterSync, inst.order, warp.cta.rank);
+    races->arrive(warp, active, warp.cluster.clusterSync, inst.order,
+                  warp.cta.rank);
   warp.cluster.changed();
   completeClusterBarrier(warp.cluster);
   return Outcome::Next;

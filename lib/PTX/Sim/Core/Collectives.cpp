@@ -289,8 +289,8 @@ void decodeElect(Decoder &decoder, Instruction &inst) {
 }
 
 Outcome executeWarpSync(Warp &warp, const Instruction &, LaneMask active) {
-  if (Races *races = racesOf(warp); races && active == warp.live)
-    races->lanesMeet(warp);
+  if (Races *races = racesOf(warp))
+    races->lanesMeet(warp, active);
   return Outcome::Next;
 }
 

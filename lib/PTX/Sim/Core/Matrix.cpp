@@ -73,8 +73,13 @@ Outcome executeLoadMatrix(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
+/// Lanes of a matrix that is smaller than its registers give one row several
+/// times; kernels of practice rely on equal rows.
 Outcome executeStoreMatrix(Warp &warp, const Instruction &inst, LaneMask) {
   const MatrixData &data = inst.data<MatrixData>();
+  bool watches = racesOf(warp) &&
+                 warp.machine.options.conformance == Conformance::Practice;
+  LaneMask repeats = 0;
   for (unsigned j = 0; j < data.count; ++j) {
     Matrix matrix;
     for (unsigned lane = 0; lane < 32; ++lane)
@@ -83,10 +88,12 @@ Outcome executeStoreMatrix(Warp &warp, const Instruction &inst, LaneMask) {
       uint8_t *to = rowBytes(warp, inst, 8 * j + row, Access::Write);
       if (!to)
         return Outcome::Fault;
+      if (watches && std::memcmp(to, matrix[row], 16) == 0)
+        repeats |= LaneMask(1) << (8 * j + row);
       std::memcpy(to, matrix[row], 16);
     }
   }
-  noteLanes(warp, inst, rowLanes(data), Access::Write, 16);
+  noteLanes(warp, inst, rowLanes(data), Access::Write, uint32_t(16), repeats);
   warp.cluster.changed();
   return Outcome::Next;
 }

@@ -165,7 +165,7 @@ void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
   if (!races || space == Space::Local || space == Space::Param ||
       space == Space::Const)
     return;
-  race::Access checked = races->laneAccess(warp, inst, access);
+  race::Access checked = races->laneAccess(warp, inst, lanes, access);
   eachLane(lanes, [&](unsigned lane) {
     uint64_t address = addressOf(lane), window = address & kWindowMask;
     checked.repeats = repeats >> lane & 1;

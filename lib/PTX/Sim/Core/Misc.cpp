@@ -27,9 +27,9 @@ void decodeNothing(Decoder &, Instruction &inst) {
   inst.handler = executeNothing;
 }
 
-Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask) {
+Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask active) {
   if (Races *races = racesOf(warp))
-    races->fence(warp, inst.order);
+    races->fence(warp, active, inst.order);
   return Outcome::Next;
 }
 

@@ -69,6 +69,8 @@ void Races::describe(const race::Access &access,
     id = FindingId::MissingProxyFence;
   else if (conflict.fault == Fault::TensorFence)
     id = FindingId::TcgenMissingFence;
+  else if (conflict.fault == Fault::InitFence)
+    id = FindingId::MbarrierInitFence;
   else if (space == Space::Shared)
     id = FindingId::RaceShared;
   else if (space == Space::Local)
@@ -79,7 +81,10 @@ void Races::describe(const race::Access &access,
   // A box of many bytes gives one text.
   if (!launch.reported.insert({uint16_t(id), access.stamp.line}).second)
     return;
-  std::string text = access.write ? "writes " : "reads ";
+  std::string text = conflict.fault == Fault::InitFence
+                         ? "signals an mbarrier in "
+                     : access.write ? "writes "
+                                    : "reads ";
   report.add(id, site, text + placeOf(conflict.address) + ".",
              nameParty(conflict.other, conflict.otherWrites));
 }

@@ -21,13 +21,14 @@ struct Races::WarpState {
   race::Knowledge knows;
   /// The tensor view that tcgen05.fence::after_thread_sync has taken over.
   race::VectorClock tensorFenced;
-  /// When all lanes last met.
-  race::Time met = 0;
-  /// What strong operations behind the last release fence carry, and how far.
+  /// The lanes that access memory at `time`.
+  LaneMask active = 0;
+  /// What strong operations of `fencedLanes` behind the last release fence, at
+  /// `fenceTime`, carry, and how far.
   std::unique_ptr<race::Knowledge> fenced;
+  LaneMask fencedLanes = 0;
+  race::Time fenceTime = 0;
   race::Scope fenceScope = race::Scope::Weak;
-  /// When fence.mbarrier_init was last executed.
-  race::Time initFence = 0;
   /// What relaxed reads have seen, for the next acquire fence.
   PublishedList observed;
   /// Versions of publications that `knows` holds, the last one of each place

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Handlers.h"
 #include "RaceState.h"
 
 #include <algorithm>
@@ -27,13 +28,30 @@ static void publish(PublishedList &list, const Published &entry) {
   list.push_back(entry);
 }
 
-void Races::tick(WarpState &state) {
-  state.knows.seen.raise(state.actor, ++state.time);
+/// What the warp does from here on comes after what it has handed on.
+void Races::tick(WarpState &state) { ++state.time; }
+
+race::Actor Races::laneActor(const WarpState &state, unsigned lane) {
+  return lanes->actorOrNew(state.actor, lane, nextActor);
 }
 
-RaceTicket Races::ticket(const Warp &warp, RaceStream &stream) {
+/// Lanes hand on what they did up to `until`. The warp's own component of what
+/// it knows says up to when its lanes know of each other.
+void Races::handOn(race::Knowledge &given, const Warp &warp, WarpState &state,
+                   LaneMask active, race::Time until) {
+  if ((warp.live & ~active) == 0)
+    return given.seen.raise(state.actor, until);
+  eachLane(active, [&](unsigned lane) {
+    given.seen.raise(laneActor(state, lane), until);
+  });
+}
+
+RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
+  const Warp &warp = *who.warp;
   WarpState &state = stateOf(warp);
   RaceTicket result{state.knows};
+  LaneMask issuer = who.lane < 0 ? kFullMask : LaneMask(1) << who.lane;
+  handOn(result.knows, warp, state, issuer, state.time);
   result.knows.seen.raise(stream.actor, stream.time);
   // A commit implies tcgen05.fence::before_thread_sync.
   if (stream.kind == Kind::Mma)
@@ -52,18 +70,23 @@ void Races::finishedAll(const Warp &warp, RaceStream &stream) {
   close(stream);
 }
 
-void Races::arrive(const Warp &warp, SyncPoint &point, Ordering order,
-                   uint32_t rank) {
+void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
+                   Ordering order, uint32_t rank) {
   WarpState &state = stateOf(warp);
   Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
   // In practice a remote arrive has no scope either, and works.
   if (order.scope < need && launch.isa)
     return;
+  // fence.mbarrier_init makes a release of any arrival, for that alone.
+  point.gathering.inits.raise(state.actor, state.knows.inits.at(state.actor));
   if (order.releases) {
     point.gathering.join(state.knows);
+    handOn(point.gathering, warp, state, active, state.time);
     tick(state);
   } else if (state.fenced && state.fenceScope >= need) {
     point.gathering.join(*state.fenced);
+    handOn(point.gathering, warp, state, active & state.fencedLanes,
+           state.fenceTime);
   }
 }
 
@@ -136,8 +159,15 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
     return;
   Scope scope =
       order.releases ? order.scope : std::min(order.scope, state.fenceScope);
-  publish(places[address],
-          {number, warp.cta.rank, scope, *given, ++launch.versions});
+  Published entry = {number, warp.cta.rank, scope, *given, ++launch.versions};
+  LaneMask lane = LaneMask(1) << access.stamp.lane;
+  if (order.releases)
+    handOn(entry.knows, warp, state, lane, state.time);
+  else
+    handOn(entry.knows, warp, state, lane & state.fencedLanes, state.fenceTime);
+  if (&places == &launch.published)
+    launch.lanes[number] = lanes;
+  publish(places[address], entry);
   if (!order.releases)
     return;
   tick(state);
@@ -145,7 +175,7 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
   access.stamp.when = race::momentOf(number, state.actor, state.time);
 }
 
-void Races::fence(const Warp &warp, Ordering order) {
+void Races::fence(const Warp &warp, LaneMask active, Ordering order) {
   WarpState &state = stateOf(warp);
   if (order.acquires) {
     PublishedList observed = std::move(state.observed);
@@ -159,25 +189,32 @@ void Races::fence(const Warp &warp, Ordering order) {
   if (!order.releases)
     return;
   state.fenced = std::make_unique<race::Knowledge>(state.knows);
+  state.fencedLanes = active;
+  state.fenceTime = state.time;
   state.fenceScope = order.scope;
   tick(state);
 }
 
-void Races::proxyFence(const Warp &warp, LaneMask lanes, bool shared,
+void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
                        bool global) {
   WarpState &state = stateOf(warp);
   race::Knowledge &knows = state.knows;
+  // The log of fences tells the lanes apart.
+  auto pass = [&](race::VectorClock &view) {
+    view.join(knows.seen);
+    view.raise(state.actor, state.time);
+  };
   if (shared)
-    knows.sharedProxy.join(knows.seen);
+    pass(knows.sharedProxy);
   if (global)
-    knows.globalProxy.join(knows.seen);
+    pass(knows.globalProxy);
   for (auto &[cluster, other] : knows.others) {
     auto fenced = std::make_shared<race::Knowledge>(*other);
     fenced->globalProxy.join(fenced->seen);
     other = std::move(fenced);
   }
-  fences.fence(state.actor, lanes, state.time, state.met, knows.seen,
-               uint32_t(warps.size()));
+  fences.fence(state.actor, active, state.time, knows.seen,
+               uint32_t(warps.size()), *lanes);
   tick(state);
 }
 
@@ -201,8 +238,8 @@ void Races::tensorFenceAfter(const Warp &warp) {
   state.tensorFenced.join(state.knows.tensor);
 }
 
-void Races::lanesMeet(const Warp &warp) {
+void Races::lanesMeet(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
-  state.met = state.time;
+  handOn(state.knows, warp, state, active, state.time);
   tick(state);
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 using namespace ptxsim;
+using Fault = race::Conflict::Fault;
 using race::Kind;
 using View = race::Knowledge::View;
 
@@ -18,17 +19,24 @@ Races::Races(Cluster &cluster, LaunchRaces &launch)
     : cluster(cluster), launch(launch), number(++launch.clusters),
       ctaWarps(uint32_t(cluster.ctas[0]->warps.size())),
       warps(cluster.ctas.size() * ctaWarps), ctas(cluster.ctas.size()),
-      nextActor(uint32_t(warps.size())) {
-  for (uint32_t i = 0; i < warps.size(); ++i) {
+      nextActor(uint32_t(warps.size())),
+      lanes(std::make_shared<race::Lanes>(uint32_t(warps.size()))) {
+  for (uint32_t i = 0; i < warps.size(); ++i)
     warps[i].actor = i;
-    warps[i].knows.seen.raise(i, 1);
-  }
 }
 
 Races::~Races() = default;
 
 Races::WarpState &Races::stateOf(const Warp &warp) {
   return warps[warp.cta.rank * ctaWarps + warp.index];
+}
+
+/// Accesses of other lanes than before get a time of their own.
+void Races::enter(WarpState &state, LaneMask active) {
+  if (state.active == active) [[likely]]
+    return;
+  state.active = active;
+  lanes->active(state.actor, ++state.time, active);
 }
 
 RaceStream &Races::stream(const Warp &warp, Kind kind, uint64_t key) {
@@ -49,6 +57,8 @@ race::Access Races::accessOf(const Site &who, Access access) {
   result.stamp.warp = uint16_t(state.actor);
   result.stamp.lane = uint8_t(who.lane);
   result.cluster = number;
+  result.lanes = lanes.get();
+  result.foreign = &launch.lanes;
   result.ctaWarps = ctaWarps;
   result.knows = &state.knows;
   result.write = access != Access::Read;
@@ -73,7 +83,8 @@ race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
 }
 
 race::Access Races::laneAccess(const Warp &warp, const Instruction &inst,
-                               Access access) {
+                               LaneMask active, Access access) {
+  enter(stateOf(warp), active);
   race::Access result = accessOf(warp.site(inst), access);
   result.stamp.scope = inst.order.scope;
   kind = access;
@@ -85,7 +96,7 @@ void Races::shared(race::Access &access, unsigned lane, uint32_t address,
   uint32_t rank = address >> 24;
   place = cluster.ctas[rank].get();
   space = Space::Shared;
-  site.lane = int(lane);
+  site.lane = lane < 32 ? int(lane) : -1;
   access.stamp.lane = uint8_t(lane);
   ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
   if (place != &site.warp->cta) [[unlikely]]
@@ -132,7 +143,24 @@ void Races::asyncGlobal(const RaceStream &stream, const Site &who,
   launch.global.apply(address, bytes, checked);
 }
 
-void Races::tensor(const RaceStream *stream, const Site &who, Cta &cta,
+/// Issues by other lanes of the warp that the lane has not met since.
+static uint32_t strangersOf(const RaceStream &stream,
+                            const race::Access &access) {
+  uint32_t result = 0;
+  race::Stamp issue;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!stream.issued[lane] || lane == access.stamp.lane)
+      continue;
+    issue.when =
+        race::momentOf(access.cluster, stream.warp, stream.issued[lane]);
+    issue.warp = uint16_t(stream.warp);
+    issue.lane = uint8_t(lane);
+    result |= uint32_t(!race::knows(access, View::Seen, issue)) << lane;
+  }
+  return result;
+}
+
+void Races::tensor(RaceStream *stream, const Site &who, Cta &cta,
                    uint8_t groups, uint32_t column, uint32_t count,
                    Access access, uint64_t key) {
   place = &cta;
@@ -142,8 +170,12 @@ void Races::tensor(const RaceStream *stream, const Site &who, Cta &cta,
   if (launch.isa)
     checked.tensorFenced = &stateOf(*who.warp).tensorFenced;
   checked.inIssueOrder = !launch.isa;
-  if (stream && stream->kind == Kind::Mma && !key)
-    checked.stamp.kind = Kind::TmemCopy;
+  if (stream && stream->kind == Kind::Mma) {
+    if (!key)
+      checked.stamp.kind = Kind::TmemCopy;
+    checked.strangers = strangersOf(*stream, checked);
+    stream->issued[checked.stamp.lane % 32] = stateOf(*who.warp).time;
+  }
   if (key) {
     auto [found, isNew] = mmaKeys.try_emplace(key, uint8_t(mmaKeys.size() + 1));
     checked.stamp.key = found->second;
@@ -158,6 +190,23 @@ void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
   race::Access checked = accessOf(who, Access::Write);
   ctas[cta.rank].tensor.apply(0xff, column, count, checked);
   ctas[cta.rank].tensor.forget(column, count);
+}
+
+/// A thread uses an mbarrier of another CTA, which must not end before it has.
+/// That it has, its own thread knows, and who sees the phase complete, whatever
+/// else the arrival hands on.
+void Races::noteRemoteUse(const Site &who, const Cta &cta, uint32_t offset,
+                          SyncPoint &point) {
+  RaceStream &uses =
+      stream(*who.warp, Kind::Thread, uint64_t(cta.rank) << 24 | offset);
+  ctas[cta.rank].touch(uses.actor, {uses.time, who, FindingId::DsmemAfterExit});
+  stateOf(*who.warp).knows.seen.raise(uses.actor, uses.time);
+  point.gathering.seen.raise(uses.actor, uses.time);
+  close(uses);
+  if (cta.exited())
+    cluster.machine.report.add(FindingId::DsmemAfterExit, who,
+                               "use of an mbarrier of rank " +
+                                   std::to_string(cta.rank) + ".");
 }
 
 /// Keeps the last use of each warp.
@@ -177,49 +226,82 @@ void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
   race::Access checked = accessOf(who, Access::Write);
   shadowOf(cta).apply(offset, 8, checked);
   for (const race::Stamp &use : point.uses)
-    if (!checked.knows->has(View::Seen, number, use.when))
+    if (!race::knows(checked, View::Seen, use))
       describe(checked, {race::Conflict::Fault::Race, use, true, offset});
   point = SyncPoint();
   point.init = checked.stamp;
 }
 
 void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
-                       SyncPoint &point) {
+                       SyncPoint &point, LaneMask users, bool signals) {
   WarpState &state = stateOf(*who.warp);
-  // Who waits learns of a releasing arrival with what it hands on.
-  race::Ordering order = who.inst->order;
-  if (&cta != &who.warp->cta && order.releases &&
-      order.scope >= race::Scope::Cluster) {
-    ctas[cta.rank].touch(state.actor,
-                         {state.time, who, FindingId::DsmemAfterExit});
-    if (cta.exited())
-      cluster.machine.report.add(FindingId::DsmemAfterExit, who,
-                                 "arrival at an mbarrier of rank " +
-                                     std::to_string(cta.rank) + ".");
-  }
+  enter(state, users);
+  if (&cta != &who.warp->cta && !signals)
+    noteRemoteUse(who, cta, offset, point);
   if (!point.init.when)
     return;
-  noteLast(point.uses, accessOf(who, Access::Atomic).stamp);
-  if (state.knows.has(View::Seen, number, point.init.when) ||
-      warps[point.init.warp].initFence > race::timeOf(point.init.when))
+  race::Access checked = accessOf(who, Access::Atomic);
+  if (users & (users - 1))
+    checked.stamp.lane = race::kManyLanes;
+  noteLast(point.uses, checked.stamp);
+  if (race::knows(checked, View::Seen, point.init) ||
+      initFenced(checked, point.init))
     return;
   place = &cta;
   space = Space::Shared;
-  race::Access checked = accessOf(who, Access::Read);
-  describe(checked, {race::Conflict::Fault::Race, point.init, true, offset});
+  checked.write = false;
+  describe(checked, {Fault::Race, point.init, true, offset});
 }
 
-void Races::barrierInitFence(const Warp &warp) {
+void Races::barrierSignal(const RaceStream &stream, const Site &who,
+                          const Cta &cta, uint32_t offset, SyncPoint &point) {
+  barrierUse(who, cta, offset, point, LaneMask(1) << (who.lane & 31), true);
+  touch(stream, who, cta);
+  if (!launch.isa || stream.kind == Kind::CpAsync || !point.init.when)
+    return;
+  race::Access checked = streamAccess(stream, who, Access::Read);
+  checked.proxy = View::SharedProxy;
+  // Who is not ordered at all has been told so above.
+  if (!race::knows(checked, View::Seen, point.init) ||
+      initFenced(checked, point.init) || race::proxyFenced(checked, point.init))
+    return;
+  place = &cta;
+  space = Space::Shared;
+  describe(checked, {Fault::InitFence, point.init, true, offset});
+}
+
+bool Races::initFenced(const race::Access &access,
+                       const race::Stamp &init) const {
+  return access.knows->has(View::Inits, number, init.when) &&
+         initFences.fenced(init.warp, init.lane, race::timeOf(init.when));
+}
+
+/// Orders the mbarrier.init of these lanes, and nothing else, before what comes
+/// after the next arrival, also a relaxed one.
+void Races::barrierInitFence(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
+  state.knows.inits.raise(state.actor, state.time);
+  initFences.fence(state.actor, active, state.time, {}, uint32_t(warps.size()),
+                   *lanes);
   tick(state);
-  state.initFence = state.time;
 }
 
 void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
   // The threads of a CTA do not end before their cp.async have.
   if (stream.kind == Kind::CpAsync)
     return;
+  if (cta.exited())
+    cluster.machine.report.add(FindingId::SmemInUseAtExit, who,
+                               "the CTA of rank " + std::to_string(cta.rank) +
+                                   " has ended before it is issued.");
   ctas[cta.rank].touch(stream.actor, {stream.time, who});
+}
+
+/// Of a warp that touches the CTA, the lane may have handed on alone.
+bool Races::knownByLane(const CtaState &state, race::Actor actor) const {
+  const CtaState::Touch &touch = state.touches[actor];
+  return actor < warps.size() && touch.site.lane >= 0 &&
+         lanes->has(state.atExit, actor, 1u << touch.site.lane, touch.time);
 }
 
 void Races::warpExits(const Warp &warp) {
@@ -229,7 +311,7 @@ void Races::warpExits(const Warp &warp) {
     return;
   for (race::Actor actor = 0; actor < state.touches.size(); ++actor) {
     const CtaState::Touch &touch = state.touches[actor];
-    if (touch.time > state.atExit.at(actor))
+    if (touch.time > state.atExit.at(actor) && !knownByLane(state, actor))
       cluster.machine.report.add(
           touch.id, touch.site,
           "no warp of the CTA of rank " + std::to_string(warp.cta.rank) +

@@ -50,7 +50,8 @@ bool Report::findsRaces(bool isa) const {
                        FindingId::SmemInUseAtExit, FindingId::DsmemAfterExit})
     if (enabled(id))
       return true;
-  return isa && enabled(FindingId::TcgenMissingFence);
+  return isa && (enabled(FindingId::TcgenMissingFence) ||
+                 enabled(FindingId::MbarrierInitFence));
 }
 
 /// "file:line" of the instruction's .loc.

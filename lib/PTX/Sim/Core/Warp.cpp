@@ -8,6 +8,7 @@
 
 #include "Handlers.h"
 #include "Trace.h"
+#include "fmha/PTX/Sim/Core/Races.h"
 #include "fmha/PTX/Sim/Exploration.h"
 
 #include <algorithm>
@@ -138,10 +139,14 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
         continue;
       }
     }
-    if (inst.convergence != Convergence::None && !converge(inst, active)) {
-      if (!selectReady())
-        return done;
-      continue;
+    if (inst.convergence != Convergence::None) {
+      if (!converge(inst, active)) {
+        if (!selectReady())
+          return done;
+        continue;
+      }
+      if (Races *races = racesOf(*this); races && races->collectivesMeet())
+        races->lanesMeet(*this, active);
     }
     ++done;
     if (watch) [[unlikely]]

@@ -26,6 +26,7 @@ void Knowledge::join(const Knowledge &other) {
   sharedProxy.join(other.sharedProxy);
   globalProxy.join(other.globalProxy);
   tensor.join(other.tensor);
+  inits.join(other.inits);
   for (const auto &[cluster, known] : other.others)
     joinOther(cluster, known);
 }

@@ -13,14 +13,32 @@
 
 namespace ptxsim::race {
 
+/// Whether lanes that read at `old` read again: the same lane, or the lanes
+/// that were active then and are now.
+inline bool sameLanes(const Access &access, const Stamp &old) {
+  const Stamp &now = access.stamp;
+  if (!access.lanes || old.lane == now.lane || actorOf(now.when) != now.warp)
+    return true;
+  return old.lane == kManyLanes &&
+         access.lanes->activeAt(now.warp, timeOf(old.when)) ==
+             access.lanes->activeAt(now.warp, timeOf(now.when));
+}
+
 /// Whether a write that comes after the new read also comes after the old one:
 /// the reader knows the old read, or it is an earlier one of the same actor
 /// (streams complete as prefixes).
 inline bool covers(const Access &access, const Stamp &old) {
   Moment now = access.stamp.when;
   bool sameActor = now >> kTimeBits == old.when >> kTimeBits && now >= old.when;
-  return sameActor ||
-         access.knows->has(Knowledge::View::Seen, access.cluster, old.when);
+  return (sameActor && sameLanes(access, old)) ||
+         knows(access, Knowledge::View::Seen, old);
+}
+
+/// Whether a read differs from the new one in the lane alone.
+inline bool otherLane(const Stamp &old, const Stamp &now) {
+  return old.when == now.when && old.scope == now.scope &&
+         old.async == now.async && old.lane < 32 && old.lane != now.lane &&
+         actorOf(now.when) == now.warp;
 }
 
 } // namespace ptxsim::race

@@ -14,21 +14,65 @@ using namespace ptxsim::race;
 using View = Knowledge::View;
 using Fault = Conflict::Fault;
 
-void FenceLog::fence(uint32_t warp, uint32_t lanes, Time now, Time met,
-                     const VectorClock &seen, uint32_t warps) {
+void FenceLog::fence(uint32_t warp, uint32_t lanes, Time now,
+                     const VectorClock &seen, uint32_t warps,
+                     const Lanes &named) {
   if (entries.size() < warps)
     entries.resize(warps);
   for (unsigned lane = 0; lane < 32; ++lane)
     if (lanes >> lane & 1)
       entries[warp].lanes[lane] = now;
   for (uint32_t other = 0; other < warps; ++other)
-    entries[other].byOthers =
-        std::max(entries[other].byOthers, other == warp ? met : seen.at(other));
+    entries[other].byOthers = std::max(entries[other].byOthers, seen.at(other));
+  for (const Lanes::Named &one : named.named()) {
+    Time &last = entries[one.warp].lanes[one.lane];
+    last = std::max(last, seen.at(one.actor));
+  }
 }
 
 bool FenceLog::fenced(uint32_t warp, unsigned lane, Time time) const {
   return warp < entries.size() && (entries[warp].lanes[lane % 32] >= time ||
                                    entries[warp].byOthers >= time);
+}
+
+/// The part of `knows` where the warp as a whole is not known.
+static bool knowsLanes(const Access &access, const Lanes &lanes, View view,
+                       const Stamp &other, bool ownCluster) {
+  bool ownWarp = ownCluster && other.warp == access.stamp.warp;
+  unsigned lane = access.stamp.lane;
+  if (ownWarp && (lane == kWholeWarp || other.lane == kWholeWarp))
+    return true;
+  const Knowledge *knowledge = access.knows;
+  if (!ownCluster) {
+    auto found = knowledge->others.find(clusterOf(other.when));
+    if (found == knowledge->others.end())
+      return false;
+    knowledge = found->second.get();
+  }
+  const VectorClock &clock = knowledge->view(view);
+  Time time = timeOf(other.when);
+  // A collective is of all lanes: whoever hands on hands it on.
+  if (other.lane == kWholeWarp)
+    return std::ranges::any_of(lanes.named(), [&](const Lanes::Named &one) {
+      return one.warp == other.warp && clock.at(one.actor) >= time;
+    });
+  uint32_t wanted = other.lane == kManyLanes ? lanes.activeAt(other.warp, time)
+                                             : 1u << other.lane % 32;
+  if (ownWarp && lane < 32)
+    wanted &= ~(1u << lane);
+  return lanes.has(clock, other.warp, wanted, time);
+}
+
+bool ptxsim::race::knows(const Access &access, View view, const Stamp &other) {
+  if (access.knows->has(view, access.cluster, other.when))
+    return true;
+  if (!access.lanes || actorOf(other.when) != other.warp)
+    return false;
+  if (clusterOf(other.when) == access.cluster)
+    return knowsLanes(access, *access.lanes, view, other, true);
+  auto found = access.foreign->find(clusterOf(other.when));
+  return found != access.foreign->end() &&
+         knowsLanes(access, *found->second, view, other, false);
 }
 
 /// PTX ISA 8.7: both strong, each in the scope of the other.
@@ -42,9 +86,8 @@ static bool morallyStrong(const Access &access, const Stamp &other) {
   return own.scope >= need && other.scope >= need;
 }
 
-/// Whether a proxy fence lies between a generic write and the async access.
-static bool vouched(const Access &access, const Stamp &other) {
-  if (!access.knows->has(access.proxy, access.cluster, other.when))
+bool ptxsim::race::proxyFenced(const Access &access, const Stamp &other) {
+  if (!knows(access, access.proxy, other))
     return false;
   // Fences of other clusters are not logged by lane.
   bool logged = access.fences && clusterOf(other.when) == access.cluster &&
@@ -55,12 +98,12 @@ static bool vouched(const Access &access, const Stamp &other) {
 
 Fault ptxsim::race::judgeMemory(const Access &access, const Stamp &other,
                                 bool otherWrites) {
-  if (!access.knows->has(View::Seen, access.cluster, other.when))
+  if (!knows(access, View::Seen, other))
     return morallyStrong(access, other) || (access.repeats && otherWrites)
                ? Fault::None
                : Fault::Race;
   bool crosses = access.stamp.async && otherWrites && !other.async;
-  if (crosses && access.proxy != View::Seen && !vouched(access, other))
+  if (crosses && access.proxy != View::Seen && !proxyFenced(access, other))
     return Fault::ProxyFence;
   return Fault::None;
 }
@@ -70,6 +113,9 @@ static bool pipelined(const Access &access, const Stamp &other) {
   Kind first = other.kind, second = access.stamp.kind;
   bool firstIsPiped = first == Kind::Mma || first == Kind::TmemCopy;
   bool secondIsPiped = second == Kind::Mma || second == Kind::TmemCopy;
+  bool sameWarp = other.warp == access.stamp.warp;
+  if (sameWarp && other.lane < 32 && (access.strangers >> other.lane & 1))
+    return false;
   if (access.inIssueOrder)
     return firstIsPiped && secondIsPiped;
   return second == Kind::Mma &&
@@ -83,7 +129,7 @@ Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,
   bool fenced =
       sameWarp || !access.tensorFenced ||
       access.tensorFenced->at(actorOf(other.when)) >= timeOf(other.when);
-  bool known = access.knows->has(View::Seen, access.cluster, other.when);
+  bool known = knows(access, View::Seen, other);
   // A pipelined pair needs no completion, only the order of issue: by program
   // order in one thread, by the fences between two.
   if (pipelined(access, other) && fenced &&

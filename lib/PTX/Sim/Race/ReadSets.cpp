@@ -22,7 +22,17 @@ uint64_t ReadSets::add(uint64_t from, const Stamp &single,
   if (from == last.from && single.when == last.single &&
       sameBits(last.read, access.stamp))
     return last.result;
+  for (const Stamp &s : sets[from])
+    if (sameBits(s, access.stamp) ||
+        (s.when == access.stamp.when && s.lane == kManyLanes))
+      return from;
   Set old = from ? sets[from] : Set{single};
+  for (Stamp &s : old) {
+    if (!otherLane(s, access.stamp))
+      continue;
+    s.lane = kManyLanes;
+    return intern(std::move(old));
+  }
   std::erase_if(old, [&](const Stamp &s) { return covers(access, s); });
   auto isForeign = [&](const Stamp &s) {
     return clusterOf(s.when) != access.cluster;

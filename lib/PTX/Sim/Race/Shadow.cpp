@@ -60,6 +60,10 @@ void CellRules::write(Cell &cell, const Access &access, uint64_t address) {
 void CellRules::read(Cell &cell, const Access &access, uint64_t address) {
   judgeOne(access, cell.write, true, address);
   bool many = isMarked(cell.read);
+  if (!many && otherLane(cell.read, access.stamp)) {
+    cell.read.lane = kManyLanes;
+    return;
+  }
   if (!cell.read.when || (!many && covers(access, cell.read))) {
     cell.read = access.stamp;
     return;

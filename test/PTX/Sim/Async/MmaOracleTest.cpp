@@ -32,6 +32,7 @@ tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
 ALLOCATED:
 @%p1 bra INITIALISED;
 mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+fence.mbarrier_init.release.cluster;
 INITIALISED:
 mul.wide.u32 %q1, %r0, 32;
 shr.u32 %r5, %r0, 3;

@@ -24,6 +24,7 @@ tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2+64], 32;
 ALLOCATED:
 @%p1 bra INITIALISED;
 mbarrier.init.shared::cta.b64 [%r2], 1;
+fence.mbarrier_init.release.cluster;
 INITIALISED:
 shl.b32 %r3, %r0, 4;
 add.u32 %r3, %r3, %r2;

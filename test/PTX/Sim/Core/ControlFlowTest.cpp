@@ -113,7 +113,7 @@ TEST(ControlFlow, LanesOfAWarpMakeProgressIndependently) {
                   "setp.ne.u32 %p2, %r4, 77; @%p2 bra SPIN;\n"
                   "st.global.u32 [%rd0], %r4; bra DONE;\n"
                   "WRITE: setp.eq.u32 %p3, %r1, 1;\n"
-                  "@%p3 st.global.u32 [%rd0+4], 77;\nDONE:";
+                  "@%p3 st.volatile.global.u32 [%rd0+4], 77;\nDONE:";
     expectClean(kernel.run());
     EXPECT_EQ(kernel.out[0], 77u);
   });

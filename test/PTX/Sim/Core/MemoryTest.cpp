@@ -159,6 +159,7 @@ TEST(Memory, UninitialisedReadsAreFound) {
 
 TEST(Memory, ModuleVariables) {
   Kernel kernel;
+  kernel.block = {1, 1, 1};
   kernel.functions = ".global .align 4 .u32 table[3] = {10, 20, 30};\n"
                      ".const .align 4 .f32 pi = 0f40490FDB;\n"
                      ".global .align 8 .u64 where = table;\n";

@@ -62,9 +62,9 @@ TEST(Clock, OtherClustersAreKnownThroughWhatTheyReleased) {
 TEST(Clock, AFenceCleansTheLanesOwnWritesAndThoseItHasMet) {
   FenceLog log;
   VectorClock seen;
-  seen.raise(0, 6);
+  seen.raise(0, 4);
   seen.raise(1, 3);
-  log.fence(0, 0x2, 6, 4, seen, 2);
+  log.fence(0, 0x2, 6, seen, 2, Lanes(2));
   EXPECT_TRUE(log.fenced(0, 1, 6));
   EXPECT_FALSE(log.fenced(0, 1, 7)) << "written after the fence";
   EXPECT_FALSE(log.fenced(0, 0, 5)) << "another lane, not met";

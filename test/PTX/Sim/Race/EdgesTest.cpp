@@ -77,7 +77,9 @@ TEST(Edges, NamedBarriersOrderTheirParticipants) {
 }
 
 const std::string setUp =
-    "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\nREADY:\n" + bar;
+    "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\n"
+    "fence.mbarrier_init.release.cluster;\nREADY:\n" +
+    bar;
 
 std::string handOff(const std::string &order, const std::string &before = "",
                     const std::string &waitOrder = "",
@@ -174,20 +176,30 @@ TEST(Edges, ARemoteAccessIsDoneBeforeItsOwnerExits) {
 }
 
 TEST(Edges, ARemoteArrivalIsDoneBeforeItsOwnerExits) {
-  auto body = [](const std::string &wait) {
-    return "@!%p0 mbarrier.init.shared::cta.b64 [%r2], 1;\n"
-           "fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive;\n"
-           "barrier.cluster.wait;\nmapa.shared::cluster.u32 %r6, %r2, 1;\n"
-           "setp.ne.u32 %p3, %r7, 0;\n@%p3 bra OWNER;\n@%p0 bra END;\n"
-           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];\n"
-           "bra END;\nOWNER:\n" +
-           wait + "END:\n";
-  };
-  expectTwins("dsmem-after-exit", {body(""), 64, 2, 2},
-              body(waitFor(0, "0", "L0")));
+  for (std::string order : {".release.cluster", ".relaxed.cluster", ""}) {
+    SCOPED_TRACE(order);
+    auto body = [&](const std::string &wait) {
+      return "@!%p0 mbarrier.init.shared::cta.b64 [%r2], 1;\n"
+             "fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive;\n"
+             "barrier.cluster.wait;\nmapa.shared::cluster.u32 %r6, %r2, 1;\n"
+             "setp.ne.u32 %p3, %r7, 0;\n@%p3 bra OWNER;\n@%p0 bra END;\n"
+             "mbarrier.arrive" +
+             order +
+             ".shared::cluster.b64 _, [%r6];\n"
+             "bra END;\nOWNER:\n" +
+             wait + "END:\n";
+    };
+    // A phase that is complete says that its arrivals are over, whatever they
+    // hand on; half a cluster barrier says nothing.
+    expectTwins("dsmem-after-exit", {body(""), 64, 2, 2},
+                body(waitFor(0, "0", "L0")));
+    expectFinding("dsmem-after-exit",
+                  {body("barrier.cluster.arrive;\n"), 64, 2, 2});
+  }
 }
 
-const std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n";
+const std::string init = "mbarrier.init.shared::cta.b64 [%r2], 1;\n"
+                         "fence.mbarrier_init.release.cluster;\n";
 const std::string load =
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;\n"
     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
@@ -270,6 +282,126 @@ TEST(Edges, TheCtaOutlivesWhatTouchesItsMemory) {
       "@%p0 bra READY;\n" + init + "READY:\n" + bar + first(load);
   expectTwins("smem-in-use-at-exit", {never},
               never + warpText(1, waitFor(0, "0", "L0")));
+}
+
+// --- lanes of one warp ---
+
+const std::string meet = "bar.warp.sync 0xffffffff;\n";
+/// Lane 0 alone, and lane 5 alone.
+std::string leader(const std::string &text) { return warpText(0, text, true); }
+std::string lane5(const std::string &text) {
+  static unsigned count = 0;
+  std::string label = "NOT5" + std::to_string(count++);
+  return "setp.ne.u32 %p5, %r0, 5;\n@%p5 bra " + label + ";\n" + text + label +
+         ":\n";
+}
+
+TEST(Lanes, MeetAtBarWarpSync) {
+  expectTwins("race-shared", {lane5(put) + leader(get)},
+              lane5(put) + meet + leader(get));
+  expectTwins("race-shared", {leader(put) + meet + lane5(get) + leader(put)},
+              leader(put) + meet + lane5(get) + meet + leader(put));
+  expectTwins("race-shared", {lane5(put) + leader(put)},
+              lane5(put) + "bar.sync 0;\n" + leader(put));
+  expectTwins("race-global",
+              {lane5("st.global.b32 [%q0], 1;\n") +
+               leader("ld.global.b32 %r5, [%q0];\n")},
+              lane5("st.global.b32 [%q0], 1;\n") + meet +
+                  leader("ld.global.b32 %r5, [%q0];\n"));
+  // Only those of the mask meet.
+  std::string five = "setp.gt.u32 %p6, %r0, 5;\n@%p6 bra PAST6;\n"
+                     "bar.warp.sync 0x3f;\nPAST6:\n";
+  expectFinding("", {lane5(put) + five + leader(get)});
+}
+
+TEST(Lanes, ReadOneByteTogether) {
+  std::string seed = leader(put) + bar;
+  expectTwins("race-shared", {seed + warpText(0, get) + leader(put)},
+              seed + warpText(0, get) + meet + leader(put));
+  expectFinding("", {seed + warpText(0, get) + warpText(0, get)});
+  expectFinding("", {seed + leader(get + put)});
+}
+
+/// A collective brings lanes together and orders no memory; ptxas's practice is
+/// that it does.
+TEST(Lanes, CollectivesOrderInPracticeOnly) {
+  for (std::string collective :
+       {"elect.sync %r8|%p7, 0xffffffff;\n",
+        "shfl.sync.idx.b32 %r8, %r0, 0, 31, 0xffffffff;\n",
+        "vote.sync.ballot.b32 %r8, %p1, 0xffffffff;\n"}) {
+    RaceKernel kernel{lane5(put) + collective + leader(get)};
+    expectFinding("race-shared", kernel);
+    kernel.conformance = Conformance::Practice;
+    expectFinding("", kernel);
+    kernel.body = lane5(put) + leader(get);
+    expectFinding("race-shared", kernel);
+  }
+}
+
+TEST(Lanes, AnArrivalHandsOnWhatItsLaneKnows) {
+  auto body = [](const std::string &between) {
+    return setUp +
+           warpText(0, "shl.b32 %r6, %r4, 2;\nadd.u32 %r6, %r6, %r3;\n"
+                       "st.shared.b32 [%r6], 7;\n" +
+                           between) +
+           first("mbarrier.arrive.shared::cta.b64 _, [%r2];\n") +
+           second(waitFor(0, "0", "L0") + "ld.shared.b32 %r5, [%r3+20];\n");
+  };
+  expectTwins("race-shared", {body("")}, body(meet));
+  // Lane 0 hands on its own store.
+  expectFinding("", {setUp +
+                     first(put + "mbarrier.arrive.shared::cta.b64 _, "
+                                 "[%r2];\n") +
+                     second(waitFor(0, "0", "L0") + get)});
+}
+
+TEST(Lanes, ABulkStoreIsOfTheLaneThatIssuesIt) {
+  auto body = [](const std::string &between) {
+    return warpText(0, fill + proxy + between) +
+           first(store + "cp.async.bulk.wait_group 0;\n");
+  };
+  expectTwins("race-shared", {body("")}, body(meet));
+}
+
+// --- mbarrier.init ---
+
+TEST(Edges, TheAsyncProxySeesAnInitBehindItsFence) {
+  auto body = [](const std::string &afterInit, const std::string &atIssue) {
+    return "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\n" +
+           afterInit + "READY:\n" + bar + second(atIssue + load) +
+           waitFor(0, "0", "L0");
+  };
+  const std::string fenced = "fence.mbarrier_init.release.cluster;\n";
+  expectTwins("mbarrier-init-fence", {body("", "")}, body(fenced, ""));
+  expectFinding("", {body(proxy, "")});
+  expectFinding("", {body("", proxy)});
+  // fence.mbarrier_init is for the inits of its own thread.
+  expectFinding("mbarrier-init-fence", {body("", fenced)});
+  RaceKernel practice{body("", "")};
+  practice.conformance = Conformance::Practice;
+  expectFinding("", practice);
+}
+
+/// Ahead of a relaxed arrive at the cluster barrier the fence releases the
+/// inits.
+TEST(Edges, AnInitIsReleasedToTheClusterByItsFence) {
+  auto body = [](const std::string &fenced, const std::string &barrier) {
+    return "@!%p0 mbarrier.init.shared::cta.b64 [%r2], 1;\n" + fenced +
+           barrier +
+           "mapa.shared::cluster.u32 %r6, %r2, 1;\nsetp.ne.u32 %p3, %r7, 0;\n"
+           "@%p3 bra OWNER;\n@%p0 bra END;\n"
+           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];\n"
+           "bra END;\nOWNER:\n" +
+           waitFor(0, "0", "L0") + "END:\n";
+  };
+  const std::string fenced = "@!%p0 fence.mbarrier_init.release.cluster;\n";
+  const std::string relaxed =
+      "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n";
+  expectTwins("race-shared", {body("", relaxed), 32, 2, 2},
+              body(fenced, relaxed));
+  expectFinding(
+      "",
+      {body("", "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"), 32, 2, 2});
 }
 
 } // namespace

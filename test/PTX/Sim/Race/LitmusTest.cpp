@@ -188,7 +188,7 @@ TEST(Litmus, CpAsyncIsGeneric) {
 TEST(Litmus, GlobalMemoryHasProxiesToo) {
   auto body = [](const std::string &between) {
     return "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\n"
-           "st.global.b32 [%q0], 5;\n" +
+           "fence.mbarrier_init.release.cluster;\nst.global.b32 [%q0], 5;\n" +
            between + "READY:\n" + bar +
            warpText(1,
                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"

@@ -24,8 +24,10 @@ struct RaceKernel {
 /// Registers besides those of kernelText: %q0 = 4096 initialised bytes of
 /// global memory, %r3 = smem + 1024, %r4 = lane, %p0 = not thread 0, %p1 = not
 /// lane 0, %r7 = %ctaid.x.
+/// `after` takes what the buffer holds in the end.
 inline LaunchResult runRace(const RaceKernel &kernel, Policy policy,
-                            uint64_t seed) {
+                            uint64_t seed,
+                            std::vector<std::byte> *after = nullptr) {
   Device device;
   uint64_t buffer = device.allocate(4096);
   device.fill(buffer, std::byte{0}, 4096);
@@ -44,7 +46,10 @@ inline LaunchResult runRace(const RaceKernel &kernel, Policy policy,
   run.options = optionsOf(policy, seed);
   run.options.conformance = kernel.conformance;
   run.options.checks = kernel.checks;
-  return launchOn(device, run);
+  LaunchResult result = launchOn(device, run);
+  if (after)
+    device.read(buffer, *after);
+  return result;
 }
 
 template <typename F> void forSchedules(F visit) {

@@ -32,7 +32,8 @@ std::string around(const std::string &text) {
          warpText(0,
                   "mov.u32 %r8, 64;\ntcgen05.alloc.cta_group::1.sync.aligned."
                   "shared::cta.b32 [%r3], %r8;\n") +
-         "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\nREADY:\n" +
+         "@%p0 bra READY;\nmbarrier.init.shared::cta.b64 [%r2], 1;\n"
+         "fence.mbarrier_init.release.cluster;\nREADY:\n" +
          before + bar + after +
          "ld.shared.b32 %r9, [%r3];\nshl.b32 %r14, %r1, 21;\n"
          "add.u32 %r14, %r14, %r9;\n"
@@ -64,6 +65,19 @@ TEST(Tensor, AnMmaIsDoneWithItsCommit) {
               around(mma("M") + done + after + load + waitLd));
 }
 
+/// The tensor core executes the MMAs of one thread in order; each lane is one.
+TEST(Tensor, LanesAreThreadsOfTheirOwn) {
+  std::string all =
+      warpText(0, "tcgen05.mma.cta_group::1.kind::f16 [%r9], %q4, "
+                  "%q4, 0x08100490, 0;\n");
+  RaceKernel wrong =
+      kernel(all + "bar.warp.sync 0xffffffff;\n" + mma("M") + done + after);
+  std::string right = around(mma("A", "") + mma("M") + done + after);
+  expectTwins("race-tmem", wrong, right);
+  wrong.conformance = Conformance::Practice;
+  expectTwins("race-tmem", wrong, right);
+}
+
 TEST(Tensor, AfterACommitTheReaderFences) {
   expectTwins("tcgen05-missing-fence", kernel(mma("M") + done + load + waitLd),
               around(mma("M") + done + after + load + waitLd));
@@ -92,7 +106,9 @@ TEST(Tensor, AThirdThreadHandsOnWithoutFences) {
   // order its own operations, and it has none.
   std::string relay =
       mma("M") +
-      "@%p0 bra I;\nmbarrier.init.shared::cta.b64 [%r2+8], 1;\nI:\n" + bar +
+      "@%p0 bra I;\nmbarrier.init.shared::cta.b64 [%r2+8], 1;\n"
+      "fence.mbarrier_init.release.cluster;\nI:\n" +
+      bar +
       warpText(1, "@%p1 bra R;\n" + done +
                       "mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
                       "R:\nbar.warp.sync 0xffffffff;\n") +

@@ -19,6 +19,7 @@
 #include "fmha/PTX/Sim/Core/Machine.h"
 #include "fmha/PTX/Sim/Race/Shadow.h"
 
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -48,6 +49,8 @@ struct LaunchRaces {
   /// Finding and PTX line of what has been reported.
   std::set<std::pair<uint16_t, uint32_t>> reported;
   bool isa = true;
+  /// Of the cluster that runs, and of those that have released to others.
+  race::LanesOfClusters lanes;
 };
 
 /// Operations of one warp that complete in prefixes: those between two calls
@@ -57,6 +60,8 @@ struct RaceStream {
   race::Time time = 1;
   race::Kind kind = race::Kind::Thread;
   uint32_t warp = 0;
+  /// Of tcgen05.mma and cp: the warp's time when each lane last issued one.
+  std::array<race::Time, 32> issued{};
 };
 
 class Races {
@@ -65,10 +70,10 @@ public:
   ~Races();
 
   // --- accesses ---
-  /// What lanes of the instruction do, one after another; valid until another
+  /// What `lanes` of the instruction do, one after another; valid until another
   /// access begins.
   race::Access laneAccess(const Warp &warp, const Instruction &inst,
-                          Access access);
+                          LaneMask lanes, Access access);
   /// One lane of it, at a 32-bit shared::cluster address or a global one.
   void shared(race::Access &access, unsigned lane, uint32_t address,
               uint32_t bytes);
@@ -87,23 +92,26 @@ public:
                    uint64_t bytes, Access access);
   /// Tensor memory; `key` is of an MMA, and 0 on its stream is tcgen05.cp.
   /// Without a stream the warp itself acts.
-  void tensor(const RaceStream *stream, const Site &site, Cta &cta,
-              uint8_t groups, uint32_t column, uint32_t count, Access access,
-              uint64_t key = 0);
+  void tensor(RaceStream *stream, const Site &site, Cta &cta, uint8_t groups,
+              uint32_t column, uint32_t count, Access access, uint64_t key = 0);
   /// Deallocation touches all cells of the columns, which are fresh then.
   void tensorFreed(const Site &site, Cta &cta, uint32_t column, uint32_t count);
   /// The init or inval of an mbarrier, and any other use of it.
   void barrierInit(const Site &site, Cta &cta, uint32_t offset,
                    SyncPoint &point);
   void barrierUse(const Site &site, const Cta &cta, uint32_t offset,
-                  SyncPoint &point);
+                  SyncPoint &point, LaneMask lanes, bool signals = false);
+  /// An operation of the stream will signal the mbarrier: a use, too, and by
+  /// the async proxy unless it is cp.async.
+  void barrierSignal(const RaceStream &stream, const Site &site, const Cta &cta,
+                     uint32_t offset, SyncPoint &point);
   /// The stream's operations so far will signal a barrier in the CTA.
   void touch(const RaceStream &stream, const Site &site, const Cta &cta);
 
   // --- streams ---
   /// Ends the time that the stream's operations share; what a signal of those
   /// so far carries.
-  RaceTicket ticket(const Warp &warp, RaceStream &stream);
+  RaceTicket ticket(const Site &site, RaceStream &stream);
   /// Ends the shared time (a group is committed).
   void close(RaceStream &stream) { ++stream.time; }
   /// The warp knows that all operations up to `time` are done.
@@ -111,19 +119,21 @@ public:
   void finishedAll(const Warp &warp, RaceStream &stream);
 
   // --- synchronisation ---
-  void arrive(const Warp &warp, SyncPoint &point, race::Ordering order,
-              uint32_t rank);
+  void arrive(const Warp &warp, LaneMask lanes, SyncPoint &point,
+              race::Ordering order, uint32_t rank);
   void arrive(const RaceTicket &ticket, SyncPoint &point);
   /// The phase is complete; wakes nobody, but those that wait acquire.
   void complete(SyncPoint &point);
   void acquire(const Warp &warp, SyncPoint &point, race::Ordering order);
-  void fence(const Warp &warp, race::Ordering order);
-  void barrierInitFence(const Warp &warp);
+  void fence(const Warp &warp, LaneMask lanes, race::Ordering order);
+  void barrierInitFence(const Warp &warp, LaneMask lanes);
   void proxyFence(const Warp &warp, LaneMask lanes, bool shared, bool global);
   void tensorFenceBefore(const Warp &warp);
   void tensorFenceAfter(const Warp &warp);
-  /// All lanes of the warp have met.
-  void lanesMeet(const Warp &warp);
+  /// The lanes have met, and what each did is ordered before what they all do.
+  void lanesMeet(const Warp &warp, LaneMask lanes);
+  /// In practice every .sync or .aligned instruction is such a meeting.
+  bool collectivesMeet() const { return !launch.isa; }
 
   /// The last lane of the warp has exited; with the last warp, judges what
   /// still uses the CTA's shared memory.
@@ -136,7 +146,15 @@ private:
   race::Access accessOf(const Site &site, Access access);
   race::Access streamAccess(const RaceStream &stream, const Site &site,
                             Access access);
+  void enter(WarpState &state, LaneMask lanes);
   void tick(WarpState &state);
+  void noteRemoteUse(const Site &site, const Cta &cta, uint32_t offset,
+                     SyncPoint &point);
+  bool initFenced(const race::Access &access, const race::Stamp &init) const;
+  bool knownByLane(const CtaState &state, race::Actor actor) const;
+  race::Actor laneActor(const WarpState &state, unsigned lane);
+  void handOn(race::Knowledge &given, const Warp &warp, WarpState &state,
+              LaneMask lanes, race::Time until);
   void synchronise(std::unordered_map<uint64_t, PublishedList> &places,
                    uint64_t address, race::Access &access);
   void absorb(const Warp &warp, WarpState &state, const Published &published,
@@ -156,7 +174,8 @@ private:
   std::vector<CtaState> ctas;
   std::map<std::tuple<uint32_t, race::Kind, uint64_t>, RaceStream> streams;
   race::Actor nextActor;
-  race::FenceLog fences;
+  race::FenceLog fences, initFences;
+  std::shared_ptr<race::Lanes> lanes;
   std::unordered_map<uint64_t, PublishedList> published;
   std::map<uint64_t, uint8_t> mmaKeys;
   /// The party that acts, while a shadow is asked.

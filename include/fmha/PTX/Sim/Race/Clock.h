@@ -75,6 +75,8 @@ struct Knowledge {
   /// tcgen05 operations that tcgen05.fence::before_thread_sync, or a commit,
   /// has ordered before a synchronisation.
   VectorClock tensor;
+  /// Of warps: what fence.mbarrier_init orders before, mbarrier.init alone.
+  VectorClock inits;
   /// The same of clusters other than the owner's, by number.
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
 
@@ -83,12 +85,13 @@ struct Knowledge {
   /// `own` is the number of the receiver's cluster.
   void joinForeign(uint32_t cluster, const Knowledge &other, uint32_t own);
 
-  enum class View : uint8_t { Seen, SharedProxy, GlobalProxy, Tensor };
+  enum class View : uint8_t { Seen, SharedProxy, GlobalProxy, Tensor, Inits };
   const VectorClock &view(View which) const {
     return which == View::Seen          ? seen
            : which == View::SharedProxy ? sharedProxy
            : which == View::GlobalProxy ? globalProxy
-                                        : tensor;
+           : which == View::Tensor      ? tensor
+                                        : inits;
   }
   /// Whether the moment is in the view of an actor of cluster `own`.
   bool has(View which, uint32_t own, Moment moment) const {

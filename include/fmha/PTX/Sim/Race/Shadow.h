@@ -17,7 +17,7 @@
 #ifndef FMHA_PTX_SIM_RACE_SHADOW_H
 #define FMHA_PTX_SIM_RACE_SHADOW_H
 
-#include "fmha/PTX/Sim/Race/Clock.h"
+#include "fmha/PTX/Sim/Race/Lanes.h"
 #include "fmha/PTX/Sim/Race/Ordering.h"
 
 #include <array>
@@ -45,6 +45,7 @@ struct Stamp {
   Moment when = 0;
   uint32_t line : 24 = 0, key : 8 = 0;
   uint16_t warp = 0;
+  /// 0 .. 31, kManyLanes or kWholeWarp; of an agent, the lane that issued it.
   uint8_t lane = 0;
   Scope scope : 2 = Scope::Weak;
   bool async : 1 = false;
@@ -56,9 +57,9 @@ static_assert(sizeof(Stamp) == 16);
 /// that lane wrote, and what others wrote only after it has met them.
 class FenceLog {
 public:
-  /// `lanes` of `warp` fence at `now`; the warp's lanes last met at `met`.
-  void fence(uint32_t warp, uint32_t lanes, Time now, Time met,
-             const VectorClock &seen, uint32_t warps);
+  /// `lanes` of `warp`, which have seen `seen`, fence at `now`.
+  void fence(uint32_t warp, uint32_t lanes, Time now, const VectorClock &seen,
+             uint32_t warps, const Lanes &named);
   bool fenced(uint32_t warp, unsigned lane, Time time) const;
 
 private:
@@ -71,11 +72,18 @@ private:
 
 struct Conflict;
 
+/// The lanes of each cluster that others may still have to judge.
+using LanesOfClusters = std::unordered_map<uint32_t, std::shared_ptr<Lanes>>;
+
 /// An access that is checked. Its knowledge is that of the thread that issues
 /// it, also where an agent carries it out.
 struct Access {
   Stamp stamp;
   uint32_t cluster = 1;
+  /// The lanes of that cluster, and of others; without them a warp is one
+  /// actor.
+  const Lanes *lanes = nullptr;
+  const LanesOfClusters *foreign = nullptr;
   /// Warps of a CTA, to tell scopes.
   uint32_t ctaWarps = 1;
   const Knowledge *knows = nullptr;
@@ -93,18 +101,25 @@ struct Access {
   /// In tensor memory all MMAs of a thread execute in issue order, whatever
   /// their accumulators.
   bool inIssueOrder = false;
+  /// Lanes of the same warp that have issued tcgen05 operations which nothing
+  /// orders before this one: they are other threads.
+  uint32_t strangers = 0;
   void (*report)(const Access &access, const Conflict &conflict) = nullptr;
   const void *context = nullptr;
 };
 
 struct Conflict {
-  enum class Fault : uint8_t { None, Race, ProxyFence, TensorFence };
+  enum class Fault : uint8_t { None, Race, ProxyFence, TensorFence, InitFence };
   Fault fault = Fault::None;
   const Stamp &other;
   bool otherWrites = false;
   uint64_t address = 0;
 };
 
+/// Whether `other` is in a view of who accesses: a lane, not its warp.
+bool knows(const Access &access, Knowledge::View view, const Stamp &other);
+/// Whether a proxy fence lies between a generic write and the async access.
+bool proxyFenced(const Access &access, const Stamp &other);
 /// What is wrong with `access` after `other`, which conflicts with it.
 Conflict::Fault judgeMemory(const Access &access, const Stamp &other,
                             bool otherWrites);
@@ -149,14 +164,15 @@ public:
   }
   /// Checks without remembering.
   void check(const Cell &cell, const Access &access, uint64_t address);
-  /// The actor has done the same since it last synchronised. Which lane wrote
-  /// last matters for proxy fences.
+  /// The lane has done the same since its warp last synchronised.
   static bool changesNothing(const Cell &cell, const Access &access) {
     const Stamp &old = access.write ? cell.write : cell.read;
     const Stamp &now = access.stamp;
     return old.when == now.when && old.scope == now.scope &&
            old.async == now.async && old.key == now.key &&
-           (!access.write || (!cell.read.when && old.lane == now.lane));
+           (old.lane == now.lane ||
+            (!access.write && old.lane == kManyLanes)) &&
+           (!access.write || !cell.read.when);
   }
 
 private:
