@@ -57,6 +57,21 @@ std::string_view fmha::stringify(Level level) {
 // Modules from flags
 //===----------------------------------------------------------------------===//
 
+/// %v, the first columns of %k.
+static std::string viewOfKey(const schedule::Problem &problem,
+                             const std::string &key, const std::string &value) {
+  std::string text;
+  for (unsigned n = 0; n < 3; ++n)
+    text += llvm::formatv("  %c{0} = arith.constant {0} : index\n"
+                          "  %n{0} = memref.dim %k, %c{0} : {1}\n",
+                          n, key);
+  return text + llvm::formatv("  %v = memref.subview %k[0, 0, 0, 0] "
+                              "[%n0, %n1, %n2, {0}] [1, 1, 1, 1]\n"
+                              "      : {1} to {2}\n",
+                              problem.headDimV, key, value)
+                    .str();
+}
+
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
   auto tensor = [&](unsigned headDim) {
@@ -81,13 +96,15 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   return llvm::formatv(
-             "func.func @attention(%q: {0}, %k: {0}, %v: {1}, %o: {1}{2}) {{\n"
-             "  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
+             "func.func @attention(%q: {0}, %k: {0}, {6}%o: {1}{2}) {{\n"
+             "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
              "      outs(%o{3} : {1}{4}){5}\n"
              "  return\n}\n",
              q, v, problem.lse ? ", %lse: " + lse : "",
              problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
-             attributes.empty() ? "" : " {" + attributes + "}")
+             attributes.empty() ? "" : " {" + attributes + "}",
+             problem.vInK ? "" : "%v: " + v + ", ",
+             problem.vInK ? viewOfKey(problem, q, v) : "")
       .str();
 }
 

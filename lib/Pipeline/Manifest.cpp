@@ -16,12 +16,22 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 using namespace fmha;
 namespace json = llvm::json;
 
 /// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
 static constexpr unsigned boxColumns = 64;
+
+/// Rows of a TMA box: a query tile, the keys of a block, or of a message of V.
+static unsigned boxRows(const std::string &name,
+                        const schedule::Schedule &schedule) {
+  if (name == "q" || name == "o")
+    return schedule.qTileRows;
+  bool inChunks = name == "v" && schedule.valueChunk;
+  return inChunks ? schedule.valueChunk : schedule.kvBlock;
+}
 
 static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
                              const schedule::Schedule &schedule) {
@@ -35,9 +45,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
       {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
                            isQuery ? "q_len" : "kv_len",
                            isQuery ? "q_heads" : "kv_heads", "batch"}},
-      {"box",
-       json::Array{boxColumns, isQuery ? schedule.qTileRows : schedule.kvBlock,
-                   1, 1}},
+      {"box", json::Array{boxColumns, boxRows(name, schedule), 1, 1}},
       {"swizzle", "128B"}};
 }
 
@@ -82,6 +90,17 @@ static double scaleOf(const KernelSpec &spec) {
   return spec.scale.value_or(1.0 / std::sqrt(double(spec.problem.headDim)));
 }
 
+/// Row blocks, heads, batch, and the passes over the columns of O.
+static json::Array gridFactors(const KernelSpec &spec,
+                               const schedule::Schedule &schedule) {
+  int64_t rows = int64_t(schedule.qTiles) * schedule.qTileRows;
+  json::Array factors{json::Object{{"ceil_div", json::Array{"q_len", rows}}},
+                      "q_heads", "batch"};
+  if (unsigned passes = outputPasses(spec.problem, schedule); passes > 1)
+    factors.push_back(passes);
+  return factors;
+}
+
 std::string fmha::launchManifest(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &kernel) {
@@ -89,12 +108,9 @@ std::string fmha::launchManifest(const KernelSpec &spec,
   json::Array parameters;
   for (const KernelParameter &one : kernelParameters(spec.problem.lse))
     parameters.push_back(parameter(one, spec, schedule));
-  int64_t rows = int64_t(schedule.qTiles) * schedule.qTileRows;
-  json::Object grid{
-      {"x", json::Array{json::Object{{"ceil_div", json::Array{"q_len", rows}}},
-                        "q_heads", "batch"}},
-      {"y", json::Array{}},
-      {"z", json::Array{}}};
+  json::Object grid{{"x", gridFactors(spec, schedule)},
+                    {"y", json::Array{}},
+                    {"z", json::Array{}}};
   json::Object manifest{
       {"schema_version", 1},
       {"kernel", kernel},
@@ -114,6 +130,8 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"tmem_columns", map.tmemColumns},
       {"roles", roles(schedule)},
       {"parameters", std::move(parameters)}};
+  if (spec.problem.vInK)
+    manifest["v_in_k"] = true;
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 
@@ -130,6 +148,16 @@ static std::string describe(const schedule::Schedule &schedule) {
                     schedule.qTiles, schedule.qTileRows, schedule.kvBlock,
                     schedule.kvStages, stringify(schedule.pPlacement).data(),
                     schedule.pSlices, exact(schedule.rescaleThreshold));
+  // What a schedule may do without is named where it does not.
+  const std::pair<const char *, unsigned> extras[] = {
+      {"v_stages", schedule.vStages},
+      {"key_chunk", schedule.keyChunk},
+      {"value_chunk", schedule.valueChunk},
+      {"share_kv", schedule.shareKv},
+      {"o_columns", schedule.oColumns}};
+  for (auto [name, value] : extras)
+    if (value)
+      text += llvm::formatv(" {0}={1}", name, value);
   text += " roles=";
   for (const schedule::Role &role : schedule.roles)
     text += llvm::formatv(
@@ -164,6 +192,8 @@ static std::string command(const KernelSpec &spec,
       stringify(problem.dtype).data(), problem.headDim);
   if (problem.headDimV != problem.headDim)
     text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
+  if (problem.vInK)
+    text += " --v-in-k";
   if (problem.mask == schedule::Mask::Causal)
     text += " --causal";
   if (problem.lse)

@@ -67,6 +67,20 @@ llvm::Error checkLse(const Manifest &manifest,
   return expectType(*tensors.lse, "lse", ElementType::F32);
 }
 
+/// A kernel that takes V from the rows of K needs them to be the same memory.
+llvm::Error checkView(const Manifest &manifest,
+                      const AttentionTensors &tensors) {
+  const Tensor4 &k = tensors.k, &v = tensors.v;
+  bool same = k.host == v.host;
+  for (int i = 0; i < 3; ++i)
+    same = same && (k.dims[i] <= 1 || k.strides[i] == v.strides[i]);
+  if (!manifest.vInK || same || llvm::is_contained(k.dims, 0))
+    return llvm::Error::success();
+  return failure("tensor 'v': expected the first columns of tensor 'k', in its "
+                 "memory and with its strides, as the kernel was compiled with "
+                 "v_in_k, got a tensor of its own; compile without v_in_k");
+}
+
 llvm::Error checkLengths(const AttentionTensors &tensors) {
   const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
       {"q_len", tensors.q.dims[1]}, {"kv_len", tensors.k.dims[1]}};
@@ -164,7 +178,10 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
     return std::move(error);
   if (llvm::Error error = create(copies.k, tensors.k, Fill::Contents, padding))
     return std::move(error);
-  if (llvm::Error error = create(copies.v, tensors.v, Fill::Contents, padding))
+  if (manifest.vInK)
+    copies.v = DeviceTensor::columnsOf(copies.k, tensors.v.dims[3]);
+  else if (llvm::Error error =
+               create(copies.v, tensors.v, Fill::Contents, padding))
     return std::move(error);
   if (llvm::Error error = create(copies.o, tensors.o, Fill::Poison, padding))
     return std::move(error);
@@ -276,6 +293,8 @@ llvm::Error checkProblem(const Manifest &manifest,
     if (llvm::Error error = checkAlignment(expected.tensor, expected.name))
       return error;
   }
+  if (llvm::Error error = checkView(manifest, tensors))
+    return error;
   if (llvm::Error error = checkLse(manifest, tensors))
     return error;
   if (llvm::Error error = checkLengths(tensors))

@@ -33,7 +33,13 @@ public:
       : value(value), path(std::move(path)), problem(&problem) {}
 
   bool isString() const { return value && value->getAsString().has_value(); }
+  bool isNumber() const { return value && value->getAsNumber().has_value(); }
 
+  /// Whether an object has a member `name`.
+  bool has(llvm::StringRef name) const {
+    const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
+    return object && object->get(name);
+  }
   /// The member `name` of an object; its absence is a problem.
   JsonNode field(llvm::StringRef name) const;
   /// Complains about members that are not in `known`.

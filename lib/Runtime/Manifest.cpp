@@ -34,6 +34,8 @@ constexpr llvm::StringLiteral placementNames[] = {"tmem", "smem", "registers"};
 GridFactor readFactor(JsonNode node) {
   if (node.isString())
     return {node.choice<RunValue>(runValueNames), 1};
+  if (node.isNumber())
+    return {RunValue::Batch, 1, node.unsignedInteger(1)};
   node.fields({"ceil_div"});
   std::vector<JsonNode> parts = node.field("ceil_div").elements(2);
   if (parts.size() != 2)
@@ -102,6 +104,8 @@ void readProblem(JsonNode root, Manifest &manifest) {
   manifest.dtype = root.field("dtype").choice<ElementType>(dtypeNames);
   manifest.headDim = root.field("head_dim").unsignedInteger(1, 1 << 16);
   manifest.headDimV = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
+  if (root.has("v_in_k"))
+    manifest.vInK = root.field("v_in_k").boolean();
   size_t mask = root.field("mask").choice<size_t>(maskNames);
   manifest.mask = maskNames[mask].str();
   manifest.scale = root.field("scale").number();
@@ -146,9 +150,9 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
   root.fields({"schema_version", "kernel", "target", "dtype", "head_dim",
-               "head_dim_v", "mask", "scale", "lse", "q_tiles", "p_placement",
-               "grid", "block", "cluster", "smem_bytes", "tmem_columns",
-               "roles", "parameters"});
+               "head_dim_v", "v_in_k", "mask", "scale", "lse", "q_tiles",
+               "p_placement", "grid", "block", "cluster", "smem_bytes",
+               "tmem_columns", "roles", "parameters"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())
@@ -158,6 +162,8 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
 
 /// "ceil(q_len 300 / 256)", "batch 7".
 static std::string describe(const GridFactor &factor, uint64_t value) {
+  if (factor.constant)
+    return std::to_string(factor.constant);
   std::string text = (stringify(factor.value) + " " + llvm::Twine(value)).str();
   if (factor.divisor == 1)
     return text;
@@ -176,6 +182,8 @@ llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
     for (const GridFactor &factor : manifest.grid[i]) {
       uint64_t value = values[factor.value];
       uint64_t count = value / factor.divisor + (value % factor.divisor != 0);
+      if (factor.constant)
+        count = factor.constant;
       empty |= count == 0;
       bool overflow = false;
       extent = llvm::SaturatingMultiply(extent, count, &overflow);

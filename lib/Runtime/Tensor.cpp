@@ -120,6 +120,17 @@ llvm::Expected<DeviceTensor> DeviceTensor::create(Device &device,
   return std::move(copy);
 }
 
+DeviceTensor DeviceTensor::columnsOf(const DeviceTensor &whole, int64_t dim) {
+  DeviceTensor view;
+  view.shared = whole.memory.address();
+  view.offset = whole.offset;
+  view.extents = whole.extents;
+  view.extents[3] = dim;
+  view.steps = whole.steps;
+  view.type = whole.type;
+  return view;
+}
+
 /// Calls visit(element index in the device copy, {b, l, h}) for every row.
 template <typename Visit> void DeviceTensor::forEachRow(Visit visit) const {
   if (extents[3] == 0)

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -72,41 +73,43 @@ static Complaint checkTarget(const Case &c) {
   return std::nullopt;
 }
 
-/// Why `headDim` is not among the supported ones, of all reasons the one that
-/// lies deepest.
-static std::string headDimReason(const Case &c) {
-  Footprint sizes(c.problem, c.schedule);
-  unsigned dim = std::max(c.problem.headDim, c.problem.headDimV);
-  auto panels = [](unsigned d) { return d != 0 && d % panelColumns == 0; };
-  if (!panels(c.problem.headDim) || !panels(c.problem.headDimV))
-    return "tiles consist of 64-column panels, one row of the 128-byte swizzle "
-           "each";
-  uint64_t columns = sizes.tmemColumns(c.schedule);
-  if (columns > c.gpu->tmemColumns)
-    return tiles(c.schedule) + " need " + str(columns) +
-           " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
-           str(sizes.oColumns) + " each), " + str(c.gpu->tmemColumns) +
-           " are there";
-  uint64_t bytes = sizes.smemBytes(c.schedule);
-  if (bytes > c.gpu->smemBytesPerCta)
-    return tiles(c.schedule) + " and " + str(c.schedule.kvStages) +
-           " KV stages need " + str(bytes) + " bytes of shared memory, " +
-           str(c.gpu->smemBytesPerCta) + " are there";
-  return "an MMA chain over " + str(dim) +
-         " columns is not built yet, though it would fit";
+/// The multiples of 8 on both sides of `dim`: "take 56 or 64".
+static std::string nearestDims(unsigned dim) {
+  constexpr unsigned unit = 8;
+  unsigned below = dim / unit * unit;
+  return "take " + (below ? str(below) + " or " : "") +
+         str(uint64_t(below) + unit);
 }
 
 static Complaint checkHeadDims(const Case &c) {
-  unsigned k = c.problem.headDim, v = c.problem.headDimV;
-  bool known = k == 64 || k == 128;
-  if (known && k == v)
+  for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
+                           std::pair("head_dim_v", c.problem.headDimV)})
+    if (dim == 0 || dim % 8 != 0)
+      return "C2: expected " + std::string(name) +
+             " to be a positive multiple of 8, since TMA moves 16 bytes of a "
+             "row at a time, got " +
+             str(dim) + "; " + nearestDims(dim);
+  if (c.problem.vInK && c.problem.headDimV > c.problem.headDim)
+    return "C2: expected head_dim_v of a V that lies in K to be at most "
+           "head_dim, got " +
+           str(c.problem.headDimV) + " and " + str(c.problem.headDim);
+  return std::nullopt;
+}
+
+/// S and O of every tile in tensor memory.
+static Complaint checkTmem(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
+  uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
+  if (needed <= there)
     return std::nullopt;
-  std::string got = "C2: expected head_dim 64 or 128 and head_dim_v equal to "
-                    "it, got " +
-                    str(k) + " and " + str(v) + ": ";
-  if (known && (v == 64 || v == 128))
-    return got + "K and V blocks take turns in one ring of equal stages";
-  return got + headDimReason(c);
+  uint64_t room = there / c.schedule.qTiles - sizes.sColumns;
+  return "C2: " + tiles(c.schedule) +
+         (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
+         " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
+         str(sizes.oColumns) + " each), " + str(there) +
+         " are there; take o_columns of at most " +
+         str(room / panelColumns * panelColumns) +
+         (c.schedule.qTiles > 1 ? ", or one query tile" : "");
 }
 
 static Complaint checkTiles(const Case &c) {
@@ -120,6 +123,11 @@ static Complaint checkTiles(const Case &c) {
   if (s.kvBlock != 128)
     return "C3: expected kv_block to be 128, the only one built, got " +
            str(s.kvBlock);
+  if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
+    return "C3: expected key_chunk and value_chunk to be 0 with 2 query tiles, "
+           "which take whole blocks, got " +
+           str(s.keyChunk) + " and " + str(s.valueChunk) +
+           "; take one query tile";
   return std::nullopt;
 }
 
@@ -146,25 +154,45 @@ static Complaint checkPlacement(const Case &c) {
          "tmem or smem";
 }
 
-static Complaint checkSmem(const Case &c) {
-  const Schedule &s = c.schedule;
-  if (s.kvStages < 2)
+/// K and V in one ring: the MMA role holds a V while it waits for the next K.
+static Complaint checkStages(const Schedule &s) {
+  if (s.vStages == 0 && s.kvStages < 2)
     return "C6: expected at least 2 KV stages, since the MMA role holds a V "
            "block while it waits for the next K block; got " +
            str(s.kvStages);
+  if (s.kvStages == 0)
+    return "C6: expected at least 1 stage of K, got 0";
+  // Full and free ones of each stage, and those of a query tile's channels.
+  constexpr unsigned perTile = 10;
+  uint64_t barriers =
+      2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
+  if (barriers > barrierSlots)
+    return "C6: " + str(uint64_t(s.kvStages) + s.vStages) +
+           " stages of K and V need " + str(barriers) + " mbarriers, " +
+           str(barrierSlots) + " are kept; take fewer KV stages";
+  return std::nullopt;
+}
+
+static Complaint checkSmem(const Case &c) {
+  const Schedule &s = c.schedule;
   Footprint sizes(c.problem, s);
   uint64_t needed = sizes.smemBytes(s);
   if (needed <= c.gpu->smemBytesPerCta)
-    return std::nullopt;
-  std::string text = "C6: " + tiles(s) + " of " + str(sizes.qBytes) +
-                     " bytes, " + str(s.kvStages) + " KV stages of " +
+    return checkStages(s);
+  std::string text = "C6: " + tiles(s) + " of " +
+                     str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
+                     str(s.kvStages) + " KV stages of " +
                      str(sizes.kvStageBytes) + " bytes";
+  if (s.vStages)
+    text += ", " + str(s.vStages) + " V stages of " + str(sizes.vStageBytes) +
+            " bytes";
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
          " bytes of shared memory, " + str(c.gpu->smemBytesPerCta) +
          " are there (" + str(needed - c.gpu->smemBytesPerCta) +
-         " too many); take fewer KV stages";
+         " too many); take fewer KV stages" +
+         (s.qTiles == 1 ? ", a smaller key_chunk or value_chunk" : "");
 }
 
 /// Without a rescale P grows to 2^threshold; f16 ends below 2^16, bf16 below
@@ -185,17 +213,42 @@ static std::string only(const char *field, const char *value,
          ", since no pass builds it otherwise; got " + got;
 }
 
-static Complaint checkChunks(const Schedule &s) {
-  if (s.vStages != 0)
-    return only("v_stages", "0", str(s.vStages));
-  if (s.keyChunk != 0)
-    return only("key_chunk", "0", str(s.keyChunk));
-  if (s.valueChunk != 0)
-    return only("value_chunk", "0", str(s.valueChunk));
-  if (s.shareKv)
-    return only("share_kv", "false", "true");
-  if (s.oColumns != 0)
-    return only("o_columns", "0", str(s.oColumns));
+/// Messages are whole panels of K and whole K steps of V; passes are whole
+/// boxes of the store.
+static Complaint checkChunks(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.keyChunk % panelColumns)
+    return "C8: expected key_chunk to be a multiple of 64, the columns of a "
+           "panel, got " +
+           str(s.keyChunk);
+  constexpr unsigned keysPerStep = 16;
+  if (s.valueChunk && (s.valueChunk % keysPerStep || s.kvBlock % s.valueChunk))
+    return "C8: expected value_chunk to be a multiple of 16 that divides "
+           "kv_block, got " +
+           str(s.valueChunk) + " in " + str(s.kvBlock);
+  if (outputPasses(c.problem, s) > 1 && s.oColumns % panelColumns)
+    return "C8: expected o_columns to be a multiple of 64, the columns that a "
+           "TMA store writes, got " +
+           str(s.oColumns);
+  return std::nullopt;
+}
+
+static Complaint checkSharing(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!s.shareKv)
+    return std::nullopt;
+  if (!c.problem.vInK)
+    return "C8: expected share_kv to be false, since V is no view of the first "
+           "columns of K; got true";
+  if (s.vStages || s.keyChunk || s.valueChunk)
+    return "C8: expected v_stages, key_chunk and value_chunk to be 0 with "
+           "share_kv, since a block is one message of one ring; got " +
+           str(s.vStages) + ", " + str(s.keyChunk) + " and " +
+           str(s.valueChunk);
+  if (outputPasses(c.problem, s) > 1)
+    return "C8: expected o_columns to be 0 with share_kv, since no pass builds "
+           "it otherwise; got " +
+           str(s.oColumns);
   return std::nullopt;
 }
 
@@ -209,7 +262,7 @@ static Complaint checkFeatures(const Case &c) {
     return only("persistent", "false", "true");
   if (s.splits != 1)
     return only("splits", "1", str(s.splits));
-  return checkChunks(s);
+  return std::nullopt;
 }
 
 /// The warps of one role.
@@ -319,10 +372,12 @@ static Complaint checkWarps(const Case &c) {
 std::optional<std::string> fmha::schedule::check(const Problem &problem,
                                                  const Schedule &schedule) {
   Case c{problem, schedule, target::findTarget(schedule.target)};
-  // Later rules rely on earlier ones: sizes mean nothing before C1 to C5.
+  // Later rules rely on earlier ones: sizes mean nothing before the extents
+  // that they are made of.
   for (auto rule :
-       {checkTarget, checkTiles, checkHeadDims, checkCtaGroup, checkPlacement,
-        checkSmem, checkThreshold, checkFeatures, checkRoles, checkWarps})
+       {checkTarget, checkTiles, checkHeadDims, checkChunks, checkSharing,
+        checkTmem, checkCtaGroup, checkPlacement, checkSmem, checkThreshold,
+        checkFeatures, checkRoles, checkWarps})
     if (Complaint complaint = rule(c))
       return complaint;
   return std::nullopt;

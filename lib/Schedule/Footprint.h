@@ -32,15 +32,21 @@ constexpr unsigned barrierBytes = 8;
 /// Ends of the map are rounded to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;
 
+/// Bytes of a tile of `columns` 16-bit elements: whole panels.
+constexpr uint64_t panelTileBytes(uint64_t rows, uint64_t columns) {
+  uint64_t panels = (columns + panelColumns - 1) / panelColumns;
+  return panels * rows * panelColumns * elementBytes;
+}
+
 struct Footprint {
   /// Columns of S, of O, and of P where it lies over S.
   uint64_t sColumns, oColumns, pColumns;
   /// Where P begins inside S: its upper half, so that the row's other half
   /// stays readable while P is written.
   uint64_t pColumnInS;
-  /// Bytes of one query tile, one KV stage, one P, one staged output, one row
-  /// statistic.
-  uint64_t qBytes, kvStageBytes, pBytes, outBytes, statsBytes;
+  /// Bytes of one query tile, one stage of the ring that K is in, one of V's
+  /// own ring (0 if it has none), one P, one staged output, one row statistic.
+  uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
 
   Footprint(const Problem &problem, const Schedule &schedule);
 

@@ -24,15 +24,21 @@ static uint64_t alignTo(uint64_t value, uint64_t alignment) {
 
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
+  uint64_t chunk = schedule.keyChunk ? schedule.keyChunk : problem.headDim;
+  uint64_t chunkKeys = schedule.valueChunk ? schedule.valueChunk : keys;
   sColumns = keys;
-  oColumns = problem.headDimV;
+  oColumns = outputColumns(problem, schedule);
   pColumns = keys * elementBytes / 4;
   pColumnInS = sColumns - pColumns;
-  qBytes = rows * problem.headDim * elementBytes;
-  kvStageBytes =
-      keys * std::max(problem.headDim, problem.headDimV) * elementBytes;
-  pBytes = rows * keys * elementBytes;
-  outBytes = rows * problem.headDimV * elementBytes;
+  qBytes = panelTileBytes(rows, problem.headDim);
+  uint64_t key =
+      panelTileBytes(keys, std::min<uint64_t>(chunk, problem.headDim));
+  uint64_t value = panelTileBytes(chunkKeys, oColumns);
+  bool together = schedule.vStages == 0 && !schedule.shareKv;
+  kvStageBytes = together ? std::max(key, value) : key;
+  vStageBytes = schedule.vStages ? value : 0;
+  pBytes = panelTileBytes(rows, keys);
+  outBytes = panelTileBytes(rows, oColumns);
   statsBytes = rows * sizeof(float);
 }
 
@@ -45,9 +51,10 @@ uint64_t Footprint::smemBytes(const Schedule &schedule) const {
   uint64_t perTile = alignTo(std::max(qBytes, outBytes), tileAlignment) +
                      (pInSmem ? alignTo(pBytes, tileAlignment) : 0) +
                      statsBytes;
-  uint64_t ring =
-      schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment));
-  return alignTo(schedule.qTiles * perTile + ring +
+  uint64_t rings =
+      schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment)) +
+      schedule.vStages * alignTo(vStageBytes, uint64_t(tileAlignment));
+  return alignTo(schedule.qTiles * perTile + rings +
                      barrierSlots * barrierBytes + smallAlignment,
                  smallAlignment);
 }
@@ -110,6 +117,8 @@ void Layouter::layOutSmem() {
     smem("Q" + i, std::max(sizes.qBytes, sizes.outBytes), 1, tileAlignment);
   });
   smem("KV", sizes.kvStageBytes, schedule.kvStages, tileAlignment);
+  if (schedule.vStages)
+    smem("V", sizes.vStageBytes, schedule.vStages, tileAlignment);
   if (schedule.pPlacement == PPlacement::Smem)
     forTiles([&](const std::string &i) {
       smem("P" + i, sizes.pBytes, 1, tileAlignment);

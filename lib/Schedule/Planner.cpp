@@ -37,7 +37,10 @@ public:
   std::optional<Plan> run(std::string &error);
 
 private:
-  void consider(unsigned qTiles, PPlacement placement);
+  void consider(unsigned qTiles, PPlacement placement, unsigned oColumns);
+  /// `whole`, or where it does not fit the first way to cut its messages that
+  /// does.
+  Schedule fitMessages(const Schedule &whole);
   /// Takes the deepest ring that fits, and notes why the next one does not.
   void chooseStages(Schedule &schedule);
   void reject(Schedule schedule, std::string reason) {
@@ -116,13 +119,38 @@ void Planner::chooseStages(Schedule &schedule) {
     reject(deeper, title(deeper) + ": " + *reason);
 }
 
-void Planner::consider(unsigned qTiles, PPlacement placement) {
-  Schedule schedule;
-  schedule.target = target;
-  schedule.qTiles = qTiles;
-  schedule.pPlacement = placement;
-  schedule.roles = defaultRoles(schedule.qTiles);
+Schedule Planner::fitMessages(const Schedule &whole) {
+  struct Message {
+    bool share;
+    unsigned keyChunk, valueChunk;
+  };
+  constexpr Message messages[] = {
+      {true, 0, 0}, {false, 0, 0}, {false, 128, 64}, {false, 64, 32}};
+  for (auto [share, keyChunk, valueChunk] : messages) {
+    Schedule schedule = whole;
+    schedule.shareKv = share;
+    schedule.keyChunk = keyChunk;
+    schedule.valueChunk = valueChunk;
+    if (share && !problem.vInK)
+      continue;
+    chooseStages(schedule);
+    if (!check(problem, schedule))
+      return schedule;
+  }
+  Schedule schedule = whole;
   chooseStages(schedule);
+  return schedule;
+}
+
+void Planner::consider(unsigned qTiles, PPlacement placement,
+                       unsigned oColumns) {
+  Schedule whole;
+  whole.target = target;
+  whole.qTiles = qTiles;
+  whole.pPlacement = placement;
+  whole.oColumns = oColumns;
+  whole.roles = defaultRoles(qTiles);
+  Schedule schedule = fitMessages(whole);
   if (std::optional<std::string> reason = check(problem, schedule))
     return reject(schedule, title(schedule) + ": " + *reason);
   bool emptyTile = qTiles > 1 && problem.qLenHint != 0 &&
@@ -154,9 +182,15 @@ std::optional<Plan> Planner::run(std::string &error) {
                                         PPlacement::Registers};
   if (overrides.pPlacement != PPlacement::Auto)
     placements = {overrides.pPlacement};
-  for (unsigned qTiles : tileCounts)
-    for (PPlacement placement : placements)
-      consider(qTiles, placement);
+  // Every pass over columns of O computes the scores again: fewer columns are
+  // looked at only where more do not fit.
+  for (unsigned oColumns : {0u, 256u, 128u}) {
+    if (!candidates.empty() || oColumns >= problem.headDimV)
+      break;
+    for (unsigned qTiles : tileCounts)
+      for (PPlacement placement : placements)
+        consider(qTiles, placement, oColumns);
+  }
   if (candidates.empty()) {
     // The first candidate is the one that a user would most likely want.
     const Rejected &first = plan.rejected.front();

@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Schedule.h"
 
+#include <algorithm>
+
 using namespace fmha::schedule;
 
 /// The element of `list` of that name, or null.
@@ -27,6 +29,23 @@ const TmemRegion *MemoryMap::findTmem(std::string_view name) const {
 }
 const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
   return findNamed(smem, name);
+}
+
+unsigned fmha::schedule::paddedColumns(unsigned dim) {
+  constexpr unsigned step = 16;
+  return (dim + step - 1) / step * step;
+}
+
+unsigned fmha::schedule::outputColumns(const Problem &problem,
+                                       const Schedule &schedule) {
+  unsigned all = paddedColumns(problem.headDimV);
+  return schedule.oColumns ? std::min(schedule.oColumns, all) : all;
+}
+
+unsigned fmha::schedule::outputPasses(const Problem &problem,
+                                      const Schedule &schedule) {
+  unsigned columns = outputColumns(problem, schedule);
+  return columns ? (problem.headDimV + columns - 1) / columns : 1;
 }
 
 std::string_view fmha::schedule::stringify(DataType type) {

@@ -93,6 +93,8 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
     want("stats" + i, sizes.statsBytes, smallAlignment);
   }
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);
+  if (s.vStages)
+    want("V", sizes.vStageBytes, tileAlignment, s.vStages);
   want("barriers", barrierSlots * barrierBytes, smallAlignment);
   want("tmem_address", 4, smallAlignment);
   return memory;

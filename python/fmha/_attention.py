@@ -134,6 +134,7 @@ class Options(TypedDict, total=False):
     """The keywords of attention() that do not change the type of its result."""
 
     causal: bool
+    v_in_k: bool
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -162,6 +163,7 @@ def attention(
     v: Any,
     *,
     causal: bool = False,
+    v_in_k: bool = False,
     scale: float | None = None,
     lse: bool = False,
     layout: Layout = "bshd",
@@ -180,7 +182,9 @@ def attention(
     or with length and heads exchanged (bhsd): NumPy or DLPack arrays on the CPU of
     float16, bfloat16, or float32, which is rounded to `dtype` (default bf16).
     q_heads is a multiple of kv_heads; scale defaults to 1/sqrt(dim); causal is
-    aligned bottom-right.
+    aligned bottom-right. v may have another dim than q and k; all dims are
+    multiples of 8. With v_in_k v is a NumPy view k[..., :dim_v], which a kernel
+    may load together with k.
 
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len].
@@ -196,11 +200,15 @@ def attention(
     if layout not in ("bshd", "bhsd"):
         raise ValueError(f"layout: expected 'bshd' or 'bhsd', got {layout!r}")
     was_float32 = getattr(q, "dtype", None) == np.float32
+    if v_in_k:
+        _check_view(k, v)
     inputs, kind = _import_all((q, k, v), layout, dtype)
+    if v_in_k:  # Rounding and packing copy: the view is taken again.
+        inputs = (inputs[0], inputs[1], inputs[1][..., : inputs[2].shape[3]])
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
-        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, causal=causal,
+        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal,
         scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
     )  # fmt: skip
 
@@ -210,6 +218,15 @@ def attention(
     _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks))
     result = _widen(out, kind) if was_float32 else _typed(out, kind)
     return result if logs is None else (result, logs)
+
+
+def _check_view(k: Any, v: Any) -> None:
+    """That v is k[..., :dim_v]."""
+    if not isinstance(k, np.ndarray) or not isinstance(v, np.ndarray):
+        raise TypeError(f"v_in_k: expected NumPy arrays k and v, got {type(k)} and {type(v)}")
+    start = lambda array: array.__array_interface__["data"][0]  # noqa: E731
+    if start(k) != start(v) or k.strides != v.strides or v.shape != k[..., : v.shape[-1]].shape:
+        raise ValueError("v_in_k: expected v to be a view k[..., :dim_v] of k, got memory of its own")
 
 
 def _import_all(

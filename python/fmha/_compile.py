@@ -73,6 +73,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     dtype: DType = "bf16",
     head_dim: int = 128,
     head_dim_v: int | None = None,
+    v_in_k: bool = False,
     causal: bool = False,
     scale: float | None = None,
     lse: bool = False,
@@ -87,8 +88,9 @@ def compile(  # noqa: A001  (the package's own word for it)
 
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
-    causal, scale (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then
-    hints to the planner. Raises CompileError.
+    v_in_k (V is the first head_dim_v columns of K, in one buffer), causal, scale
+    (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
+    planner. Head dims are multiples of 8. Raises CompileError.
     """
     if module is None:
         module = _native.build_module(
@@ -100,6 +102,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             lse,
             q_len,
             kv_len,
+            v_in_k,
         )
     result = _native.compile(
         module,

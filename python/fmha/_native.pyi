@@ -30,6 +30,7 @@ def build_module(
     lse: bool,
     q_len: int,
     kv_len: int,
+    v_in_k: bool,
 ) -> str: ...
 def compile(
     text: str, name: str, target: str, p_placement: str, q_tiles: int | None

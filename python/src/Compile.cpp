@@ -52,13 +52,14 @@ static schedule::PPlacement parsePlacement(const std::string &name) {
 static std::string build(const std::string &dtype, unsigned headDim,
                          unsigned headDimV, bool causal,
                          std::optional<double> scale, bool lse, unsigned qLen,
-                         unsigned kvLen) {
+                         unsigned kvLen, bool vInK) {
   KernelSpec spec;
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
   spec.problem.mask = causal ? schedule::Mask::Causal : schedule::Mask::None;
   spec.problem.lse = lse;
+  spec.problem.vInK = vInK;
   spec.problem.qLenHint = qLen;
   spec.problem.kvLenHint = kvLen;
   spec.scale = scale;
@@ -126,6 +127,11 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   result["kv_block"] = schedule.kvBlock;
   result["cta_group"] = schedule.ctaGroup;
   result["kv_stages"] = schedule.kvStages;
+  result["v_stages"] = schedule.vStages;
+  result["key_chunk"] = schedule.keyChunk;
+  result["value_chunk"] = schedule.valueChunk;
+  result["share_kv"] = schedule.shareKv;
+  result["o_columns"] = schedule.oColumns;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["p_slices"] = schedule.pSlices;
   result["rescale_threshold"] = schedule.rescaleThreshold;
@@ -208,7 +214,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
       .def_prop_ro("report", &reportOf);
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("causal"), nb::arg("scale").none(),
-             nb::arg("lse"), nb::arg("q_len"), nb::arg("kv_len"));
+             nb::arg("lse"), nb::arg("q_len"), nb::arg("kv_len"),
+             nb::arg("v_in_k"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"),
              nb::arg("q_tiles").none(), Unlocked());

@@ -19,7 +19,7 @@
 // B300: schedule = #fmha.schedule<target = "sm_103a"
 // ASKED-LABEL: func.func @planned
 // ASKED: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1,
-// ASKED-SAME: kv_stages = 2, p_placement = smem
+// ASKED-SAME: kv_stages = 2, {{.*}}p_placement = smem
 func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
   %o = fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%q : !t) -> !t
   return %o : !t

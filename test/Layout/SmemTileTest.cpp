@@ -133,13 +133,29 @@ TEST(SmemTile, CheckNamesWhatIsWrong) {
 //===----------------------------------------------------------------------===//
 
 TEST(PanelTile, IsReadBothWays) {
-  for (PanelTile tile : {PanelTile{128, 64}, {128, 128}, {64, 128}, {8, 64}}) {
+  for (PanelTile tile : {PanelTile{128, 64},
+                         {128, 128},
+                         {64, 128},
+                         {8, 64},
+                         {128, 80},
+                         {32, 16}}) {
     SmemTile asRows = tile.kMajor(), asColumns = tile.mnMajor();
     for (unsigned row = 0; row < tile.rows; ++row)
       for (unsigned column = 0; column < tile.columns; ++column) {
         EXPECT_EQ(tile.offset(row, column), asRows.offset(row, column));
         EXPECT_EQ(tile.offset(row, column), asColumns.offset(column, row));
       }
+  }
+}
+
+TEST(PanelTile, TheLastPanelIsWhole) {
+  EXPECT_EQ((PanelTile{128, 80}).panels(), 2u);
+  EXPECT_EQ((PanelTile{128, 80}).bytes(), 2 * 128 * 128u);
+  EXPECT_EQ((PanelTile{32, 16}).bytes(), 32 * 128u);
+  for (PanelTile tile : {PanelTile{128, 80}, {32, 16}}) {
+    EXPECT_EQ(tile.kMajor().check(), std::nullopt);
+    EXPECT_EQ(tile.mnMajor().check(), std::nullopt);
+    EXPECT_EQ(tile.kMajor().bytes(), tile.bytes());
   }
 }
 

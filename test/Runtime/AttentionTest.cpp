@@ -163,6 +163,23 @@ TEST_F(Attention, HonoursStridesOfTheHost) {
   dense.expectRight();
 }
 
+TEST_F(Attention, VInKIsReadFromTheMemoryOfK) {
+  for (Layout layout : {Layout::BSHD, Layout::BHSD}) {
+    Problem problem(2, 4, 2, 3, 5, layout);
+    manifest.vInK = true;
+    EXPECT_THAT(problemOf(problem),
+                HasSubstr("tensor 'v': expected the first columns of tensor "
+                          "'k'"));
+    problem.tensors.v = problem.tensors.k;
+    problem.tensors.v.dims[3] = headDimV;
+    run(problem);
+    problem.expectRight();
+    problem.tensors.v.strides[1] *= 2;
+    EXPECT_THAT(problemOf(problem), HasSubstr("with its strides"));
+  }
+  EXPECT_EQ(driverLog().allocations, 0);
+}
+
 TEST_F(Attention, PassesTheManifestsLaunchOn) {
   Problem problem(3, 4, 4, 300, 1, Layout::BSHD);
   LaunchReport report = run(problem);

@@ -136,6 +136,35 @@ TEST(Manifest, GridExtentsAreProductsOfRoundedUpFactors) {
   }
 }
 
+TEST(Manifest, NumbersMultiplyTheGrid) {
+  llvm::json::Value value = sample();
+  value.getAsObject()->getObject("grid")->getArray("x")->push_back(3);
+  auto before = parseManifest(llvm::formatv("{0}", sample()).str());
+  auto after = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(before) && bool(after));
+  RunValues values;
+  values[RunValue::QLen] = 300;
+  values[RunValue::Batch] = values[RunValue::QHeads] = 2;
+  values[RunValue::KvHeads] = 1;
+  values[RunValue::Group] = 2;
+  EXPECT_EQ((*evaluateGrid(*after, values))[0],
+            3 * (*evaluateGrid(*before, values))[0]);
+  value.getAsObject()->getObject("grid")->getArray("x")->back() = 0;
+  EXPECT_THAT(problemOf(value), HasSubstr("expected an integer from 1"));
+}
+
+TEST(Manifest, VInKIsFalseUnlessSaid) {
+  llvm::json::Value value = sample();
+  auto without = parseManifest(llvm::formatv("{0}", value).str());
+  (*value.getAsObject())["v_in_k"] = true;
+  auto with = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(without) && bool(with));
+  EXPECT_FALSE(without->vInK);
+  EXPECT_TRUE(with->vInK);
+  (*value.getAsObject())["v_in_k"] = 1;
+  EXPECT_EQ(problemOf(value), "manifest.v_in_k: expected true or false, got 1");
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

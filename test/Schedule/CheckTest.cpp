@@ -63,21 +63,35 @@ TEST(Check, C1Target) {
 }
 
 TEST(Check, C2HeadDims) {
-  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(64); }), "");
-  for (unsigned dim : {0u, 1u, 32u, 63u, 80u, 96u, 129u})
-    EXPECT_THAT(complaint([&](Problem &p, auto &) { p = problemOf(dim); }),
-                AllOf(StartsWith("C2: expected head_dim 64 or 128"),
-                      HasSubstr("64-column panels")));
-  EXPECT_THAT(complaint([](Problem &p, auto &) { p = problemOf(256); }),
-              HasSubstr("2 query tiles need 768 tensor-memory columns (S 128 "
-                        "and O 256 each), 512 are there"));
+  // Every multiple of 8 that two whole tiles have room for.
+  for (unsigned dim = 8; dim <= 128; dim += 8)
+    EXPECT_EQ(complaint([&](Problem &p, auto &) { p = problemOf(dim); }), "")
+        << dim;
+  EXPECT_EQ(complaint([](Problem &p, auto &) { p.headDimV = 40; }), "");
+  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(60); }),
+            "C2: expected head_dim to be a positive multiple of 8, since TMA "
+            "moves 16 bytes of a row at a time, got 60; take 56 or 64");
+  EXPECT_THAT(complaint([](Problem &p, auto &) { p.headDimV = 4; }),
+              AllOf(StartsWith("C2: expected head_dim_v to be a positive"),
+                    HasSubstr("got 4; take 8")));
+  EXPECT_THAT(complaint([](Problem &p, auto &) { p = problemOf(0); }),
+              HasSubstr("got 0; take 8"));
+  EXPECT_EQ(complaint([](Problem &p, auto &) { p = problemOf(256); }),
+            "C2: 2 query tiles need 768 tensor-memory columns (S 128 and O 256 "
+            "each), 512 are there; take o_columns of at most 128, or one query "
+            "tile");
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p = problemOf(384);
+                p = problemOf(512);
                 s.qTiles = 1;
               }),
-              HasSubstr("of shared memory, 232448 are there"));
-  EXPECT_THAT(complaint([](Problem &p, auto &) { p.headDimV = 64; }),
-              AllOf(StartsWith("C2: "), HasSubstr("got 128 and 64")));
+              HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
+                        "and O 512 each), 512 are there; take o_columns of at "
+                        "most 384"));
+  EXPECT_THAT(complaint([](Problem &p, auto &) {
+                p.vInK = true;
+                p.headDimV = 136;
+              }),
+              HasSubstr("at most head_dim, got 136 and 128"));
 }
 
 TEST(Check, C3Tiles) {
@@ -152,16 +166,90 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
               StartsWith("C8: expected persistent to be false"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
               StartsWith("C8: expected splits to be 1"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
-              StartsWith("C8: expected v_stages to be 0"));
+}
+
+/// check() for head dims 576 and 512, one tile, 256 columns of O and chunks of
+/// 128 columns and 64 keys, after `change`.
+static std::string
+wideComplaint(const std::function<void(Problem &, Schedule &)> &change) {
+  return complaint([&](Problem &p, Schedule &s) {
+    p.headDim = 576;
+    p.headDimV = 512;
+    s.qTiles = 1;
+    s.kvStages = 2;
+    s.oColumns = 256;
+    s.keyChunk = 128;
+    s.valueChunk = 64;
+    change(p, s);
+  });
+}
+
+TEST(Check, C8Chunks) {
+  EXPECT_EQ(wideComplaint([](auto &, auto &) {}), "");
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 96; }),
+              StartsWith("C8: expected key_chunk to be a multiple of 64"));
+  for (unsigned keys : {8u, 48u, 256u})
+    EXPECT_THAT(
+        wideComplaint([=](auto &, Schedule &s) { s.valueChunk = keys; }),
+        StartsWith("C8: expected value_chunk to be a multiple of 16 that "
+                   "divides kv_block"));
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 208; }),
+              StartsWith("C8: expected o_columns to be a multiple of 64"));
+  // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) {
+                s.keyChunk = s.valueChunk = 0;
+              }),
+              AllOf(StartsWith("C6: "),
+                    HasSubstr("2 KV stages of 147456 bytes"),
+                    HasSubstr("a smaller key_chunk or value_chunk")));
+}
+
+TEST(Check, C3TwoTilesTakeWholeBlocks) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.keyChunk = 64; }),
-              StartsWith("C8: expected key_chunk to be 0"));
+              AllOf(StartsWith("C3: expected key_chunk and value_chunk to be 0 "
+                               "with 2 query tiles"),
+                    HasSubstr("got 64 and 0")));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
-              StartsWith("C8: expected value_chunk to be 0"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.shareKv = true; }),
-              StartsWith("C8: expected share_kv to be false"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.oColumns = 64; }),
-              StartsWith("C8: expected o_columns to be 0"));
+              StartsWith("C3: "));
+}
+
+TEST(Check, C6RingsOfTheirOwn) {
+  auto stages = [](unsigned kv, unsigned v) {
+    return complaint([=](auto &, Schedule &s) {
+      s.kvStages = kv;
+      s.vStages = v;
+    });
+  };
+  EXPECT_EQ(stages(1, 1), "");
+  EXPECT_EQ(stages(2, 3), "");
+  EXPECT_THAT(stages(0, 1), StartsWith("C6: expected at least 1 stage of K"));
+  EXPECT_THAT(stages(3, 3), AllOf(StartsWith("C6: "),
+                                  HasSubstr("3 V stages of 32768 bytes")));
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p = problemOf(8);
+                s.qTiles = 1;
+                s.kvStages = s.vStages = 14;
+              }),
+              HasSubstr("need 66 mbarriers, 64 are kept"));
+}
+
+TEST(Check, C8OneMessageForKAndV) {
+  auto shared = [](const std::function<void(Problem &, Schedule &)> &change) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.vInK = true;
+      s.shareKv = true;
+      change(p, s);
+    });
+  };
+  EXPECT_EQ(shared([](auto &, auto &) {}), "");
+  EXPECT_EQ(shared([](Problem &p, auto &) { p.headDimV = 64; }), "");
+  EXPECT_THAT(shared([](Problem &p, auto &) { p.vInK = false; }),
+              StartsWith("C8: expected share_kv to be false, since V is no "
+                         "view"));
+  EXPECT_THAT(shared([](auto &, Schedule &s) { s.vStages = 2; }),
+              AllOf(StartsWith("C8: "), HasSubstr("got 2, 0 and 0")));
+  EXPECT_THAT(shared([](auto &, Schedule &s) { s.oColumns = 64; }),
+              StartsWith("C8: expected o_columns to be 0 with share_kv"));
 }
 
 TEST(Check, C9Roles) {

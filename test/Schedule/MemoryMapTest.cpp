@@ -69,6 +69,45 @@ TEST(MemoryMap, TensorMemoryOfOneTile) {
   EXPECT_EQ(plan.map.tmemColumns, 256u);
 }
 
+TEST(MemoryMap, TilesAreWholePanels) {
+  Problem problem;
+  problem.headDim = 72;
+  problem.headDimV = 40;
+  std::string error;
+  Plan plan = *fmha::schedule::plan(problem, "sm_100a",
+                                    {2, 2, PPlacement::Tmem}, error);
+  // 72 columns take two panels of 128 rows x 128 bytes, 40 one; V shares K's
+  // stages. O has 40 columns rounded up to 16.
+  EXPECT_EQ(plan.map.findSmem("Q1")->offset, 32768u);
+  EXPECT_EQ(plan.map.findSmem("KV")->bytes, 32768u);
+  EXPECT_EQ(plan.map.findSmem("out0")->bytes, 16384u);
+  EXPECT_EQ(plan.map.findTmem("O1")->column, 256u + 48);
+  EXPECT_EQ(plan.map.findTmem("O1")->columns, 48u);
+}
+
+TEST(MemoryMap, MessagesOfAWideHead) {
+  Problem problem;
+  problem.headDim = 576;
+  problem.headDimV = 512;
+  Schedule schedule = planOf(128, 1, PPlacement::Tmem).schedule;
+  schedule.oColumns = 256;
+  schedule.keyChunk = 128;
+  schedule.valueChunk = 32;
+  schedule.kvStages = schedule.vStages = 1;
+  ASSERT_EQ(check(problem, schedule).value_or(""), "");
+  MemoryMap map = layOut(problem, schedule);
+  // Nine panels of 16384 bytes; two of K; 32 keys x four panels x 128 bytes.
+  EXPECT_EQ(map.findSmem("Q0")->bytes, 147456u);
+  EXPECT_EQ(map.findSmem("KV")->bytes, 32768u);
+  EXPECT_EQ(map.findSmem("V")->bytes, 16384u);
+  EXPECT_EQ(map.findSmem("V")->offset, 147456u + 32768);
+  EXPECT_EQ(map.findTmem("O0")->columns, 256u);
+  EXPECT_EQ(verify(problem, schedule, map).value_or(""), "");
+  std::erase_if(map.smem, [](const SmemRegion &r) { return r.name == "V"; });
+  EXPECT_EQ(verify(problem, schedule, map).value_or(""),
+            "V1: expected a shared-memory region \"V\", got none");
+}
+
 TEST(MemoryMap, OutputLiesOverItsQuery) {
   Plan plan = planOf(128, 2, PPlacement::Smem);
   for (const char *i : {"0", "1"}) {
@@ -95,6 +134,14 @@ static Schedule randomSchedule(std::mt19937 &random) {
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);
   s.rescaleThreshold = random() % 10;
+  // Now and then, since most of these fit few head dims.
+  if (random() % 2) {
+    s.vStages = random() % 3;
+    s.keyChunk = pick(0u, 0u, 64u, 128u);
+    s.valueChunk = pick(0u, 0u, 16u, 32u, 64u);
+    s.oColumns = pick(0u, 64u, 128u, 256u);
+    s.shareKv = random() % 8 == 0;
+  }
   // The four warpgroups in any order.
   unsigned groups[] = {0, 4, 8, 12};
   std::shuffle(std::begin(groups), std::end(groups), random);
@@ -128,6 +175,11 @@ TEST(MemoryMap, EveryCheckedScheduleHasASoundMap) {
   for (unsigned i = 0; i < 5000; ++i) {
     Problem problem;
     problem.headDim = problem.headDimV = random() % 2 ? 64 : 128;
+    if (random() % 2) {
+      problem.headDim = 8 + 8 * (random() % 72);
+      problem.headDimV = 8 + 8 * (random() % 64);
+    }
+    problem.vInK = random() % 4 == 0;
     problem.dtype = random() % 2 ? DataType::F16 : DataType::BF16;
     Schedule schedule = randomSchedule(random);
     if (check(problem, schedule)) {

@@ -103,9 +103,10 @@ TEST(Planner, GivesItsOwnScheduleThatPasses) {
 TEST(Planner, SaysWhyItFails) {
   EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("C1: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_90a"), HasSubstr("wgmma"));
-  EXPECT_THAT(mustFail(problemOf(256), "sm_100a"),
+  EXPECT_THAT(mustFail(problemOf(256), "sm_100a", {2, {}, PPlacement::Auto}),
               HasSubstr("need 768 tensor-memory columns"));
-  EXPECT_THAT(mustFail(problemOf(96), "sm_100a"), HasSubstr("panels"));
+  EXPECT_THAT(mustFail(problemOf(100), "sm_100a"), HasSubstr("take 96 or 104"));
+  EXPECT_THAT(mustFail(problemOf(1024), "sm_100a"), HasSubstr("C2: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a",
                        {std::nullopt, std::nullopt, PPlacement::Registers}),
               HasSubstr("registers cannot be had"));
@@ -113,6 +114,39 @@ TEST(Planner, SaysWhyItFails) {
               HasSubstr("31248 too many"));
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a", {7, {}, PPlacement::Auto}),
               HasSubstr("q_tiles to be 1 or 2, got 7"));
+}
+
+TEST(Planner, FindsAScheduleForEveryHeadDim) {
+  std::vector<std::pair<unsigned, unsigned>> dims = {
+      {192, 128}, {128, 64}, {64, 256}, {64, 512}, {576, 512}, {512, 512},
+      {8, 256},   {256, 8},  {512, 8},  {8, 512},  {320, 320}};
+  for (unsigned dim = 8; dim <= 256; dim += 8)
+    dims.emplace_back(dim, dim);
+  for (auto [k, v] : dims)
+    for (bool vInK : {false, true})
+      for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem}) {
+        Problem problem = problemOf(k);
+        problem.headDimV = v;
+        problem.vInK = vInK && v <= k;
+        Plan plan = mustPlan(problem, "sm_100a", {{}, {}, placement});
+        EXPECT_EQ(check(problem, plan.schedule), std::nullopt);
+        EXPECT_EQ(plan.schedule.pPlacement, placement);
+        // Scores are computed once where O has room.
+        EXPECT_EQ(outputPasses(problem, plan.schedule), v > 256 + 128 ? 2u : 1u)
+            << k << ", " << v;
+      }
+}
+
+TEST(Planner, LoadsKAndVTogetherWhereTheyAreOne) {
+  Problem problem = problemOf(192);
+  problem.headDimV = 128;
+  EXPECT_FALSE(mustPlan(problem, "sm_100a").schedule.shareKv);
+  problem.vInK = true;
+  EXPECT_TRUE(mustPlan(problem, "sm_100a").schedule.shareKv);
+  // 144 KiB of K in one message fit no ring.
+  problem.headDim = 576;
+  problem.headDimV = 512;
+  EXPECT_FALSE(mustPlan(problem, "sm_100a").schedule.shareKv);
 }
 
 TEST(Planner, RejectsEveryOtherCandidateWithAReason) {

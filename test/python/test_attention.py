@@ -35,6 +35,32 @@ def test_agrees_with_float64(
     assert_close(out.astype(np.float64), lse, reference(q, k, v, causal), unit)
 
 
+@pytest.mark.parametrize("dim, dim_v", [(8, 40), (192, 128), (72, 200)])
+def test_head_dims_may_differ(random, dim, dim_v):
+    q, k, _ = draw(random, np.float16, 1, 40, 150, 2, 1, dim)
+    v = random.standard_normal((1, 150, 1, dim_v)).astype(np.float16)
+    out, lse = fmha.attention(q, k, v, causal=True, lse=True)
+    assert out.shape == (1, 40, 2, dim_v)
+    assert_close(out.astype(np.float64), lse, reference(q, k, v, True), 2.0**-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_v_may_be_columns_of_k(random, dtype, layout):
+    q, k, _ = draw(random, dtype, 2, 33, 140, 2, 1, 72)
+    rounded = [x.astype(np.float16) for x in (q, k, k[..., :40])]
+    if layout == "bhsd":
+        q, k = (np.ascontiguousarray(x.transpose(0, 2, 1, 3)) for x in (q, k))
+    options = dict(layout=layout, dtype="f16", v_in_k=True, lse=True)
+    out, lse = fmha.attention(q, k, k[..., :40], **options)
+    out = out if layout == "bshd" else out.transpose(0, 2, 1, 3)
+    assert_close(out, lse, reference(*rounded), 2.0**-11 + 2.0**-24)
+    with pytest.raises(ValueError, match="expected v to be a view"):
+        fmha.attention(q, k, k[..., :40].copy(), **options)
+    with pytest.raises(ValueError, match="expected v to be a view"):
+        fmha.attention(q, k, k[..., 8:48], **options)
+
+
 @pytest.mark.parametrize("scale", [0.0, -0.3, 2.0])
 def test_any_finite_scale(random, scale):
     q, k, v = draw(random, np.float16, 1, 64, 150, 1, 1, 64)

@@ -35,6 +35,8 @@ void ProblemFlags::add(FlagTable &table) {
                  1, 1 << 16);
   table.addCount("head-dim-v", "head dimension of v (default head-dim)",
                  headDimV, 1, 1 << 16);
+  table.addSwitch("v-in-k", "v is the first columns of k, in one buffer",
+                  [this](bool on) { vInK = on; });
   table.addSwitch("causal", "causal mask, aligned bottom-right",
                   [this](bool on) {
                     mask = on ? schedule::Mask::Causal : schedule::Mask::None;
@@ -88,6 +90,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.headDimV = unsigned(flags.headDimV.value_or(problem.headDim));
   problem.mask = flags.mask.value_or(schedule::Mask::None);
   problem.lse = flags.lse.value_or(false);
+  problem.vInK = flags.vInK.value_or(false);
   auto hint = [](std::optional<uint64_t> length) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
   };
@@ -136,6 +139,9 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error =
           agree("lse", flags.lse, problem.lse, flags.input, yesNo))
     return error;
+  if (llvm::Error error =
+          agree("v-in-k", flags.vInK, problem.vInK, flags.input, yesNo))
+    return error;
   double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
   // Scales in MLIR text may be f32 literals.
   if (flags.scale && float(*flags.scale) == float(scale))
@@ -166,6 +172,14 @@ static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkView(const schedule::Problem &problem) {
+  if (!problem.vInK || problem.headDimV <= problem.headDim)
+    return llvm::Error::success();
+  return failure("--v-in-k: expected a --head-dim-v of at most the head dim, " +
+                 llvm::Twine(problem.headDim) + ", whose columns V is, got " +
+                 llvm::Twine(problem.headDimV));
+}
+
 llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty() || flags.input.empty())
     return llvm::Error::success();
@@ -180,6 +194,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (flags.input.empty()) {
     source.spec = specOf(flags);
+    if (llvm::Error error = checkView(source.spec.problem))
+      return std::move(error);
     source.text = buildModule(source.spec);
     source.name = "<flags>";
     return source;

@@ -29,7 +29,7 @@ struct ProblemFlags {
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
-  std::optional<bool> lse;
+  std::optional<bool> lse, vInK;
   std::string layout = "bshd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.

@@ -46,8 +46,10 @@ struct Widened {
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec) {
   Widened q(problem.q), k(problem.k), v(problem.v);
+  // A view has K's strides and no bits of its own.
   return reference::attention(problemOf(problem.shape, spec), q.tensor,
-                              k.tensor, v.tensor);
+                              k.tensor,
+                              spec.problem.vInK ? k.tensor : v.tensor);
 }
 
 reference::Comparison compareWith(const reference::Result &expected,

@@ -71,6 +71,16 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
   return array;
 }
 
+/// A view of the first `dim` columns.
+HostArray columnsOf(const HostArray &whole, int64_t dim) {
+  HostArray view;
+  view.view = whole.view;
+  view.view.dims[3] = dim;
+  view.shape = whole.shape;
+  view.shape.back() = dim;
+  return view;
+}
+
 llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
                          llvm::StringRef name, const std::string &layout) {
   if (file.shape != array.shape)
@@ -186,8 +196,9 @@ llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path) {
 
 float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
   const auto &steps = view.strides;
+  const auto *data = static_cast<const uint16_t *>(view.host);
   return loadElement(view.dtype,
-                     &bits[b * steps[0] + l * steps[1] + h * steps[2] + d]);
+                     &data[b * steps[0] + l * steps[1] + h * steps[2] + d]);
 }
 
 AttentionTensors HostProblem::tensors() {
@@ -262,8 +273,14 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
        flags.k},
       {problem.v, shape->kvLen, shape->kvHeads, shape->headDimV, files.v,
        flags.v}};
+  if (spec.vInK && files.v)
+    return failure("'" + flags.v +
+                   "': expected no file for v, which is the "
+                   "first columns of k (v-in-k); leave --v out");
   uint32_t stream = 0;
   for (const Input &input : inputs) {
+    if (spec.vInK && &input.array == &problem.v)
+      continue;
     input.array = allocate({shape->batch, input.length, input.heads, input.dim},
                            layout, type);
     if (!input.file)
@@ -273,6 +290,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
       return std::move(error);
     ++stream;
   }
+  if (spec.vInK)
+    problem.v = columnsOf(problem.k, shape->headDimV);
   problem.o =
       allocate({shape->batch, shape->qLen, shape->qHeads, shape->headDimV},
                layout, type);

@@ -18,7 +18,8 @@ struct Shape {
   int64_t headDim = 128, headDimV = 128;
 };
 
-/// A host tensor in the problem's type and layout.
+/// A host tensor in the problem's type and layout. One without bits of its own
+/// is a view of another, which keeps its place.
 struct HostArray {
   runtime::Tensor4 view;
   std::vector<uint16_t> bits;

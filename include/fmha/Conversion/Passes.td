@@ -44,7 +44,8 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     Makes a `gpu.module` with one kernel for every `fmha.attention` that has a schedule: the grid decides which rows of
     which head a CTA owns, an `scf.for` runs over the KV blocks, and tile values carry the online softmax. The kernel
     still has one thread of control and no memory spaces. Its operands are memrefs with run-time extents and strides, so
-    that one kernel serves every length; the op stays where it is and names its kernel in `fmha.kernel`. An op that has a
+    that one kernel serves every length. A schedule with chunks gives each message of K and V its load and its dot on a
+    `tile.slice` of the query or of P; one with `o_columns` gives a CTA some columns of O, and the grid a factor; the op stays where it is and names its kernel in `fmha.kernel`. An op that has a
     kernel, has no schedule or stands in a nested module, which could not see the kernel, is an error.
   }];
   let dependentDialects = [

@@ -108,7 +108,8 @@ uint64_t smemDescriptor(uint32_t start, uint32_t leadingBytes,
 /// A tile of rows x columns 16-bit elements as TMA writes it with the 128-byte
 /// swizzle: panels of 64 columns side by side, each with all rows at a pitch of
 /// 128 bytes. Q, K and P are read K-major (columns are k), V is read MN-major
-/// (rows, the keys, are k).
+/// (rows, the keys, are k). The last panel is whole however few columns the
+/// tile has there.
 struct PanelTile {
   static constexpr unsigned panelColumns = 64;
   static constexpr unsigned rowBytes = 128;
@@ -118,15 +119,20 @@ struct PanelTile {
 
   unsigned rows = 128, columns = 128;
 
-  unsigned panels() const { return columns / panelColumns; }
+  unsigned panels() const {
+    return (columns + panelColumns - 1) / panelColumns;
+  }
   unsigned panelBytes() const { return rows * rowBytes; }
   unsigned bytes() const { return panels() * panelBytes(); }
 
+  /// All of the panels as an operand.
   SmemTile kMajor() const {
-    return SmemTile::make(Major::K, Swizzle::Bytes128, 2, rows, columns);
+    return SmemTile::make(Major::K, Swizzle::Bytes128, 2, rows,
+                          panels() * panelColumns);
   }
   SmemTile mnMajor() const {
-    return SmemTile::make(Major::MN, Swizzle::Bytes128, 2, columns, rows);
+    return SmemTile::make(Major::MN, Swizzle::Bytes128, 2,
+                          panels() * panelColumns, rows);
   }
 
   /// Byte of element (row, column) from the start of the tile.

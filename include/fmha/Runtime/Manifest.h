@@ -46,10 +46,11 @@ struct RunValues {
   uint64_t operator[](RunValue value) const { return values[size_t(value)]; }
 };
 
-/// ceil(value / divisor).
+/// ceil(value / divisor), or a number of its own.
 struct GridFactor {
   RunValue value;
   uint64_t divisor = 1;
+  uint64_t constant = 0;
 };
 
 /// The tensors of the problem, as parameters name them.
@@ -96,6 +97,8 @@ struct Manifest {
   std::string kernel, target;
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
+  /// V is the first columns of K, in one buffer.
+  bool vInK = false;
   /// "none" or "causal".
   std::string mask;
   double scale = 0;

@@ -75,6 +75,10 @@ public:
                                              const Tensor4 &tensor, Fill fill,
                                              const Padding &padding);
 
+  /// The first `dim` elements of every row of `whole`, which must outlive it.
+  /// It has no memory of its own, and can be neither read back nor refilled.
+  static DeviceTensor columnsOf(const DeviceTensor &whole, int64_t dim);
+
   /// Copies the elements back to `tensor` and counts into `strayBytes` the
   /// bytes that are no element and do not hold the poison any more.
   llvm::Error readBack(Device &device, Tensor4 &tensor,
@@ -83,7 +87,9 @@ public:
   llvm::Error refill(Device &device, const Tensor4 &tensor, Fill fill);
 
   /// Address of element (0, 0, 0, 0); a multiple of 16.
-  driver::DevicePointer address() const { return memory.address() + offset; }
+  driver::DevicePointer address() const {
+    return (shared ? shared : memory.address()) + offset;
+  }
   const std::array<int64_t, 4> &dims() const { return extents; }
   /// In elements.
   const std::array<int64_t, 4> &strides() const { return steps; }
@@ -93,6 +99,8 @@ private:
   template <typename Visit> void forEachRow(Visit visit) const;
 
   DeviceMemory memory;
+  /// The memory of another tensor, or 0.
+  driver::DevicePointer shared = 0;
   size_t offset = 0;
   std::array<int64_t, 4> extents = {}, steps = {};
   ElementType type = ElementType::BF16;

@@ -108,9 +108,9 @@ struct SmemRegion {
 };
 
 /// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
-/// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring), "P<i>" where P is
-/// there, "out<i>" (the staged output, over Q<i>), "stats<i>" (one f32 a row),
-/// "barriers" (8 bytes each) and "tmem_address".
+/// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
+/// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
+/// "stats<i>" (one f32 a row), "barriers" (8 bytes each) and "tmem_address".
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
@@ -154,21 +154,31 @@ unsigned registersAtLaunch(unsigned threads);
 std::vector<Role> defaultRoles(unsigned qTiles);
 Schedule withRoles(Schedule schedule);
 
+/// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
+/// of its tiles. Those beyond `dim` hold zeros.
+unsigned paddedColumns(unsigned dim);
+/// Columns of O that one CTA computes, padded, and how many CTAs share the rows
+/// of a query tile: ceil(head_dim_v / o_columns).
+unsigned outputColumns(const Problem &problem, const Schedule &schedule);
+unsigned outputPasses(const Problem &problem, const Schedule &schedule);
+
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
 /// begins with the number of its rule:
 ///
 ///   C1  the target is known, and attention can be compiled for it
-///   C2  head_dim is 64 or 128, and head_dim_v equals it: whole panels, S and O
-///       of every query tile in tensor memory
-///   C3  one or two query tiles of 128 rows, KV blocks of 128 keys
+///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
+///       tensor memory holds S and O of every query tile
+///   C3  one or two query tiles of 128 rows, KV blocks of 128 keys; two tiles
+///       take whole blocks
 ///   C4  one CTA issues an MMA
 ///   C5  P waits in tensor memory or in shared memory
-///   C6  at least two KV stages, and shared memory holds all regions
+///   C6  at least two KV stages (one where V has a ring of its own), and shared
+///       memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
 ///   C8  features that no pass builds are off: p_slices, exp2_emulated,
-///       persistent, splits, v_stages, key_chunk, value_chunk, share_kv,
-///       o_columns
+///       persistent, splits; chunks divide their block, o_columns are whole
+///       panels, and share_kv needs a V that is the first columns of K
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the

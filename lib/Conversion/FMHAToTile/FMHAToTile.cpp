@@ -49,6 +49,13 @@ struct Coordinates {
   Value blocks;
   /// kv_len - q_len, for the causal mask.
   Value offset;
+  /// First column of V and O that the CTA computes; null if it computes all.
+  Value column;
+};
+
+/// Messages of one KV block: chunks of the columns of K, of the keys of V.
+struct BlockTiles {
+  SmallVector<Value> keys, values;
 };
 
 /// Running maximum, running sum and output accumulator of one query tile.
@@ -79,6 +86,17 @@ private:
     return TileType::get(b.getContext(), {plan.qTileRows, columns}, element,
                          Attribute());
   }
+  /// Columns of the query and key tiles, and of those of value and output.
+  int64_t keyColumns() { return schedule::paddedColumns(op.getHeadDim()); }
+  int64_t outputColumns() {
+    return schedule::outputColumns(op.getProblem(), plan);
+  }
+  Value slice(Value tile, int64_t first, int64_t count) {
+    auto type = cast<TileType>(tile.getType());
+    if (count == type.getColumns())
+      return tile;
+    return tile::SliceOp::create(b, type.columns(first, count), tile, first);
+  }
   TileType rowType() {
     return TileType::get(b.getContext(), {plan.qTileRows}, b.getF32Type(),
                          Attribute());
@@ -106,14 +124,20 @@ private:
   SmallVector<Value> buildInitialState();
   void buildBlock(const Coordinates &at, ArrayRef<Value> queries, Value block,
                   SmallVectorImpl<State> &states);
-  State buildStep(const Coordinates &at, unsigned tile, Value query, Value key,
-                  Value value, Value column, State state);
+  BlockTiles loadBlock(const Coordinates &at, Value firstKey);
+  Value buildScores(unsigned tile, Value query, ArrayRef<Value> keys);
+  Value buildProduct(unsigned tile, Value p, ArrayRef<Value> values, Value acc);
+  State buildStep(const Coordinates &at, unsigned tile, Value query,
+                  const BlockTiles &block, Value column, State state);
+  void buildPass(Coordinates &at, Value &id);
   void buildEpilogue(const Coordinates &at, ValueRange results);
 
   AttentionOp op;
   const schedule::Schedule &plan;
   gpu::GPUFuncOp func;
   ImplicitLocOpBuilder b;
+  /// First columns of the chunks of K, made before the loop; null for 0.
+  SmallVector<Value> chunkColumns;
 };
 
 enum Argument : unsigned {
@@ -133,6 +157,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   Value kvHeads = extent(Key, AttentionOp::Heads);
   // The grid has one dimension, since only x may exceed 65535.
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  buildPass(at, id);
   Value rowBlocks = make<arith::CeilDivUIOp>(at.qLen, index(rowsPerCta));
   Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
   Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
@@ -147,6 +172,17 @@ Coordinates KernelBuilder::buildCoordinates() {
   at.offset = make<arith::SubIOp>(at.kvLen, at.qLen);
   at.blocks = buildBlockCount(at);
   return at;
+}
+
+/// The passes over the columns of O are neighbours in the grid, so that K stays
+/// in the L2 cache for all of them. `id` becomes the number of the row block.
+void KernelBuilder::buildPass(Coordinates &at, Value &id) {
+  unsigned passes = schedule::outputPasses(op.getProblem(), plan);
+  if (passes == 1)
+    return;
+  Value pass = make<arith::RemUIOp>(id, index(passes));
+  at.column = make<arith::MulIOp>(pass, index(outputColumns()));
+  id = make<arith::DivUIOp>(id, index(passes));
 }
 
 /// Causal: the last row of the CTA, i = min(first + rows, q_len) - 1, sees keys
@@ -172,24 +208,58 @@ SmallVector<Value> KernelBuilder::buildInitialState() {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     fill(tile, rowType(), -std::numeric_limits<float>::infinity());
     fill(tile, rowType(), 0.0f);
-    fill(tile, tileType(op.getHeadDimV(), b.getF32Type()), 0.0f);
+    fill(tile, tileType(outputColumns(), b.getF32Type()), 0.0f);
   }
   return values;
+}
+
+/// s = q·kᵀ, over the chunks of K: s = q0·k0ᵀ; s += q1·k1ᵀ; ...
+Value KernelBuilder::buildScores(unsigned tile, Value query,
+                                 ArrayRef<Value> keys) {
+  TileType type = tileType(plan.kvBlock, b.getF32Type());
+  Value s;
+  int64_t first = 0;
+  for (Value key : keys) {
+    int64_t columns = cast<TileType>(key.getType()).getColumns();
+    Value part = slice(query, first, columns);
+    if (part != query)
+      mark(part.getDefiningOp(), tile);
+    // The maximum may be taken before the scaling only if the scale is
+    // positive: the product takes a minus sign, and a scale of 0 is applied at
+    // once.
+    s = mark(tile::DotOp::create(b, type, part, key, s, Value(),
+                                 /*transpose_b=*/true,
+                                 /*negate=*/op.getScaleOrDefault() < 0),
+             tile);
+    first += columns;
+  }
+  return s;
+}
+
+/// acc += p·v, over the chunks of V, each with its own columns of P.
+Value KernelBuilder::buildProduct(unsigned tile, Value p,
+                                  ArrayRef<Value> values, Value acc) {
+  int64_t first = 0;
+  for (Value value : values) {
+    int64_t keys = cast<TileType>(value.getType()).getRows();
+    Value part = slice(p, first, keys);
+    if (part != p)
+      mark(part.getDefiningOp(), tile);
+    acc = mark(tile::DotOp::create(b, acc.getType(), part, value, acc, Value(),
+                                   /*transpose_b=*/false, /*negate=*/false),
+               tile);
+    first += keys;
+  }
+  return acc;
 }
 
 /// One KV block and one query tile of online softmax:
 ///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
 ///   p; acc' = acc·alpha + p·v.
 State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
-                               Value query, Value key, Value value,
+                               Value query, const BlockTiles &block,
                                Value column, State state) {
-  Type f32 = b.getF32Type();
-  // The maximum may be taken before the scaling only if the scale is positive:
-  // the product takes a minus sign, and a scale of 0 is applied at once.
-  Value s = mark(tile::DotOp::create(b, tileType(plan.kvBlock, f32), query, key,
-                                     Value(), Value(), /*transpose_b=*/true,
-                                     /*negate=*/op.getScaleOrDefault() < 0),
-                 tile);
+  Value s = buildScores(tile, query, block.keys);
   if (log2Scale() == 0)
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
@@ -212,44 +282,70 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
   Value acc = mark(tile::RescaleOp::create(b, state.acc.getType(), state.acc,
                                            max.getAlpha()),
                    tile);
-  acc = mark(tile::DotOp::create(b, acc.getType(), half, value, acc, Value(),
-                                 /*transpose_b=*/false, /*negate=*/false),
-             tile);
+  acc = buildProduct(tile, half, block.values, acc);
   return {max.getMax(), sum, acc};
+}
+
+/// Where V is the first columns of K, and shares its message, it is a slice.
+BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
+  auto load = [&](unsigned argument, int64_t rows, int64_t columns, Value row,
+                  Value column) -> Value {
+    TileType type = TileType::get(b.getContext(), {rows, columns},
+                                  op.getElementType(), Attribute());
+    return tile::LoadOp::create(b, type, func.getArgument(argument), at.batch,
+                                row, at.kvHead, column, Value());
+  };
+  BlockTiles block;
+  int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
+  for (auto [n, column] : llvm::enumerate(chunkColumns)) {
+    int64_t columns = std::min(chunk, keyColumns() - int64_t(n) * chunk);
+    block.keys.push_back(load(Key, plan.kvBlock, columns, firstKey, column));
+  }
+  if (plan.shareKv) {
+    block.values = {slice(block.keys.front(), 0, outputColumns())};
+    return block;
+  }
+  int64_t keys = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
+  for (int64_t n = 0; n < plan.kvBlock; n += keys) {
+    Value row = n ? make<arith::AddIOp>(firstKey, index(n)) : firstKey;
+    block.values.push_back(load(Values, keys, outputColumns(), row, at.column));
+  }
+  return block;
 }
 
 void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
                                Value block, SmallVectorImpl<State> &states) {
   Value column = make<arith::MulIOp>(block, index(plan.kvBlock));
-  auto load = [&](unsigned argument, int64_t columns) -> Value {
-    TileType type = TileType::get(b.getContext(), {plan.kvBlock, columns},
-                                  op.getElementType(), Attribute());
-    return tile::LoadOp::create(b, type, func.getArgument(argument), at.batch,
-                                column, at.kvHead, Value());
-  };
-  Value key = load(Key, op.getHeadDim());
-  Value value = load(Values, op.getHeadDimV());
+  BlockTiles tiles = loadBlock(at, column);
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     states[tile] =
-        buildStep(at, tile, queries[tile], key, value, column, states[tile]);
+        buildStep(at, tile, queries[tile], tiles, column, states[tile]);
 }
 
+/// Every pass has the LSE; the first one writes it, for the others no row is
+/// below the length.
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   FloatAttr scaleAttr = softmaxScale();
+  Value lseRows = at.qLen;
+  if (op.getLse() && at.column) {
+    Value first =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at.column, index(0));
+    lseRows = arith::SelectOp::create(b, first, at.qLen, index(0));
+  }
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     Value max = results[3 * tile], sum = results[3 * tile + 1];
     Value acc = results[3 * tile + 2];
-    TileType type = tileType(op.getHeadDimV(), op.getElementType());
+    TileType type = tileType(outputColumns(), op.getElementType());
     Value out = mark(tile::NormalizeOp::create(b, type, acc, sum), tile);
     mark(tile::StoreOp::create(b, out, func.getArgument(Output), at.batch,
-                               at.rows[tile], at.head),
+                               at.rows[tile], at.head, at.column),
          tile);
     if (!op.getLse())
       continue;
     Value lse =
         mark(tile::LseOp::create(b, rowType(), max, sum, scaleAttr), tile);
     mark(tile::StoreRowsOp::create(b, lse, func.getArgument(Lse), at.batch,
-                                   at.head, at.rows[tile], at.qLen),
+                                   at.head, at.rows[tile], lseRows),
          tile);
   }
 }
@@ -259,10 +355,13 @@ void KernelBuilder::build() {
   SmallVector<Value> queries;
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     queries.push_back(mark(
-        tile::LoadOp::create(b, tileType(op.getHeadDim(), op.getElementType()),
+        tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
                              func.getArgument(Query), at.batch, at.rows[tile],
-                             at.head, Value()),
+                             at.head, Value(), Value()),
         tile));
+  chunkColumns = {Value()};
+  for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
+    chunkColumns.push_back(index(n));
   SmallVector<Value> initial = buildInitialState();
   auto loop = scf::ForOp::create(b, index(0), at.blocks, index(1), initial);
   {

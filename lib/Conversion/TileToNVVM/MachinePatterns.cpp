@@ -55,9 +55,13 @@ static Value tmemPointer(ImplicitLocOpBuilder &b, Value address) {
 }
 
 /// Innermost first, as TMA counts: column, row, head, batch.
-static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, int32_t column,
-                                      Value row, Value head, Value batch) {
-  return {i32(b, column), toI32(b, row), toI32(b, head), toI32(b, batch)};
+template <typename OpTy>
+static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
+  Value column = i32(b, op.getColumn());
+  if (Value first = op.getFirst())
+    column = LLVM::AddOp::create(b, toI32(b, first), column);
+  return {column, toI32(b, op.getRow()), toI32(b, op.getHead()),
+          toI32(b, op.getBatch())};
 }
 
 namespace {
@@ -208,8 +212,7 @@ MACHINE_PATTERN(DescriptorOp) {
 //===----------------------------------------------------------------------===//
 
 MACHINE_PATTERN(TmaLoadOp) {
-  SmallVector<Value> at =
-      coordinates(b, op.getColumn(), op.getRow(), op.getHead(), op.getBatch());
+  SmallVector<Value> at = coordinates(b, op);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, adaptor.getDest(), adaptor.getSrc(), at,
       stageAddress(b, adaptor.getBarrier(), op.getStage()), ValueRange(),
@@ -219,8 +222,7 @@ MACHINE_PATTERN(TmaLoadOp) {
 }
 
 MACHINE_PATTERN(TmaStoreOp) {
-  SmallVector<Value> at =
-      coordinates(b, op.getColumn(), op.getRow(), op.getHead(), op.getBatch());
+  SmallVector<Value> at = coordinates(b, op);
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
       b, adaptor.getDest(), adaptor.getSrc(), at, Value(),
       NVVM::TMAStoreMode::TILE, Value());

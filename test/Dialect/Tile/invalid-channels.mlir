@@ -131,7 +131,7 @@ func.func @registers() {
 !a = !tile.tile<128xf32, #tile.smem<offset = 0>>
 !b = !tile.tile<128xf32, #tile.smem<offset = 512>>
 func.func @other_slot(%n: index, %ch: !tile.channel<!a>) {
-  // expected-error@+1 {{expected the channel's tile '!tile.tile<128xf32, #tile.smem<offset = 0>>', got '!tile.tile<128xf32, #tile.smem<offset = 512>>'}}
+  // expected-error@+1 {{expected the channel's tile '!tile.tile<128xf32, #tile.smem<offset = 0>>', or one in the same stages, got '!tile.tile<128xf32, #tile.smem<offset = 512>>'}}
   %0 = tile.acquire %ch[%n] : !tile.channel<!a> -> !b
   return
 }

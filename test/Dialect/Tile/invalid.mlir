@@ -28,7 +28,7 @@ func.func @load_element(%t: memref<?x?x?x64xf16>, %i: index) {
 // -----
 
 func.func @store_columns(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x128xf16>) {
-  // expected-error@+1 {{expected 64 tile columns, the memref's head dim, got 128}}
+  // expected-error@+1 {{expected at most 64 tile columns, the memref's head dim of 64 rounded up to 16, got 128}}
   tile.store %v, %t[%i, %i, %i] : !tile.tile<128x128xf16>, memref<?x?x?x64xf16>
   return
 }
@@ -111,5 +111,63 @@ func.func @wait_other_elements(%v: vector<32xi32>) {
 func.func @wait_for_stores(%v: vector<32xi32>) {
   // expected-error@+1 {{expected no values behind stores, which hand nothing on, got 1}}
   %w = tile.tmem_wait store of %v : vector<32xi32> to vector<32xi32>
+  return
+}
+
+// -----
+
+func.func @load_columns(%t: memref<?x?x?x40xf16>, %i: index) {
+  // expected-error@+1 {{expected at most 48 tile columns, the memref's head dim of 40 rounded up to 16, got 64}}
+  %0 = tile.load %t[%i, %i, %i] : memref<?x?x?x40xf16> -> !tile.tile<128x64xf16>
+  return
+}
+
+// -----
+
+func.func @slice_rows(%q: !tile.tile<128x64xf16>) {
+  // expected-error@+1 {{expected 128 rows of 'f16' as the input has, got '!tile.tile<64x64xf16>'}}
+  %0 = tile.slice %q from 0 : !tile.tile<128x64xf16> -> !tile.tile<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @slice_end(%q: !tile.tile<128x64xf16>) {
+  // expected-error@+1 {{expected columns inside the input's 64, got 32 from column 48}}
+  %0 = tile.slice %q from 48 : !tile.tile<128x64xf16> -> !tile.tile<128x32xf16>
+  return
+}
+
+// -----
+
+func.func @slice_step(%q: !tile.tile<128x64xf16>) {
+  // expected-error@+1 {{whose value is a multiple of 16}}
+  %0 = tile.slice %q from 8 : !tile.tile<128x64xf16> -> !tile.tile<128x32xf16>
+  return
+}
+
+// -----
+
+// A panel of 128 rows is 16384 bytes.
+func.func @slice_place(%q: !tile.tile<128x128xf16, #tile.smem<offset = 1024>>) {
+  // expected-error@+1 {{expected the columns where the input has them, #tile.smem<offset = 17408>, got '!tile.tile<128x64xf16, #tile.smem<offset = 1024>>'}}
+  %0 = tile.slice %q from 64 : !tile.tile<128x128xf16, #tile.smem<offset = 1024>> -> !tile.tile<128x64xf16, #tile.smem<offset = 1024>>
+  return
+}
+
+// -----
+
+func.func @slice_panels(%q: !tile.tile<128x128xf16, #tile.smem<offset = 0>>) {
+  // expected-error@+1 {{expected a slice that begins at a panel of 64 columns or ends in the one that it begins in, got 64 columns from column 32}}
+  %0 = tile.slice %q from 32 : !tile.tile<128x128xf16, #tile.smem<offset = 0>> -> !tile.tile<128x64xf16, #tile.smem<offset = 0>>
+  return
+}
+
+// -----
+
+// Two 16-bit elements share a column of tensor memory.
+func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
+  // expected-error@+1 {{expected the columns where the input has them, #tile.tmem<column = 80>, got}}
+  %0 = tile.slice %p from 32 : !tile.tile<128x128xf16, #tile.tmem<column = 64>> -> !tile.tile<128x32xf16, #tile.tmem<column = 96>>
   return
 }

@@ -22,6 +22,14 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
   %0 = tile.load %t[%b, %r, %h] : !tensor -> !q
   // CHECK: tile.load {{.*}} into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
   %1 = tile.load %t[%b, %r, %h] into %slot as !slot : !tensor -> !slot
+  // CHECK: tile.load %{{.*}}[{{.*}}] column %{{.*}} into %{{.*}} as !tile.tile
+  %2 = tile.load %t[%b, %r, %h] column %r into %slot as !slot : !tensor -> !slot
+  // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16> -> <128x16xbf16>
+  %3 = tile.slice %0 from 32 : !q -> !tile.tile<128x16xbf16>
+  // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16, #tile.smem<offset = 0>> -> <128x16xbf16, #tile.smem<offset = 64>>
+  %4 = tile.slice %1 from 32 : !slot -> !tile.tile<128x16xbf16, #tile.smem<offset = 64>>
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column %{{.*}} : <128x64xbf16>, memref
+  tile.store %o, %t[%b, %r, %h] column %r : !q, !tensor
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : <128x64xbf16>, memref
   tile.store %o, %t[%b, %r, %h] : !q, !tensor
   // CHECK: tile.store_rows %{{.*}}, %{{.*}}[{{.*}}] below %{{.*}} : <128xf32>, memref

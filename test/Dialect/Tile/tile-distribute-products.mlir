@@ -87,3 +87,43 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// An instruction has 256 columns of D at most: 320 are two parts, the second with the
+// columns of B from 256 on, four panels of 64 x 128 bytes further. A slice of P is
+// columns of tensor memory.
+//   O, 256 columns: 1 << 4 | 1 << 7 | 1 << 10 | 1 << 16 | 32 << 17 | 8 << 24 = 138478736
+#wide = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 2, value_chunk = 64, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!w = memref<?x?x?x320xbf16, strided<[?, ?, ?, 1]>>
+!v = !tile.tile<64x320xbf16, #tile.smem<offset = 81920, stages = 2>>
+!half = !tile.tile<128x64xbf16, #tile.tmem<column = 96>>
+!out = !tile.tile<128x320xf32, #tile.tmem<column = 128>>
+gpu.module @parts {
+  // CHECK-LABEL: gpu.func @parts
+  gpu.func @parts(%q: !t, %k: !t, %v: !w, %o: !w) kernel attributes {fmha.schedule = #wide} {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[BASE:.*]] = tile.tmem_base
+    tile.specialise {
+      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+        %0 = tile.slot %c0 : !p
+        %1 = tile.slot %c0 : !v
+        %2 = tile.slot %c0 : !out
+        %3 = tile.slice %0 from 64 : !p -> !half
+        // CHECK: %[[D:.*]] = tile.tmem_address 128 from %[[BASE]] : <6>
+        // CHECK: %[[V:.*]] = tile.descriptor %{{.*}} plus 0 fields
+        // CHECK: %[[P:.*]] = tile.tmem_address 96 from %[[BASE]] : <6>
+        // CHECK: tile.mma %[[D]], %[[P]], %[[V]] instruction 138478736 accumulate %[[YES:.*]] :
+        // CHECK-COUNT-3: tile.mma %[[D]], {{.*}} instruction 138478736 accumulate %[[YES]]
+        // CHECK: %[[D:.*]] = tile.tmem_address 384 from %[[BASE]] : <6>
+        // CHECK: %[[V:.*]] = tile.descriptor %{{.*}} plus 32768 fields
+        // CHECK: tile.mma %[[D]], %[[P]], %[[V]] instruction 135333008 accumulate %[[YES]]
+        // CHECK-COUNT-3: tile.mma %[[D]], {{.*}} instruction 135333008 accumulate %[[YES]]
+        %4 = tile.dot %3, %1 plus %2 as !out : !half, !v -> !out
+      }
+    }
+    gpu.return
+  }
+}

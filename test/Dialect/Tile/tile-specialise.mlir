@@ -78,10 +78,9 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: scf.for %[[J:[^ ]*]] =
 // CHECK: %[[ROW:.*]] = arith.muli %[[J]], %c128
 // CHECK: %[[EVEN:.*]] = arith.muli %[[J]], %c2
-// CHECK: %[[N:.*]] = arith.addi %[[EVEN]], %c0
-// CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[N]]]
+// CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[EVEN]]]
 // CHECK: tile.load %[[K]][%{{.*}}, %[[ROW]], %{{.*}}] into %[[SLOT]]
-// CHECK: tile.publish %[[KV]][%[[N]]]
+// CHECK: tile.publish %[[KV]][%[[EVEN]]]
 // CHECK: %[[N:.*]] = arith.addi %[[EVEN]], %c1
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[N]]]
 // CHECK: tile.load %[[V]][%{{.*}}, %[[ROW]], %{{.*}}] into %[[SLOT]]
@@ -90,8 +89,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // No release may reach a CTA that has left: with 3 stages those of the last K and
 // of the V before it are waited for, by the messages that would come next.
 // CHECK: %[[NEXT:.*]] = arith.muli %{{.*}}, %c2
-// CHECK: %[[N:.*]] = arith.addi %[[NEXT]], %c0
-// CHECK: tile.acquire %[[KV]][%[[N]]]
+// CHECK: tile.acquire %[[KV]][%[[NEXT]]]
 // CHECK: %[[N:.*]] = arith.addi %[[NEXT]], %c1
 // CHECK: tile.acquire %[[KV]][%[[N]]]
 // CHECK-NEXT: }

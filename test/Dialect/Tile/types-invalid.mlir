@@ -67,3 +67,20 @@ func.func private @tall(!tile.tile<256x128xf32, #tile.tmem<column = 0>>)
 
 // expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 4294967295 stages of 16384 bytes at offset 0}}
 func.func private @stages(!tile.tile<128x64xbf16, #tile.smem<offset = 0, stages = 4294967295>>)
+
+// -----
+
+// 32 bytes are 16 columns: 16 + 64 end in the next panel.
+// expected-error@+1 {{#tile.smem offset of a rank-2 tile must be a multiple of 1024, got 1056}}
+func.func private @crossing(!tile.tile<128x64xbf16, #tile.smem<offset = 1056>>)
+
+// -----
+
+// 80 columns take two panels of 128 x 128 bytes.
+// expected-error@+1 {{expected the pitch of #tile.smem to be a multiple of 1024 and at least the 32768 bytes of the tile, got 31744}}
+func.func private @pitch(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages = 2, pitch = 31744>>)
+
+// -----
+
+// expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 2 stages of 131072 bytes at offset 0}}
+func.func private @apart(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages = 2, pitch = 131072>>)

@@ -14,6 +14,12 @@ func.func private @shared(
   !tile.tile<128x64xf16, #tile.smem<offset = 2048, stages = 3>>,
   !tile.tile<128xf32, #tile.smem<offset = 4>>)
 
+// Columns inside a panel, and a stage that larger tiles pass as well.
+// CHECK: func.func private @parts(!tile.tile<128x32xf16, #tile.smem<offset = 1088>>, !tile.tile<128x80xf16, #tile.smem<offset = 2048, stages = 3, pitch = 49152>>)
+func.func private @parts(
+  !tile.tile<128x32xf16, #tile.smem<offset = 1088>>,
+  !tile.tile<128x80xf16, #tile.smem<offset = 2048, stages = 3, pitch = 49152>>)
+
 // 128 f32 columns take 128 columns, 128 f16 columns 64: both end at 512 exactly.
 // CHECK: func.func private @tensor(!tile.tile<128x128xf32, #tile.tmem<column = 384>>, !tile.tile<128x128xf16, #tile.tmem<column = 448>>)
 func.func private @tensor(

@@ -20,10 +20,18 @@ spill = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 used = re.compile(r"Used (\d+) registers")
 
 
+# Other head dims change the MMA role's and the correction's part.
+wide = itertools.product(
+    ("sm_100a",), ((40, 40), (72, 200), (192, 128), (256, 256), (512, 512), (576, 512), (64, 512)),
+    ("tmem", "smem"), ("auto",), ("bf16",), (("--causal", "--lse"),),
+)
+
+
 def assemble(kind):
     target, head_dim, placement, tiles, dtype, features = kind
-    flags = [f"--target={target}", f"--head-dim={head_dim}", f"--p-placement={placement}",
-             f"--q-tiles={tiles}", f"--dtype={dtype}", *features]
+    head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
+    flags = [f"--target={target}", f"--head-dim={head_dim}", f"--head-dim-v={head_dim_v}",
+             f"--p-placement={placement}", f"--q-tiles={tiles}", f"--dtype={dtype}", *features]
     ptx = folder / ("-".join(flags).replace("--", "").replace("=", "_") + ".ptx")
     subprocess.run(["fmha-compile", *flags, "-o", ptx], check=True)
     done = subprocess.run([ptxas, f"-arch={target}", "-v", ptx, "-o", os.devnull],
@@ -37,7 +45,7 @@ def assemble(kind):
 
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(assemble, kinds))
+        results = list(pool.map(assemble, itertools.chain(kinds, wide)))
     for good, text in results:
         if not good:
             print("FAILED", text)

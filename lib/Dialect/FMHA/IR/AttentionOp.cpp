@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include <cmath>
 
 using namespace mlir;
@@ -28,6 +31,32 @@ static unsigned hintOf(int64_t extent) {
   return ShapedType::isDynamic(extent) ? 0 : unsigned(std::min(extent, most));
 }
 
+/// What a cast gives another type, and nothing else.
+static Value withoutCasts(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<memref::CastOp, tensor::CastOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// V begins where K does and steps as K does. That it has all of K's batches,
+/// keys and heads is C8 to C10.
+bool AttentionOp::isValueInKey() {
+  Value key = withoutCasts(getKey()), value = withoutCasts(getValue());
+  if (value == key)
+    return true;
+  auto view = value.getDefiningOp<OffsetSizeAndStrideOpInterface>();
+  if (!view || !isa<memref::SubViewOp, tensor::ExtractSliceOp>(view) ||
+      withoutCasts(view->getOperand(0)) != key)
+    return false;
+  auto isZero = [](OpFoldResult n) { return isConstantIntValue(n, 0); };
+  auto isOne = [](OpFoldResult n) { return isConstantIntValue(n, 1); };
+  return llvm::all_of(view.getMixedOffsets(), isZero) &&
+         llvm::all_of(view.getMixedStrides(), isOne);
+}
+
 schedule::Problem AttentionOp::getProblem() {
   schedule::Problem problem;
   problem.dtype = getElementType().isF16() ? schedule::DataType::F16
@@ -36,6 +65,7 @@ schedule::Problem AttentionOp::getProblem() {
   problem.headDimV = getHeadDimV();
   problem.mask = getMask();
   problem.lse = bool(getLse());
+  problem.vInK = isValueInKey();
   problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
   return problem;
@@ -44,13 +74,16 @@ schedule::Problem AttentionOp::getProblem() {
 DictionaryAttr AttentionOp::getProblemAttr() {
   Builder b(getContext());
   StringRef mask = getMask() == schedule::Mask::Causal ? "causal" : "none";
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("element", TypeAttr::get(getElementType())),
-       b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
-       b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
-       b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
-       b.getNamedAttr("mask", b.getStringAttr(mask)),
-       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))});
+  SmallVector<NamedAttribute> entries = {
+      b.getNamedAttr("element", TypeAttr::get(getElementType())),
+      b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
+      b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
+      b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
+      b.getNamedAttr("mask", b.getStringAttr(mask)),
+      b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
+  if (isValueInKey())
+    entries.push_back(b.getNamedAttr("v_in_k", b.getUnitAttr()));
+  return b.getDictionaryAttr(entries);
 }
 
 void AttentionOp::getEffects(

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fmha::tile;
@@ -47,10 +48,12 @@ static LogicalResult verifyTileOfMemref(Operation *op, TileType tile,
   if (memref.getElementType() != tile.getElementType())
     return op->emitOpError() << "expected a tile of " << memref.getElementType()
                              << ", got " << tile.getElementType();
-  if (memref.getDimSize(3) != tile.getColumns())
+  int64_t headDim = memref.getDimSize(3), most = llvm::alignTo(headDim, 16);
+  if (!memref.isDynamicDim(3) && tile.getColumns() > most)
     return op->emitOpError()
-           << "expected " << memref.getDimSize(3)
-           << " tile columns, the memref's head dim, got " << tile.getColumns();
+           << "expected at most " << most << " tile columns, the memref's head "
+           << "dim of " << headDim << " rounded up to 16, got "
+           << tile.getColumns();
   return success();
 }
 
@@ -65,6 +68,34 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   return verifyTileOfMemref(*this, getValue().getType(),
                             cast<MemRefType>(getDest().getType()));
+}
+
+LogicalResult SliceOp::verify() {
+  TileType from = getInput().getType(), to = getType();
+  if (from.getElementType() != to.getElementType() ||
+      from.getRows() != to.getRows())
+    return emitOpError() << "expected " << from.getRows() << " rows of "
+                         << from.getElementType() << " as the input has, got "
+                         << to;
+  if (int64_t(getColumn()) + to.getColumns() > from.getColumns())
+    return emitOpError() << "expected columns inside the input's "
+                         << from.getColumns() << ", got " << to.getColumns()
+                         << " from column " << getColumn();
+  if (from.getSmem() && getColumn() % 64 &&
+      getColumn() % 64 + to.getColumns() > 64)
+    return emitOpError() << "expected a slice that begins at a panel of 64 "
+                            "columns or ends in the one that it begins in, got "
+                         << to.getColumns() << " columns from column "
+                         << getColumn();
+  // No type is made of it: it may be a place that no tile can have.
+  Attribute expected = from.getPlaceOfColumn(getColumn());
+  if (to.getPlace() != expected) {
+    InFlightDiagnostic error =
+        emitOpError() << "expected the columns where the input has them, ";
+    return (expected ? error << expected : error << "without a place")
+           << ", got " << to;
+  }
+  return success();
 }
 
 LogicalResult StoreRowsOp::verify() {
@@ -180,13 +211,20 @@ LogicalResult ChannelOp::verify() {
   return success();
 }
 
-/// The tile of a slot is the channel's.
+/// A slot lies in the channel's ring: the message is the channel's tile, or
+/// another one that fits its stages.
 template <typename OpTy> static LogicalResult verifySlot(OpTy op) {
-  TileType expected = op.getChannel().getType().getTile();
-  if (op.getType() != expected)
-    return op.emitOpError() << "expected the channel's tile " << expected
-                            << ", got " << op.getType();
-  return success();
+  TileType expected = op.getChannel().getType().getTile(), got = op.getType();
+  if (got == expected)
+    return success();
+  SmemAttr ring = expected.getSmem(), slot = got.getSmem();
+  if (ring && slot && ring.getOffset() == slot.getOffset() &&
+      ring.getStages() == slot.getStages() &&
+      expected.getStagePitch() == got.getStagePitch() &&
+      expected.getElementType() == got.getElementType())
+    return success();
+  return op.emitOpError() << "expected the channel's tile " << expected
+                          << ", or one in the same stages, got " << got;
 }
 
 LogicalResult AcquireOp::verify() { return verifySlot(*this); }

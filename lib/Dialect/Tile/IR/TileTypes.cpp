@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fmha::tile;
@@ -55,6 +56,11 @@ void TileType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+/// Columns of one 128-byte swizzle panel of 16-bit elements.
+static constexpr int64_t panelColumns = 64;
+
 /// Far beyond what any memory on chip holds, and small enough to count bytes.
 static constexpr int64_t largestExtent = 1 << 20;
 
@@ -64,30 +70,56 @@ static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   return columns * elementType.getIntOrFloatBitWidth() / 32;
 }
 
-static LogicalResult verifyPlace(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type elementType,
-                                 Attribute place) {
-  if (auto smem = dyn_cast<SmemAttr>(place)) {
-    unsigned alignment = shape.size() == 2 ? 1024 : 4;
-    if (smem.getStages() == 0)
-      return emitError() << "#tile.smem needs at least 1 stage, got 0";
-    int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
-    for (int64_t extent : shape)
-      bytes *= extent;
-    // No product overflows: a tile has at most 2^40 elements, and 2^32 stages
-    // are refused before they are counted.
-    int64_t most = (sharedMemoryBytes - int64_t(smem.getOffset())) / bytes;
-    if (int64_t(smem.getStages()) > most)
-      return emitError() << "expected a tile inside the " << sharedMemoryBytes
-                         << " bytes of shared memory, got " << smem.getStages()
-                         << " stages of " << bytes << " bytes at offset "
-                         << smem.getOffset();
-    if (smem.getOffset() % alignment != 0)
-      return emitError() << "#tile.smem offset of a rank-" << shape.size()
-                         << " tile must be a multiple of " << alignment
-                         << ", got " << smem.getOffset();
+/// Bytes of a tile in shared memory, panels whole.
+static int64_t smemBytes(ArrayRef<int64_t> shape, Type elementType) {
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  bool inPanels = shape.size() == 2 && bytes == 2;
+  for (int64_t extent : shape.drop_back())
+    bytes *= extent;
+  return bytes *
+         (inPanels ? llvm::alignTo(shape.back(), panelColumns) : shape.back());
+}
+
+/// Where a tile may begin: with a panel, or in one that it does not leave.
+static LogicalResult verifySmemOffset(EmitError emitError,
+                                      ArrayRef<int64_t> shape, unsigned offset,
+                                      unsigned alignment) {
+  int64_t inside = offset % alignment, column = inside / 2;
+  if (inside == 0 || (shape.size() == 2 && inside % 32 == 0 &&
+                      column + shape[1] <= panelColumns))
     return success();
-  }
+  return emitError() << "#tile.smem offset of a rank-" << shape.size()
+                     << " tile must be a multiple of " << alignment << ", got "
+                     << offset;
+}
+
+static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
+                                Type elementType, SmemAttr smem) {
+  unsigned alignment = shape.size() == 2 ? 1024 : 4;
+  if (smem.getStages() == 0)
+    return emitError() << "#tile.smem needs at least 1 stage, got 0";
+  int64_t bytes = smemBytes(shape, elementType), pitch = smem.getPitch();
+  if (pitch != 0 && (pitch < bytes || pitch % alignment != 0))
+    return emitError()
+           << "expected the pitch of #tile.smem to be a multiple of "
+           << alignment << " and at least the " << bytes
+           << " bytes of the tile, got " << pitch;
+  // No product overflows: a tile has at most 2^40 elements, and 2^32 stages
+  // are refused before they are counted.
+  int64_t begin = smem.getOffset() / alignment * alignment;
+  int64_t most = (sharedMemoryBytes - begin) / (pitch ? pitch : bytes);
+  if (int64_t(smem.getStages()) > most)
+    return emitError() << "expected a tile inside the " << sharedMemoryBytes
+                       << " bytes of shared memory, got " << smem.getStages()
+                       << " stages of " << (pitch ? pitch : bytes)
+                       << " bytes at offset " << smem.getOffset();
+  return verifySmemOffset(emitError, shape, smem.getOffset(), alignment);
+}
+
+static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
+                                 Type elementType, Attribute place) {
+  if (auto smem = dyn_cast<SmemAttr>(place))
+    return verifySmem(emitError, shape, elementType, smem);
   if (auto tmem = dyn_cast<TmemAttr>(place)) {
     if (shape[0] > 128)
       return emitError() << "tensor memory has 128 lanes, one a row, but the "
@@ -122,8 +154,31 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t TileType::getBytes() const {
-  return getRows() * getColumns() * getElementType().getIntOrFloatBitWidth() /
-         8;
+  return smemBytes(getShape(), getElementType());
+}
+
+int64_t TileType::getStagePitch() const {
+  SmemAttr smem = getSmem();
+  return smem && smem.getPitch() ? smem.getPitch() : getBytes();
+}
+
+/// Stages stay as far apart as they are.
+Attribute TileType::getPlaceOfColumn(int64_t first) const {
+  int64_t width = getElementType().getIntOrFloatBitWidth();
+  if (TmemAttr tmem = getTmem())
+    return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32);
+  SmemAttr smem = getSmem();
+  if (!smem)
+    return getPlace();
+  int64_t panel = first / panelColumns, inPanel = first % panelColumns;
+  int64_t bytes = (panel * getRows() * panelColumns + inPanel) * width / 8;
+  return SmemAttr::get(getContext(), smem.getOffset() + bytes, smem.getStages(),
+                       smem.getStages() == 1 ? 0 : getStagePitch());
+}
+
+TileType TileType::columns(int64_t first, int64_t count) const {
+  return get(getContext(), {getRows(), count}, getElementType(),
+             getPlaceOfColumn(first));
 }
 
 SmemAttr TileType::getSmem() const {

@@ -131,8 +131,8 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *other) { return converter.isLegal(other); });
   target.addIllegalOp<SlotAddressOp>();
-  target.addIllegalOp<FillOp, MoveOp, DotOp, ScaleOp, MaskOp, RowMaxOp, Exp2Op,
-                      RowSumOp, CastOp, RescaleOp, NormalizeOp, LseOp,
+  target.addIllegalOp<FillOp, MoveOp, SliceOp, DotOp, ScaleOp, MaskOp, RowMaxOp,
+                      Exp2Op, RowSumOp, CastOp, RescaleOp, NormalizeOp, LseOp,
                       StoreRowsOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }

@@ -122,10 +122,39 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
     if (place.getStages() > 1) {
       Value stage =
           arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
-      address = advance(
-          b, address,
-          arith::MulIOp::create(b, stage, constantI32(b, tile.getBytes())));
+      address = advance(b, address,
+                        arith::MulIOp::create(
+                            b, stage, constantI32(b, tile.getStagePitch())));
     }
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// The address of the first column, as far behind that of the tile as the place
+/// says.
+struct DistributeSlice : public DistributePattern<SliceOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (TmemAttr place = to.getTmem()) {
+      bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
+      rewriter.replaceOp(op,
+                         tmemAddress(b, context, place.getColumn(), ofWarp));
+      return success();
+    }
+    if (!to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected a tile in #tile.smem or #tile.tmem");
+    int64_t bytes = to.getSmem().getOffset() - from.getSmem().getOffset();
+    Value address = adaptor.getInput();
+    if (to.getSmem().getStages() == 1)
+      address = smemAddress(b, to.getSmem().getOffset());
+    else if (bytes)
+      address = advance(b, address, constantI32(b, bytes));
     rewriter.replaceOp(op, address);
     return success();
   }
@@ -226,49 +255,70 @@ private:
 /// One tcgen05.mma for each 16 elements of the inner extent:
 ///   tile.mma %d, %a0, %b0 accumulate %acc
 ///   tile.mma %d, %a1, %b1 accumulate %true ...
+/// More columns of D than an instruction has are parts next to each other, each
+/// with its columns of B.
 struct DistributeDot : public DistributePattern<DotOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(DotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    TileType a = op.getA().getType();
-    if (!op.getType().getTmem() || !op.getB().getType().getSmem() ||
+    TileType a = op.getA().getType(), d = op.getType();
+    if (!d.getTmem() || !op.getB().getType().getSmem() ||
         (!a.getTmem() && !a.getSmem()))
       return rewriter.notifyMatchFailure(
           op, "expected D in #tile.tmem, B in #tile.smem, A in either");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    layout::Instruction shape = instruction(op);
-    if (auto error = shape.check())
-      return op.emitOpError() << *error;
-    layout::PanelTile bPanels = panelTile(op.getB().getType());
-    layout::SmemTile bTile =
-        op.getTransposeB() ? bPanels.kMajor() : bPanels.mnMajor();
-    uint32_t word = layout::instructionDescriptor(shape);
-    Value d = tmemAddress(b, context, op.getType().getTmem().getColumn(),
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      if (auto error = instruction(op, n).check())
+        return op.emitOpError() << *error;
+    if (a.getColumns() % kPerStep)
+      return op.emitOpError() << "expected an inner extent that is a multiple "
+                                 "of "
+                              << kPerStep << ", got " << a.getColumns();
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      issuePart(b, op, adaptor, n);
+    rewriter.replaceOp(op, tmemAddress(b, context, d.getTmem().getColumn(),
+                                       /*ofWarp=*/false));
+    return success();
+  }
+
+private:
+  /// Columns of D that one instruction has (PTX ISA 9.7.16.2.1), and elements
+  /// of the inner extent.
+  static constexpr int64_t mostColumns = 256;
+  static constexpr int64_t kPerStep = 16;
+
+  /// Columns [n, n + 256) of the product, or as many as there are.
+  void issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
+                 int64_t n) const {
+    layout::PanelTile panels = panelTile(op.getB().getType());
+    layout::SmemTile tile =
+        op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
+    Value d = tmemAddress(b, context, op.getType().getTmem().getColumn() + n,
                           /*ofWarp=*/false);
     Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value first = adaptor.getAccumulate();
     if (!first)
       first = arith::ConstantOp::create(b, b.getBoolAttr(bool(op.getAcc())));
-    for (unsigned step = 0; step < bTile.kSteps(); ++step) {
-      Value bDescriptor =
-          descriptor(b, adaptor.getB(), bTile.kStepOffset(step), bTile);
+    uint32_t word = layout::instructionDescriptor(instruction(op, n));
+    int64_t steps = op.getA().getType().getColumns() / kPerStep;
+    for (int64_t step = 0; step < steps; ++step) {
+      Value bDescriptor = descriptor(
+          b, adaptor.getB(), tile.mnOffset(n) + tile.kStepOffset(step), tile);
       MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
                     int32_t(word), step == 0 ? first : yes);
     }
-    rewriter.replaceOp(op, d);
-    return success();
   }
 
-private:
-  static layout::Instruction instruction(DotOp op) {
+  static layout::Instruction instruction(DotOp op, int64_t n) {
     TileType a = op.getA().getType(), d = op.getType();
     layout::Instruction shape;
     shape.a = shape.b = a.getElementType().isF16() ? layout::InputType::F16
                                                    : layout::InputType::BF16;
     shape.negateA = op.getNegate();
+    shape.aInTmem = bool(a.getTmem());
     shape.m = d.getRows();
-    shape.n = d.getColumns();
+    shape.n = std::min(d.getColumns() - n, mostColumns);
     shape.bMajor = op.getTransposeB() ? layout::Major::K : layout::Major::MN;
     return shape;
   }
@@ -399,6 +449,7 @@ private:
 void fmha::tile::populateDistributeMemory(RewritePatternSet &patterns,
                                           const TypeConverter &converter,
                                           const DistributeContext &context) {
-  patterns.add<DistributeSlot, FillShared, DistributeMove, DistributeDot,
-               DistributeRescale, DistributeNormalize>(converter, context);
+  patterns.add<DistributeSlot, DistributeSlice, FillShared, DistributeMove,
+               DistributeDot, DistributeRescale, DistributeNormalize>(converter,
+                                                                      context);
 }

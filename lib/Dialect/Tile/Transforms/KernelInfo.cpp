@@ -29,6 +29,8 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
   problem.headDim = query.getDimSize(3);
   problem.headDimV = value.getDimSize(3);
   problem.lse = func.getNumArguments() == 5;
+  if (auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem"))
+    problem.vInK = said.contains("v_in_k");
   func.walk([&](MaskOp op) {
     if (op.getOffset())
       problem.mask = schedule::Mask::Causal;

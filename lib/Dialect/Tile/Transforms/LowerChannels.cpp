@@ -228,7 +228,7 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
     return base;
   Value bytes = arith::IndexCastOp::create(
       b, b.getI32Type(),
-      arith::MulIOp::create(b, stage, index(tile.getBytes())));
+      arith::MulIOp::create(b, stage, index(tile.getStagePitch())));
   return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
@@ -237,6 +237,7 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %k[...] column 0 to %p0 signals %full[%stage]
 ///   tile.tma_load %k[...] column 64 to %p1 signals %full[%stage]
+/// Boxes are whole, and count as such, where the tensor ends inside one.
 void ChannelLowering::lowerLoad(LoadOp op) {
   auto acquired = op.getInto().getDefiningOp<AcquireOp>();
   Barriers &own = barriersOf(acquired.getChannel());
@@ -245,7 +246,7 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaLoadOp::create(b, op.getSrc(), op.getBatch(), op.getRow(), op.getHead(),
-                      int32_t(panel * panelColumns),
+                      int32_t(panel * panelColumns), op.getColumn(),
                       panelAddress(tile, stage, panel), own.full, stage);
   op.erase();
 }
@@ -255,7 +256,7 @@ void ChannelLowering::lowerStore(StoreOp op) {
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
                        op.getBatch(), op.getRow(), op.getHead(),
-                       int32_t(panel * panelColumns));
+                       int32_t(panel * panelColumns), op.getColumn());
   // Shared memory must outlive the reads of the copy.
   TmaStoreWaitOp::create(b);
   op.erase();

@@ -41,6 +41,8 @@ public:
 private:
   LogicalResult placeOp(Operation *op);
   void placeLoad(LoadOp op);
+  void placeSlice(SliceOp op);
+  Attribute ringPlace(LoadOp op);
   void placeDot(DotOp op);
   void placeCast(CastOp op);
   void placeRowMax(RowMaxOp op);
@@ -50,7 +52,7 @@ private:
   Attribute registers() { return RegistersAttr::get(ctx); }
   Attribute smem(const Twine &name) {
     const schedule::SmemRegion *region = info.map.findSmem(name.str());
-    return SmemAttr::get(ctx, region->offset, region->stages);
+    return SmemAttr::get(ctx, region->offset, region->stages, 0);
   }
   Attribute tmem(const Twine &name) {
     return TmemAttr::get(ctx, info.map.findTmem(name.str())->column);
@@ -84,21 +86,44 @@ MoveOp Placer::move(Value value, Operation *after, Attribute place,
 
 bool anyUse(OpOperand &) { return true; }
 
-/// A query tile has SMEM of its own; K and V blocks share the ring.
+/// K and V messages share a ring, unless V has one of its own; its stages are
+/// as large as the largest message.
+Attribute Placer::ringPlace(LoadOp op) {
+  bool isValue = op.getSrc() == func.getArgument(2);
+  const schedule::SmemRegion *region =
+      info.map.findSmem(isValue && info.schedule.vStages ? "V" : "KV");
+  auto own = cast<TileType>(op.getType())
+                 .withPlace(SmemAttr::get(ctx, region->offset, 1, 0));
+  bool fills = own.getBytes() == int64_t(region->bytes);
+  return SmemAttr::get(ctx, region->offset, region->stages,
+                       fills || region->stages == 1 ? 0 : region->bytes);
+}
+
+/// A query tile has SMEM of its own.
 void Placer::placeLoad(LoadOp op) {
   if (std::optional<unsigned> tile = queryTileOf(op))
     setPlace(op.getResult(), smem("Q" + Twine(*tile)));
   else
-    setPlace(op.getResult(), smem("KV"));
+    setPlace(op.getResult(), ringPlace(op));
 }
 
-/// Scores go on to registers; the output accumulator stays in tensor memory.
+/// A slice lies where its tile does.
+void Placer::placeSlice(SliceOp op) {
+  TileType from = op.getInput().getType();
+  setPlace(op.getResult(), from.getPlaceOfColumn(op.getColumn()));
+}
+
+/// Scores go on to registers, the last of a chain, which adds up in place; the
+/// output accumulator stays in tensor memory.
 void Placer::placeDot(DotOp op) {
   unsigned tile = *queryTileOf(op);
   if (!op.getTransposeB())
     return setPlace(op.getResult(), tmem("O" + Twine(tile)));
   setPlace(op.getResult(), tmem("S" + Twine(tile)));
-  move(op.getResult(), op, registers(), anyUse);
+  bool addedTo = llvm::any_of(op->getUsers(),
+                              [](Operation *user) { return isa<DotOp>(user); });
+  if (!addedTo)
+    move(op.getResult(), op, registers(), anyUse);
 }
 
 /// P placement: tensor memory over its own scores, or shared memory.
@@ -153,12 +178,13 @@ LogicalResult Placer::placeOp(Operation *op) {
            << "expected a tile.q_tile below the schedule's "
            << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp>(op) && !tile)
+      !isa<LoadOp, SliceOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoadOp>([&](LoadOp load) { placeLoad(load); })
+      .Case<SliceOp>([&](SliceOp slice) { placeSlice(slice); })
       .Case<DotOp>([&](DotOp dot) { placeDot(dot); })
       .Case<CastOp>([&](CastOp cast) { placeCast(cast); })
       .Case<RowMaxOp>([&](RowMaxOp max) { placeRowMax(max); })

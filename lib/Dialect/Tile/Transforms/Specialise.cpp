@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -55,6 +56,7 @@ private:
   using RoleBody = void (Specialiser::*)();
 
   void buildChannels();
+  void buildRings();
   Value channel(const Twine &name, Type tile, Agent from, Agent to,
                 bool unreleased, StringRef releasedBy = {});
   void buildRole(const schedule::Role &role);
@@ -68,8 +70,12 @@ private:
 
   void awaitReleases();
   void loadInto(LoadOp original, Value channel, Value message, Value row);
-  void issueScores(unsigned tile, Value query, Value key, Value message);
-  void issueProduct(unsigned tile, Value value, Value message, bool last);
+  void loadBlock(Value block);
+  void issueScores(unsigned tile, Value query, Value block,
+                   SmallVectorImpl<Value> &keys);
+  void issueProduct(unsigned tile, Value block, SmallVectorImpl<Value> &values,
+                    bool last);
+  void issueStep(Value block, ArrayRef<Value> queries);
   void rescaleOutput(unsigned tile, Value message);
   void finishOutput(unsigned tile);
   void softmaxBlock(unsigned tile, Value block, Value &max, Value &sum);
@@ -78,12 +84,40 @@ private:
   // Small builders.
   Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
   Value add(Value v, int64_t n) {
-    return arith::AddIOp::create(b, v, index(n));
+    return n ? Value(arith::AddIOp::create(b, v, index(n))) : v;
   }
-  /// 2·block + n: K and V take turns in the ring.
-  Value ringMessage(Value block, int64_t n) {
-    return add(arith::MulIOp::create(b, block, index(2)), n);
+  /// Messages of K and of V in a KV block, and in a turn of their ring. Where
+  /// the message of K is that of V as well, V has none of its own.
+  int64_t keyCount() { return parts.keys.size(); }
+  int64_t valueCount() { return parts.values.size(); }
+  bool isShared() { return parts.values.empty(); }
+  bool isSplit() { return info.schedule.vStages != 0; }
+  int64_t keyTurn() {
+    return isSplit() ? keyCount() : keyCount() + valueCount();
   }
+  int64_t valueTurn() { return isSplit() ? valueCount() : keyTurn(); }
+  /// turn·block + n.
+  Value ringMessage(Value block, int64_t turn, int64_t n) {
+    if (isConstantIntValue(block, 0))
+      return index(n);
+    if (turn != 1)
+      block = arith::MulIOp::create(b, block, index(turn));
+    return add(block, n);
+  }
+  Value keyMessage(Value block, int64_t n) {
+    return ringMessage(block, keyTurn(), n);
+  }
+  /// V follows K in their ring.
+  Value valueMessage(Value block, int64_t n) {
+    return ringMessage(block, valueTurn(),
+                       isSplit() || isShared() ? n : keyCount() + n);
+  }
+  Value receiveKey(Value block, int64_t n) {
+    return ReceiveOp::create(b, parts.keys[n].getType(), ring,
+                             keyMessage(block, n));
+  }
+  Value receiveValue(Value block, int64_t n);
+  Value partOf(DotOp original, Value whole);
   Value positive(Value v) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, v, index(0));
   }
@@ -119,7 +153,9 @@ private:
   KernelParts &parts;
   ImplicitLocOpBuilder b;
   SmallVector<TileChannels> channels;
-  Value ring;
+  /// The ring of K, and that of V: one and the same unless the schedule splits
+  /// them.
+  Value ring, valueRing;
   /// KV blocks of this CTA, and whether its second query tile has rows.
   Value blocks, secondActive;
 };
@@ -169,8 +205,26 @@ Value Specialiser::channel(const Twine &name, Type tile, Agent from, Agent to,
                            arrivals(from), arrivals(to), unreleased, releaser);
 }
 
+/// The type of a ring is that of its largest message.
+void Specialiser::buildRings() {
+  auto largest = [](ArrayRef<LoadOp> loads) {
+    return *llvm::max_element(loads, [](LoadOp a, LoadOp b) {
+      return a.getType().getBytes() < b.getType().getBytes();
+    });
+  };
+  SmallVector<LoadOp> first(parts.keys.begin(), parts.keys.end());
+  if (!isSplit())
+    first.append(parts.values.begin(), parts.values.end());
+  ring = channel(isSplit() ? "k" : "kv", largest(first).getType(), Agent::Tma,
+                 Agent::Mma, false);
+  valueRing = ring;
+  if (isSplit())
+    valueRing = channel("v", largest(parts.values).getType(), Agent::Tma,
+                        Agent::Mma, false);
+}
+
 void Specialiser::buildChannels() {
-  ring = channel("kv", parts.key.getType(), Agent::Tma, Agent::Mma, false);
+  buildRings();
   bool aliased = info.schedule.pPlacement == schedule::PPlacement::Tmem;
   for (auto [i, tile] : llvm::enumerate(parts.tiles)) {
     TileChannels ch;
@@ -181,15 +235,15 @@ void Specialiser::buildChannels() {
     ch.query = channel("q" + n, tile.query.getType(), Agent::Tma, Agent::Mma,
                        /*unreleased=*/true);
     // P over S: the columns are free for new scores once the MMA has read P.
-    ch.scores = channel("s" + n, tile.scores.getType(), Agent::Mma,
+    ch.scores = channel("s" + n, tile.scores.back().getType(), Agent::Mma,
                         Agent::Threads, false, aliased ? "p" + n : "");
     ch.p = channel("p" + n, tile.pOut.getType(), Agent::Threads, Agent::Mma,
                    false);
     ch.stats = channel("stats" + n, tile.alphaOut.getType(), Agent::Threads,
                        Agent::Threads, false);
-    ch.ready = channel("ready" + n, tile.product.getType(), Agent::Threads,
-                       Agent::Mma, /*unreleased=*/true);
-    ch.done = channel("done" + n, tile.product.getType(), Agent::Mma,
+    ch.ready = channel("ready" + n, tile.products.back().getType(),
+                       Agent::Threads, Agent::Mma, /*unreleased=*/true);
+    ch.done = channel("done" + n, tile.products.back().getType(), Agent::Mma,
                       Agent::Threads, /*unreleased=*/true);
     ch.out = channel("out" + n, tile.normalize.getType(), Agent::Threads,
                      Agent::Tma, /*unreleased=*/true);
@@ -203,10 +257,23 @@ void Specialiser::buildChannels() {
 
 void Specialiser::loadInto(LoadOp original, Value channel, Value message,
                            Value row) {
-  Value slot = acquire(channel, message);
+  Value slot =
+      AcquireOp::create(b, original.getType(), channel, message).getResult();
   LoadOp::create(b, original.getType(), original.getSrc(), original.getBatch(),
-                 row, original.getHead(), slot);
+                 row, original.getHead(), original.getColumn(), slot);
   publish(channel, message);
+}
+
+void Specialiser::loadBlock(Value block) {
+  Value row = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+  for (auto [n, key] : llvm::enumerate(parts.keys))
+    loadInto(key, ring, keyMessage(block, n), row);
+  int64_t keys = 0;
+  for (auto [n, value] : llvm::enumerate(parts.values)) {
+    loadInto(value, valueRing, valueMessage(block, n),
+             keys ? add(row, keys) : row);
+    keys += value.getType().getRows();
+  }
 }
 
 /// Without KV blocks nothing reads the queries, and the output may take their
@@ -216,11 +283,7 @@ void Specialiser::buildLoad() {
   ifThen(positive(blocks), [&] {
     for (auto [part, ch] : llvm::zip(parts.tiles, channels))
       loadInto(part.query, ch.query, index(0), part.query.getRow());
-    forBlocks(blocks, [&](Value block) {
-      Value row = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
-      loadInto(parts.key, ring, ringMessage(block, 0), row);
-      loadInto(parts.value, ring, ringMessage(block, 1), row);
-    });
+    forBlocks(blocks, [&](Value block) { loadBlock(block); });
     awaitReleases();
   });
 }
@@ -229,37 +292,98 @@ void Specialiser::buildLoad() {
 /// again, but a signal must not reach shared memory that the CTA has left: so
 /// the messages that would come next are waited for.
 void Specialiser::awaitReleases() {
-  Value next = arith::MulIOp::create(b, blocks, index(2));
-  int64_t depth = info.schedule.kvStages;
-  for (int64_t n = 0; n < depth - 1; ++n)
-    acquire(ring, add(next, n));
+  auto await = [&](Value channel, int64_t turn, int64_t count) {
+    Value next = ringMessage(blocks, turn, 0);
+    for (int64_t n = 0; n < count; ++n)
+      acquire(channel, add(next, n));
+  };
+  const schedule::Schedule &plan = info.schedule;
+  await(ring, keyTurn(), isSplit() ? plan.kvStages : plan.kvStages - 1);
+  if (isSplit())
+    await(valueRing, valueTurn(), plan.vStages - 1);
 }
 
 //===----------------------------------------------------------------------===//
 // mma
 //===----------------------------------------------------------------------===//
 
-void Specialiser::issueScores(unsigned tile, Value query, Value key,
-                              Value message) {
-  acquire(channels[tile].scores, message);
-  clone(parts.tiles[tile].scores, {query, key});
-  publish(channels[tile].scores, message);
+/// A message that is both is received a second time, as V.
+Value Specialiser::receiveValue(Value block, int64_t n) {
+  Value message = valueMessage(block, n);
+  if (!isShared())
+    return ReceiveOp::create(b, parts.values[n].getType(), valueRing, message);
+  Value key = receiveKey(block, n);
+  return parts.valueSlice ? clone(parts.valueSlice, {key}).getResult() : key;
+}
+
+/// A of the dot that `original` was, from the whole of A.
+Value Specialiser::partOf(DotOp original, Value whole) {
+  auto slice = original.getA().getDefiningOp<SliceOp>();
+  return slice ? clone(slice, {whole}).getResult() : whole;
+}
+
+/// `keys` are the messages of the block, received by the first tile that needs
+/// them. All but the last are released as soon as they are read; a block of
+/// several has one query tile.
+void Specialiser::issueScores(unsigned tile, Value query, Value block,
+                              SmallVectorImpl<Value> &keys) {
+  acquire(channels[tile].scores, block);
+  Value sum;
+  for (auto [n, original] : llvm::enumerate(parts.tiles[tile].scores)) {
+    if (keys.size() == n)
+      keys.push_back(receiveKey(block, n));
+    sum =
+        DotOp::create(b, original.getType(), partOf(original, query), keys[n],
+                      sum, Value(), /*transpose_b=*/true, original.getNegate());
+    if (n + 1 != parts.keys.size())
+      release(ring, keyMessage(block, n));
+  }
+  publish(channels[tile].scores, block);
 }
 
 /// O takes the product as it stands for block 0, and is added to afterwards. P
 /// of the last block is not released: nobody waits for it, and a signal must
 /// not reach shared memory that the CTA has left.
-void Specialiser::issueProduct(unsigned tile, Value value, Value message,
-                               bool last) {
+void Specialiser::issueProduct(unsigned tile, Value block,
+                               SmallVectorImpl<Value> &values, bool last) {
   TileChannels &ch = channels[tile];
-  DotOp original = parts.tiles[tile].product;
-  Value p = receive(ch.p, message);
-  Value acc = receive(ch.ready, message);
-  DotOp::create(b, original.getType(), p, value, acc, positive(message),
-                /*transpose_b=*/false, /*negate=*/false);
-  publish(ch.done, message);
+  Value p = receive(ch.p, block);
+  Value acc = receive(ch.ready, block), accumulate = positive(block);
+  for (auto [n, original] : llvm::enumerate(parts.tiles[tile].products)) {
+    if (values.size() == n)
+      values.push_back(receiveValue(block, n));
+    acc = DotOp::create(b, original.getType(), partOf(original, p), values[n],
+                        acc, accumulate, /*transpose_b=*/false,
+                        /*negate=*/false);
+    accumulate = Value();
+    if (int64_t(n) + 1 < valueCount())
+      release(valueRing, valueMessage(block, n));
+  }
+  publish(ch.done, block);
   if (!last)
-    release(ch.p, message);
+    release(ch.p, block);
+}
+
+/// Product of block j, scores of block j + 1. A message is free when all tiles
+/// have read it; one that is K and V when it has been V.
+void Specialiser::issueStep(Value block, ArrayRef<Value> queries) {
+  SmallVector<Value> values, keys;
+  Value next = add(block, 1);
+  bool single = parts.tiles.size() == 1;
+  Value lastValue = valueMessage(block, std::max<int64_t>(valueCount(), 1) - 1);
+  values.push_back(receiveValue(block, 0));
+  forActiveTiles([&](unsigned tile) {
+    issueProduct(tile, block, values, /*last=*/false);
+    if (single)
+      release(valueRing, lastValue);
+    if (keys.empty())
+      keys.push_back(receiveKey(next, 0));
+    issueScores(tile, queries[tile], next, keys);
+  });
+  if (!single)
+    release(valueRing, lastValue);
+  if (!isShared())
+    release(ring, keyMessage(next, keyCount() - 1));
 }
 
 /// scores 0; for each next block: product j, scores j + 1; product of the last.
@@ -268,26 +392,17 @@ void Specialiser::buildMma() {
     SmallVector<Value> queries;
     for (TileChannels &ch : channels)
       queries.push_back(receive(ch.query, index(0)));
-    Value firstKey = receive(ring, index(0));
+    SmallVector<Value> keys = {receiveKey(index(0), 0)};
     forActiveTiles([&](unsigned tile) {
-      issueScores(tile, queries[tile], firstKey, index(0));
+      issueScores(tile, queries[tile], index(0), keys);
     });
-    release(ring, index(0));
+    if (!isShared())
+      release(ring, keyMessage(index(0), keyCount() - 1));
     Value last = add(blocks, -1);
-    forBlocks(last, [&](Value block) {
-      Value value = receive(ring, ringMessage(block, 1)), key;
-      forActiveTiles([&](unsigned tile) {
-        issueProduct(tile, value, block, /*last=*/false);
-        if (!key)
-          key = receive(ring, ringMessage(block, 2));
-        issueScores(tile, queries[tile], key, add(block, 1));
-      });
-      release(ring, ringMessage(block, 1));
-      release(ring, ringMessage(block, 2));
-    });
-    Value lastValue = receive(ring, ringMessage(last, 1));
+    forBlocks(last, [&](Value block) { issueStep(block, queries); });
+    SmallVector<Value> values = {receiveValue(last, 0)};
     forActiveTiles([&](unsigned tile) {
-      issueProduct(tile, lastValue, last, /*last=*/true);
+      issueProduct(tile, last, values, /*last=*/true);
     });
   });
 }

@@ -44,7 +44,7 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<LoadOp>([&](LoadOp part) { tile.query = part; })
       .Case<FillOp>([&](FillOp part) { addFill(tile, part); })
       .Case<DotOp>([&](DotOp part) {
-        (part.getTransposeB() ? tile.scores : tile.product) = part;
+        (part.getTransposeB() ? tile.scores : tile.products).push_back(part);
       })
       .Case<ScaleOp>([&](ScaleOp part) { tile.scale = part; })
       .Case<MaskOp>([&](MaskOp part) { tile.mask = part; })
@@ -69,7 +69,7 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"load of the query", !!tile.query},
       {"initial maximum", !!tile.maxInit},
       {"initial sum", !!tile.sumInit},
-      {"dot of query and key", !!tile.scores},
+      {"dot of query and key", !tile.scores.empty()},
       {"move of the scores to registers", !!tile.scoresOut},
       {"mask", !!tile.mask},
       {"row_max", !!tile.max},
@@ -80,7 +80,7 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"move of alpha to shared memory", !!tile.alphaOut},
       {"move of alpha to registers", !!tile.alphaIn},
       {"rescale", !!tile.rescale},
-      {"dot of P and value", !!tile.product},
+      {"dot of P and value", !tile.products.empty()},
       {"move of the sum to shared memory", !!tile.sumOut},
       {"move of the sum to registers", !!tile.sumIn},
       {"normalize", !!tile.normalize},
@@ -99,7 +99,39 @@ static void addRingLoad(KernelParts &parts, LoadOp load) {
     auto dot = dyn_cast<DotOp>(user);
     return dot && dot.getTransposeB();
   });
-  (isKey ? parts.key : parts.value) = load;
+  (isKey ? parts.keys : parts.values).push_back(load);
+}
+
+/// Each message of K and of V has its product with every query tile; V may be
+/// the message of K.
+static LogicalResult verifyChains(gpu::GPUFuncOp func,
+                                  const KernelParts &parts) {
+  bool shared = parts.values.empty();
+  size_t keys = parts.keys.size(), values = shared ? 1 : parts.values.size();
+  for (const QueryTileParts &tile : parts.tiles)
+    if (tile.scores.size() != keys || tile.products.size() != values)
+      return func.emitError()
+             << "expected one dot for each of " << keys << " messages of K and "
+             << values << " of V in a KV block, got " << tile.scores.size()
+             << " and " << tile.products.size()
+             << "; run tile-place on a kernel of convert-fmha-to-tile first";
+  return success();
+}
+
+/// Whether products read the one message of K, or a slice of it.
+static bool isShared(const KernelParts &parts) {
+  if (parts.keys.size() != 1)
+    return false;
+  LoadOp key = parts.keys.front();
+  auto readsKey = [&](DotOp dot) {
+    Value tile = dot.getB();
+    if (auto slice = tile.getDefiningOp<SliceOp>())
+      tile = slice.getInput();
+    return tile == key.getResult();
+  };
+  return llvm::all_of(parts.tiles, [&](const QueryTileParts &tile) {
+    return !tile.products.empty() && llvm::all_of(tile.products, readsKey);
+  });
 }
 
 static LogicalResult verifyParts(gpu::GPUFuncOp func,
@@ -111,14 +143,14 @@ static LogicalResult verifyParts(gpu::GPUFuncOp func,
   };
   if (!parts.loop)
     return missing("loop over KV blocks");
-  if (!parts.key)
+  if (parts.keys.empty())
     return missing("load of the key");
-  if (!parts.value)
+  if (parts.values.empty() && !isShared(parts))
     return missing("load of the value");
   for (const QueryTileParts &tile : parts.tiles)
     if (StringRef name = missingPart(tile); !name.empty())
       return missing(name);
-  return success();
+  return verifyChains(func, parts);
 }
 
 FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
@@ -133,6 +165,8 @@ FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
       parts.loop = loop;
     else if (auto load = dyn_cast<LoadOp>(op))
       addRingLoad(parts, load);
+    else if (auto slice = dyn_cast<SliceOp>(op))
+      parts.valueSlice = slice;
   });
   if (failed(verifyParts(func, parts)))
     return failure();

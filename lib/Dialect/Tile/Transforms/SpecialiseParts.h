@@ -21,7 +21,9 @@ namespace fmha::tile {
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
-  DotOp scores, product;
+  /// One for each message of K, and one for each of V; A is the query or P, or
+  /// a slice of it.
+  llvm::SmallVector<DotOp, 4> scores, products;
   ScaleOp scale;
   MaskOp mask;
   RowMaxOp max;
@@ -41,7 +43,11 @@ struct QueryTileParts {
 /// A placed kernel taken apart.
 struct KernelParts {
   mlir::scf::ForOp loop;
-  LoadOp key, value;
+  /// Messages of one KV block in the order of their columns, and of their keys.
+  /// `values` is empty where V is a slice of the one message of K,
+  /// `valueSlice`, or that message itself.
+  llvm::SmallVector<LoadOp, 4> keys, values;
+  SliceOp valueSlice;
   llvm::SmallVector<QueryTileParts> tiles;
 };
 

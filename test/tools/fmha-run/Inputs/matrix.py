@@ -93,6 +93,66 @@ def lengths(tool, jobs, _folder):
     return run_all(tool, cases, jobs)
 
 
+# Head dims of K and of V: all residues of 64 that are multiples of 8 and a few more
+# panels; as models have them; and what only passes over O and messages in chunks fit.
+DIMS = [(8, 8), (16, 16), (24, 24), (40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (120, 120), (128, 128),
+        (136, 136), (160, 160), (192, 192), (200, 200), (248, 248), (256, 256), (512, 512), (192, 128), (128, 64),
+        (64, 256), (64, 512), (576, 512), (8, 248), (320, 320)]
+# V is the first columns of K.
+VIEWS = [(128, 128), (192, 128), (72, 40), (64, 8), (256, 200), (576, 512)]
+HARSH = [(129, 300), (1, 129), (127, 127), (300, 1), (300, 300), (1, 0), (129, 127), (127, 300), (0, 1)]
+
+
+def dims(tool, jobs, _folder):
+    """Every head dim, with P in both places; harsh lengths and the other features in
+    turn."""
+    cases = []
+    shapes = [(*shape, False) for shape in DIMS] + [(*shape, True) for shape in VIEWS]
+    for i, ((k, v, view), placement) in enumerate(itertools.product(shapes, ("tmem", "smem"))):
+        q_len, kv_len = HARSH[i % len(HARSH)]
+        cases.append(dict(q_len=q_len, kv_len=kv_len, head_dim=k, head_dim_v=v, v_in_k=view, p_placement=placement,
+                          causal=i % 4 < 2, lse=i % 3 != 1, dtype=("bf16", "f16")[i // 2 % 2], seed=i,
+                          layout=("bshd", "bhsd")[i // 5 % 2], policy=("eager", "late", "random")[i % 3],
+                          **(heads(i) if k + v < 300 else {})))
+    return run_all(tool, cases, jobs)
+
+
+# Schedules that only a person writes: rings of their own, small chunks, passes.
+MESSAGES = [
+    (dict(head_dim=72, head_dim_v=40), "q_tiles = 2, kv_stages = 2, v_stages = 3"),
+    (dict(head_dim=72, head_dim_v=40), "q_tiles = 2, kv_stages = 1, v_stages = 1, p_placement = smem"),
+    (dict(head_dim=200, head_dim_v=72), "q_tiles = 1, kv_stages = 1, v_stages = 1, key_chunk = 64, value_chunk = 16"),
+    (dict(head_dim=136, head_dim_v=24), "q_tiles = 1, kv_stages = 2, key_chunk = 64, value_chunk = 16, p_placement = smem"),
+    (dict(head_dim=72, head_dim_v=200), "q_tiles = 1, kv_stages = 3, key_chunk = 64, value_chunk = 32, p_placement = smem"),
+    (dict(head_dim=40, head_dim_v=320), "q_tiles = 1, kv_stages = 2, value_chunk = 64, o_columns = 128"),
+    (dict(head_dim=64, head_dim_v=200), "q_tiles = 2, kv_stages = 2, o_columns = 64"),
+    (dict(head_dim=576, head_dim_v=512, v_in_k=True), "q_tiles = 1, kv_stages = 3, v_stages = 1, key_chunk = 64, value_chunk = 32, o_columns = 256"),
+    (dict(head_dim=72, head_dim_v=40, v_in_k=True), "q_tiles = 2, kv_stages = 2, share_kv = true, p_placement = smem"),
+    (dict(head_dim=136, head_dim_v=136, v_in_k=True), "q_tiles = 1, kv_stages = 2, share_kv = true"),
+]
+
+
+def messages(tool, jobs, folder):
+    """Rings, chunks and passes in all their forms, bit-identical under the three
+    policies."""
+    failures = []
+
+    def compare(numbered):
+        i, (shape, words) = numbered
+        case = dict(shape, q_len=(300, 129)[i % 2], kv_len=(300, 270)[i // 2 % 2], causal=i % 2 == 0, lse=True, seed=i,
+                    schedule=f"#fmha.schedule<{words}>")
+        eager, first = outputs(tool, folder, f"eager{i}", dict(case, policy="eager", schedules=3))
+        late, second = outputs(tool, folder, f"late{i}", dict(case, policy="late"))
+        if first or second:
+            return first or second
+        return None if eager == late else f"{flags(**case)}: the late policy's output differs from the eager one's"
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures = [failure for failure in pool.map(compare, enumerate(MESSAGES)) if failure]
+    print(f"{len(MESSAGES) - len(failures)} of {len(MESSAGES)} schedules are right")
+    return failures
+
+
 def write_rows(folder, name, rows):
     """One head of `rows` as FOLDER/NAME.npy in [1, length, 1, dim]; the path."""
     path = os.path.join(folder, name + ".npy")
@@ -306,7 +366,7 @@ def mutants(tool, jobs, folder):
     return failures
 
 
-PARTS = {"lengths": lengths, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+PARTS = {"lengths": lengths, "dims": dims, "messages": messages, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
          "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 

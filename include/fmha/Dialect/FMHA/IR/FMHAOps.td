@@ -50,6 +50,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     tied to a result of its type, on memrefs there are no results. What the
     destinations held before is never read.
 
+    Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
+    `memref.subview` or `tensor.extract_slice` of it with offsets 0 and strides 1,
+    V is the first columns of K (multi-head latent attention), and a kernel may
+    load both with one message.
+
+    Any head dims have this meaning; kernels are compiled for multiples of 8, as
+    far as they fit a CTA's memories (rules C2 and C6 of
+    include/fmha/Schedule/Schedule.h).
+
     - `scale`: any f64 value that is finite as f32, 0 and negative included;
       absent means 1 / sqrt(head_dim).
     - `mask`: see `#fmha.mask`; absent means none.
@@ -140,6 +149,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Head dim of query and key, of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
+    /// Whether V is the first columns of K, in one buffer.
+    bool isValueInKey();
     /// `scale`, or 1 / sqrt(head_dim) where absent.
     double getScaleOrDefault();
     /// What the planner needs to know; static lengths become hints. The op must

@@ -122,23 +122,29 @@ def Tile_Tensor : MemRefRankOf<[F16, BF16], [4]>;
 def Tile_TmaLoadOp : Tile_MachineOp<"tma_load"> {
   let summary = "cp.async.bulk.tensor of one box into shared memory";
   let description = [{
+    The box begins at `column`, or that many columns behind `first`.
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
   let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Tile_BoxColumnAttr:$column,
-                       LLVM_PointerInAddressSpace<3>:$dest, Tile_BarrierType:$barrier, Index:$stage);
+                       Optional<Index>:$first, LLVM_PointerInAddressSpace<3>:$dest, Tile_BarrierType:$barrier,
+                       Index:$stage);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` `column` $column `to` $dest `signals` $barrier `[` $stage `]` attr-dict
-    `:` type($src) `,` type($dest) `,` type($barrier)
+    $src `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? `to` $dest `signals` $barrier
+    `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
   }];
 }
 
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store"> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
-  let description = [{ `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>` }];
+  let description = [{
+    The box begins at `column`, or that many columns behind `first`.
+    `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>`
+  }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$src, Tile_Tensor:$dest, Index:$batch, Index:$row, Index:$head,
-                       Tile_BoxColumnAttr:$column);
+                       Tile_BoxColumnAttr:$column, Optional<Index>:$first);
   let assemblyFormat = [{
-    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column attr-dict `:` type($src) `,` type($dest)
+    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? attr-dict
+    `:` type($src) `,` type($dest)
   }];
 }
 

@@ -19,15 +19,20 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
   let summary = "A place in dynamic shared memory";
   let description = [{
-    `offset` bytes from the 1024-byte aligned start of dynamic shared memory; `stages` copies of the tile follow each
-    other. A rank-2 tile of 16-bit elements lies in panels of 64 columns, each K-major with the 128-byte swizzle; a
-    rank-1 tile is linear.
+    `offset` bytes from the 1024-byte aligned start of dynamic shared memory; `stages` copies of the tile lie `pitch`
+    bytes apart, or directly behind each other if that is 0. A rank-2 tile of 16-bit elements lies in panels of 64
+    columns, each K-major with the 128-byte swizzle, the last one whole however few columns are left for it; a rank-1
+    tile is linear.
 
-    Example: `#tile.smem<offset = 65536, stages = 3>`.
+    Example: `#tile.smem<offset = 65536, stages = 3>`, and in a ring that larger tiles pass, too,
+    `#tile.smem<offset = 65536, stages = 3, pitch = 49152>`.
 
-    Constraints: `stages` >= 1; `offset` is a multiple of 1024 for a rank-2 tile (the swizzle atom) and of 4 else.
+    Constraints: `stages` >= 1; `offset` is a multiple of 1024 for a rank-2 tile (the swizzle atom) and of 4 else. Columns
+    of a tile that begin inside a panel (`tile.slice`) have the panel's offset and up to 96 bytes more, in steps of 32,
+    and end in the same panel. `pitch` is 0, or at least a tile and a multiple of the offset's unit.
   }];
-  let parameters = (ins "unsigned":$offset, DefaultValuedParameter<"unsigned", "1">:$stages);
+  let parameters = (ins "unsigned":$offset, DefaultValuedParameter<"unsigned", "1">:$stages,
+                        DefaultValuedParameter<"unsigned", "0">:$pitch);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -94,8 +99,10 @@ def Tile_TransactionAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<10
 def Tile_OffsetAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>]>;
 class Tile_AlignedOffsetAttr<int n>
     : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<232447>, Tile_MultipleOf<n>]>;
-/// Where a TMA box begins in the head dim: at a panel of 64 columns.
+/// Where a TMA box begins in a tile: at a panel of 64 columns.
 def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<64>]>;
+/// Where a slice of a tile begins: at a K step of 16 columns.
+def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<16>]>;
 /// Columns that tcgen05.alloc and dealloc take.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;

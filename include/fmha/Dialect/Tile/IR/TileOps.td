@@ -33,35 +33,67 @@ class Tile_ValueOp<string mnemonic, list<Trait> traits = []>
 // Memory
 //===----------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "A tile of rows of one head, zero where the tensor ends";
   let description = [{
-    Rows `row` to `row` + rows of `src`[`batch`, :, `head`, :]. Rows at or beyond the length read as zero and touch no
-    memory. `into` is the slot that the tile is to lie in, once it has one.
+    Rows `row` to `row` + rows of `src`[`batch`, :, `head`, :], columns from `column` on, 0 if it is absent. Rows at or
+    beyond the length and columns at or beyond the head dim read as zero and touch no memory. `into` is the slot that the
+    tile is to lie in, once it has one.
 
     ```mlir
     %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
+    %v = tile.load %V[%batch, %col, %head] column %first
+        : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x256xbf16>
     ```
+
+    Constraints: the tile has no more columns than the head dim rounded up to 16.
   }];
-  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Tile_TileType>:$into);
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$column,
+                       Optional<Tile_TileType>:$into);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
+    $src `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`into` $into^ `as` type($into))? attr-dict
+    `:` type($src) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Writes the rows of a tile that lie inside the tensor";
+  let summary = "Writes the part of a tile that lies inside the tensor";
   let description = [{
+    Columns of the tile go to columns from `column` on, 0 if it is absent; rows and columns that the tensor does not have
+    are not written.
+
     ```mlir
     tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
+
+    Constraints: as for `tile.load`.
   }];
-  let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head);
+  let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head,
+                       Optional<Index>:$column);
   let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($dest)
+    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`column` $column^)? attr-dict `:` type($value) `,` type($dest)
   }];
+  let hasVerifier = 1;
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "Columns of a tile, where they are";
+  let description = [{
+    Columns [`column`, `column` + n) of `input`, n the columns of the result. Nothing moves: in shared memory the result
+    lies in panels of the input, in tensor memory in columns of it.
+
+    ```mlir
+    %q1 = tile.slice %q from 128 : !tile.tile<128x512xbf16> -> !tile.tile<128x128xbf16>
+    ```
+
+    Constraints: `column` is a multiple of 16; a slice in shared memory begins at a panel of 64 columns or ends in the one
+    that it begins in.
+  }];
+  let arguments = (ins Tile_Matrix:$input, Tile_SliceColumnAttr:$column);
+  let results = (outs Tile_Matrix:$result);
+  let assemblyFormat = "$input `from` $column attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

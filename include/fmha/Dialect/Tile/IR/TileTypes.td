@@ -21,6 +21,9 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     Examples: `!tile.tile<128x128xf32>` (tiled level), `!tile.tile<128x64xbf16, #tile.smem<offset = 0>>` and
     `!tile.tile<128xf32, #tile.registers>` (placed level and below).
 
+    A tile of a matrix has the matrix' columns rounded up to 16, what an MMA takes at once; columns that the matrix does
+    not have are zero.
+
     Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem` or
     `#tile.registers` and holds its own constraints.
   }];
@@ -32,8 +35,14 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     int64_t getRows() const { return getShape()[0]; }
     /// 1 for a rank-1 tile.
     int64_t getColumns() const { return getShape().size() == 2 ? getShape()[1] : 1; }
-    /// Bytes of one stage.
+    /// Bytes of one stage: of a rank-2 tile of 16-bit elements the bytes of its panels.
     int64_t getBytes() const;
+    /// Bytes from one stage to the next of a tile in shared memory.
+    int64_t getStagePitch() const;
+    /// The place of a tile that begins at column `first` of this one.
+    ::mlir::Attribute getPlaceOfColumn(int64_t first) const;
+    /// Columns [first, first + count), a view: where the tile has a place, so have they.
+    TileType columns(int64_t first, int64_t count) const;
     SmemAttr getSmem() const;
     TmemAttr getTmem() const;
     bool inRegisters() const;

@@ -49,7 +49,8 @@ def TileSpecialise : Tile_Pass<"tile-specialise"> {
     block the product of block j and the scores of block j + 1, then the last product. Where P lies over its scores the
     scores of block j + 1 are released by the channel of P: the role waits for the commit of product j before it issues
     them, since nothing else orders the two (lib/Dialect/Tile/README.md). With two query tiles the other tile's MMAs
-    stand in between.
+    stand in between. Each message of K and of V has its dot: where a block comes in chunks they form chains, and a chunk is
+    released as soon as it is read.
 
     Before:
     ```mlir

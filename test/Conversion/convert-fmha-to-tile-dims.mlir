@@ -1,0 +1,82 @@
+// Tiles of head dims that are no whole steps, chunks and passes. The schedules say
+// what is cut; the ops are those of test/Dialect/Tile/Inputs/head-dims.mlir.
+
+// RUN: fmha-opt %S/../Dialect/Tile/Inputs/head-dims.mlir --fmha-plan-schedule --convert-fmha-to-tile --cse | FileCheck %s
+
+// 72 columns are 80, the next multiple of 16, and 40 are 48.
+// CHECK: gpu.module @fmha_fwd_kernel {
+// CHECK: %[[Q0:.*]] = tile.load %arg0[{{.*}}] {{.*}} : memref<?x?x?x72xbf16, {{.*}} -> <128x80xbf16>
+// CHECK: tile.load %arg0{{.*}} -> <128x80xbf16>
+// CHECK: scf.for
+// CHECK: %[[K:.*]] = tile.load %arg1[{{.*}}] : memref<?x?x?x72xbf16, {{.*}} -> <128x80xbf16>
+// CHECK: %[[V:.*]] = tile.load %arg2[{{.*}}] : memref<?x?x?x40xbf16, {{.*}} -> <128x48xbf16>
+// CHECK-NOT: tile.slice
+// CHECK: tile.dot %[[Q0]], %[[K]] transpose_b {{.*}} -> <128x128xf32>
+// CHECK: tile.dot %{{.*}}, %[[V]] plus {{.*}} -> <128x48xf32>
+// CHECK: tile.store %{{.*}}, %arg3[{{.*}}] {{.*}} : <128x48xbf16>, memref<?x?x?x40xbf16
+
+// CHECK: gpu.module @fmha_fwd_kernel_0 {
+// CHECK: tile.load %arg1{{.*}} -> <128x192xbf16>
+// CHECK: tile.load %arg2{{.*}} -> <128x128xbf16>
+
+// CHECK: gpu.module @fmha_fwd_kernel_1 {
+// CHECK: tile.dot {{.*}} -> <128x256xf32>
+
+// 512 columns of O are two passes of 256, neighbours in the grid; only the first, whose
+// column is 0, has rows of LSE to write.
+// CHECK: gpu.module @fmha_fwd_kernel_2 {
+// CHECK: %[[LENGTH:.*]] = memref.dim %arg0, %c1
+// CHECK: %[[ID:.*]] = gpu.block_id x
+// CHECK: %[[PASS:.*]] = arith.remui %[[ID]], %c2
+// CHECK: %[[FIRST:.*]] = arith.muli %[[PASS]], %c256
+// CHECK: %[[REST:.*]] = arith.divui %[[ID]], %c2
+// CHECK: arith.remui %[[REST]], %{{.*}}
+// CHECK: %[[Q:.*]] = tile.load %arg0{{.*}} -> <128x512xbf16>
+// CHECK: scf.for
+// Four messages of 128 columns of K, two of 64 keys of V.
+// CHECK: %[[KEYS:.*]] = arith.muli %{{.*}}, %c128
+// CHECK: %[[K0:.*]] = tile.load %arg1[%{{.*}}, %[[KEYS]], %{{.*}}] : {{.*}} -> <128x128xbf16>
+// CHECK: %[[K1:.*]] = tile.load %arg1[{{.*}}] column %c128 : {{.*}} -> <128x128xbf16>
+// CHECK: tile.load %arg1[{{.*}}] column %c256 :
+// CHECK: %[[K3:.*]] = tile.load %arg1[{{.*}}] column %c384 :
+// CHECK: %[[V0:.*]] = tile.load %arg2[%{{.*}}, %[[KEYS]], %{{.*}}] column %[[FIRST]] : {{.*}} -> <64x256xbf16>
+// CHECK: %[[LATER:.*]] = arith.addi %[[KEYS]], %c64
+// CHECK: %[[V1:.*]] = tile.load %arg2[%{{.*}}, %[[LATER]], %{{.*}}] column %[[FIRST]] : {{.*}} -> <64x256xbf16>
+// Their products add up.
+// CHECK: %[[Q0:.*]] = tile.slice %[[Q]] from 0 {{.*}} -> <128x128xbf16>
+// CHECK: %[[S0:.*]] = tile.dot %[[Q0]], %[[K0]] transpose_b {tile
+// CHECK: %[[Q1:.*]] = tile.slice %[[Q]] from 128 {{.*}} -> <128x128xbf16>
+// CHECK: %[[S1:.*]] = tile.dot %[[Q1]], %[[K1]] transpose_b plus %[[S0]]
+// CHECK: tile.slice %[[Q]] from 256
+// CHECK: tile.dot
+// CHECK: %[[Q3:.*]] = tile.slice %[[Q]] from 384
+// CHECK: %[[S:.*]] = tile.dot %[[Q3]], %[[K3]] transpose_b plus
+// CHECK: tile.mask %[[S]]
+// CHECK: %[[P:.*]] = tile.cast
+// CHECK: %[[ACC:.*]] = tile.rescale
+// CHECK: %[[P0:.*]] = tile.slice %[[P]] from 0 {{.*}} -> <128x64xbf16>
+// CHECK: %[[O0:.*]] = tile.dot %[[P0]], %[[V0]] plus %[[ACC]] {{.*}} -> <128x256xf32>
+// CHECK: %[[P1:.*]] = tile.slice %[[P]] from 64 {{.*}} -> <128x64xbf16>
+// CHECK: %[[O:.*]] = tile.dot %[[P1]], %[[V1]] plus %[[O0]]
+// CHECK: scf.yield %{{.*}}, %{{.*}}, %[[O]]
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0
+// CHECK: %[[ROWS:.*]] = arith.select %[[IS_FIRST]], %[[LENGTH]], %c0
+// CHECK: tile.store %{{.*}}, %arg3[{{.*}}] column %[[FIRST]] {{.*}} : <128x256xbf16>, memref<?x?x?x512xbf16
+// CHECK: tile.store_rows {{.*}} below %[[ROWS]]
+
+// 576 columns in messages of 128 leave 64 for the last. V inside K of another size of
+// message is loaded by itself, and the kernel says that it lies there.
+// CHECK: gpu.module @fmha_fwd_kernel_3 {
+// CHECK: gpu.func {{.*}}fmha.problem = {{{.*}}v_in_k}
+// CHECK-COUNT-4: tile.load %arg1{{.*}} -> <128x128xbf16>
+// CHECK: tile.load %arg1[{{.*}}] column %c512 : {{.*}} -> <128x64xbf16>
+// CHECK-COUNT-4: tile.load %arg2{{.*}} -> <32x256xbf16>
+
+// One message for both: V is columns of K.
+// CHECK: gpu.module @fmha_fwd_kernel_4 {
+// CHECK: scf.for
+// CHECK: %[[K:.*]] = tile.load %arg1{{.*}} -> <128x192xbf16>
+// CHECK: %[[V:.*]] = tile.slice %[[K]] from 0 : <128x192xbf16> -> <128x128xbf16>
+// CHECK-NOT: tile.load
+// CHECK: tile.dot %{{.*}}, %[[K]] transpose_b
+// CHECK: tile.dot %{{.*}}, %[[V]] plus
