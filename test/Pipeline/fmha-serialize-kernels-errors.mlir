@@ -77,7 +77,7 @@ gpu.module @kernels {
     fmha.problem = {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}} { llvm.return }
 }
 func.func @other_mask(%x: !t, %o: !t) {
-  // expected-error@+1 {{mask = "causal", scale = 1.250000e-01 : f64}, got {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}}}
+  // expected-error@+1 {{mask = "causal", scale = 1.250000e-01 : f64, v_in_k}, got {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
       {mask = #fmha.mask<causal>, schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
   return

@@ -44,8 +44,13 @@ def main():
          f"--smem={manifest['smem_bytes']}", f"--trace-warp=0:{load}", "--trace-limit=100000", *arguments(manifest)],
         capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    announced = re.findall(r"mbarrier\.arrive\.expect_tx.*, (\S+)(?:  =.*)?$", done.stderr, re.M)
-    print(len(announced), "messages,", announced)
+    registers, announced = {}, []
+    for line in done.stderr.splitlines():
+        if wrote := re.search(r"\s(%r\d+), .*  = (0x[0-9a-f]+)", line):
+            registers[wrote[1]] = int(wrote[2], 16)
+        if "mbarrier.arrive.expect_tx" in line:
+            announced.append(registers[re.findall(r"%r\d+", line)[-1]])
+    print(len(announced), "messages,", sum(announced), "bytes:", *announced)
 
 
 main()
