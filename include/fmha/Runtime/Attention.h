@@ -36,8 +36,9 @@ namespace fmha::runtime {
 /// q [batch, q_len, q_heads, head_dim], k [batch, kv_len, kv_heads, head_dim],
 /// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
 /// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
-/// head floor(h * kv_heads / q_heads). `o` and `lse` are written; lse without a
-/// host address is not asked for.
+/// head floor(h * kv_heads / q_heads). For a kernel with v_in_k v is the first
+/// head_dim_v columns of k: its address and strides. `o` and `lse` are written;
+/// lse without a host address is not asked for.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;

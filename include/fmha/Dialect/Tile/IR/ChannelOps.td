@@ -48,7 +48,8 @@ def Tile_RoleOp : Tile_Op<"role", [NoTerminator, SingleBlock, MemoryEffects<[Mem
 def Tile_ChannelOp : Tile_Op<"channel", []> {
   let summary = "Joins a producing role and a consuming role";
   let description = [{
-    Message n lies in stage n mod depth. `from` says who signals that a message is there, `to` who signals that its slot
+    Message n lies in stage n mod depth; one may be smaller than the channel's tile, which then is its largest message, and
+    lies at the start of a stage (`pitch` of `#tile.smem`). `from` says who signals that a message is there, `to` who signals that its slot
     may be written again; `arrivals` count the threads on each side that signal (1 for a TMA or MMA signal). A slot that
     is never written twice, or whose next message can only follow from this one (an accumulator that goes to and fro),
     needs no release: `unreleased`. `released_by` names another channel in whose release this one's slot becomes free (S
