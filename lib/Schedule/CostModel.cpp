@@ -8,9 +8,11 @@
 
 #include "fmha/Schedule/CostModel.h"
 
-#include "Footprint.h"
+#include "Text.h"
 
 #include "fmha/Layout/SmemTile.h"
+#include "fmha/Schedule/Estimate.h"
+#include "fmha/Schedule/Resources.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ using namespace fmha::schedule;
 
 std::string_view fmha::schedule::stringify(Unit unit) {
   static constexpr std::string_view names[] = {"exp", "MMA", "SMEM", "TMEM",
-                                               "FMA"};
+                                               "FMA", "ALU", "L2"};
   return names[unsigned(unit)];
 }
 
@@ -33,90 +35,230 @@ Unit Cost::bound() const {
 
 namespace {
 
-/// f32 operations per score outside the MUFU.
-constexpr double fmaPerScore = 3;
+/// f32 operations per score outside the MUFU: scale and subtract, sum.
+constexpr double fmaPerScore = 2;
+/// A 3-input maximum takes two scores, a packed conversion too.
+constexpr double maximaPerScore = 0.5, conversionsPerScore = 0.5;
+/// An emulated ex2 of FlashAttention-4: a rounding add, two subtractions and
+/// three FMAs of the polynomial; clamp, shift and add of the integer part.
+constexpr double fmaPerEmulated = 6, aluPerEmulated = 3;
 /// Blocks whose row maximum outgrows a positive threshold.
 constexpr double rescaledShare = 0.1;
+/// Columns of D that one instruction fills at most (PTX ISA 9.7.16.2.1 and
+/// 9.7.15.5).
+constexpr double mostColumns = 256;
 
 /// One query tile and one KV block, in counts that no rate has divided yet.
 struct TileWork {
-  double rows, keys, d, v;
-  bool pInSmem;
+  const KernelModel &kernel;
+  const target::Target &gpu;
 
-  double scores() const { return rows * keys; }
-  double kBytes() const { return keys * d * elementBytes; }
-  double vBytes() const { return keys * v * elementBytes; }
-  double qBytes() const { return rows * d * elementBytes; }
-  double pBytes() const { return scores() * elementBytes; }
+  double rows() const { return kernel.tileRows; }
+  double keys() const { return kernel.keys; }
+  double scores() const { return rows() * keys(); }
+  double kBytes() const { return keys() * kernel.headDim * eb() / group(); }
+  double vBytes() const { return keys() * kernel.headDimV * eb() / group(); }
+  double pBytes() const { return scores() * eb(); }
+  double scoreBytes() const { return scores() * sizeof(float); }
+  double eb() const { return kernel.elementBytes; }
+  double group() const { return kernel.ctaGroup; }
+  bool pInSmem() const { return kernel.pPlacement == PPlacement::Smem; }
+  double rescales() const {
+    return kernel.rescaleThreshold > 0 ? rescaledShare : 1;
+  }
+  double outputs() const { return rows() * kernel.headDimV; }
 };
 
-/// Clocks of a chain of MMAs: `k` long, D of `columns`, `aRows` rows of A from
-/// shared memory (0 where A is in tensor memory).
-double mmaClocks(const target::Target &gpu, double k, double columns,
-                 double aRows) {
-  constexpr double rowsPerInstruction = 128;
-  constexpr unsigned elementsPerStep = layout::kStepBytes / elementBytes;
-  double steps = k / elementsPerStep;
-  double flops = 2 * rowsPerInstruction * columns * elementsPerStep;
-  double operands = layout::kStepBytes * (aRows + columns);
-  return steps * std::max(flops / gpu.mmaFlopsPerClock,
-                          operands / gpu.smemBytesPerClock);
+/// Time and operand bytes of one product of a tile.
+struct Product {
+  double clocks = 0, bytes = 0;
+};
+
+/// D of R rows and `columns`, K of `k` elements; `aInSmem` if A is there.
+Product product(const TileWork &w, double k, double columns, bool aInSmem) {
+  // 64 rows in a pair of CTAs make an instruction of 128 that both halves of
+  // the data path share; alone they leave half of it idle.
+  double rate = w.gpu.mmaFlopsPerClock;
+  double rowsDone = w.gpu.mmaRows;
+  if (w.kernel.ctaGroup == 2 && w.rows() * 2 == rowsDone)
+    rowsDone = w.rows();
+  double instructionRows = std::min(w.rows(), double(w.gpu.mmaRows));
+  double rowParts = std::ceil(w.rows() / w.gpu.mmaRows);
+  double columnParts = std::ceil(columns / mostColumns);
+  double steps = std::ceil(k * w.eb() / layout::kStepBytes);
+  double width = columns / columnParts;
+  // The rate is that of 16-bit elements; a step takes as long for all types.
+  double flops = 2 * rowsDone * width * (layout::kStepBytes / 2);
+  double bytes = layout::kStepBytes *
+                 ((aInSmem ? instructionRows : 0) + width / w.group());
+  double instructions = rowParts * columnParts * steps;
+  double clocks = std::max(flops / rate, bytes / w.gpu.smemBytesPerClock) +
+                  w.gpu.mmaStartTenths / 10.0;
+  return {instructions * clocks, instructions * bytes};
 }
 
-double smemBytes(const TileWork &w) {
-  double products = w.qBytes() + w.kBytes() + w.vBytes();
-  double rowFactors = 2 * w.rows * sizeof(float);
-  return products + rowFactors + (w.pInSmem ? 2 * w.pBytes() : 0);
+struct Products {
+  Product qk, pv;
+};
+
+Products products(const TileWork &w) {
+  return {product(w, w.kernel.headDim, w.keys(), /*aInSmem=*/true),
+          product(w, w.keys(), w.kernel.headDimV, w.pInSmem())};
 }
 
-double tmemBytes(const TileWork &w, double threshold) {
-  double score = w.scores() * sizeof(float);
-  double p = w.pInSmem ? 0 : w.pBytes();
-  double rescales = threshold > 0 ? rescaledShare : 1;
-  return score + p + rescales * 2 * w.rows * w.v * sizeof(float);
+Traffic trafficOf(const TileWork &w, const Products &p) {
+  Traffic traffic;
+  double tiles = w.kernel.tiles, rowFactors = w.rows() * sizeof(float);
+  double keysAndValues =
+      w.kernel.shareKv ? w.kBytes() : w.kBytes() + w.vBytes();
+  double scales =
+      w.kernel.scaleBlock ? keysAndValues / w.eb() / w.kernel.scaleBlock : 0;
+  traffic.smemRead = tiles * (p.qk.bytes + p.pv.bytes + rowFactors) + scales;
+  traffic.smemWritten = tiles * rowFactors + keysAndValues + scales;
+  traffic.l2Read = keysAndValues + scales;
+  if (w.pInSmem())
+    traffic.smemWritten += tiles * w.pBytes();
+  if (!w.gpu.hasTcgen05)
+    return traffic;
+  double rescaled = w.rescales() * w.outputs() * sizeof(float);
+  traffic.tmemRead = tiles * (w.scoreBytes() + rescaled);
+  traffic.tmemWritten = tiles * rescaled + scales;
+  if (w.kernel.pPlacement == PPlacement::Tmem)
+    traffic.tmemWritten += tiles * w.pBytes();
+  return traffic;
 }
 
-std::array<double, unitCount> tileBusy(const target::Target &gpu,
-                                       const TileWork &w, double threshold) {
+std::array<double, unitCount> busyOf(const TileWork &w, const Products &p,
+                                     const Traffic &traffic) {
   std::array<double, unitCount> busy{};
   auto at = [&](Unit unit) -> double & { return busy[unsigned(unit)]; };
-  at(Unit::Mma) = mmaClocks(gpu, w.d, w.keys, w.rows) +
-                  mmaClocks(gpu, w.keys, w.v, w.pInSmem ? w.rows : 0);
-  at(Unit::Mufu) = (w.scores() + w.rows) / gpu.mufuPerClock;
-  at(Unit::Smem) = smemBytes(w) / gpu.smemBytesPerClock;
-  at(Unit::Tmem) = tmemBytes(w, threshold) / gpu.tmemBytesPerClock;
-  at(Unit::Fma) = fmaPerScore * w.scores() / gpu.fmaPerClock;
+  const target::Target &gpu = w.gpu;
+  double tiles = w.kernel.tiles, scores = tiles * w.scores();
+  double emulated = scores * w.kernel.emulated;
+  at(Unit::Mma) = tiles * (p.qk.clocks + p.pv.clocks);
+  at(Unit::Mufu) = (scores - emulated + tiles * w.rows()) / gpu.mufuPerClock;
+  at(Unit::Smem) =
+      (traffic.smemRead + traffic.smemWritten) / gpu.smemBytesPerClock;
+  if (gpu.hasTcgen05)
+    at(Unit::Tmem) =
+        (traffic.tmemRead + traffic.tmemWritten) / gpu.tmemBytesPerClock;
+  at(Unit::Fma) = (fmaPerScore * scores + fmaPerEmulated * emulated +
+                   tiles * w.rescales() * w.outputs()) /
+                  gpu.fmaPerClock;
+  at(Unit::Alu) =
+      (maximaPerScore * scores + aluPerEmulated * emulated) / gpu.aluPerClock +
+      conversionsPerScore * scores / gpu.convertPerClock;
+  at(Unit::L2) = traffic.l2Read / gpu.l2BytesPerClock;
   return busy;
+}
+
+/// Clocks of softmax of one tile alone: its busiest unit.
+double softmaxClocks(const TileWork &w, const Cost &cost) {
+  double busiest = 0;
+  for (Unit unit : {Unit::Mufu, Unit::Tmem, Unit::Fma, Unit::Alu})
+    busiest = std::max(busiest, cost.of(unit));
+  return busiest / w.kernel.tiles;
+}
+
+double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
+  double softmax = cost.softmaxClocks;
+  double waits = w.gpu.scoreLatency + w.gpu.probabilityLatency;
+  if (w.pInSmem())
+    waits += w.gpu.proxyFenceLatency;
+  // A second S lets QK of the next block run beside softmax of this one.
+  if (w.kernel.scoreStages > 1)
+    return waits + softmax;
+  double slices = w.kernel.pSlices;
+  double beside = (slices - 1) / slices * std::min(softmax, p.pv.clocks);
+  double scales = w.kernel.scaleBlock ? 2.0 * w.gpu.scaleCopyLatency : 0;
+  return p.qk.clocks + w.gpu.mmaLatency + waits + softmax + p.pv.clocks -
+         beside + scales;
+}
+
+/// What a whole ring cannot bring: the message that an MMA reads.
+double loadsOf(const TileWork &w, const Traffic &traffic) {
+  if (!w.kernel.ringBytes)
+    return 0;
+  double free = std::max<double>(1, double(w.kernel.ringBytes) -
+                                        double(w.kernel.messageBytes));
+  return traffic.l2Read * w.gpu.memoryLatency / free;
+}
+
+unsigned roundUp(unsigned value, unsigned unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Query rows of a CTA that exist, on average.
+double rowsPerCta(const Problem &problem, const KernelModel &kernel) {
+  double rows = double(kernel.tiles) * kernel.tileRows;
+  if (!problem.qLenHint)
+    return rows;
+  return problem.qLenHint / std::ceil(problem.qLenHint / rows);
 }
 
 } // namespace
 
+KernelModel fmha::schedule::modelOf(const Problem &problem,
+                                    const Schedule &schedule) {
+  constexpr unsigned mmaStep = 16;
+  KernelModel kernel;
+  kernel.target = schedule.target;
+  kernel.tiles = schedule.qTiles;
+  kernel.tileRows = schedule.qTileRows;
+  kernel.keys = schedule.kvBlock;
+  kernel.headDim = roundUp(problem.headDim, mmaStep);
+  unsigned columns = roundUp(problem.headDimV, mmaStep);
+  kernel.headDimV = columns;
+  if (schedule.oColumns && schedule.oColumns < columns)
+    kernel.headDimV = schedule.oColumns;
+  kernel.passes =
+      (columns + kernel.headDimV - 1) / std::max(1u, kernel.headDimV);
+  kernel.ctaGroup = schedule.ctaGroup;
+  kernel.pPlacement = schedule.pPlacement;
+  kernel.pSlices = schedule.pSlices;
+  kernel.rescaleThreshold = schedule.rescaleThreshold;
+  kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
+  kernel.shareKv = schedule.shareKv;
+  kernel.persistent = schedule.persistent;
+  Rings rings = ringsOf(problem, schedule);
+  kernel.ringBytes = unsigned(rings.bytes());
+  kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
+  return kernel;
+}
+
+Cost fmha::schedule::modelCost(const KernelModel &kernel) {
+  const target::Target *gpu = target::findTarget(kernel.target);
+  assert(gpu && "no such target");
+  TileWork work{kernel, *gpu};
+  Products both = products(work);
+  Cost cost;
+  cost.traffic = trafficOf(work, both);
+  cost.busy = busyOf(work, both, cost.traffic);
+  cost.qkClocks = both.qk.clocks;
+  cost.pvClocks = both.pv.clocks;
+  cost.softmaxClocks = softmaxClocks(work, cost);
+  if (gpu->hasTcgen05)
+    cost.rescaleClocks =
+        2 * work.outputs() * sizeof(float) / gpu->tmemBytesPerClock;
+  cost.chain = chainOf(work, both, cost);
+  double busiest = cost.of(cost.bound());
+  cost.loads = loadsOf(work, cost.traffic);
+  cost.clocks = std::max({busiest, cost.chain, cost.loads});
+  cost.serial = cost.chain > std::max(busiest, cost.loads);
+  constexpr double unitOfKeys = 128;
+  cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
+                      (double(kernel.tiles) * kernel.tileRows * kernel.keys);
+  return cost;
+}
+
 Cost fmha::schedule::modelCost(const Problem &problem,
                                const Schedule &schedule) {
-  const target::Target *gpu = target::findTarget(schedule.target);
-  assert(gpu && gpu->supported && "the schedule has not passed check()");
-  TileWork work{double(schedule.qTileRows), double(schedule.kvBlock),
-                double(problem.headDim), double(problem.headDimV),
-                schedule.pPlacement == PPlacement::Smem};
-  Cost cost;
-  cost.busy = tileBusy(*gpu, work, schedule.rescaleThreshold);
-  for (double &clocks : cost.busy)
-    clocks *= schedule.qTiles;
-  // Every CTA loads K and V once for all of its tiles.
-  double loads = (work.kBytes() + work.vBytes()) / gpu->smemBytesPerClock;
-  cost.busy[unsigned(Unit::Smem)] += loads;
-
-  double softmax =
-      std::max({cost.of(Unit::Mufu), cost.of(Unit::Tmem), cost.of(Unit::Fma)});
-  cost.clocks = cost.of(cost.bound());
-  double turns = cost.of(Unit::Mma) + softmax;
-  cost.serial = schedule.qTiles == 1 && turns > cost.clocks;
-  if (cost.serial)
-    cost.clocks = turns;
-  unsigned full = schedule.qTiles;
-  if (problem.qLenHint)
-    full = std::min(full, (problem.qLenHint - 1) / schedule.qTileRows + 1);
-  cost.clocksPerTile = cost.clocks / full;
+  KernelModel kernel = modelOf(problem, schedule);
+  Cost cost = modelCost(kernel);
+  cost.clocksPerRow *=
+      double(kernel.tiles) * kernel.tileRows / rowsPerCta(problem, kernel);
+  if (std::optional<Workload> workload = workloadOf(problem))
+    cost.launchClocks = estimate(kernel, *workload).clocks;
   return cost;
 }
 
@@ -130,11 +272,18 @@ static std::string closeUnits(const Cost &cost) {
   return text.empty() ? text : "; " + text + " within 5 %";
 }
 
-static std::string boundBy(const Cost &cost) {
-  if (cost.serial)
-    return "bound by MMA and softmax taking turns (modelled, " +
-           std::to_string(std::llround(cost.clocks)) + " clk)";
-  return std::string(stringify(cost.bound())) + "-bound (modelled" +
+std::string fmha::schedule::boundBy(const Cost &cost) {
+  std::string unit(stringify(cost.bound()));
+  if (!cost.serial && cost.loads > cost.of(cost.bound()))
+    return "bound by loads, too few stages for the latency of memory "
+           "(modelled, " +
+           rounded(cost.loads) + " clk; the busiest unit is " + unit + ")";
+  if (!cost.serial)
+    return unit + "-bound (modelled" + closeUnits(cost) + ")";
+  return "bound by the chain of one tile, QK, softmax, PV and the waits "
+         "between "
+         "(modelled, " +
+         rounded(cost.chain) + " clk; the busiest unit is " + unit +
          closeUnits(cost) + ")";
 }
 
@@ -144,14 +293,16 @@ std::string fmha::schedule::describe(const Cost &cost,
                      std::to_string(schedule.qTiles) +
                      (schedule.qTiles == 1 ? " query tile" : " query tiles");
   for (unsigned i = 0; i < unitCount; ++i)
-    text += (i ? ", " : " ") + std::to_string(std::llround(cost.busy[i])) +
-            " clk " + std::string(stringify(Unit(i)));
+    text += (i ? ", " : " ") + rounded(cost.busy[i]) + " clk " +
+            std::string(stringify(Unit(i)));
   return text;
 }
 
 bool fmha::schedule::isCheaper(const Cost &a, const Cost &b) {
-  auto key = [](const Cost &c) {
-    return std::pair(c.clocksPerTile, c.of(c.bound()));
+  bool launches = a.launchClocks > 0 && b.launchClocks > 0;
+  auto key = [launches](const Cost &c) {
+    return std::pair(launches ? c.launchClocks : c.clocksPerRow,
+                     c.of(c.bound()));
   };
   return key(a) < key(b);
 }

@@ -8,7 +8,10 @@
 
 #include "fmha/Schedule/Explain.h"
 
+#include "fmha/Schedule/Overrides.h"
 #include "fmha/Target/Target.h"
+
+#include "Text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,35 +19,6 @@
 
 using namespace fmha;
 using namespace fmha::schedule;
-
-static std::string str(uint64_t value) { return std::to_string(value); }
-
-static std::string padLeft(const std::string &text, size_t width) {
-  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
-
-static std::string padRight(const std::string &text, size_t width) {
-  return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
-}
-
-/// Breaks `text` at blanks into lines of at most 79 characters, all but the
-/// first indented.
-static std::string wrap(const std::string &text, unsigned indent) {
-  constexpr size_t width = 79;
-  std::string result, line;
-  for (size_t at = 0; at < text.size();) {
-    size_t blank = std::min(text.find(' ', at), text.size());
-    std::string word = text.substr(at, blank - at);
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      result += line + '\n';
-      line = std::string(indent, ' ') + word;
-    } else {
-      line += (at == 0 ? "" : " ") + word;
-    }
-    at = blank + 1;
-  }
-  return result + line + '\n';
-}
 
 namespace {
 
@@ -155,8 +129,16 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
                      std::string(stringify(problem.mask)) +
                      (problem.lse ? ", with LSE" : "") + '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
-  text += line("kv_block", str(s.kvBlock) + " keys, " + str(s.kvStages) +
-                               " stages shared by K and V");
+  std::string stages =
+      s.vStages
+          ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
+          : str(s.kvStages) + " stages shared by K and V";
+  text += line("kv_block", str(s.kvBlock) + " keys, " + stages);
+  for (std::string_view name :
+       {"key_chunk", "value_chunk", "share_kv", "o_columns"})
+    for (const ScheduleField &field : scheduleFields())
+      if (field.name == name && field.get(s))
+        text += line(std::string(name), field.print(field.get(s)));
   text += line("p_placement", std::string(stringify(s.pPlacement)));
   // The shortest digits that give the same number back.
   char threshold[32];
@@ -170,12 +152,13 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   const target::Target *gpu = target::findTarget(plan.schedule.target);
   unsigned capacity = gpu ? gpu->smemBytesPerCta : plan.map.smemBytes;
   std::string text = summarize(problem, plan.schedule);
-  text += wrap("why: " + plan.reason, 5) + '\n';
+  text += wrap("why: " + plan.reason, 5);
+  text += describeLaunch(problem, plan) + '\n';
+  text += tabulateLoads(problem, plan) + '\n';
   text += tabulateRoles(plan.schedule) + '\n';
+  text += tabulateResources(problem, plan) + '\n';
   text += drawTmem(plan.map) + '\n' + drawSmem(plan.map, capacity);
-  if (!plan.rejected.empty())
-    text += "\nrejected:\n";
-  for (const Rejected &rejected : plan.rejected)
-    text += "  " + wrap("- " + rejected.reason, 4);
+  for (const std::string &list : {listRunnersUp(plan), listRejected(plan)})
+    text += (list.empty() ? "" : "\n") + list;
   return text;
 }

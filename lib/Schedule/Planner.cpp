@@ -6,76 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Footprint.h"
+#include "Candidates.h"
+#include "Relax.h"
+#include "Text.h"
 
 #include "fmha/Schedule/CostModel.h"
-#include "fmha/Target/Target.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace fmha;
 using namespace fmha::schedule;
-
-namespace {
-
-/// Left free, for what a host or a tool adds to the CTA's shared memory.
-constexpr unsigned smemMargin = 1024;
-constexpr unsigned leastStages = 2, mostStages = 8;
-
-struct Candidate {
-  Schedule schedule;
-  Cost cost;
-};
-
-class Planner {
-public:
-  Planner(const Problem &problem, std::string_view target,
-          const Overrides &overrides)
-      : problem(problem), target(target), overrides(overrides) {}
-
-  std::optional<Plan> run(std::string &error);
-
-private:
-  void consider(unsigned qTiles, PPlacement placement, unsigned oColumns);
-  /// `whole`, or where it does not fit the first way to cut its messages that
-  /// does.
-  Schedule fitMessages(const Schedule &whole);
-  /// Takes the deepest ring that fits, and notes why the next one does not.
-  void chooseStages(Schedule &schedule);
-  void reject(Schedule schedule, std::string reason) {
-    plan.rejected.push_back({std::move(schedule), std::move(reason)});
-  }
-  void finish(const Candidate &best);
-
-  const Problem &problem;
-  std::string target;
-  const Overrides &overrides;
-  std::vector<Candidate> candidates;
-  Plan plan;
-};
-
-/// "q_tiles = 2, p_placement = tmem, kv_stages = 5".
-std::string title(const Schedule &s) {
-  return "q_tiles = " + std::to_string(s.qTiles) +
-         ", p_placement = " + std::string(stringify(s.pPlacement)) +
-         ", kv_stages = " + std::to_string(s.kvStages);
-}
-
-std::string number(double value) { return std::to_string(std::llround(value)); }
-
-/// How `other` loses against `best`.
-std::string slower(const Cost &other, const Cost &best) {
-  if (other.clocksPerTile > best.clocksPerTile)
-    return "modelled " + number(other.clocksPerTile) +
-           " clk per query tile and KV block, the choice takes " +
-           number(best.clocksPerTile);
-  return "modelled " + number(best.clocksPerTile) +
-         " clk per query tile and KV block like the choice, but its busiest "
-         "unit has less slack";
-}
-
-} // namespace
 
 /// 16 warps as the fastest public kernels have them. Counts per thread, so that
 /// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
@@ -100,120 +40,96 @@ Schedule fmha::schedule::withRoles(Schedule schedule) {
   return schedule;
 }
 
-void Planner::chooseStages(Schedule &schedule) {
-  const target::Target *gpu = target::findTarget(target);
-  schedule.kvStages = overrides.kvStages.value_or(leastStages);
-  if (overrides.kvStages || !gpu)
-    return;
-  Footprint sizes(problem, schedule);
-  Schedule deeper = schedule;
-  for (; schedule.kvStages < mostStages; ++schedule.kvStages) {
-    deeper.kvStages = schedule.kvStages + 1;
-    if (sizes.smemBytes(deeper) > gpu->smemBytesPerCta - smemMargin)
-      break;
-  }
-  // A candidate that fails for another reason says so by itself.
-  if (check(problem, schedule))
-    return;
-  if (std::optional<std::string> reason = check(problem, deeper))
-    reject(deeper, title(deeper) + ": " + *reason);
-}
+namespace {
 
-Schedule Planner::fitMessages(const Schedule &whole) {
-  struct Message {
-    bool share;
-    unsigned keyChunk, valueChunk;
+struct Ranked {
+  Schedule schedule;
+  Cost cost;
+  size_t order = 0;
+};
+
+/// How `other` loses against `best`.
+std::string slower(const Cost &other, const Cost &best) {
+  bool launch = best.launchClocks > 0;
+  double mine = launch ? other.launchClocks : other.clocksPerRow;
+  double its = launch ? best.launchClocks : best.clocksPerRow;
+  std::string what =
+      launch ? " clk of the launch" : " clk per row and 128 keys";
+  auto print = [&](double value) {
+    return launch ? rounded(value) : twoDigits(value);
   };
-  constexpr Message messages[] = {
-      {true, 0, 0}, {false, 0, 0}, {false, 128, 64}, {false, 64, 32}};
-  for (auto [share, keyChunk, valueChunk] : messages) {
-    Schedule schedule = whole;
-    schedule.shareKv = share;
-    schedule.keyChunk = keyChunk;
-    schedule.valueChunk = valueChunk;
-    if (share && !problem.vInK)
-      continue;
-    chooseStages(schedule);
-    if (!check(problem, schedule))
-      return schedule;
+  if (mine > its)
+    return "modelled " + print(mine) + what + ", the choice takes " +
+           print(its);
+  return "modelled " + print(its) + what +
+         " like the choice, but its busiest unit has less slack";
+}
+
+std::vector<Ranked> rank(const Problem &problem,
+                         std::vector<Schedule> schedules) {
+  std::vector<Ranked> ranked;
+  ranked.reserve(schedules.size());
+  for (Schedule &schedule : schedules) {
+    Cost cost = modelCost(problem, schedule);
+    ranked.push_back({std::move(schedule), cost, ranked.size()});
   }
-  Schedule schedule = whole;
-  chooseStages(schedule);
-  return schedule;
+  // Of equals the first stays first.
+  std::sort(ranked.begin(), ranked.end(), [](const Ranked &a, const Ranked &b) {
+    if (isCheaper(a.cost, b.cost) || isCheaper(b.cost, a.cost))
+      return isCheaper(a.cost, b.cost);
+    return a.order < b.order;
+  });
+  return ranked;
 }
 
-void Planner::consider(unsigned qTiles, PPlacement placement,
-                       unsigned oColumns) {
-  Schedule whole;
-  whole.target = target;
-  whole.qTiles = qTiles;
-  whole.pPlacement = placement;
-  whole.oColumns = oColumns;
-  whole.roles = defaultRoles(qTiles);
-  Schedule schedule = fitMessages(whole);
-  if (std::optional<std::string> reason = check(problem, schedule))
-    return reject(schedule, title(schedule) + ": " + *reason);
-  bool emptyTile = qTiles > 1 && problem.qLenHint != 0 &&
-                   problem.qLenHint <= schedule.qTileRows;
-  if (emptyTile && !overrides.qTiles)
-    return reject(schedule, title(schedule) + ": with q_len " +
-                                std::to_string(problem.qLenHint) +
-                                " the second query tile has no rows");
-  candidates.push_back({schedule, modelCost(problem, schedule)});
-}
-
-void Planner::finish(const Candidate &best) {
+Plan planFrom(const Problem &problem, const std::vector<Ranked> &ranked) {
+  const Ranked &best = ranked.front();
+  Plan plan;
   plan.schedule = best.schedule;
   plan.map = layOut(problem, best.schedule);
   plan.reason =
       title(best.schedule) + ": " + describe(best.cost, best.schedule);
-  for (const Candidate &other : candidates)
-    if (!(other.schedule == best.schedule))
-      reject(other.schedule, title(other.schedule) + ": " +
-                                 slower(other.cost, best.cost) + "; it is " +
-                                 describe(other.cost, other.schedule));
+  for (size_t i = 1; i < ranked.size(); ++i) {
+    const auto &[schedule, cost, order] = ranked[i];
+    plan.runnersUp.push_back({schedule, title(schedule) + ": " +
+                                            slower(cost, best.cost) +
+                                            "; it is " + boundBy(cost)});
+  }
+  return plan;
 }
 
-std::optional<Plan> Planner::run(std::string &error) {
-  std::vector<unsigned> tileCounts = {2, 1};
-  if (overrides.qTiles)
-    tileCounts = {*overrides.qTiles};
-  std::vector<PPlacement> placements = {PPlacement::Tmem, PPlacement::Smem,
-                                        PPlacement::Registers};
-  if (overrides.pPlacement != PPlacement::Auto)
-    placements = {overrides.pPlacement};
-  // Every pass over columns of O computes the scores again: fewer columns are
-  // looked at only where more do not fit.
-  for (unsigned oColumns : {0u, 256u, 128u}) {
-    if (!candidates.empty() || oColumns >= problem.headDimV)
-      break;
-    for (unsigned qTiles : tileCounts)
-      for (PPlacement placement : placements)
-        consider(qTiles, placement, oColumns);
-  }
-  if (candidates.empty()) {
+} // namespace
+
+std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
+                                                 std::string_view target,
+                                                 const Overrides &overrides,
+                                                 std::string &error) {
+  Candidates candidates = enumerate(problem, target, overrides);
+  if (candidates.sound.empty()) {
     // The first candidate is the one that a user would most likely want.
-    const Rejected &first = plan.rejected.front();
+    const Rejected &first = candidates.rejected.front();
     error = "no schedule can serve this problem: " +
             check(problem, first.schedule).value_or(first.reason);
     return std::nullopt;
   }
-  // Of equals the first, so that the plan does not depend on the sort.
-  finish(*std::min_element(candidates.begin(), candidates.end(),
-                           [](const Candidate &a, const Candidate &b) {
-                             return isCheaper(a.cost, b.cost);
-                           }));
+  Plan plan = planFrom(problem, rank(problem, std::move(candidates.sound)));
+  plan.rejected = std::move(candidates.rejected);
   if (std::optional<std::string> broken =
           verify(problem, plan.schedule, plan.map)) {
     error = "the planner laid out a map that does not verify: " + *broken;
     return std::nullopt;
   }
-  return std::move(plan);
+  return plan;
 }
 
 std::optional<Plan> fmha::schedule::plan(const Problem &problem,
                                          std::string_view target,
                                          const Overrides &overrides,
                                          std::string &error) {
-  return Planner(problem, target, overrides).run(error);
+  std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
+  if (!plan)
+    if (std::optional<std::string> change =
+            closestChange(problem, target, overrides))
+      error += "; the closest that can: " + *change;
+  return plan;
 }

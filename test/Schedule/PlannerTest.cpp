@@ -1,4 +1,4 @@
-//===- PlannerTest.cpp - What the planner chooses and says ------*- C++ -*-===//
+//===- PlannerTest.cpp - What the planner chooses ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,41 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Planning.h"
+
 #include "fmha/Schedule/CostModel.h"
 #include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Overrides.h"
 #include "fmha/Target/Target.h"
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
-#include <sstream>
+#include <map>
 
 using namespace fmha;
 using namespace fmha::schedule;
-using testing::AllOf;
 using testing::HasSubstr;
-
-static Problem problemOf(unsigned headDim, unsigned qLenHint = 0) {
-  Problem problem;
-  problem.headDim = problem.headDimV = headDim;
-  problem.qLenHint = qLenHint;
-  return problem;
-}
-
-static Plan mustPlan(const Problem &problem, std::string_view target,
-                     const Overrides &overrides = {}) {
-  std::string error;
-  std::optional<Plan> result = plan(problem, target, overrides, error);
-  EXPECT_TRUE(result) << error;
-  return result.value_or(Plan());
-}
-
-static std::string mustFail(const Problem &problem, std::string_view target,
-                            const Overrides &overrides = {}) {
-  std::string error;
-  EXPECT_FALSE(plan(problem, target, overrides, error));
-  return error;
-}
 
 TEST(Planner, TakesTwoTilesUnlessTheRowsFitOne) {
   for (const std::string &target : target::names(/*supported=*/true))
@@ -100,6 +79,94 @@ TEST(Planner, GivesItsOwnScheduleThatPasses) {
     }
 }
 
+TEST(Planner, ObeysEveryField) {
+  // What is asked for is in the plan, or the error names the field.
+  for (const ScheduleField &field : scheduleFields())
+    for (unsigned value : {0u, 1u, 2u, 64u, 128u}) {
+      Overrides overrides;
+      overrides.*field.wanted = value;
+      std::string error;
+      std::optional<Plan> got =
+          plan(problemOf(128), "sm_100a", overrides, error);
+      if (got)
+        EXPECT_EQ(field.get(got->schedule), value) << field.name;
+      else
+        EXPECT_THAT(error, HasSubstr("the closest that can: ")) << field.name;
+    }
+}
+
+TEST(Planner, NamesTheClosestChange) {
+  auto change = [](const Problem &problem, const Overrides &overrides,
+                   std::string_view target = "sm_100a") {
+    std::string error = mustFail(problem, target, overrides);
+    size_t at = error.find("the closest that can: ");
+    return at == std::string::npos ? error : error.substr(at + 22);
+  };
+  Overrides wanted;
+  wanted.kvStages = 6;
+  wanted.qTiles = 2;
+  // The deepest ring that fits beside two tiles, not fewer tiles.
+  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 5");
+  wanted.kvStages = 40;
+  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 5");
+  wanted.kvStages = 1;
+  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 2");
+  wanted = {};
+  wanted.qTiles = 7;
+  EXPECT_EQ(change(problemOf(128), wanted), "q_tiles = 2");
+  wanted = {};
+  wanted.pPlacement = PPlacement::Registers;
+  EXPECT_EQ(change(problemOf(128), wanted), "p_placement = tmem");
+  EXPECT_EQ(change(problemOf(60), {}),
+            "head_dim = head_dim_v = 64, padded with zeros");
+  EXPECT_EQ(change(problemOf(128), {}, "sm_90a"), "target = sm_100a");
+  EXPECT_EQ(change(problemOf(128), {}, "sm_42"), "target = sm_100a");
+}
+
+TEST(Planner, SpreadsASmallGridOverTheSms) {
+  // 8 heads of 256 rows: 8 CTAs of two tiles or 16 of one, and 148 SMs. One
+  // tile alone waits less for the units that two share.
+  Problem problem = problemOf(64, 256);
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.qTiles, 2u);
+  problem.kvLenHint = 4096;
+  problem.batchHint = 1;
+  problem.qHeadsHint = problem.kvHeadsHint = 8;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.qTiles, 1u);
+  problem.batchHint = 64;
+  EXPECT_EQ(mustPlan(problem, "sm_100a").schedule.qTiles, 2u);
+}
+
+TEST(Planner, CountsWhatAReasonStandsFor) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  std::map<std::string, unsigned> byRule;
+  for (const Rejected &rejected : plan.rejected) {
+    std::optional<std::string> reason =
+        check(problemOf(128), rejected.schedule);
+    ASSERT_TRUE(reason);
+    byRule[reason->substr(0, reason->find(':'))] += rejected.candidates;
+  }
+  // A pair of CTAs is refused at the root: every combination of the rest.
+  EXPECT_EQ(byRule["C4"] % (2 * 2 * 3 * 3), 0u);
+  for (const Rejected &group : groupByReason(plan.rejected))
+    EXPECT_GT(group.candidates, 0u);
+  EXPECT_LT(groupByReason(plan.rejected).size(), plan.rejected.size());
+}
+
+TEST(Planner, RunnersUpWouldDoAndComeInOrder) {
+  for (unsigned headDim : {64u, 128u}) {
+    Problem problem = problemOf(headDim);
+    Plan plan = mustPlan(problem, "sm_100a");
+    ASSERT_FALSE(plan.runnersUp.empty());
+    Cost last = modelCost(problem, plan.schedule);
+    for (const Rejected &other : plan.runnersUp) {
+      EXPECT_EQ(check(problem, other.schedule), std::nullopt);
+      Cost cost = modelCost(problem, other.schedule);
+      EXPECT_FALSE(isCheaper(cost, last)) << other.reason;
+      last = cost;
+    }
+  }
+}
+
 TEST(Planner, SaysWhyItFails) {
   EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("C1: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_90a"), HasSubstr("wgmma"));
@@ -152,98 +219,15 @@ TEST(Planner, LoadsKAndVTogetherWhereTheyAreOne) {
 TEST(Planner, RejectsEveryOtherCandidateWithAReason) {
   Plan plan = mustPlan(problemOf(128), "sm_100a");
   bool registers = false, smem = false, oneTile = false;
-  for (const Rejected &rejected : plan.rejected) {
-    EXPECT_FALSE(rejected.reason.empty());
-    EXPECT_FALSE(rejected.schedule == plan.schedule);
-    registers |= rejected.schedule.pPlacement == PPlacement::Registers;
-    smem |= rejected.schedule.pPlacement == PPlacement::Smem;
-    oneTile |= rejected.schedule.qTiles == 1;
-  }
+  for (const std::vector<Rejected> *list : {&plan.rejected, &plan.runnersUp})
+    for (const Rejected &rejected : *list) {
+      EXPECT_FALSE(rejected.reason.empty());
+      EXPECT_FALSE(rejected.schedule == plan.schedule);
+      registers |= rejected.schedule.pPlacement == PPlacement::Registers;
+      smem |= rejected.schedule.pPlacement == PPlacement::Smem;
+      oneTile |= rejected.schedule.qTiles == 1;
+    }
   EXPECT_TRUE(registers && smem && oneTile);
-}
-
-//===----------------------------------------------------------------------===//
-// Cost model
-//===----------------------------------------------------------------------===//
-
-static Cost costOf(unsigned headDim, const std::string &target,
-                   Overrides overrides) {
-  Problem problem = problemOf(headDim);
-  return modelCost(problem, mustPlan(problem, target, overrides).schedule);
-}
-
-TEST(CostModel, HeadDim128OnB200) {
-  Cost cost = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
-  // Per tile 2 * 2 * 128^3 FLOP at 8192, 128^2 + 128 ex2 at 16, and three
-  // operands of 32 KiB at 128 bytes; K and V come in once for both tiles.
-  EXPECT_DOUBLE_EQ(cost.of(Unit::Mma), 2 * 1024);
-  EXPECT_DOUBLE_EQ(cost.of(Unit::Mufu), 2 * (1024 + 8));
-  EXPECT_DOUBLE_EQ(cost.of(Unit::Smem), 2 * (768 + 8) + 512);
-  EXPECT_EQ(cost.bound(), Unit::Mufu);
-}
-
-TEST(CostModel, SharedMemoryBecomesTheWallWithPInIt) {
-  Cost tmem = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
-  Cost smem = costOf(128, "sm_100a", {2, {}, PPlacement::Smem});
-  // 32 KiB written and 32 KiB read per tile.
-  EXPECT_DOUBLE_EQ(smem.of(Unit::Smem) - tmem.of(Unit::Smem), 2 * 512);
-  EXPECT_EQ(smem.bound(), Unit::Smem);
-  EXPECT_GT(smem.clocksPerTile, tmem.clocksPerTile);
-}
-
-TEST(CostModel, MeasuredMmaClocks) {
-  // Head dim 64: four steps of 128 columns at 64 clocks, eight of 64 columns at
-  // 32 with P in tensor memory, and at 48 where the operands' bytes count.
-  EXPECT_DOUBLE_EQ(
-      costOf(64, "sm_100a", {1, {}, PPlacement::Tmem}).of(Unit::Mma),
-      4 * 64 + 8 * 32);
-  EXPECT_DOUBLE_EQ(
-      costOf(64, "sm_100a", {1, {}, PPlacement::Smem}).of(Unit::Mma),
-      4 * 64 + 8 * 48);
-}
-
-TEST(CostModel, B300HalvesTheExponentials) {
-  Cost b200 = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
-  Cost b300 = costOf(128, "sm_103a", {2, {}, PPlacement::Tmem});
-  EXPECT_DOUBLE_EQ(b300.of(Unit::Mufu) * 2, b200.of(Unit::Mufu));
-  EXPECT_NE(b300.bound(), Unit::Mufu);
-}
-
-TEST(CostModel, OneTileTakesTurns) {
-  Cost one = costOf(128, "sm_100a", {1, {}, PPlacement::Tmem});
-  EXPECT_TRUE(one.serial);
-  EXPECT_DOUBLE_EQ(one.clocks, one.of(Unit::Mma) + one.of(Unit::Mufu));
-}
-
-//===----------------------------------------------------------------------===//
-// Report
-//===----------------------------------------------------------------------===//
-
-TEST(Explain, TellsTheWholeStory) {
-  Problem problem = problemOf(128);
-  Plan plan = mustPlan(problem, "sm_100a");
-  std::string text = explain(problem, plan);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("schedule for sm_100a"),
-                    HasSubstr("exp-bound (modelled"), HasSubstr("2064 clk exp"),
-                    HasSubstr("rejected:"), HasSubstr("65536 registers")));
-  for (const Role &role : plan.schedule.roles)
-    EXPECT_THAT(text, HasSubstr("  " + role.name));
-  for (const SmemRegion &region : plan.map.smem)
-    EXPECT_THAT(text, HasSubstr(region.name));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(line.size(), 80u) << line;
-}
-
-TEST(Explain, KeepsEveryDigitOfTheThreshold) {
-  Plan plan = mustPlan(problemOf(128), "sm_100a");
-  for (auto [threshold, text] : {std::pair(8.0, "2^8 growth"),
-                                 {7.25, "2^7.25 growth"},
-                                 {0.1, "2^0.1 g"}}) {
-    plan.schedule.rescaleThreshold = threshold;
-    EXPECT_THAT(explain(problemOf(128), plan), HasSubstr(text));
-  }
 }
 
 TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
@@ -259,26 +243,5 @@ TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
     // Roles that are there stay.
     whole.roles.pop_back();
     EXPECT_EQ(withRoles(whole), whole);
-  }
-}
-
-/// The line of a drawing whose title is `title`.
-static std::string lineOf(const std::string &text, const std::string &title) {
-  size_t at = text.find("  " + title);
-  return at == std::string::npos ? ""
-                                 : text.substr(at, text.find('\n', at) - at);
-}
-
-TEST(Explain, DrawsTensorMemoryToScale) {
-  Plan plan = mustPlan(problemOf(128), "sm_100a");
-  std::string text = drawTmem(plan.map);
-  std::string ruler = lineOf(text, "column");
-  // Every region begins under the ruler's mark of its first column.
-  for (const TmemRegion &region : plan.map.tmem) {
-    std::string line =
-        lineOf(text, region.aliases.empty() ? "regions" : "over S");
-    EXPECT_EQ(line.find("|" + region.name),
-              ruler.find(" " + std::to_string(region.column) + " ") + 1)
-        << text;
   }
 }

@@ -13,16 +13,27 @@
 
 namespace fmha::schedule {
 
-/// The schedule and why it was chosen, the roles with their warps and
-/// registers, tensor memory and shared memory as drawings to scale, and what
-/// was rejected and why. Lines end with '\n'; drawings are at most 80
-/// characters wide.
+/// The schedule and why it was chosen, the loads of all units for it and for
+/// the runners-up, the roles with their warps and registers, tensor memory and
+/// shared memory as drawings to scale, and what was rejected and why. Lines end
+/// with '\n' and have at most 80 characters.
 std::string explain(const Problem &problem, const Plan &plan);
 
-/// The parts, each for itself.
+/// The parts, each for itself; "" where there is nothing to tell.
 std::string drawTmem(const MemoryMap &map);
 std::string drawSmem(const MemoryMap &map, unsigned capacityBytes);
 std::string tabulateRoles(const Schedule &schedule);
+std::string tabulateResources(const Problem &problem, const Plan &plan);
+/// One row of clocks for the choice, and for the best runners-up.
+std::string tabulateLoads(const Problem &problem, const Plan &plan);
+/// CTAs, waves and clocks, where the problem's hints tell them.
+std::string describeLaunch(const Problem &problem, const Plan &plan);
+std::string listRunnersUp(const Plan &plan);
+std::string listRejected(const Plan &plan);
+
+/// One entry per reason, numbers aside: the first with that reason, and how
+/// many candidates have it.
+std::vector<Rejected> groupByReason(const std::vector<Rejected> &list);
 
 } // namespace fmha::schedule
 

@@ -40,6 +40,7 @@ struct Problem {
   bool vInK = false;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
+  unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
 };
 
 /// Warps [firstWarp, firstWarp + warps) of the CTA do one job with `registers`
@@ -123,17 +124,26 @@ struct MemoryMap {
   const SmemRegion *findSmem(std::string_view name) const;
 };
 
-/// What a person or a flag fixes before planning.
+/// What a person or a flag fixes before planning; Overrides.h lists the fields.
 struct Overrides {
   std::optional<unsigned> qTiles;
   std::optional<unsigned> kvStages;
   PPlacement pPlacement = PPlacement::Auto;
+  std::optional<unsigned> qTileRows = {}, kvBlock = {};
+  std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
+                          oColumns = {};
+  /// 0 or 1.
+  std::optional<unsigned> shareKv = {};
+  bool operator==(const Overrides &) const = default;
 };
 
 /// A schedule that was looked at and not taken, and the reason in one sentence.
 struct Rejected {
   Schedule schedule;
   std::string reason;
+  /// Candidates that this one stands for, itself included: those that differ
+  /// from it only in what the reason does not depend on.
+  unsigned candidates = 1;
 };
 
 struct Plan {
@@ -141,6 +151,9 @@ struct Plan {
   MemoryMap map;
   /// Why this one: the unit that bounds the kernel and its modelled clocks.
   std::string reason;
+  /// Schedules that would do, best first, and why the choice is better.
+  std::vector<Rejected> runnersUp;
+  /// Schedules that cannot be had.
   std::vector<Rejected> rejected;
 };
 
@@ -205,7 +218,8 @@ verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
 /// Enumerates candidates, ranks those that pass check() by the cost model and
 /// returns the best. On failure `error` says which override or capacity made it
-/// impossible.
+/// impossible, and names the one field whose change is the smallest that helps,
+/// if there is one.
 std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
 

@@ -21,7 +21,8 @@
 
 namespace fmha::target {
 
-/// Capacities in bytes, registers, threads and columns; rates per SM and clock.
+/// Capacities in bytes, registers, threads and columns; rates per SM and clock;
+/// latencies in clocks.
 struct Target {
   const char *name;
   const char *product;
@@ -34,8 +35,13 @@ struct Target {
   unsigned smemBytesPerCta;
   unsigned registersPerSm, maxRegistersPerThread, maxThreadsPerCta;
   unsigned sms;
-  unsigned mmaFlopsPerClock, mufuPerClock, fmaPerClock;
-  unsigned smemBytesPerClock, tmemBytesPerClock;
+  unsigned namedBarriers;
+  unsigned mmaFlopsPerClock, mmaRows, mmaStartTenths;
+  unsigned mufuPerClock, fmaPerClock, aluPerClock, convertPerClock;
+  unsigned smemBytesPerClock, tmemBytesPerClock, l2BytesPerClock;
+  unsigned mmaLatency, scoreLatency, probabilityLatency;
+  unsigned proxyFenceLatency, scaleCopyLatency, memoryLatency;
+  unsigned clockMhz, memoryGigabytes;
 };
 
 /// The row of that exact name ("sm_100a"), or null.

@@ -48,26 +48,66 @@ class Gpu<string name> {
   bits<32> RegistersPerSm = 65536;
   bits<16> MaxRegistersPerThread = 255;
   bits<16> MaxThreadsPerCta = 1024;
+  // Barriers of one CTA that bar.sync can name (PTX ISA 9.7.13.1).
+  bits<16> NamedBarriers = 16;
 
   bits<16> Sms = 0;
 
-  // Dense FLOP of 16-bit MMA per clock and SM.
+  // Rates per clock and SM. Dense FLOP of MMA on elements of 16 bits; elements of
+  // 8 bits go twice as fast, since every MMA takes the clocks of its bytes of K.
   bits<16> MmaFlopsPerClock = 0;
-  // MUFU results (ex2) per clock and SM.
+  // Rows of D that one instruction fills at that rate: fewer rows take as long.
+  bits<16> MmaRows = 128;
+  // Tenths of a clock that an instruction takes on top of what its FLOP or its
+  // operands take.
+  bits<16> MmaStartTenths = 0;
+  // MUFU results (ex2).
   bits<16> MufuPerClock = 16;
-  // f32 FMA lanes per clock and SM.
+  // f32 FMA lanes, and lanes of the integer pipe, which also takes maxima and
+  // shifts (half as many on every SM since sm_80; CUDA C++ programming guide,
+  // arithmetic throughput). Conversions from f32 pairs: 16 on sm_80, 64 since.
   bits<16> FmaPerClock = 128;
-  // Shared-memory bytes per clock and SM; MMA operands come through this port
-  // too.
+  bits<16> AluPerClock = 64;
+  bits<16> ConvertPerClock = 64;
+  // Shared-memory bytes; MMA operands come through this port too.
   bits<16> SmemBytesPerClock = 128;
-  // Tensor-memory bytes per clock and SM through tcgen05.ld; .st assumed equal.
+  // Tensor-memory bytes through tcgen05.ld; .st is assumed to share its port.
   bits<16> TmemBytesPerClock = 0;
+  // Bytes from L2: the L2's bandwidth over all SMs and the clock.
+  bits<16> L2BytesPerClock = 0;
+
+  // Clocks that nothing but waiting fills. From the end of an MMA to the warp that
+  // waited for it; from the load of S to its registers; from the store of P to
+  // the MMA that reads it, where P is in tensor memory or in registers.
+  bits<16> MmaLatency = 0;
+  bits<16> ScoreLatency = 0;
+  bits<16> ProbabilityLatency = 0;
+  // On top where P goes through shared memory: the fence between the proxies.
+  bits<16> ProxyFenceLatency = 0;
+  // The first tcgen05.cp of a batch, which brings block scales.
+  bits<16> ScaleCopyLatency = 0;
+  // From the launch of a CTA to its first K block, and from its last MMA to the
+  // end of its stores: each one trip to memory.
+  bits<16> MemoryLatency = 800;
+
+  // Boost clock in MHz, and bytes of device memory per second in units of 10^9:
+  // what was measured where there is a measurement.
+  bits<16> ClockMhz = 0;
+  bits<16> MemoryGigabytes = 0;
 }
 
-// Measured 8114 of 8192 FLOP/clk for 128x128 bf16 (a public microbenchmark,
-// 64.6 clocks per 128x128x16); MUFU 16/clk from the FlashAttention-4 model and
-// an independent measurement; tcgen05.ld .x16 57 B/clk/warp over four warps,
-// medium confidence, no figure for .st.
+// MMA: measured 8114 of 8192 FLOP/clk for 128x128 bf16 (SemiAnalysis
+// microbench-blackwell: 64.6 clocks per 128x128x16, 48.6 per 128x64x16, 32.5 with
+// A in tensor memory, so 0.5 to 0.6 on top; M = 64 takes as long); an MMA and its
+// wait take 136 + N/2 clocks there, N/2 of them the product's. MUFU 16 a
+// clock: the FlashAttention-4 model (arXiv 2603.05451) and an independent
+// measurement. tcgen05.ld .x16: 57 B/clk/warp over four warps, and 200 clocks in a
+// loaded kernel, on a B300, medium confidence. No figure for .st: a round of
+// store, wait and mbarrier is taken as 120 clocks, the loaded hand-off on an H100,
+// low confidence. fence.proxy.async of the CTA: 30 clocks (B300, low confidence).
+// tcgen05.cp: 168 clocks for the first (B200). L2: 20.5 TB/s over 148 SMs at
+// 1.965 GHz (B200, medium confidence). Memory: 7.2 of 8.0 TB/s (SemiAnalysis); a
+// trip there 700 to 745 clocks, TMA loaded 1400 and more.
 class Blackwell<string name> : Gpu<name> {
   let Supported = 1;
   let HasTcgen05 = 1;
@@ -76,7 +116,17 @@ class Blackwell<string name> : Gpu<name> {
   let TmemAllocationUnit = 32;
   let Sms = 148;
   let MmaFlopsPerClock = 8192;
+  let MmaStartTenths = 6;
   let TmemBytesPerClock = 228;
+  let L2BytesPerClock = 70;
+  let MmaLatency = 136;
+  let ScoreLatency = 200;
+  let ProbabilityLatency = 120;
+  let ProxyFenceLatency = 30;
+  let ScaleCopyLatency = 168;
+  let MemoryLatency = 1400;
+  let ClockMhz = 1965;
+  let MemoryGigabytes = 7200;
 }
 
 def SM100a : Blackwell<"sm_100a"> {
@@ -90,7 +140,11 @@ def SM103a : Blackwell<"sm_103a"> {
   let MufuPerClock = 32;
 }
 
-// 4096 FLOP/clk of bf16 wgmma (H100; two public measurements reach 94 %).
+// 4096 FLOP/clk of bf16 wgmma, 64 rows an instruction, N/2 clocks each and about
+// one on top (65.0 for N = 128, 129.3 for 256; H100; two
+// public measurements reach 94 %, arXiv 2402.13499 among them). S is in registers
+// when the wait ends: m64n256k16 has 128 clocks of latency, its own time. L2:
+// 9.2 TB/s over 132 SMs at 1.755 GHz. Memory: 3.0 of 3.35 TB/s, 479 to 744 clocks.
 def SM90a : Gpu<"sm_90a"> {
   let Product = "H100";
   let Reason = "wgmma keeps P in registers, a lowering that is not written";
@@ -98,9 +152,17 @@ def SM90a : Gpu<"sm_90a"> {
   let HasTma = 1;
   let Sms = 132;
   let MmaFlopsPerClock = 4096;
+  let MmaRows = 64;
+  let MmaStartTenths = 10;
+  let L2BytesPerClock = 40;
+  let MmaLatency = 30;
+  let ClockMhz = 1755;
+  let MemoryGigabytes = 3000;
 }
 
-// 2048 FLOP/clk of bf16 mma.sync (A100: 312 TFLOP/s over 108 SMs at 1.41 GHz).
+// 2048 FLOP/clk of bf16 mma.sync, 16 rows an instruction, 25 clocks of latency
+// (A100: 312 TFLOP/s over 108 SMs at 1.41 GHz; 2.0 TB/s; L2 5120 B/clk over all
+// SMs, NVIDIA A100 whitepaper).
 def SM80 : Gpu<"sm_80"> {
   let Product = "A100";
   let Reason = "it has neither TMA nor tensor memory, and the mma.sync "
@@ -108,7 +170,13 @@ def SM80 : Gpu<"sm_80"> {
   let SmemBytesPerCta = 166912;
   let Sms = 108;
   let MmaFlopsPerClock = 2048;
+  let MmaRows = 16;
   let FmaPerClock = 64;
+  let ConvertPerClock = 16;
+  let L2BytesPerClock = 47;
+  let MmaLatency = 25;
+  let ClockMhz = 1410;
+  let MemoryGigabytes = 2000;
 }
 
 def Targets : GenericTable {
@@ -118,6 +186,11 @@ def Targets : GenericTable {
                 "HasTcgen05", "HasWgmma", "HasTma", "TmemColumns",
                 "TmemAllocationUnit", "SmemBytesPerCta", "RegistersPerSm",
                 "MaxRegistersPerThread", "MaxThreadsPerCta", "Sms",
-                "MmaFlopsPerClock", "MufuPerClock", "FmaPerClock",
-                "SmemBytesPerClock", "TmemBytesPerClock"];
+                "NamedBarriers", "MmaFlopsPerClock", "MmaRows", "MmaStartTenths",
+                "MufuPerClock",
+                "FmaPerClock", "AluPerClock", "ConvertPerClock",
+                "SmemBytesPerClock", "TmemBytesPerClock", "L2BytesPerClock",
+                "MmaLatency", "ScoreLatency", "ProbabilityLatency",
+                "ProxyFenceLatency", "ScaleCopyLatency", "MemoryLatency",
+                "ClockMhz", "MemoryGigabytes"];
 }

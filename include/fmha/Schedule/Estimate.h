@@ -1,0 +1,53 @@
+//===- Estimate.h - Modelled time of a whole launch -------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of KV become query tiles, tiles CTAs, CTAs waves over the SMs:
+//
+//   CTA     a trip to memory, blocks * clocks of a block, a trip to memory;
+//           of a persistent CTA only the first and the last tile make the trips
+//   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a causal mask differ:
+//           the longest of them, or all of them spread evenly, whichever is
+//           longer (longest first comes close to that)
+//   memory  Q, K, V and O once at the bandwidth of device memory
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_ESTIMATE_H
+#define FMHA_SCHEDULE_ESTIMATE_H
+
+#include "fmha/Schedule/CostModel.h"
+
+#include <cstdint>
+
+namespace fmha::schedule {
+
+struct Workload {
+  uint64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 1, kvLen = 1;
+  Mask mask = Mask::None;
+};
+
+struct Estimate {
+  uint64_t ctas = 0;
+  /// CTAs per SM, rounded up, and the share of SM time in them that has work.
+  double waves = 0, occupancy = 0;
+  double clocks = 0, seconds = 0;
+  /// 10^12 FLOP of both products per second, those of masked scores left out.
+  double teraflops = 0;
+  /// Device memory takes longer than all blocks.
+  bool memoryBound = false;
+};
+
+/// An empty workload takes no time.
+Estimate estimate(const KernelModel &kernel, const Workload &workload);
+
+/// What the hints of a problem say, or nothing if one is missing.
+std::optional<Workload> workloadOf(const Problem &problem);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_ESTIMATE_H

@@ -1,0 +1,52 @@
+//===- Overrides.h - The fields that a person may fix -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One list for flags of tools, options of passes, keywords of Python, and the
+// planner itself. P placement, the one field that is no number, stands apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_OVERRIDES_H
+#define FMHA_SCHEDULE_OVERRIDES_H
+
+#include "fmha/Schedule/Schedule.h"
+
+#include <span>
+
+namespace fmha::schedule {
+
+struct ScheduleField {
+  /// "kv-stages" on command lines, "kv_stages" in #fmha.schedule.
+  std::string_view flag, name;
+  std::string_view help;
+  /// 0 is a choice of its own ("all of it"), not the lack of one.
+  bool zeroChooses;
+  /// Values are 0 and 1, spelled false and true.
+  bool isSwitch;
+  std::optional<unsigned> Overrides::*wanted;
+  unsigned (*get)(const Schedule &);
+  void (*set)(Schedule &, unsigned);
+
+  /// "true" for a switch, digits for a number.
+  std::string print(unsigned value) const;
+};
+
+/// All of them, those whose change alters a kernel least first.
+std::span<const ScheduleField> scheduleFields();
+
+/// "name = value" of the first field that `overrides` fixes and `schedule` has
+/// otherwise, as the schedule has it and as it is asked for.
+struct Contradiction {
+  std::string name, flag, got, wanted;
+};
+std::optional<Contradiction> contradiction(const Schedule &schedule,
+                                           const Overrides &overrides);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_OVERRIDES_H

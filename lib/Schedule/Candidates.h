@@ -1,0 +1,48 @@
+//===- Candidates.h - Schedules that a planner can choose from --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tree with one field of the schedule per level. A branch is cut where
+// check() names a rule that no field below it can mend, so that few of the
+// leaves are looked at. The rings are no level: each leaf gets the deepest that
+// fit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_CANDIDATES_H
+#define FMHA_LIB_SCHEDULE_CANDIDATES_H
+
+#include "fmha/Schedule/Overrides.h"
+
+namespace fmha::schedule {
+
+/// Stages of a ring: fewer cannot overlap loads and products, more gain
+/// nothing.
+constexpr unsigned leastStages = 2, mostStages = 8;
+/// Left free, for what a host or a tool adds to the CTA's shared memory.
+constexpr unsigned smemMargin = 1024;
+
+struct Candidates {
+  /// Those that check() takes, the usual ones first.
+  std::vector<Schedule> sound;
+  /// Those that it refuses, and those that it would take but that have a tile
+  /// without rows.
+  std::vector<Rejected> rejected;
+};
+
+/// Every schedule that `overrides` leave open. The first one looked at, sound
+/// or rejected, is what a person would most likely want.
+Candidates enumerate(const Problem &problem, std::string_view target,
+                     const Overrides &overrides);
+
+/// "q_tiles = 2, p_placement = tmem, kv_stages = 5", and the other fields that
+/// are not as usual.
+std::string title(const Schedule &schedule);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_CANDIDATES_H

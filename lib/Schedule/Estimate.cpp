@@ -1,0 +1,122 @@
+//===- Estimate.cpp - Modelled time of a whole launch -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Estimate.h"
+
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+/// Query rows before `end` see keys [0, this), bottom-right aligned.
+uint64_t keysSeen(const Workload &w, uint64_t end) {
+  int64_t last = int64_t(end) + int64_t(w.kvLen) - int64_t(w.qLen);
+  return uint64_t(std::clamp<int64_t>(last, 0, int64_t(w.kvLen)));
+}
+
+/// Scores of one head that the mask leaves.
+double scoresOf(const Workload &w) {
+  double q = double(w.qLen), kv = double(w.kvLen);
+  if (w.mask == Mask::None)
+    return q * kv;
+  // Rows before the first key see none; the others see one key more each.
+  double rows = std::min(q, kv);
+  return rows * (kv - rows) + rows * (rows + 1) / 2;
+}
+
+/// KV blocks of all CTAs of one head, and of the longest of them. A tile skips
+/// the blocks that it does not see, while the other tile of its CTA goes on.
+struct Blocks {
+  double all = 0, longest = 0;
+};
+
+Blocks blocksOf(const KernelModel &kernel, const Workload &w) {
+  // Beyond so many CTAs the steps along the diagonal do not matter.
+  constexpr uint64_t mostCounted = 1024;
+  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  double longest = double(ceilDiv(w.kvLen, kernel.keys));
+  if (w.mask == Mask::None)
+    return {longest * double(ceilDiv(w.qLen, rows)), longest};
+  if (ceilDiv(w.qLen, rows) > mostCounted)
+    return {scoresOf(w) / (double(rows) * kernel.keys), longest};
+  Blocks blocks;
+  for (uint64_t begin = 0; begin < w.qLen; begin += rows) {
+    double mine = 0;
+    for (unsigned tile = 1; tile <= kernel.tiles; ++tile) {
+      uint64_t end = std::min(begin + uint64_t(tile) * kernel.tileRows, w.qLen);
+      mine += double(ceilDiv(keysSeen(w, end), kernel.keys)) / kernel.tiles;
+    }
+    blocks.all += mine;
+    blocks.longest = std::max(blocks.longest, mine);
+  }
+  return blocks;
+}
+
+/// FLOP of both products over the scores that the mask leaves.
+double flops(const KernelModel &kernel, const Workload &w) {
+  double columns = kernel.headDim + double(kernel.headDimV) * kernel.passes;
+  return 2 * scoresOf(w) * columns * double(w.batch * w.qHeads);
+}
+
+double memoryBytes(const KernelModel &kernel, const Workload &w) {
+  double v = double(kernel.headDimV) * kernel.passes;
+  double queries = double(w.qHeads * w.qLen) * (kernel.headDim + v);
+  double keys =
+      double(w.kvHeads * w.kvLen) * (kernel.headDim + (kernel.shareKv ? 0 : v));
+  return double(w.batch) * (queries + keys) * kernel.elementBytes;
+}
+
+double launchClocks(const KernelModel &kernel, const Workload &w,
+                    const target::Target &gpu, const Estimate &sofar) {
+  double block = modelCost(kernel).clocks, trips = 2.0 * gpu.memoryLatency;
+  Blocks blocks = blocksOf(kernel, w);
+  double heads = double(w.batch * w.qHeads * kernel.passes);
+  double tripsPaid = kernel.persistent ? 1 : sofar.waves;
+  double even = w.mask == Mask::None ? sofar.waves * blocks.longest
+                                     : heads * blocks.all / gpu.sms;
+  return std::max(even, blocks.longest) * block + tripsPaid * trips;
+}
+
+} // namespace
+
+Estimate fmha::schedule::estimate(const KernelModel &kernel,
+                                  const Workload &w) {
+  const target::Target *gpu = target::findTarget(kernel.target);
+  assert(gpu && "no such target");
+  Estimate result;
+  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  result.ctas = w.batch * w.qHeads * kernel.passes * ceilDiv(w.qLen, rows);
+  if (result.ctas == 0)
+    return result;
+  result.waves = double(ceilDiv(result.ctas, gpu->sms));
+  result.occupancy = double(result.ctas) / (result.waves * gpu->sms);
+  double hertz = gpu->clockMhz * 1e6;
+  double memory = memoryBytes(kernel, w) / (gpu->memoryGigabytes * 1e9);
+  double compute = launchClocks(kernel, w, *gpu, result) / hertz;
+  result.memoryBound = memory > compute;
+  result.seconds = std::max(memory, compute);
+  result.clocks = result.seconds * hertz;
+  result.teraflops = flops(kernel, w) / result.seconds * 1e-12;
+  return result;
+}
+
+std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {
+  if (!problem.batchHint || !problem.qHeadsHint || !problem.kvHeadsHint ||
+      !problem.qLenHint || !problem.kvLenHint)
+    return std::nullopt;
+  return Workload{problem.batchHint, problem.qHeadsHint, problem.kvHeadsHint,
+                  problem.qLenHint,  problem.kvLenHint,  problem.mask};
+}

@@ -1,0 +1,147 @@
+//===- ExplainCandidates.cpp - What else could have been --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/CostModel.h"
+#include "fmha/Schedule/Estimate.h"
+#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Resources.h"
+#include "fmha/Target/Target.h"
+
+#include "Candidates.h"
+#include "Text.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Runners-up in a report; the rest is counted.
+static constexpr size_t mostShown = 4;
+
+/// The reason without the candidate's title and without its numbers.
+static std::string kindOf(const Rejected &rejected) {
+  std::string own = title(rejected.schedule) + ": ", kind;
+  const std::string &reason = rejected.reason;
+  size_t begin = reason.compare(0, own.size(), own) == 0 ? own.size() : 0;
+  // The rule's number tells kinds apart.
+  for (size_t i = begin; i < reason.size(); ++i)
+    if (reason[i] < '0' || reason[i] > '9' || i < begin + 3)
+      kind += reason[i];
+  // "1 query tile" and "2 query tiles" are of one kind.
+  for (size_t at; (at = kind.find("tiles")) != std::string::npos;)
+    kind.erase(at + 4, 1);
+  return kind;
+}
+
+std::vector<Rejected>
+fmha::schedule::groupByReason(const std::vector<Rejected> &list) {
+  std::vector<Rejected> groups;
+  std::map<std::string, size_t> places;
+  for (const Rejected &rejected : list) {
+    auto [place, isNew] = places.emplace(kindOf(rejected), groups.size());
+    if (isNew)
+      groups.push_back(rejected);
+    else
+      groups[place->second].candidates += rejected.candidates;
+  }
+  return groups;
+}
+
+static std::string reportOf(const Rejected &group) {
+  if (group.candidates == 1)
+    return group.reason;
+  return group.reason + " [" + str(group.candidates) + " candidates]";
+}
+
+std::string fmha::schedule::listRejected(const Plan &plan) {
+  std::string text;
+  for (const Rejected &group : groupByReason(plan.rejected))
+    text += "  " + wrap("- " + reportOf(group), 4);
+  return text.empty() ? text : "rejected:\n" + text;
+}
+
+std::string fmha::schedule::listRunnersUp(const Plan &plan) {
+  if (plan.runnersUp.empty())
+    return "";
+  std::string text = "runners-up:\n";
+  size_t shown = std::min(plan.runnersUp.size(), mostShown);
+  for (size_t i = 0; i < shown; ++i)
+    text += "  " + wrap(str(i + 2) + ". " + plan.runnersUp[i].reason, 5);
+  if (shown < plan.runnersUp.size())
+    text += "  and " + str(plan.runnersUp.size() - shown) + " slower ones\n";
+  return text;
+}
+
+static std::string loadsRow(unsigned place, const Cost &cost) {
+  constexpr unsigned width = 6;
+  std::string text = "  " + padLeft(str(place) + ".", 3);
+  for (double busy : cost.busy)
+    text += padLeft(rounded(busy), width);
+  return text + padLeft(rounded(cost.chain), width) +
+         padLeft(rounded(cost.loads), width) +
+         padLeft(rounded(cost.clocks), width) +
+         padLeft(twoDigits(cost.clocksPerRow), width + 2) + '\n';
+}
+
+static std::string trafficLine(const Traffic &t) {
+  return "  bytes of 1.: SMEM " + rounded(t.smemRead) + " read, " +
+         rounded(t.smemWritten) + " written; TMEM " + rounded(t.tmemRead) +
+         " read, " + rounded(t.tmemWritten) + " written; L2 " +
+         rounded(t.l2Read) + " read";
+}
+
+std::string fmha::schedule::tabulateLoads(const Problem &problem,
+                                          const Plan &plan) {
+  std::string text = "unit loads: modelled clocks of one KV block; the largest "
+                     "bounds it\n     ";
+  for (unsigned i = 0; i < unitCount; ++i)
+    text += padLeft(std::string(stringify(Unit(i))), 6);
+  text += " chain loads block per row\n";
+  Cost best = modelCost(problem, plan.schedule);
+  text += loadsRow(1, best);
+  for (size_t i = 0; i < std::min(plan.runnersUp.size(), mostShown); ++i)
+    text += loadsRow(unsigned(i + 2),
+                     modelCost(problem, plan.runnersUp[i].schedule));
+  return text + wrap(trafficLine(best.traffic), 4);
+}
+
+std::string fmha::schedule::tabulateResources(const Problem &problem,
+                                              const Plan &plan) {
+  const target::Target *gpu = target::findTarget(plan.schedule.target);
+  if (!gpu)
+    return "";
+  Resources r = resourcesOf(problem, plan.schedule);
+  struct {
+    const char *what;
+    uint64_t taken, there;
+  } rows[] = {{"TMEM columns", plan.map.tmemColumns, gpu->tmemColumns},
+              {"SMEM bytes", plan.map.smemBytes, gpu->smemBytesPerCta},
+              {"registers", r.registers, gpu->registersPerSm},
+              {"threads", r.threads, gpu->maxThreadsPerCta},
+              {"named barriers", r.namedBarriers, gpu->namedBarriers}};
+  std::string text = "resources of an SM: taken of there\n";
+  for (const auto &[what, taken, there] : rows)
+    text += "  " + padRight(what, 15) + padLeft(str(taken), 7) + " of " +
+            str(there) + '\n';
+  return text;
+}
+
+std::string fmha::schedule::describeLaunch(const Problem &problem,
+                                           const Plan &plan) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (!workload)
+    return "";
+  KernelModel kernel = modelOf(problem, plan.schedule);
+  Estimate whole = estimate(kernel, *workload);
+  const target::Target *gpu = target::findTarget(kernel.target);
+  return "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
+         rounded(whole.waves) + " waves, " + rounded(100 * whole.occupancy) +
+         " % of SM time has work; modelled " + rounded(whole.clocks) + " clk" +
+         (whole.memoryBound ? ", bound by device memory" : "") + '\n';
+}

@@ -1,0 +1,87 @@
+//===- Overrides.cpp - The fields that a person may fix ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Overrides.h"
+
+using namespace fmha::schedule;
+
+namespace {
+
+template <auto Field> unsigned get(const Schedule &schedule) {
+  return unsigned(schedule.*Field);
+}
+template <auto Field> void set(Schedule &schedule, unsigned value) {
+  using Type = std::remove_reference_t<decltype(schedule.*Field)>;
+  schedule.*Field = Type(value);
+}
+
+template <auto Field>
+constexpr ScheduleField field(std::string_view flag, std::string_view name,
+                              std::string_view help,
+                              std::optional<unsigned> Overrides::*wanted,
+                              bool zeroChooses = false, bool isSwitch = false) {
+  return {flag,     name,   help,       zeroChooses,
+          isSwitch, wanted, get<Field>, set<Field>};
+}
+
+constexpr ScheduleField fields[] = {
+    field<&Schedule::kvStages>("kv-stages", "kv_stages",
+                               "stages of the ring of K and V messages",
+                               &Overrides::kvStages),
+    field<&Schedule::vStages>("v-stages", "v_stages",
+                              "stages of a ring of V's own; 0: it shares K's",
+                              &Overrides::vStages, /*zeroChooses=*/true),
+    field<&Schedule::keyChunk>("key-chunk", "key_chunk",
+                               "columns of K a message brings; 0: all",
+                               &Overrides::keyChunk, true),
+    field<&Schedule::valueChunk>("value-chunk", "value_chunk",
+                                 "keys of V a message brings; 0: the block",
+                                 &Overrides::valueChunk, true),
+    field<&Schedule::shareKv>("share-kv", "share_kv",
+                              "one message is K and V, where V lies in K",
+                              &Overrides::shareKv, true, /*isSwitch=*/true),
+    field<&Schedule::oColumns>("o-columns", "o_columns",
+                               "columns of O that a CTA computes; 0: all",
+                               &Overrides::oColumns, true),
+    field<&Schedule::kvBlock>("kv-block", "kv_block",
+                              "keys per step of the loop", &Overrides::kvBlock),
+    field<&Schedule::qTileRows>("q-tile-rows", "q_tile_rows",
+                                "rows of a query tile", &Overrides::qTileRows),
+    field<&Schedule::qTiles>("q-tiles", "q_tiles",
+                             "query tiles in flight per CTA",
+                             &Overrides::qTiles)};
+
+} // namespace
+
+std::string ScheduleField::print(unsigned value) const {
+  if (isSwitch)
+    return value ? "true" : "false";
+  return std::to_string(value);
+}
+
+std::span<const ScheduleField> fmha::schedule::scheduleFields() {
+  return fields;
+}
+
+std::optional<Contradiction>
+fmha::schedule::contradiction(const Schedule &schedule,
+                              const Overrides &overrides) {
+  for (const ScheduleField &field : fields) {
+    std::optional<unsigned> wanted = overrides.*field.wanted;
+    if (wanted && *wanted != field.get(schedule))
+      return Contradiction{std::string(field.name), std::string(field.flag),
+                           field.print(field.get(schedule)),
+                           field.print(*wanted)};
+  }
+  if (overrides.pPlacement == PPlacement::Auto ||
+      overrides.pPlacement == schedule.pPlacement)
+    return std::nullopt;
+  return Contradiction{"p_placement", "p-placement",
+                       std::string(stringify(schedule.pPlacement)),
+                       std::string(stringify(overrides.pPlacement))};
+}

@@ -1,0 +1,129 @@
+//===- Resources.cpp - What a schedule takes of an SM -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Resources.h"
+
+#include "Footprint.h"
+
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+constexpr unsigned mmaColumns = 16;
+constexpr unsigned warpThreads = 32, warpgroupWarps = 4;
+
+uint64_t alignTo(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Columns of O that the CTA computes.
+uint64_t outputColumns(const Problem &problem, const Schedule &s) {
+  uint64_t all = alignTo(problem.headDimV, mmaColumns);
+  return s.oColumns ? std::min<uint64_t>(s.oColumns, all) : all;
+}
+
+/// Bytes of a tile of whole panels.
+uint64_t panelBytes(uint64_t rows, uint64_t columns) {
+  return rows * alignTo(columns, panelColumns) * elementBytes;
+}
+
+uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
+  uint64_t q = panelBytes(s.qTileRows, problem.headDim);
+  uint64_t out = panelBytes(s.qTileRows, outputColumns(problem, s));
+  uint64_t perTile = alignTo(std::max(q, out), tileAlignment) +
+                     alignTo(s.qTileRows * sizeof(float), smallAlignment);
+  if (s.pPlacement == PPlacement::Smem)
+    perTile += alignTo(panelBytes(s.qTileRows, s.kvBlock), tileAlignment);
+  return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
+                     barrierSlots * barrierBytes + smallAlignment,
+                 smallAlignment);
+}
+
+uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
+  uint64_t scores = s.kvBlock, outputs = outputColumns(problem, s);
+  // An MMA of 64 rows fills lanes 0-15 or 16-31 of every 32.
+  bool halves = s.qTileRows == 64 && s.ctaGroup == 1;
+  return s.qTiles * (halves ? std::max(scores, outputs) : scores + outputs);
+}
+
+void countWarps(const Schedule &schedule, Resources &resources) {
+  unsigned warps = 0;
+  for (const Role &role : schedule.roles) {
+    warps = std::max(warps, role.firstWarp + role.warps);
+    resources.registers += uint64_t(role.registers) * role.warps * warpThreads;
+  }
+  resources.threads = unsigned(alignTo(warps, warpgroupWarps)) * warpThreads;
+}
+
+} // namespace
+
+uint64_t Rings::bytes() const {
+  uint64_t key = alignTo(keyBytes, tileAlignment);
+  uint64_t value = alignTo(valueBytes, tileAlignment);
+  if (valueStages)
+    return stages * key + valueStages * value;
+  return stages * std::max(key, value);
+}
+
+Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
+  Rings rings;
+  unsigned columns = s.keyChunk ? s.keyChunk : problem.headDim;
+  unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
+  unsigned group = std::max(1u, s.ctaGroup);
+  rings.keyBytes = panelBytes(s.kvBlock, columns) / group;
+  if (!s.shareKv)
+    rings.valueBytes = panelBytes(keys, outputColumns(problem, s)) / group;
+  rings.stages = s.kvStages;
+  rings.valueStages = s.vStages;
+  return rings;
+}
+
+Resources fmha::schedule::resourcesOf(const Problem &problem,
+                                      const Schedule &schedule) {
+  Resources resources;
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (gpu && gpu->hasTcgen05) {
+    uint64_t columns = tmemColumnsOf(problem, schedule);
+    resources.tmemColumns = columns;
+    uint64_t asked =
+        std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
+    resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
+  }
+  resources.smemBytes = smemBytesOf(problem, schedule);
+  countWarps(schedule, resources);
+  return resources;
+}
+
+std::optional<std::string> fmha::schedule::exceeded(const Resources &r,
+                                                    std::string_view target) {
+  const target::Target *gpu = target::findTarget(target);
+  if (!gpu)
+    return std::nullopt;
+  struct {
+    const char *what;
+    uint64_t needed, there;
+  } limits[] = {{"tensor memory: @ columns", r.tmemColumns, gpu->tmemColumns},
+                {"shared memory: @ bytes", r.smemBytes, gpu->smemBytesPerCta},
+                {"threads: @", r.threads, gpu->maxThreadsPerCta},
+                {"registers: @", r.registers, gpu->registersPerSm},
+                {"named barriers: @", r.namedBarriers, gpu->namedBarriers}};
+  for (const auto &[what, needed, there] : limits) {
+    if (needed <= there)
+      continue;
+    std::string text = what;
+    text.replace(text.find('@'), 1, std::to_string(needed));
+    return text + " needed, " + std::to_string(there) + " there";
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,96 @@
+//===- EstimateTest.cpp - Launches by hand ----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Estimate.h"
+
+#include "gtest/gtest.h"
+
+using namespace fmha::schedule;
+
+TEST(Estimate, CountsCtasAndWaves) {
+  KernelModel kernel;
+  Estimate one = estimate(kernel, {1, 148, 1, 256, 1280});
+  EXPECT_EQ(one.ctas, 148u);
+  EXPECT_DOUBLE_EQ(one.waves, 1);
+  EXPECT_DOUBLE_EQ(one.occupancy, 1);
+  // Ten blocks and two trips to memory.
+  EXPECT_NEAR(one.clocks, 10 * modelCost(kernel).clocks + 2 * 1400, 1e-6);
+  // One CTA more takes a wave of its own.
+  Estimate two = estimate(kernel, {1, 149, 1, 256, 1280});
+  EXPECT_NEAR(two.clocks, 2 * one.clocks, 1e-6);
+  EXPECT_NEAR(two.occupancy, 149.0 / 296, 1e-12);
+}
+
+TEST(Estimate, PassesMultiplyCtasAndNotFlops) {
+  KernelModel kernel;
+  kernel.tiles = 1;
+  kernel.headDim = kernel.headDimV = 512;
+  Workload workload{8, 128, 1, 2048, 2048};
+  Estimate whole = estimate(kernel, workload);
+  kernel.headDimV = 256;
+  kernel.passes = 2;
+  Estimate halves = estimate(kernel, workload);
+  EXPECT_EQ(halves.ctas, 2 * whole.ctas);
+  EXPECT_NEAR(halves.teraflops * halves.seconds,
+              whole.teraflops * whole.seconds, 1e-6);
+}
+
+/// FLOP of causal attention with bottom-right alignment, row by row.
+static double causalFlops(uint64_t q, uint64_t kv) {
+  double scores = 0;
+  for (uint64_t row = 0; row < q; ++row)
+    for (uint64_t key = 0; key < kv; ++key)
+      scores += int64_t(key) <= int64_t(row) + int64_t(kv) - int64_t(q);
+  return 2 * scores * (128 + 128);
+}
+
+TEST(Estimate, CountsTheScoresOfACausalMask) {
+  for (auto [q, kv] :
+       {std::pair<uint64_t, uint64_t>{1, 1}, {300, 300}, {7, 500}, {500, 7}}) {
+    Estimate got = estimate({}, {1, 1, 1, q, kv, Mask::Causal});
+    EXPECT_NEAR(got.teraflops * got.seconds * 1e12, causalFlops(q, kv), 1e-3)
+        << q << " " << kv;
+  }
+}
+
+TEST(Estimate, CausalTakesAboutHalfTheTime) {
+  Workload dense{2, 64, 8, 16384, 16384};
+  Workload causal = dense;
+  causal.mask = Mask::Causal;
+  double ratio = estimate({}, causal).clocks / estimate({}, dense).clocks;
+  EXPECT_GT(ratio, 0.5);
+  EXPECT_LT(ratio, 0.53);
+  // So many CTAs that they are not counted one by one.
+  causal.qLen = causal.kvLen = dense.qLen = dense.kvLen = 1 << 20;
+  ratio = estimate({}, causal).clocks / estimate({}, dense).clocks;
+  EXPECT_NEAR(ratio, 0.5, 0.01);
+}
+
+TEST(Estimate, OneQueryIsBoundByMemory) {
+  Estimate decode = estimate({}, {256, 8, 8, 1, 32768});
+  EXPECT_TRUE(decode.memoryBound);
+  EXPECT_FALSE(estimate({}, {2, 64, 8, 4096, 4096}).memoryBound);
+}
+
+TEST(Estimate, NothingTakesNoTime) {
+  EXPECT_EQ(estimate({}, {0, 8, 8, 128, 128}).clocks, 0);
+  EXPECT_EQ(estimate({}, {1, 8, 8, 0, 128}).ctas, 0u);
+  Estimate empty = estimate({}, {1, 1, 1, 128, 0, Mask::Causal});
+  EXPECT_EQ(empty.teraflops, 0);
+}
+
+TEST(Estimate, NeedsEveryHint) {
+  Problem problem;
+  EXPECT_FALSE(workloadOf(problem));
+  problem.qLenHint = problem.kvLenHint = 100;
+  problem.batchHint = problem.qHeadsHint = 4;
+  EXPECT_FALSE(workloadOf(problem));
+  problem.kvHeadsHint = 2;
+  ASSERT_TRUE(workloadOf(problem));
+  EXPECT_EQ(workloadOf(problem)->kvHeads, 2u);
+}

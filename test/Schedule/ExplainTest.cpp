@@ -1,0 +1,114 @@
+//===- ExplainTest.cpp - What a report tells --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Explain.h"
+
+#include "gmock/gmock.h"
+
+#include <sstream>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Explain, TellsTheWholeStory) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::string text = explain(problem, plan);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("schedule for sm_100a"),
+                    HasSubstr("2522 clk; the"), HasSubstr("2064 clk exp"),
+                    HasSubstr("unit loads:"), HasSubstr("runners-up:"),
+                    HasSubstr("rejected:"), HasSubstr("65536 registers")));
+  for (const Role &role : plan.schedule.roles)
+    EXPECT_THAT(text, HasSubstr("  " + role.name));
+  for (const SmemRegion &region : plan.map.smem)
+    EXPECT_THAT(text, HasSubstr(region.name));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(Explain, KeepsEveryDigitOfTheThreshold) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  for (auto [threshold, text] : {std::pair(8.0, "2^8 growth"),
+                                 {7.25, "2^7.25 growth"},
+                                 {0.1, "2^0.1 g"}}) {
+    plan.schedule.rescaleThreshold = threshold;
+    EXPECT_THAT(explain(problemOf(128), plan), HasSubstr(text));
+  }
+}
+
+/// The line of a drawing whose title is `title`.
+static std::string lineOf(const std::string &text, const std::string &title) {
+  size_t at = text.find("  " + title);
+  return at == std::string::npos ? ""
+                                 : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Explain, DrawsTensorMemoryToScale) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  std::string text = drawTmem(plan.map);
+  std::string ruler = lineOf(text, "column");
+  // Every region begins under the ruler's mark of its first column.
+  for (const TmemRegion &region : plan.map.tmem) {
+    std::string line =
+        lineOf(text, region.aliases.empty() ? "regions" : "over S");
+    EXPECT_EQ(line.find("|" + region.name),
+              ruler.find(" " + std::to_string(region.column) + " ") + 1)
+        << text;
+  }
+}
+
+TEST(Explain, NamesAReasonOnceWithItsCount) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  std::string text = listRejected(plan);
+  auto times = [&](std::string_view what) {
+    unsigned count = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(times("cta_group to be 1"), 1u);
+  EXPECT_EQ(times("C5: "), 1u);
+  unsigned all = 0, grouped = 0;
+  for (const Rejected &rejected : plan.rejected)
+    all += rejected.candidates;
+  for (const Rejected &group : groupByReason(plan.rejected))
+    grouped += group.candidates;
+  EXPECT_EQ(all, grouped);
+}
+
+TEST(Explain, TabulatesTheLoadsOfTheBest) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::istringstream lines(tabulateLoads(problem, plan));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_EQ(line, "        exp   MMA  SMEM  TMEM   FMA   ALU    L2 chain loads "
+                  "block per row");
+  std::getline(lines, line);
+  EXPECT_EQ(line,
+            "   1.  2064  2067  2064   977   538   512   936  2522   700  "
+            "2522    9.85");
+}
+
+TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
+  Problem problem = problemOf(128, 2048);
+  EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
+  problem.kvLenHint = 2048;
+  problem.batchHint = 2;
+  problem.qHeadsHint = 64;
+  problem.kvHeadsHint = 8;
+  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
+              HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
+}
