@@ -8,6 +8,7 @@
 
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Conversion/TileToNVVM/KernelAbi.h"
+#include "fmha/Schedule/Overrides.h"
 #include "fmha/Version.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -148,16 +149,10 @@ static std::string describe(const schedule::Schedule &schedule) {
                     schedule.qTiles, schedule.qTileRows, schedule.kvBlock,
                     schedule.kvStages, stringify(schedule.pPlacement).data(),
                     schedule.pSlices, exact(schedule.rescaleThreshold));
-  // What a schedule may do without is named where it does not.
-  const std::pair<const char *, unsigned> extras[] = {
-      {"v_stages", schedule.vStages},
-      {"key_chunk", schedule.keyChunk},
-      {"value_chunk", schedule.valueChunk},
-      {"share_kv", schedule.shareKv},
-      {"o_columns", schedule.oColumns}};
-  for (auto [name, value] : extras)
-    if (value)
-      text += llvm::formatv(" {0}={1}", name, value);
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (field.zeroChooses && field.get(schedule))
+      text += llvm::formatv(" {0}={1}", field.name,
+                            field.print(field.get(schedule)));
   text += " roles=";
   for (const schedule::Role &role : schedule.roles)
     text += llvm::formatv(
@@ -166,20 +161,35 @@ static std::string describe(const schedule::Schedule &schedule) {
   return text;
 }
 
+/// Fixes what a reader looks for, and all else that is not as usual.
+static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
+  static const schedule::Schedule usual;
+  schedule::Overrides overrides;
+  overrides.pPlacement = schedule.pPlacement;
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (field.name == "q_tiles" || field.name == "kv_stages" ||
+        field.get(schedule) != field.get(usual))
+      overrides.*field.wanted = field.get(schedule);
+  return overrides;
+}
+
 /// The flags that make the planner take `schedule`, or that give it as it is.
 static std::string scheduleFlags(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &scheduleText) {
-  schedule::Overrides overrides{schedule.qTiles, schedule.kvStages,
-                                schedule.pPlacement};
+  schedule::Overrides overrides = unusualFields(schedule);
   std::string error;
   std::optional<schedule::Plan> plan =
       schedule::plan(spec.problem, schedule.target, overrides, error);
   if (!plan || !(plan->schedule == schedule))
     return " --schedule='" + scheduleText + "'";
-  return llvm::formatv(" --p-placement={0} --q-tiles={1} --kv-stages={2}",
-                       stringify(schedule.pPlacement).data(), schedule.qTiles,
-                       schedule.kvStages);
+  std::string text = llvm::formatv(" --p-placement={0}",
+                                   stringify(schedule.pPlacement).data());
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (overrides.*field.wanted)
+      text += llvm::formatv(" --{0}={1}", field.flag,
+                            field.print(field.get(schedule)));
+  return text;
 }
 
 /// The flags of fmha-compile that give this kernel.

@@ -26,8 +26,19 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   PlanScheduleOptions plan;
   plan.target = options.target;
   plan.pPlacement = schedule::stringify(options.overrides.pPlacement);
-  plan.qTiles = options.overrides.qTiles.value_or(0);
-  plan.kvStages = options.overrides.kvStages.value_or(0);
+  const schedule::Overrides &wanted = options.overrides;
+  plan.qTiles = wanted.qTiles.value_or(0);
+  plan.kvStages = wanted.kvStages.value_or(0);
+  plan.kvBlock = wanted.kvBlock.value_or(0);
+  plan.qTileRows = wanted.qTileRows.value_or(0);
+  auto orAuto = [](std::optional<unsigned> value) {
+    return value ? int(*value) : -1;
+  };
+  plan.vStages = orAuto(wanted.vStages);
+  plan.keyChunk = orAuto(wanted.keyChunk);
+  plan.valueChunk = orAuto(wanted.valueChunk);
+  plan.shareKv = orAuto(wanted.shareKv);
+  plan.oColumns = orAuto(wanted.oColumns);
   pm.addPass(createPlanSchedule(plan));
   pm.addPass(createConvertFMHAToTile());
 }

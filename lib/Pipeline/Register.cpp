@@ -13,6 +13,7 @@
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Pipeline/Passes.h"
 #include "fmha/Pipeline/Pipelines.h"
+#include "fmha/Schedule/Overrides.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -59,12 +60,15 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
           clEnumValN(schedule::PPlacement::Smem, "smem", "shared memory"),
           clEnumValN(schedule::PPlacement::Registers, "registers",
                      "registers, which no GPU of today can have"))};
-  Option<unsigned> qTiles{*this, "q-tiles",
-                          llvm::cl::desc("Query tiles per CTA, 0 for auto"),
-                          llvm::cl::init(0)};
-  Option<unsigned> kvStages{
-      *this, "kv-stages", llvm::cl::desc("Stages of the K/V ring, 0 for auto"),
-      llvm::cl::init(0)};
+  /// One option per field that may be fixed; -1 leaves it to the planner, and
+  /// so does 0 where 0 means nothing.
+  std::vector<std::unique_ptr<Option<int>>> fields;
+
+  ToPtxOptions() {
+    for (const schedule::ScheduleField &field : schedule::scheduleFields())
+      fields.push_back(std::make_unique<Option<int>>(
+          *this, field.flag, llvm::cl::desc(field.help), llvm::cl::init(-1)));
+  }
 };
 
 } // namespace
@@ -73,10 +77,10 @@ static PipelineOptions fromText(const ToPtxOptions &options) {
   PipelineOptions result;
   result.target = options.target;
   result.overrides.pPlacement = options.pPlacement;
-  if (options.qTiles)
-    result.overrides.qTiles = options.qTiles;
-  if (options.kvStages)
-    result.overrides.kvStages = options.kvStages;
+  for (auto [field, option] :
+       llvm::zip_equal(schedule::scheduleFields(), options.fields))
+    if (*option > 0 || (*option == 0 && field.zeroChooses))
+      result.overrides.*field.wanted = unsigned(*option);
   return result;
 }
 

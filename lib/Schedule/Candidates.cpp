@@ -73,6 +73,8 @@ private:
   void consider(Schedule schedule);
   /// Deepens the rings of `schedule`, and notes why they cannot be deeper.
   void chooseStages(Schedule &schedule);
+  /// One stage less, if one is left to take.
+  bool shrinkRings(Schedule &schedule) const;
   bool fits(const Schedule &schedule) const {
     return resourcesOf(problem, schedule).smemBytes + smemMargin <=
            gpu->smemBytesPerCta;
@@ -194,10 +196,26 @@ void Search::chooseStages(Schedule &schedule) {
     reject(deeper, title(deeper) + ": " + *reason);
 }
 
+bool Search::shrinkRings(Schedule &schedule) const {
+  bool value = schedule.vStages > 1 && !overrides.vStages;
+  bool key = schedule.kvStages > 1 && !overrides.kvStages;
+  if (value && (!key || schedule.vStages > schedule.kvStages))
+    return --schedule.vStages;
+  return key && --schedule.kvStages;
+}
+
 void Search::consider(Schedule schedule) {
   schedule.roles = defaultRoles(schedule.qTiles);
   chooseStages(schedule);
-  if (std::optional<std::string> reason = check(problem, schedule))
+  std::optional<std::string> reason = check(problem, schedule);
+  // check() knows regions of a schedule that the resource model may not.
+  for (Schedule smaller = schedule;
+       reason && ruleOf(*reason) == "C6" && shrinkRings(smaller);)
+    if (!check(problem, smaller)) {
+      schedule = smaller;
+      reason.reset();
+    }
+  if (reason)
     return reject(schedule, title(schedule) + ": " + *reason);
   bool emptyTile = schedule.qTiles > 1 && problem.qLenHint != 0 &&
                    problem.qLenHint <= schedule.qTileRows;

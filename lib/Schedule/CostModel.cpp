@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 using namespace fmha;
@@ -299,10 +301,30 @@ std::string fmha::schedule::describe(const Cost &cost,
 }
 
 bool fmha::schedule::isCheaper(const Cost &a, const Cost &b) {
-  bool launches = a.launchClocks > 0 && b.launchClocks > 0;
-  auto key = [launches](const Cost &c) {
-    return std::pair(launches ? c.launchClocks : c.clocksPerRow,
-                     c.of(c.bound()));
+  auto key = [](const Cost &c) {
+    return std::pair(c.clocksPerRow, c.of(c.bound()));
   };
   return key(a) < key(b);
+}
+
+std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const Cost &cost : costs)
+    shortest = std::min(shortest, cost.launchClocks);
+  auto launch = [shortest](const Cost &cost) {
+    bool tells =
+        shortest > 0 && cost.launchClocks > shortest * (1 + launchTolerance);
+    return tells ? cost.launchClocks : 0;
+  };
+  std::vector<size_t> places(costs.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::sort(places.begin(), places.end(), [&](size_t i, size_t j) {
+    const Cost &a = costs[i], &b = costs[j];
+    if (launch(a) != launch(b))
+      return launch(a) < launch(b);
+    if (isCheaper(a, b) || isCheaper(b, a))
+      return isCheaper(a, b);
+    return i < j;
+  });
+  return places;
 }

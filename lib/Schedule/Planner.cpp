@@ -45,12 +45,12 @@ namespace {
 struct Ranked {
   Schedule schedule;
   Cost cost;
-  size_t order = 0;
 };
 
 /// How `other` loses against `best`.
 std::string slower(const Cost &other, const Cost &best) {
-  bool launch = best.launchClocks > 0;
+  bool launch = best.launchClocks > 0 &&
+                other.launchClocks > best.launchClocks * (1 + launchTolerance);
   double mine = launch ? other.launchClocks : other.clocksPerRow;
   double its = launch ? best.launchClocks : best.clocksPerRow;
   std::string what =
@@ -66,19 +66,15 @@ std::string slower(const Cost &other, const Cost &best) {
 }
 
 std::vector<Ranked> rank(const Problem &problem,
-                         std::vector<Schedule> schedules) {
+                         const std::vector<Schedule> &schedules) {
+  std::vector<Cost> costs;
+  costs.reserve(schedules.size());
+  for (const Schedule &schedule : schedules)
+    costs.push_back(modelCost(problem, schedule));
   std::vector<Ranked> ranked;
   ranked.reserve(schedules.size());
-  for (Schedule &schedule : schedules) {
-    Cost cost = modelCost(problem, schedule);
-    ranked.push_back({std::move(schedule), cost, ranked.size()});
-  }
-  // Of equals the first stays first.
-  std::sort(ranked.begin(), ranked.end(), [](const Ranked &a, const Ranked &b) {
-    if (isCheaper(a.cost, b.cost) || isCheaper(b.cost, a.cost))
-      return isCheaper(a.cost, b.cost);
-    return a.order < b.order;
-  });
+  for (size_t place : rankByCost(costs))
+    ranked.push_back({schedules[place], costs[place]});
   return ranked;
 }
 
@@ -90,7 +86,7 @@ Plan planFrom(const Problem &problem, const std::vector<Ranked> &ranked) {
   plan.reason =
       title(best.schedule) + ": " + describe(best.cost, best.schedule);
   for (size_t i = 1; i < ranked.size(); ++i) {
-    const auto &[schedule, cost, order] = ranked[i];
+    const auto &[schedule, cost] = ranked[i];
     plan.runnersUp.push_back({schedule, title(schedule) + ": " +
                                             slower(cost, best.cost) +
                                             "; it is " + boundBy(cost)});
@@ -112,7 +108,7 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
             check(problem, first.schedule).value_or(first.reason);
     return std::nullopt;
   }
-  Plan plan = planFrom(problem, rank(problem, std::move(candidates.sound)));
+  Plan plan = planFrom(problem, rank(problem, candidates.sound));
   plan.rejected = std::move(candidates.rejected);
   if (std::optional<std::string> broken =
           verify(problem, plan.schedule, plan.map)) {

@@ -12,15 +12,13 @@
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <cstdint>
 
 using namespace fmha;
 using namespace fmha::schedule;
 
 namespace {
 
-/// Steps that are tried from an asked-for value towards one that is known to
-/// do.
-constexpr unsigned mostSteps = 16;
 /// Wider heads are not looked for.
 constexpr unsigned mostHeadDim = 576;
 
@@ -36,7 +34,7 @@ struct Request {
 };
 
 /// The value closest to the asked-for one that can be planned, everything else
-/// as asked for.
+/// as asked for (by bisection: a capacity is exceeded from some value on).
 std::optional<unsigned> closestValue(Request request,
                                      const ScheduleField &field) {
   unsigned wanted = *(request.overrides.*field.wanted);
@@ -44,16 +42,15 @@ std::optional<unsigned> closestValue(Request request,
   std::optional<Plan> free = request.plan();
   if (!free)
     return std::nullopt;
-  unsigned planned = field.get(free->schedule);
-  unsigned distance = std::max(wanted, planned) - std::min(wanted, planned);
-  unsigned steps = std::min(distance, mostSteps);
-  for (unsigned step = 1; step < steps; ++step) {
-    unsigned value = planned > wanted ? wanted + step : wanted - step;
-    request.overrides.*field.wanted = value;
-    if (request.plan())
-      return value;
+  // Between a value that will do and one that will not; where others in between
+  // would do as well, one of them that will.
+  int64_t good = field.get(free->schedule), bad = wanted;
+  while (good - bad > 1 || bad - good > 1) {
+    int64_t middle = (good + bad) / 2;
+    request.overrides.*field.wanted = unsigned(middle);
+    (request.plan() ? good : bad) = middle;
   }
-  return planned;
+  return unsigned(good);
 }
 
 std::optional<std::string> relaxOverrides(const Request &request) {

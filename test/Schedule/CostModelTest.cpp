@@ -156,3 +156,25 @@ TEST(CostModel, WideOutputsTakeSeveralInstructions) {
   kernel.tiles = 1;
   EXPECT_NEAR(modelCost(kernel).pvClocks, 8 * 2 * 128.6, 1e-9);
 }
+
+static Cost costWith(double clocksPerRow, double launchClocks) {
+  Cost cost;
+  cost.clocksPerRow = clocksPerRow;
+  cost.launchClocks = launchClocks;
+  return cost;
+}
+
+TEST(CostModel, RanksByRowsWhereNoLaunchIsKnown) {
+  EXPECT_EQ(rankByCost({costWith(3, 0), costWith(1, 0), costWith(2, 0)}),
+            (std::vector<size_t>{1, 2, 0}));
+  // Equals stay in their order.
+  EXPECT_EQ(rankByCost({costWith(1, 0), costWith(1, 0)}),
+            (std::vector<size_t>{0, 1}));
+  EXPECT_TRUE(rankByCost({}).empty());
+}
+
+TEST(CostModel, RanksByLaunchesThatDiffer) {
+  // 100 and 104 are as long for this model, 106 is not.
+  EXPECT_EQ(rankByCost({costWith(1, 106), costWith(3, 100), costWith(2, 104)}),
+            (std::vector<size_t>{2, 1, 0}));
+}

@@ -58,28 +58,35 @@ void ProblemFlags::add(FlagTable &table) {
                   "where P waits for the second product", [this](size_t i) {
                     overrides.pPlacement = schedule::PPlacement(i);
                   });
-  table.addChoice("q-tiles", {"auto", "1", "2"},
-                  "128-row query tiles in flight per CTA", [this](size_t i) {
-                    overrides.qTiles.reset();
-                    if (i)
-                      overrides.qTiles = unsigned(i);
-                  });
-  table.add("kv-stages", "auto|N", "stages of the ring of K and V blocks",
-            [this](llvm::StringRef text) { return setStages(text); });
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    addField(table, field);
   table.addText("schedule", "#fmha.schedule<...>",
                 "the whole schedule, as a PTX heading gives it", schedule);
 }
 
-llvm::Error ProblemFlags::setStages(llvm::StringRef text) {
-  overrides.kvStages.reset();
-  if (text == "auto")
-    return llvm::Error::success();
-  unsigned stages = 0;
-  if (text.getAsInteger(10, stages) || stages == 0)
-    return failure("--kv-stages: expected auto or a number from 1, got '" +
-                   text + "'");
-  overrides.kvStages = stages;
-  return llvm::Error::success();
+void ProblemFlags::addField(FlagTable &table,
+                            const schedule::ScheduleField &field) {
+  std::optional<unsigned> &value = overrides.*field.wanted;
+  if (field.isSwitch)
+    return table.addChoice(field.flag, {"auto", "false", "true"}, field.help,
+                           [&value](size_t i) {
+                             value.reset();
+                             if (i)
+                               value = unsigned(i - 1);
+                           });
+  table.add(field.flag, "auto|N", field.help,
+            [&field, &value](llvm::StringRef text) -> llvm::Error {
+              value.reset();
+              if (text == "auto")
+                return llvm::Error::success();
+              unsigned number = 0, least = field.zeroChooses ? 0 : 1;
+              if (text.getAsInteger(10, number) || number < least)
+                return failure("--" + llvm::Twine(field.flag) +
+                               ": expected auto or a number from " +
+                               llvm::Twine(least) + ", got '" + text + "'");
+              value = number;
+              return llvm::Error::success();
+            });
 }
 
 static KernelSpec specOf(const ProblemFlags &flags) {

@@ -16,6 +16,7 @@
 
 #include "FlagTable.h"
 #include "fmha/Pipeline/Compiler.h"
+#include "fmha/Schedule/Overrides.h"
 
 namespace fmha::tools {
 
@@ -38,7 +39,7 @@ struct ProblemFlags {
   void add(FlagTable &table);
 
 private:
-  llvm::Error setStages(llvm::StringRef text);
+  void addField(FlagTable &table, const schedule::ScheduleField &field);
 };
 
 /// An input file holds its own schedule: --schedule beside one is an error.

@@ -13,6 +13,7 @@
 #include "ProblemFlags.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Pictures.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,7 +28,7 @@ namespace {
 
 struct CompileFlags {
   ProblemFlags problem;
-  std::string emit = "ptx", output = "-", dumpTo;
+  std::string emit = "ptx", output = "-", dumpTo, drawTo;
   std::optional<Level> from, to;
   bool explain = false, help = false, version = false;
 
@@ -57,6 +58,10 @@ void CompileFlags::add(FlagTable &table) {
   table.addSwitch("explain",
                   "print the schedule and why; the kernel only goes to -o",
                   [this](bool on) { explain = on; });
+  table.addText("svg", "DIR",
+                "with --explain: draw tensor memory over time, shared memory "
+                "and the swizzle into DIR/*.svg",
+                drawTo);
   table.group("Help");
   table.addSwitch("help", "print this and stop",
                   [this](bool on) { help = on; });
@@ -71,7 +76,7 @@ void printHelp(const FlagTable &table) {
          "  fmha-compile --head-dim=128 --causal -o kernel.ptx\n"
          "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"
          "  fmha-compile --dump-phases-to=phases -o /dev/null\n"
-         "  fmha-compile --head-dim=64 --explain\n"
+         "  fmha-compile --head-dim=64 --explain --svg=pictures\n"
          "\n"
          "The lengths are hints to the planner: a kernel is right for every "
          "length.\nExit: 0 done, 2 bad input.\n";
@@ -91,6 +96,9 @@ llvm::Error checkLevels(const CompileFlags &flags) {
   if (flags.from && flags.problem.input.empty())
     return failure("--compile-from expects an input file at that level, got "
                    "none");
+  if (!flags.drawTo.empty() && !flags.explain)
+    return failure("--svg draws what --explain tells; expected --explain "
+                   "beside it, got none");
   return checkScheduleFlag(flags.problem);
 }
 
@@ -156,6 +164,20 @@ llvm::Error printSchedule(const CompileResult &result) {
   return llvm::Error::success();
 }
 
+llvm::Error drawSchedule(const CompileFlags &flags,
+                         const CompileResult &result) {
+  if (std::error_code code = llvm::sys::fs::create_directories(flags.drawTo))
+    return failure("cannot create '" + flags.drawTo + "': " + code.message());
+  for (const schedule::Picture &picture :
+       schedule::drawPictures(result.spec.problem, *result.plan)) {
+    llvm::SmallString<256> path(flags.drawTo);
+    llvm::sys::path::append(path, picture.name);
+    if (llvm::Error error = runtime::writeFile(path, picture.svg))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 /// The text to compile; below the attention level there is nothing to compare
 /// the flags with.
 llvm::Expected<Source> sourceOf(const CompileFlags &flags) {
@@ -191,6 +213,9 @@ llvm::Error emit(const CompileFlags &flags) {
     // Standard output holds one thing: the schedule, where it is asked for.
     if (llvm::Error error = printSchedule(result))
       return error;
+    if (!flags.drawTo.empty())
+      if (llvm::Error error = drawSchedule(flags, result))
+        return error;
     if (flags.output == "-")
       return llvm::Error::success();
   }

@@ -16,8 +16,8 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
     there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
-    contradicts an option, is an error. Each candidate that was not taken becomes a remark of
-    category `fmha-plan`, with its reason.
+    contradicts an option, is an error. The choice, the loads of its units, each runner-up, and each reason for which
+    candidates were rejected become remarks of category `fmha-plan`.
 
     Before:
     ```mlir
@@ -33,7 +33,14 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
            "Where P waits for the second product: auto, tmem, smem or registers">,
     Option<"qTiles", "q-tiles", "unsigned", "0", "128-row query tiles per CTA: 1, 2, or 0 for the planner's choice">,
-    Option<"kvStages", "kv-stages", "unsigned", "0", "Stages of the K/V ring, or 0 for the planner's choice">
+    Option<"kvStages", "kv-stages", "unsigned", "0", "Stages of the K/V ring, or 0 for the planner's choice">,
+    Option<"vStages", "v-stages", "int", "-1", "Stages of a ring of V's own, 0 for none, or -1 for the planner's choice">,
+    Option<"keyChunk", "key-chunk", "int", "-1", "Columns of K a message brings, 0 for all, or -1">,
+    Option<"valueChunk", "value-chunk", "int", "-1", "Keys of V a message brings, 0 for the block, or -1">,
+    Option<"shareKv", "share-kv", "int", "-1", "Whether one message is K and V, where V lies in K: 0, 1, or -1">,
+    Option<"oColumns", "o-columns", "int", "-1", "Columns of O that a CTA computes, 0 for all, or -1">,
+    Option<"kvBlock", "kv-block", "unsigned", "0", "Keys per step of the loop, or 0 for the planner's choice">,
+    Option<"qTileRows", "q-tile-rows", "unsigned", "0", "Rows of a query tile, or 0 for the planner's choice">
   ];
   let dependentDialects = ["::fmha::FMHADialect"];
 }

@@ -120,8 +120,7 @@ struct Cost {
   double clocks = 0;
   /// The chain takes longer than the busiest unit and the loads.
   bool serial = false;
-  /// Clocks per query row that exists and 128 keys, all passes together: what
-  /// schedules are ranked by where lengths and heads are not all known.
+  /// Clocks per query row that exists and 128 keys, all passes together.
   double clocksPerRow = 0;
   /// Clocks of the whole launch (Estimate.h), 0 where the problem has not all
   /// hints.
@@ -148,10 +147,18 @@ std::string boundBy(const Cost &cost);
 /// tiles 2064 clk exp, 2048 clk MMA, ...".
 std::string describe(const Cost &cost, const Schedule &schedule);
 
-/// Whether `a` is the better one: fewer clocks of the launch, or per row where
-/// that is not known, and among equals the one whose busiest unit has more
-/// slack.
+/// Whether `a` is the better one: fewer clocks per row, and among equals the
+/// one whose busiest unit has more slack.
 bool isCheaper(const Cost &a, const Cost &b);
+
+/// Launches that differ by less are equal: the model can tell no better.
+constexpr double launchTolerance = 0.05;
+
+/// The places of `costs`, the best first, equals in their order. Where all know
+/// the clocks of their launch, those within the tolerance of the shortest come
+/// first, by isCheaper: of two equally long launches the one that takes less
+/// time of the SMs. The others follow by their launches.
+std::vector<size_t> rankByCost(const std::vector<Cost> &costs);
 
 } // namespace fmha::schedule
 

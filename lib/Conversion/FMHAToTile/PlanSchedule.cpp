@@ -8,10 +8,14 @@
 
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/CostModel.h"
+#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Overrides.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+
+#include <cmath>
 
 namespace fmha {
 #define GEN_PASS_DEF_PLANSCHEDULE
@@ -45,6 +49,9 @@ private:
   LogicalResult keepOwn(AttentionOp op, const schedule::Overrides &overrides);
 };
 
+void tell(Location loc, const schedule::Problem &problem,
+          const schedule::Plan &plan);
+
 std::optional<schedule::PPlacement> parsePlacement(StringRef text) {
   using schedule::PPlacement;
   for (PPlacement placement : {PPlacement::Auto, PPlacement::Tmem,
@@ -63,10 +70,21 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
     return std::nullopt;
   }
   overrides.pPlacement = *placement;
-  if (qTiles)
-    overrides.qTiles = qTiles;
-  if (kvStages)
-    overrides.kvStages = kvStages;
+  auto positive = [](unsigned value) {
+    return value ? std::optional(value) : std::nullopt;
+  };
+  overrides.qTiles = positive(qTiles);
+  overrides.kvStages = positive(kvStages);
+  overrides.kvBlock = positive(kvBlock);
+  overrides.qTileRows = positive(qTileRows);
+  auto fromZero = [](int value) {
+    return value >= 0 ? std::optional(unsigned(value)) : std::nullopt;
+  };
+  overrides.vStages = fromZero(vStages);
+  overrides.keyChunk = fromZero(keyChunk);
+  overrides.valueChunk = fromZero(valueChunk);
+  overrides.shareKv = fromZero(shareKv);
+  overrides.oColumns = fromZero(oColumns);
   return overrides;
 }
 
@@ -80,20 +98,10 @@ LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                           << ", but is compiled for " << target
                           << "; change one of them (target=" << own.target
                           << " takes the schedule's)";
-  if (overrides.qTiles && *overrides.qTiles != own.qTiles)
-    return op.emitError() << "has a schedule with q_tiles = " << own.qTiles
-                          << ", but q-tiles=" << *overrides.qTiles
-                          << " is asked for; drop one of them";
-  if (overrides.kvStages && *overrides.kvStages != own.kvStages)
-    return op.emitError() << "has a schedule with kv_stages = " << own.kvStages
-                          << ", but kv-stages=" << *overrides.kvStages
-                          << " is asked for; drop one of them";
-  if (overrides.pPlacement != schedule::PPlacement::Auto &&
-      overrides.pPlacement != own.pPlacement)
-    return op.emitError() << "has a schedule with p_placement = "
-                          << schedule::stringify(own.pPlacement)
-                          << ", but p-placement=" << pPlacement
-                          << " is asked for; drop one of them";
+  if (auto clash = schedule::contradiction(own, overrides))
+    return op.emitError() << "has a schedule with " << clash->name << " = "
+                          << clash->got << ", but " << clash->flag << "="
+                          << clash->wanted << " is asked for; drop one of them";
   op.setScheduleAttr(
       ScheduleAttr::get(op.getContext(), schedule::withRoles(own)));
   return success();
@@ -109,13 +117,27 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
   if (!plan)
     return op.emitError() << error;
   op.setScheduleAttr(ScheduleAttr::get(op.getContext(), plan->schedule));
-  auto options = remark::RemarkOpts::name("schedule").category("fmha-plan");
-  remark::passed(op.getLoc(), options) << plan->reason;
-  for (const schedule::Rejected &rejected : plan->rejected)
-    remark::missed(op.getLoc(),
-                   remark::RemarkOpts::name("candidate").category("fmha-plan"))
-        << rejected.reason;
+  tell(op.getLoc(), op.getProblem(), *plan);
   return success();
+}
+
+/// One remark for the choice, one for its loads, one for each runner-up, and
+/// one for each reason to reject others.
+void tell(Location loc, const schedule::Problem &problem,
+          const schedule::Plan &plan) {
+  auto named = [](StringRef name) {
+    return remark::RemarkOpts::name(name).category("fmha-plan");
+  };
+  remark::passed(loc, named("schedule")) << plan.reason;
+  schedule::Cost cost = schedule::modelCost(problem, plan.schedule);
+  for (unsigned i = 0; i < schedule::unitCount; ++i)
+    remark::analysis(loc, named("unit-load")) << remark::metric(
+        schedule::stringify(schedule::Unit(i)), std::llround(cost.busy[i]));
+  for (const schedule::Rejected &other : plan.runnersUp)
+    remark::missed(loc, named("runner-up")) << other.reason;
+  for (const schedule::Rejected &group : schedule::groupByReason(plan.rejected))
+    remark::missed(loc, named("rejected"))
+        << group.reason << remark::metric("Candidates", group.candidates);
 }
 
 } // namespace

@@ -68,6 +68,9 @@ schedule::Problem AttentionOp::getProblem() {
   problem.vInK = isValueInKey();
   problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
+  problem.batchHint = hintOf(getQuery().getType().getDimSize(Batch));
+  problem.qHeadsHint = hintOf(getQuery().getType().getDimSize(Heads));
+  problem.kvHeadsHint = hintOf(getKey().getType().getDimSize(Heads));
   return problem;
 }
 
