@@ -12,6 +12,7 @@ from ._errors import CompileError, Diagnostic
 DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
 QTiles = Literal["auto", 1, 2]
+Count = int | Literal["auto"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,13 +35,16 @@ class Report:
     tmem      its columns of tensor memory: name, column, columns, aliases
     smem      its bytes of shared memory: name, offset, bytes, stages, aliases
     reason    the unit that bounds the kernel, in one sentence
-    rejected  schedules looked at and not taken: schedule and reason
+    runners_up  schedules that would do, best first: schedule, reason
+    rejected  schedules that cannot be had: schedule, reason, candidates (how many
+              the reason stands for)
     """
 
     schedule: dict[str, Any]
     tmem: list[dict[str, Any]]
     smem: list[dict[str, Any]]
     reason: str
+    runners_up: list[dict[str, Any]]
     rejected: list[dict[str, Any]]
 
 
@@ -80,6 +84,14 @@ def compile(  # noqa: A001  (the package's own word for it)
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
     q_tiles: QTiles = "auto",
+    q_tile_rows: Count = "auto",
+    kv_block: Count = "auto",
+    kv_stages: Count = "auto",
+    v_stages: Count = "auto",
+    key_chunk: Count = "auto",
+    value_chunk: Count = "auto",
+    o_columns: Count = "auto",
+    share_kv: bool | Literal["auto"] = "auto",
     q_len: int = 0,
     kv_len: int = 0,
     name: str = "<module>",
@@ -90,7 +102,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), causal, scale
     (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
-    planner. Head dims are multiples of 8. Raises CompileError.
+    planner. Head dims are multiples of 8. p_placement, q_tiles and the fields
+    after it fix parts of the schedule (include/fmha/Schedule/Schedule.h). Raises
+    CompileError.
     """
     if module is None:
         module = _native.build_module(
@@ -104,12 +118,23 @@ def compile(  # noqa: A001  (the package's own word for it)
             kv_len,
             v_in_k,
         )
+    fields: dict[str, Count] = {
+        "q_tiles": q_tiles,
+        "q_tile_rows": q_tile_rows,
+        "kv_block": kv_block,
+        "kv_stages": kv_stages,
+        "v_stages": v_stages,
+        "key_chunk": key_chunk,
+        "value_chunk": value_chunk,
+        "o_columns": o_columns,
+        "share_kv": share_kv,
+    }
     result = _native.compile(
         module,
         name,
         target,
         p_placement,
-        None if q_tiles == "auto" else q_tiles,
+        {name: int(value) for name, value in fields.items() if value != "auto"},
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:

@@ -14,13 +14,16 @@
 #include "Module.h"
 
 #include "fmha/Pipeline/Compiler.h"
+#include "fmha/Schedule/Overrides.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -66,15 +69,25 @@ static std::string build(const std::string &dtype, unsigned headDim,
   return buildModule(spec);
 }
 
-static CompileResult compileText(const std::string &text,
-                                 const std::string &name,
-                                 const std::string &target,
-                                 const std::string &placement,
-                                 std::optional<unsigned> qTiles) {
+/// `fields` has the names of Overrides.h.
+static schedule::Overrides
+parseFields(const std::map<std::string, unsigned> &fields) {
+  schedule::Overrides overrides;
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (auto found = fields.find(std::string(field.name));
+        found != fields.end())
+      overrides.*field.wanted = found->second;
+  return overrides;
+}
+
+static CompileResult
+compileText(const std::string &text, const std::string &name,
+            const std::string &target, const std::string &placement,
+            const std::map<std::string, unsigned> &fields) {
   CompileOptions options;
   options.target = target;
+  options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);
-  options.overrides.qTiles = qTiles;
   options.keepLevels = true;
   return compile(text, name, options);
 }
@@ -122,16 +135,15 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   }
   nb::dict result;
   result["target"] = schedule.target;
-  result["q_tiles"] = schedule.qTiles;
-  result["q_tile_rows"] = schedule.qTileRows;
-  result["kv_block"] = schedule.kvBlock;
+  for (const schedule::ScheduleField &field : schedule::scheduleFields()) {
+    std::string name(field.name);
+    unsigned value = field.get(schedule);
+    if (field.isSwitch)
+      result[name.c_str()] = value != 0;
+    else
+      result[name.c_str()] = value;
+  }
   result["cta_group"] = schedule.ctaGroup;
-  result["kv_stages"] = schedule.kvStages;
-  result["v_stages"] = schedule.vStages;
-  result["key_chunk"] = schedule.keyChunk;
-  result["value_chunk"] = schedule.valueChunk;
-  result["share_kv"] = schedule.shareKv;
-  result["o_columns"] = schedule.oColumns;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["p_slices"] = schedule.pSlices;
   result["rescale_threshold"] = schedule.rescaleThreshold;
@@ -169,22 +181,28 @@ static nb::list describe(const std::vector<schedule::SmemRegion> &regions) {
   return result;
 }
 
-/// The keyword arguments of fmha.Report.
-static nb::dict reportOf(const CompileResult &result) {
-  schedule::Plan plan = result.plan.value_or(schedule::Plan{});
-  nb::list rejected;
-  for (const schedule::Rejected &candidate : plan.rejected) {
+static nb::list describe(const std::vector<schedule::Rejected> &candidates) {
+  nb::list result;
+  for (const schedule::Rejected &candidate : candidates) {
     nb::dict entry;
     entry["schedule"] = describe(candidate.schedule);
     entry["reason"] = candidate.reason;
-    rejected.append(entry);
+    entry["candidates"] = candidate.candidates;
+    result.append(entry);
   }
+  return result;
+}
+
+/// The keyword arguments of fmha.Report.
+static nb::dict reportOf(const CompileResult &result) {
+  schedule::Plan plan = result.plan.value_or(schedule::Plan{});
   nb::dict report;
   report["schedule"] = describe(plan.schedule);
   report["tmem"] = describe(plan.map.tmem);
   report["smem"] = describe(plan.map.smem);
   report["reason"] = plan.reason;
-  report["rejected"] = rejected;
+  report["runners_up"] = describe(plan.runnersUp);
+  report["rejected"] = describe(plan.rejected);
   return report;
 }
 
@@ -217,8 +235,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("lse"), nb::arg("q_len"), nb::arg("kv_len"),
              nb::arg("v_in_k"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
-             nb::arg("target"), nb::arg("p_placement"),
-             nb::arg("q_tiles").none(), Unlocked());
+             nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
+             Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());
 }
