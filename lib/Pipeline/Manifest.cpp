@@ -11,6 +11,7 @@
 #include "fmha/Schedule/Overrides.h"
 #include "fmha/Version.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -185,7 +186,9 @@ static std::string scheduleFlags(const KernelSpec &spec,
     return " --schedule='" + scheduleText + "'";
   std::string text = llvm::formatv(" --p-placement={0}",
                                    stringify(schedule.pPlacement).data());
-  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+  // What shapes a kernel most comes first.
+  for (const schedule::ScheduleField &field :
+       llvm::reverse(schedule::scheduleFields()))
     if (overrides.*field.wanted)
       text += llvm::formatv(" --{0}={1}", field.flag,
                             field.print(field.get(schedule)));
