@@ -333,7 +333,7 @@ void Compilation::recordPlan() {
   if (result.plan && result.plan->schedule == chosen)
     return;
   result.plan = schedule::Plan{
-      chosen, schedule::layOut(problem, chosen), "written by hand", {}};
+      chosen, schedule::layOut(problem, chosen), "written by hand", {}, {}};
 }
 
 LogicalResult Compilation::recordBinary() {
