@@ -90,7 +90,7 @@ Product product(const TileWork &w, double k, double columns, bool aInSmem) {
   double steps = std::ceil(k * w.eb() / layout::kStepBytes);
   double width = columns / columnParts;
   // The rate is that of 16-bit elements; a step takes as long for all types.
-  double flops = 2 * rowsDone * width * (layout::kStepBytes / 2);
+  double flops = 2 * rowsDone * width * (layout::kStepBytes / 2.0);
   double bytes = layout::kStepBytes *
                  ((aInSmem ? instructionRows : 0) + width / w.group());
   double instructions = rowParts * columnParts * steps;
