@@ -20,31 +20,19 @@ using namespace fmha::schedule;
 
 namespace {
 
-constexpr unsigned mmaColumns = 16;
 constexpr unsigned warpThreads = 32, warpgroupWarps = 4;
 
 uint64_t alignTo(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Columns of O that the CTA computes.
-uint64_t outputColumns(const Problem &problem, const Schedule &s) {
-  uint64_t all = alignTo(problem.headDimV, mmaColumns);
-  return s.oColumns ? std::min<uint64_t>(s.oColumns, all) : all;
-}
-
-/// Bytes of a tile of whole panels.
-uint64_t panelBytes(uint64_t rows, uint64_t columns) {
-  return rows * alignTo(columns, panelColumns) * elementBytes;
-}
-
 uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
-  uint64_t q = panelBytes(s.qTileRows, problem.headDim);
-  uint64_t out = panelBytes(s.qTileRows, outputColumns(problem, s));
+  uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
+  uint64_t out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
   uint64_t perTile = alignTo(std::max(q, out), tileAlignment) +
                      alignTo(s.qTileRows * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
-    perTile += alignTo(panelBytes(s.qTileRows, s.kvBlock), tileAlignment);
+    perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
   return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
                      barrierSlots * barrierBytes + smallAlignment,
                  smallAlignment);
@@ -78,12 +66,14 @@ uint64_t Rings::bytes() const {
 
 Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
   Rings rings;
-  unsigned columns = s.keyChunk ? s.keyChunk : problem.headDim;
+  unsigned columns = problem.headDim;
+  if (s.keyChunk)
+    columns = std::min(columns, s.keyChunk);
   unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
   unsigned group = std::max(1u, s.ctaGroup);
-  rings.keyBytes = panelBytes(s.kvBlock, columns) / group;
+  rings.keyBytes = panelTileBytes(s.kvBlock, columns) / group;
   if (!s.shareKv)
-    rings.valueBytes = panelBytes(keys, outputColumns(problem, s)) / group;
+    rings.valueBytes = panelTileBytes(keys, outputColumns(problem, s)) / group;
   rings.stages = s.kvStages;
   rings.valueStages = s.vStages;
   return rings;
