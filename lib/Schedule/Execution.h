@@ -1,0 +1,148 @@
+//===- Execution.h - One run of a kernel, with vector clocks ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_EXECUTION_H
+#define FMHA_LIB_SCHEDULE_EXECUTION_H
+
+#include "Shadow.h"
+
+namespace fmha::schedule::sync {
+
+/// What is known to have happened: in each lane everything up to its tick.
+class Clock {
+public:
+  explicit Clock(size_t width) : lanes(width) {}
+  Tick operator[](size_t lane) const { return lanes[lane]; }
+  void join(const Clock &other);
+  void raise(size_t lane, Tick tick) {
+    if (lanes[lane] < tick)
+      lanes[lane] = tick;
+  }
+  void lower(size_t lane, Tick tick) { lanes[lane] = tick; }
+  void clear() { lanes.assign(lanes.size(), 0); }
+
+private:
+  std::vector<Tick> lanes;
+};
+
+/// What others may know of an agent: how far it has come, and up to where its
+/// accesses are over and fenced for the unit that comes next.
+enum AgentLane : uint32_t {
+  Issue,
+  Data,
+  Proxied,
+  InitFenced,
+  Loads,
+  Stores,
+  Bulk,
+  lanesPerAgent
+};
+
+struct AgentState {
+  /// What it knows, and what its tensor-memory accesses may rely on: what it
+  /// knew at its last fence tcgen05_after.
+  Clock now, tensor;
+  Tick tick = 0, waitedLoads = 0, waitedStores = 0, bulkTick = 0;
+  uint32_t bulk = 0;
+  /// Next event of its order.
+  size_t next = 0;
+};
+
+struct Waiter {
+  uint32_t agent;
+  Tick tick;
+  uint32_t source;
+};
+
+struct BarrierState {
+  /// Of the last complete phase, and of the one under way.
+  Clock last, gathered;
+  unsigned pending = 0;
+  int64_t bytes = 0;
+  /// Complete phases.
+  Tick count = 0;
+  /// Of the last complete phase.
+  std::vector<Waiter> waiters;
+  bool initialised = false, misused = false;
+  uint32_t initAgent = 0;
+  Tick initTick = 0;
+  /// The last phase that a unit signals, and the op that makes it do so.
+  Tick asyncPhase = 0;
+  uint32_t asyncSource = 0;
+};
+
+/// MMAs that the machine executes in order.
+struct Chain {
+  Clock done;
+  uint32_t agent, lane;
+  uint32_t last = 0;
+};
+
+class Execution {
+public:
+  explicit Execution(const Program &program);
+  std::vector<Complaint> run();
+
+private:
+  void findChains(size_t firstLane);
+  uint32_t laneOf(uint32_t agent, AgentLane lane) const {
+    return agent * lanesPerAgent + lane;
+  }
+  uint32_t barrierLane(uint32_t barrier) const {
+    return firstBarrierLane + barrier;
+  }
+
+  const Event *nextEvent(uint32_t agent) const;
+  bool step(uint32_t agent);
+  bool passSync(uint32_t agent);
+  uint64_t warpsTogether(uint32_t agent) const;
+  void reportStuck();
+  void checkExit();
+
+  void init(uint32_t agent, const Event &event);
+  void fence(uint32_t agent, Action action);
+  void checkReady(uint32_t agent, const Event &event);
+  void checkPhase(uint32_t agent, const Event &event);
+  void arrive(uint32_t agent, const Event &event, unsigned count,
+              const Clock &clock);
+  void completeIfFull(uint32_t barrier);
+  Tick awaitedCount(uint32_t agent, const Event &event) const;
+  bool wait(uint32_t agent, const Event &event);
+  void commit(uint32_t agent, const Event &event);
+  void noteAsync(const Event &event);
+
+  void access(uint32_t agent, uint32_t index);
+  Record recordOf(uint32_t agent, uint32_t index);
+  bool isOrdered(const Record &old, uint32_t agent, const Record &fresh) const;
+
+  void complain(uint32_t source, std::optional<uint32_t> other,
+                std::string text);
+  std::string quote(uint32_t barrier) const;
+  std::string stateOf(uint32_t barrier) const;
+  std::string raceText(const Record &old, uint32_t agent,
+                       const Record &fresh) const;
+  std::string missingStep(const Record &old, uint32_t agent,
+                          const Record &fresh) const;
+
+  const Program &program;
+  Shadow shadow;
+  uint32_t firstBarrierLane = 0;
+  std::vector<AgentState> agents;
+  std::vector<BarrierState> barriers;
+  std::vector<Chain> chains;
+  /// Of each MMA event, its chain.
+  std::vector<uint32_t> chainLanes;
+  std::vector<Complaint> complaints;
+};
+
+/// Y7, agent by agent.
+std::vector<Complaint> verifyChannels(const Program &program);
+
+} // namespace fmha::schedule::sync
+
+#endif // FMHA_LIB_SCHEDULE_EXECUTION_H

@@ -1,0 +1,88 @@
+//===- ExecutionText.cpp - What is missing between two accesses -*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Execution.h"
+
+using namespace fmha::schedule::sync;
+
+static const char *nameOf(Unit unit) {
+  static constexpr const char *names[] = {"threads",    "tmem_load",
+                                          "tmem_store", "an MMA",
+                                          "a TMA load", "a TMA store"};
+  return names[unsigned(unit)];
+}
+
+static std::string rangeOf(const Event &event) {
+  bool tensor = event.memory == Memory::Tensor;
+  return std::string(tensor ? "columns" : "bytes") + " [" +
+         std::to_string(event.begin) + ", " + std::to_string(event.stop) +
+         ") of " + (tensor ? "tensor memory" : "shared memory");
+}
+
+/// Whether the thread waits for its own tensor-memory accesses before it next
+/// signals anyone.
+static bool waitsBeforeSignal(const Program &program, const Record &old) {
+  Action wanted =
+      old.unit == Unit::TmemLoad ? Action::WaitLoads : Action::WaitStores;
+  const Agent &agent = program.agents[old.agent];
+  for (size_t i = old.at; i < agent.order.size(); ++i) {
+    Action action = program.events[agent.order[i]].action;
+    if (action == wanted)
+      return true;
+    if (action == Action::Arrive || action == Action::SyncCta)
+      return false;
+  }
+  return false;
+}
+
+std::string Execution::missingStep(const Record &old, uint32_t agent,
+                                   const Record &fresh) const {
+  const Clock &now = agents[agent].now;
+  bool handedOver = now[laneOf(old.agent, Issue)] >= old.tick;
+  switch (old.unit) {
+  case Unit::TmaLoad:
+    return "a wait for the phase that the TMA load signals";
+  case Unit::TmaStore:
+    return "tma_store_wait, and a barrier if it is another thread's";
+  case Unit::Mma:
+    return now[old.lane] >= old.tick
+               ? "a fence tcgen05_after behind the wait"
+               : "a commit behind the MMA, and a wait for its phase";
+  case Unit::Threads:
+    return handedOver && fresh.unit != Unit::Threads
+               ? "a fence proxy_async by the writing threads before they "
+                 "signal"
+               : "a barrier, or a channel, between the two";
+  case Unit::TmemLoad:
+  case Unit::TmemStore:
+    break;
+  }
+  std::string wait =
+      old.unit == Unit::TmemLoad ? "tmem_wait load" : "tmem_wait store";
+  if (old.agent == agent)
+    return wait + " between the two";
+  if (now[old.lane] >= old.tick)
+    return "a fence tcgen05_after behind the wait";
+  if (!handedOver)
+    return "a barrier, or a channel, between the two";
+  return waitsBeforeSignal(program, old)
+             ? "a fence tcgen05_before ahead of the signal"
+             : wait + " before the thread signals";
+}
+
+std::string Execution::raceText(const Record &old, uint32_t agent,
+                                const Record &fresh) const {
+  const Event &event = program.events[fresh.event];
+  const Event &earlier = program.events[old.event];
+  return "Y1: " + std::string(nameOf(event.unit)) + " of " +
+         program.agents[agent].name + (event.write ? " writes " : " reads ") +
+         rangeOf(event) + ", which " + nameOf(earlier.unit) + " of " +
+         program.agents[old.agent].name +
+         (earlier.write ? " writes: expected " : " reads: expected ") +
+         missingStep(old, agent, fresh);
+}

@@ -1,0 +1,54 @@
+//===- Shadow.cpp - Who last touched each part of memory --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shadow.h"
+
+#include <algorithm>
+
+using namespace fmha::schedule::sync;
+
+Shadow::Shadow(const Program &program) {
+  std::array<std::vector<uint32_t>, 2> bounds;
+  for (const Event &event : program.events)
+    if (event.action == Action::Access) {
+      auto &own = bounds[unsigned(event.memory)];
+      // An MMA of many steps names the same bounds again and again.
+      if (own.size() >= 2 && own.end()[-2] == event.begin &&
+          own.back() == event.stop)
+        continue;
+      own.push_back(event.begin);
+      own.push_back(event.stop);
+    }
+  for (auto &own : bounds) {
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  auto cellAt = [&](Memory memory, uint32_t bound) {
+    auto &own = bounds[unsigned(memory)];
+    uint32_t base = memory == Memory::Shared ? 0 : bounds[0].size();
+    return base + uint32_t(std::lower_bound(own.begin(), own.end(), bound) -
+                           own.begin());
+  };
+  ranges.resize(program.events.size());
+  for (size_t i = 0; i < program.events.size(); ++i)
+    if (const Event &event = program.events[i]; event.action == Action::Access)
+      ranges[i] = {cellAt(event.memory, event.begin),
+                   cellAt(event.memory, event.stop)};
+  cells.resize(bounds[0].size() + bounds[1].size());
+}
+
+/// A write makes everything before it on its rows needless, since it was
+/// ordered behind it; a read only earlier reads in the same lane.
+void Shadow::add(uint32_t cell, const Record &record) {
+  std::vector<Record> &own = cells[cell];
+  for (Record &old : own)
+    if (record.write || (!old.write && old.lane == record.lane))
+      old.rows &= ~record.rows;
+  std::erase_if(own, [](const Record &old) { return old.rows == 0; });
+  own.push_back(record);
+}
