@@ -43,12 +43,32 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertFMHAToTile());
 }
 
+/// At the border behind each level that has places, so that the pass which
+/// broke something is the last one that ran.
+static void addVerifiers(OpPassManager &kernel) {
+  kernel.addPass(tile::createTileVerifyResources());
+  kernel.addPass(tile::createTileVerifySync());
+}
+
+static void addPlaced(OpPassManager &pm) {
+  OpPassManager &kernel = kernels(pm);
+  kernel.addPass(tile::createTilePlace());
+  addVerifiers(kernel);
+}
+
+static void addSpecialised(OpPassManager &pm) {
+  OpPassManager &kernel = kernels(pm);
+  kernel.addPass(tile::createTileSpecialise());
+  addVerifiers(kernel);
+}
+
 static void addMachine(OpPassManager &pm) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTileLowerChannels());
   kernel.addPass(tile::createTileDistribute());
   // Roles repeat constants and addresses; nothing else is simplified here.
   kernel.addPass(createCSEPass());
+  addVerifiers(kernel);
 }
 
 static void addNVVM(OpPassManager &pm) {
@@ -65,9 +85,9 @@ void fmha::addPhase(OpPassManager &pm, Level level,
   case Level::Tiled:
     return addTiled(pm, options);
   case Level::Placed:
-    return kernels(pm).addPass(tile::createTilePlace());
+    return addPlaced(pm);
   case Level::Specialised:
-    return kernels(pm).addPass(tile::createTileSpecialise());
+    return addSpecialised(pm);
   case Level::Machine:
     return addMachine(pm);
   case Level::NVVM:

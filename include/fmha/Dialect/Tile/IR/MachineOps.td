@@ -10,10 +10,12 @@
 #define FMHA_DIALECT_TILE_IR_MACHINEOPS_TD
 
 include "fmha/Dialect/Tile/IR/ChannelOps.td"
+include "fmha/Dialect/Tile/IR/TileInterfaces.td"
 
 /// Every machine op acts on memory or on synchronisation that SSA does not show.
 class Tile_MachineOp<string mnemonic, list<Trait> traits = []>
-    : Tile_Op<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+    : Tile_Op<mnemonic, !listconcat([MemoryEffects<[MemRead, MemWrite]>,
+                                     DeclareOpInterfaceMethods<Tile_SyncOpInterface>], traits)>;
 
 //===----------------------------------------------------------------------===//
 // Barriers

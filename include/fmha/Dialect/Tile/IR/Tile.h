@@ -9,6 +9,8 @@
 #ifndef FMHA_DIALECT_TILE_IR_TILE_H
 #define FMHA_DIALECT_TILE_IR_TILE_H
 
+#include "fmha/Dialect/Tile/IR/SyncEffects.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -31,6 +33,8 @@ constexpr int64_t sharedMemoryBytes = 232448;
 
 #define GET_TYPEDEF_CLASSES
 #include "fmha/Dialect/Tile/IR/TileTypes.h.inc"
+
+#include "fmha/Dialect/Tile/IR/TileInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "fmha/Dialect/Tile/IR/TileOps.h.inc"

@@ -103,4 +103,48 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
   }];
 }
 
+def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
+  let summary = "Verify that a placed kernel fits its target";
+  let description = [{
+    Collects what the ops ask for (places of tiles, mbarriers, tensor memory columns, registers, threads, named barriers)
+    and asks an op-free library whether the target of the kernel's schedule has it (Schedule/Capacities.h, rules R1 to R8).
+    In a placed kernel, which is still sequential, it also asks MLIR's liveness whether an op overwrites a tile that is
+    read later: P may lie over its scores only behind the read of the scores. Behind specialisation `tile-verify-sync`
+    answers that. An unplaced kernel passes.
+
+    ```mlir
+    tile.tmem_alloc 256 to 230400
+    %t = tile.tmem_address 384 from %base of_warp
+    %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
+    ```
+    ```
+    error: R2: expected columns [384, 416) inside the 256 columns of tensor memory (160 too many): ...
+    ```
+  }];
+}
+
+def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
+  let summary = "Verify that everything that crosses roles is ordered";
+  let description = [{
+    Runs the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and verifies
+    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y7): conflicting accesses to a place are
+    ordered, and for the proxy and unit that comes next; waits end; arrivals and bytes of a phase are what it expects; no
+    phase can be missed or signalled early; barriers are initialised; nothing is under way at the exit; messages of a
+    channel go in order. At the specialised level channels stand for their barriers and fences, at the machine level every
+    op stands for itself, by its SyncOpInterface. Kernels of other levels pass.
+
+    What it cannot tell stands in lib/Dialect/Tile/README.md.
+
+    ```mlir
+    %v = tile.tmem_load %s : !llvm.ptr<6> -> vector<32xi32>
+    tile.fence tcgen05_before
+    tile.arrive %free[%c0] : !tile.barrier<1>   // the loads may still run
+    ```
+    ```
+    error: Y1: an MMA of "mma" writes columns [0, 128) of tensor memory, which tmem_load of "softmax0" reads:
+    expected tmem_wait load before the thread signals
+    ```
+  }];
+}
+
 #endif // FMHA_DIALECT_TILE_TRANSFORMS_PASSES_TD

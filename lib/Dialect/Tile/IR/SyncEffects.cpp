@@ -1,0 +1,209 @@
+//===- SyncEffects.cpp - What the machine ops do ----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+#include "fmha/Dialect/Tile/IR/TileInterfaces.cpp.inc"
+
+using Action = SyncEffect::Action;
+using Unit = SyncEffect::Unit;
+using Memory = SyncEffect::Memory;
+using Effects = SmallVectorImpl<SyncEffect>;
+
+static SyncEffect onBarrier(Action action, Value barrier, Value stage) {
+  SyncEffect effect{action};
+  effect.barrier = barrier;
+  effect.stage = stage;
+  return effect;
+}
+
+static SyncEffect access(Unit unit, Memory memory, bool write, Value address,
+                         int64_t offset, int64_t extent) {
+  SyncEffect effect{Action::Access, unit, memory, write};
+  effect.address = address;
+  effect.offset = offset;
+  effect.extent = extent;
+  return effect;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers and fences
+//===----------------------------------------------------------------------===//
+
+void InitBarrierOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::Init, getBarrier(), Value()));
+  effects.back().amount = getArrivals();
+}
+
+void WaitOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::WaitParity, getBarrier(), getStage()));
+  effects.back().parity = getParity();
+}
+
+void ArriveOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::Arrive, getBarrier(), getStage()));
+}
+
+void ArriveExpectTxOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::ArriveExpect, getBarrier(), getStage()));
+  effects.back().amount = getBytes();
+}
+
+void CommitOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::Commit, getBarrier(), getStage()));
+}
+
+void FenceOp::getSyncEffects(Effects &effects) {
+  // By FenceKind.
+  constexpr Action actions[] = {Action::FenceBefore, Action::FenceAfter,
+                                Action::FenceProxy, Action::FenceInit};
+  effects.push_back({actions[unsigned(getKind())]});
+}
+
+void SyncWarpOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::SyncWarp});
+}
+
+void SyncCtaOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::SyncCta});
+}
+
+void SetRegistersOp::getSyncEffects(Effects &) {}
+void ElectOp::getSyncEffects(Effects &) {}
+void AnyInWarpOp::getSyncEffects(Effects &) {}
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+void TmaLoadOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::TmaLoad, Memory::Shared, true, getDest(), 0, 0));
+  effects.back().tensor = getSrc();
+  effects.back().barrier = getBarrier();
+  effects.back().stage = getStage();
+}
+
+void TmaStoreOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::TmaStore, Memory::Shared, false, getSrc(), 0, 0));
+  effects.back().tensor = getDest();
+}
+
+void TmaStoreWaitOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::WaitBulk});
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the base address that tcgen05.alloc leaves in shared memory.
+static constexpr int64_t baseBytes = 4;
+
+/// To hand out columns is to write them: nobody may use them before it knows.
+void TmemAllocOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, true, Value(),
+                           getOffset(), baseBytes));
+  effects.push_back(
+      access(Unit::TmemStore, Memory::Tensor, true, Value(), 0, getColumns()));
+  effects.push_back({Action::WaitStores});
+}
+
+void TmemBaseOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, false, Value(),
+                           getOffset(), baseBytes));
+}
+
+void TmemDeallocOp::getSyncEffects(Effects &effects) {
+  effects.push_back(
+      access(Unit::TmemStore, Memory::Tensor, true, Value(), 0, getColumns()));
+}
+
+static SyncEffect moveRow(Unit unit, Value address, Value registers) {
+  SyncEffect effect =
+      access(unit, Memory::Tensor, unit == Unit::TmemStore, address, 0,
+             cast<VectorType>(registers.getType()).getNumElements());
+  effect.ownRows = true;
+  return effect;
+}
+
+void TmemLoadOp::getSyncEffects(Effects &effects) {
+  effects.push_back(moveRow(Unit::TmemLoad, getAddress(), getResult()));
+}
+
+void TmemStoreOp::getSyncEffects(Effects &effects) {
+  effects.push_back(moveRow(Unit::TmemStore, getAddress(), getValue()));
+}
+
+void TmemWaitOp::getSyncEffects(Effects &effects) {
+  effects.push_back({getAccess() == TmemAccess::Load ? Action::WaitLoads
+                                                     : Action::WaitStores});
+}
+
+//===----------------------------------------------------------------------===//
+// MMA
+//===----------------------------------------------------------------------===//
+
+/// Fields of the instruction descriptor of kind::f16 (PTX ISA, instruction
+/// descriptor) and of the shared-memory descriptor.
+static int64_t rowsOfA(uint32_t instruction) {
+  return ((instruction >> 24) & 0x1F) << 4;
+}
+static int64_t rowsOfB(uint32_t instruction) {
+  return ((instruction >> 17) & 0x3F) << 3;
+}
+static bool transposes(uint32_t instruction, unsigned operand) {
+  return (instruction >> (15 + operand)) & 1;
+}
+static int64_t leadingOffset(uint64_t fields) {
+  return ((fields >> 16) & 0x3FFF) << 4;
+}
+
+/// One 128-byte row of the swizzle, elements of it, and elements of K that one
+/// MMA takes.
+static constexpr int64_t rowBytes = 128, rowElements = 64, depth = 16;
+
+/// The bytes of an operand: K-major the panel's rows, of which the MMA takes a
+/// strip; MN-major `depth` rows of each panel.
+static void readShared(Value descriptor, int64_t extent, bool transposed,
+                       Effects &effects) {
+  auto read = [&](Value address, int64_t offset, int64_t bytes) {
+    effects.push_back(
+        access(Unit::Mma, Memory::Shared, false, address, offset, bytes));
+  };
+  auto op = descriptor.getDefiningOp<DescriptorOp>();
+  Value base = op ? op.getBase() : descriptor;
+  int64_t offset = op ? op.getOffset() : 0;
+  if (!transposed || !op)
+    return read(base, offset / rowBytes * rowBytes, extent * rowBytes);
+  for (int64_t panel = 0; panel * rowElements < extent; ++panel)
+    read(base, offset + panel * leadingOffset(op.getFields()),
+         depth * rowBytes);
+}
+
+void MmaOp::getSyncEffects(Effects &effects) {
+  uint32_t instruction = getInstruction();
+  size_t first = effects.size();
+  if (isa<LLVM::LLVMPointerType>(getA().getType()))
+    effects.push_back(
+        access(Unit::Mma, Memory::Tensor, false, getA(), 0, depth / 2));
+  else
+    readShared(getA(), rowsOfA(instruction), transposes(instruction, 0),
+               effects);
+  readShared(getB(), rowsOfB(instruction), transposes(instruction, 1), effects);
+  effects.push_back(
+      access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
+  for (size_t i = first; i < effects.size(); ++i) {
+    effects[i].shape = instruction;
+    effects[i].accumulator = getD();
+  }
+}

@@ -1,0 +1,243 @@
+//===- TraceChannels.cpp - Read roles, channels and tiles -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The specialised level as if it were lowered with every fence in its place:
+// what is left to verify there is order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TraceReader.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using schedule::sync::Action;
+using schedule::sync::End;
+using schedule::sync::Memory;
+using schedule::sync::Unit;
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+LogicalResult TraceReader::declareChannels() {
+  llvm::StringMap<uint32_t> freeByName;
+  SmallVector<ChannelOp> ops;
+  func.walk([&](ChannelOp op) { ops.push_back(op); });
+  for (ChannelOp op : ops) {
+    ChannelBarriers made{uint32_t(trace.declared.barriers.size()),
+                         TracedEffect::none, op.getDepth(),
+                         uint32_t(trace.declared.channels.size()), op};
+    declareStages((op.getName() + ".full").str(), op.getDepth(),
+                  op.getProducerArrivals(), true);
+    if (op.hasReleaseBarrier()) {
+      made.free = trace.declared.barriers.size();
+      declareStages((op.getName() + ".free").str(), op.getDepth(),
+                    op.getConsumerArrivals(), true);
+    }
+    freeByName[op.getName()] = made.free;
+    channels[op.getResult()] = made;
+    trace.declared.channels.push_back(
+        {op.getName().str(), op.getDepth(), !op.getUnreleased()});
+  }
+  for (ChannelOp op : ops) {
+    if (!op.getReleasedBy())
+      continue;
+    auto found = freeByName.find(*op.getReleasedBy());
+    if (found == freeByName.end() || found->second == TracedEffect::none)
+      return op.emitOpError() << "is released by \"" << *op.getReleasedBy()
+                              << "\", which is no channel with releases";
+    channels[op.getResult()].free = found->second;
+  }
+  return success();
+}
+
+/// acquire and receive: wait, and say in which stage the tile lies.
+void TraceReader::readSlot(Operation *op, bool acquire, Steps &steps) {
+  const ChannelBarriers &own = channels.find(op->getOperand(0))->second;
+  uint32_t message = id(op->getOperand(1));
+  TracedEffect effect;
+  effect.event.action = Action::ChannelEnd;
+  effect.event.barrier = own.index;
+  effect.event.end = acquire ? End::Acquire : End::Receive;
+  effect.stage = message;
+  addEffect(effect, steps);
+  effect.event.action = Action::WaitCount;
+  effect.event.barrier = acquire ? own.free : own.full;
+  effect.stages = effect.depth = own.depth;
+  // The first round of acquires passes.
+  effect.bias = acquire ? 0 : 1;
+  if (effect.event.barrier != TracedEffect::none) {
+    addEffect(effect, steps);
+    addAction(Action::FenceAfter, steps);
+  }
+  arithmetic(Arithmetic::Rem, id(op->getResult(0)), message,
+             constant(own.depth, steps), steps);
+}
+
+/// publish and release: the unit or the threads signal.
+void TraceReader::readSignal(Operation *op, bool publish, Steps &steps) {
+  const ChannelBarriers &own = channels.find(op->getOperand(0))->second;
+  ChannelOp channel = own.op;
+  Agent agent = publish ? channel.getProducer() : channel.getConsumer();
+  TracedEffect effect;
+  effect.event.action = Action::ChannelEnd;
+  effect.event.barrier = own.index;
+  effect.event.end = publish ? End::Publish : End::Release;
+  effect.stage = id(op->getOperand(1));
+  addEffect(effect, steps);
+  if (agent != Agent::Mma)
+    for (Action fence : {Action::FenceBefore, Action::FenceProxy})
+      addAction(fence, steps);
+  effect.event.action = agent == Agent::Mma ? Action::Commit : Action::Arrive;
+  effect.event.barrier = publish ? own.full : own.free;
+  effect.stages = effect.depth = own.depth;
+  if (effect.event.barrier != TracedEffect::none)
+    addEffect(effect, steps);
+}
+
+bool TraceReader::readChannelEnd(Operation *op, Steps &steps) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AcquireOp>([&](auto) { return readSlot(op, true, steps), true; })
+      .Case<ReceiveOp>([&](auto) { return readSlot(op, false, steps), true; })
+      .Case<PublishOp>([&](auto) { return readSignal(op, true, steps), true; })
+      .Case<ReleaseOp>([&](auto) { return readSignal(op, false, steps), true; })
+      .Default(false);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The whole tile, by `unit` where it is in shared memory; threads reach tensor
+/// memory by loads and stores.
+void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
+                        Steps &steps) {
+  auto type = dyn_cast<TileType>(tile.getType());
+  if (!type || !(type.getSmem() || type.getTmem()))
+    return;
+  TracedEffect effect;
+  effect.event.action = Action::Access;
+  effect.event.unit = unit;
+  effect.event.write = write;
+  effect.shape = chain;
+  if (SmemAttr place = type.getSmem()) {
+    // A slice may begin inside its panel, whose 128-byte rows it shares.
+    effect.offset = place.getOffset() / 128 * 128;
+    effect.extent = type.getBytes();
+    effect.stride = type.getStagePitch();
+    effect.address = id(tile);
+  } else {
+    effect.event.memory = Memory::Tensor;
+    effect.offset = type.getTmem().getColumn();
+    effect.extent =
+        type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+    if (unit == Unit::Threads)
+      effect.event.unit = write ? Unit::TmemStore : Unit::TmemLoad;
+  }
+  addEffect(effect, steps);
+}
+
+/// A value of one role may not be used by another, nor one from before them
+/// that each thread would need.
+LogicalResult TraceReader::checkCrossing(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (role && isa<TileType>(operand.getType()) &&
+        !role.getBody().isAncestor(operand.getParentRegion()))
+      return op->emitOpError()
+             << "uses a tile that is made outside of role \"" << role.getName()
+             << "\": expected it to come through a tile.channel";
+  return success();
+}
+
+/// The copy is published by the channel whose slot it fills.
+LogicalResult TraceReader::readLoad(LoadOp op, Steps &steps) {
+  auto acquired =
+      op.getInto() ? op.getInto().getDefiningOp<AcquireOp>() : AcquireOp();
+  if (!acquired)
+    return op.emitOpError() << "has no acquired slot; run tile-specialise "
+                               "first";
+  const ChannelBarriers &own = channels.find(acquired.getChannel())->second;
+  TileType type = op.getType();
+  if (!type.getSmem())
+    return op.emitOpError() << "expected a tile in shared memory, which TMA "
+                               "copies to, got "
+                            << type;
+  TracedEffect effect;
+  effect.event.action = Action::Access;
+  effect.event.unit = Unit::TmaLoad;
+  effect.event.write = true;
+  effect.event.barrier = own.full;
+  effect.offset = type.getSmem().getOffset();
+  effect.extent = type.getBytes();
+  effect.stride = type.getStagePitch();
+  effect.address = id(op.getInto());
+  effect.stage = id(acquired.getMessage());
+  effect.stages = effect.depth = own.depth;
+  addEffect(effect, steps);
+  return success();
+}
+
+/// Reads of operands, writes of results, by the unit that carries out the op.
+void TraceReader::readMoves(Operation *op, Steps &steps) {
+  auto product = dyn_cast<DotOp>(op);
+  Unit unit = product            ? Unit::Mma
+              : isa<StoreOp>(op) ? Unit::TmaStore
+                                 : Unit::Threads;
+  uint64_t chain = 0;
+  if (product)
+    if (TmemAttr place = product.getType().getTmem())
+      chain = uint64_t(place.getColumn()) << 32 |
+              uint64_t(product.getType().getColumns()) << 1 |
+              product.getTransposeB();
+  auto move = dyn_cast<MoveOp>(op);
+  for (Value operand : op->getOperands())
+    if (!move || operand == move.getInput())
+      touch(operand, false, unit, chain, steps);
+  // What is read in place is in registers before it is written.
+  if (unit == Unit::Threads)
+    addAction(Action::WaitLoads, steps);
+  for (Value result : op->getResults())
+    touch(result, true, unit, chain, steps);
+  if (unit == Unit::Threads)
+    addAction(Action::WaitStores, steps);
+  if (unit == Unit::TmaStore)
+    addAction(Action::WaitBulk, steps);
+}
+
+LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
+  if (readChannelEnd(op, steps))
+    return success();
+  // Nothing moves: a slot lies in the stage that is given, a slice in its
+  // tile's.
+  if (isa<SlotAddressOp, SliceOp>(op)) {
+    Step step{StepCode::Copy};
+    step.result = id(op->getResult(0));
+    step.a = id(op->getOperand(0));
+    steps.push_back(step);
+    return checkCrossing(op);
+  }
+  // Where a result lies: in the slot that is given, else in the only stage.
+  auto move = dyn_cast<MoveOp>(op);
+  auto load = dyn_cast<LoadOp>(op);
+  Value slot = move ? move.getInto() : load ? load.getInto() : Value();
+  for (Value result : op->getResults()) {
+    Step step{slot ? StepCode::Copy : StepCode::Constant};
+    step.result = id(result);
+    step.a = slot ? id(slot) : 0;
+    steps.push_back(step);
+  }
+  if (failed(checkCrossing(op)))
+    return failure();
+  if (load)
+    return readLoad(load, steps);
+  readMoves(op, steps);
+  return success();
+}

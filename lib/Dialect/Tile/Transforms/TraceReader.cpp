@@ -1,0 +1,512 @@
+//===- TraceReader.cpp - Read a kernel into steps ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TraceReader.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using schedule::sync::Action;
+using schedule::sync::Memory;
+using schedule::sync::Unit;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+bool TraceReader::isTracked(Type type) {
+  return isa<IndexType, IntegerType, LLVM::LLVMPointerType, TileType>(type);
+}
+
+uint32_t TraceReader::id(Value value) {
+  auto [at, added] = ids.try_emplace(value, trace.values);
+  if (added)
+    ++trace.values;
+  return at->second;
+}
+
+uint32_t TraceReader::constant(int64_t value, Steps &steps) {
+  Step step{StepCode::Constant};
+  step.result = fresh();
+  step.constant = value;
+  steps.push_back(step);
+  return step.result;
+}
+
+void TraceReader::arithmetic(Arithmetic op, uint32_t result, uint32_t a,
+                             uint32_t b, Steps &steps) {
+  Step step{StepCode::Arithmetic, op};
+  step.result = result;
+  step.a = a;
+  step.b = b;
+  steps.push_back(step);
+}
+
+static Step valueStep(StepCode code, uint32_t result, uint32_t a = 0) {
+  Step step{code};
+  step.result = result;
+  step.a = a;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Members and barriers
+//===----------------------------------------------------------------------===//
+
+/// Lane 0 of each warp, which elect is taken to choose, and the other lanes.
+void TraceReader::makeWarps() {
+  for (const schedule::Role &of : info.schedule.roles)
+    for (unsigned warp = of.firstWarp; warp < of.firstWarp + of.warps; ++warp)
+      for (bool leader : {true, false}) {
+        Member member;
+        member.name = of.name;
+        member.threads = leader ? 1 : 31;
+        member.warps = uint64_t(1) << warp;
+        member.rows = 1 << (warp % 4 * 2 + !leader);
+        int64_t first = 32 * warp;
+        member.thread =
+            leader ? Interval{first, first} : Interval{first + 1, first + 31};
+        member.leader = leader;
+        trace.members.push_back(member);
+      }
+}
+
+void TraceReader::declareStages(StringRef name, unsigned count,
+                                unsigned arrivals, bool ready) {
+  for (unsigned stage = 0; stage < count; ++stage) {
+    std::string suffix = count == 1 ? "" : "[" + std::to_string(stage) + "]";
+    trace.declared.barriers.push_back({name.str() + suffix, arrivals, ready});
+  }
+  trace.deepest = std::max(trace.deepest, count);
+}
+
+void TraceReader::declareBarrier(BarrierOp op) {
+  uint32_t first = trace.declared.barriers.size();
+  unsigned count = op.getType().getCount();
+  barriers[op.getResult()] = {first, count};
+  declareStages(op.getName(), count, op.getArrivals(), false);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// The arithmetic that an op of two operands does.
+static std::optional<Arithmetic> arithmeticOf(Operation *op) {
+  using A = Arithmetic;
+  return llvm::TypeSwitch<Operation *, std::optional<A>>(op)
+      .Case<arith::AddIOp>([](auto) { return A::Add; })
+      .Case<arith::SubIOp>([](auto) { return A::Sub; })
+      .Case<arith::MulIOp>([](auto) { return A::Mul; })
+      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) { return A::Div; })
+      .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>(
+          [](auto) { return A::CeilDiv; })
+      .Case<arith::RemUIOp, arith::RemSIOp>([](auto) { return A::Rem; })
+      .Case<arith::AndIOp>([](auto) { return A::And; })
+      .Case<arith::OrIOp>([](auto) { return A::Or; })
+      .Case<arith::XOrIOp>([](auto) { return A::Xor; })
+      .Case<arith::ShRUIOp, arith::ShRSIOp>([](auto) { return A::Shr; })
+      .Case<arith::MinSIOp, arith::MinUIOp>([](auto) { return A::Min; })
+      .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) { return A::Max; })
+      .Default(std::nullopt);
+}
+
+namespace {
+/// a < b, a <= b or a == b, with operands swapped and the answer negated.
+struct Comparison {
+  Arithmetic op;
+  bool swapped, negated;
+};
+} // namespace
+
+static Comparison comparisonOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return {Arithmetic::Equal, false, false};
+  case P::ne:
+    return {Arithmetic::Equal, false, true};
+  case P::slt:
+  case P::ult:
+    return {Arithmetic::Less, false, false};
+  case P::sle:
+  case P::ule:
+    return {Arithmetic::LessEqual, false, false};
+  case P::sgt:
+  case P::ugt:
+    return {Arithmetic::Less, true, false};
+  case P::sge:
+  case P::uge:
+    return {Arithmetic::LessEqual, true, false};
+  }
+  llvm_unreachable("all predicates are listed");
+}
+
+bool TraceReader::readInteger(Operation *op, Steps &steps) {
+  if (op->getNumResults() != 1 || !isTracked(op->getResult(0).getType()))
+    return false;
+  uint32_t result = id(op->getResult(0));
+  if (std::optional<Arithmetic> what = arithmeticOf(op)) {
+    arithmetic(*what, result, id(op->getOperand(0)), id(op->getOperand(1)),
+               steps);
+    return true;
+  }
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<arith::ConstantOp>([&](arith::ConstantOp made) {
+        Step step = valueStep(StepCode::Constant, result);
+        const APInt value = cast<IntegerAttr>(made.getValue()).getValue();
+        step.constant = value.getBitWidth() == 1 ? value.getZExtValue()
+                                                 : value.getSExtValue();
+        steps.push_back(step);
+        return true;
+      })
+      .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
+        Comparison how = comparisonOf(compare.getPredicate());
+        uint32_t a = id(compare.getLhs()), b = id(compare.getRhs());
+        if (how.swapped)
+          std::swap(a, b);
+        arithmetic(how.op, result, a, b, steps);
+        if (how.negated)
+          steps.push_back(valueStep(StepCode::Not, result, result));
+        return true;
+      })
+      .Case<arith::SelectOp>([&](arith::SelectOp select) {
+        Step step =
+            valueStep(StepCode::Select, result, id(select.getCondition()));
+        step.b = id(select.getTrueValue());
+        step.c = id(select.getFalseValue());
+        steps.push_back(step);
+        return true;
+      })
+      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
+            arith::ExtSIOp, arith::TruncIOp>([&](auto cast) {
+        steps.push_back(valueStep(StepCode::Copy, result, id(cast.getIn())));
+        return true;
+      })
+      .Default(false);
+}
+
+/// Lengths, indices of thread and block, and what depends on data.
+bool TraceReader::readLeaf(Operation *op, Steps &steps) {
+  if (op->getNumResults() != 1 || !isTracked(op->getResult(0).getType()))
+    return false;
+  uint32_t result = id(op->getResult(0));
+  auto add = [&](StepCode code, int64_t value = 0) {
+    Step step = valueStep(code, result);
+    step.constant = value;
+    steps.push_back(step);
+    return true;
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<gpu::ThreadIdOp>([&](gpu::ThreadIdOp thread) {
+        return add(thread.getDimension() == gpu::Dimension::x
+                       ? StepCode::Thread
+                       : StepCode::Constant);
+      })
+      .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
+      .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
+      .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
+      .Case<memref::DimOp>([&](memref::DimOp dim) {
+        // Tensors are [batch, length, heads, dim]: q, k, v, o.
+        auto argument = dyn_cast<BlockArgument>(dim.getSource());
+        std::optional<int64_t> which = dim.getConstantIndex();
+        if (!argument || !which || argument.getArgNumber() > 3)
+          return add(StepCode::Unknown);
+        if (*which != 1)
+          return add(StepCode::Constant, 1);
+        unsigned number = argument.getArgNumber();
+        return add(number == 0 || number == 3 ? StepCode::QueryLength
+                                              : StepCode::KeyLength);
+      })
+      .Default(false);
+}
+
+/// Pointers are offsets into their memory.
+bool TraceReader::readAddress(Operation *op, Steps &steps) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<SmemAddressOp>([&](SmemAddressOp address) {
+        Step step = valueStep(StepCode::Constant, id(address));
+        step.constant = address.getOffset();
+        steps.push_back(step);
+        return true;
+      })
+      .Case<TmemAddressOp>([&](TmemAddressOp address) {
+        arithmetic(Arithmetic::Add, id(address), id(address.getBase()),
+                   constant(address.getColumn(), steps), steps);
+        return true;
+      })
+      .Case<DescriptorOp>([&](DescriptorOp descriptor) {
+        arithmetic(Arithmetic::Add, id(descriptor), id(descriptor.getBase()),
+                   constant(descriptor.getOffset(), steps), steps);
+        return true;
+      })
+      .Case<TmemBaseOp>([&](TmemBaseOp base) {
+        steps.push_back(valueStep(StepCode::Constant, id(base)));
+        return false;
+      })
+      .Case<LLVM::GEPOp>([&](LLVM::GEPOp gep) {
+        bool simple =
+            gep.getIndices().size() == 1 && gep.getElemType().isInteger(8);
+        Value dynamic = simple ? dyn_cast<Value>(gep.getIndices()[0]) : Value();
+        if (!simple)
+          return false;
+        uint32_t offset =
+            dynamic ? id(dynamic)
+                    : constant(cast<IntegerAttr>(gep.getIndices()[0]).getInt(),
+                               steps);
+        arithmetic(Arithmetic::Add, id(gep), id(gep.getBase()), offset, steps);
+        return true;
+      })
+      .Default(false);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+uint32_t TraceReader::readBlock(Block &block,
+                                function_ref<void(Steps &)> finish) {
+  uint32_t body = trace.bodies.size();
+  trace.bodies.emplace_back();
+  Steps steps;
+  for (Operation &op : block)
+    if (failed(readOp(&op, steps)))
+      failedOp = true;
+  if (finish)
+    finish(steps);
+  trace.bodies[body] = std::move(steps);
+  return body;
+}
+
+/// A branch without effects is left out if no integer comes out of it.
+void TraceReader::readIf(scf::IfOp op, Steps &steps) {
+  size_t before = effectSteps;
+  auto yield = [&](Block *from) {
+    return [this, op, from](Steps &into) mutable {
+      for (auto [result, value] :
+           llvm::zip(op.getResults(), from->getTerminator()->getOperands()))
+        if (isTracked(result.getType()))
+          into.push_back(valueStep(StepCode::Copy, id(result), id(value)));
+    };
+  };
+  Step step{StepCode::If};
+  step.a = id(op.getCondition());
+  step.body = readBlock(*op.thenBlock(), yield(op.thenBlock()));
+  if (op.elseBlock()) {
+    step.otherwise = readBlock(*op.elseBlock(), yield(op.elseBlock()));
+  } else {
+    step.otherwise = trace.bodies.size();
+    trace.bodies.emplace_back();
+  }
+  if (effectSteps != before || llvm::any_of(op.getResultTypes(), isTracked))
+    steps.push_back(step);
+}
+
+void TraceReader::readFor(scf::ForOp op, Steps &steps) {
+  size_t before = effectSteps;
+  auto copy = [&](auto to, auto from, Steps &into) {
+    for (auto [target, source] : llvm::zip(to, from))
+      if (isTracked(target.getType()))
+        into.push_back(valueStep(StepCode::Copy, id(target), id(source)));
+  };
+  copy(op.getRegionIterArgs(), op.getInitArgs(), steps);
+  Step step{StepCode::For};
+  step.result = id(op.getInductionVar());
+  step.a = id(op.getLowerBound());
+  step.b = id(op.getUpperBound());
+  step.c = id(op.getStep());
+  step.source = trace.ops.size();
+  trace.ops.push_back(op);
+  // Over a third set of values, since what is yielded may be an argument.
+  step.body = readBlock(*op.getBody(), [&](Steps &into) {
+    copy(op.getResults(), op.getYieldedValues(), into);
+    copy(op.getRegionIterArgs(), op.getResults(), into);
+  });
+  if (effectSteps != before)
+    steps.push_back(step);
+  for (auto [result, argument] :
+       llvm::zip(op.getResults(), op.getRegionIterArgs()))
+    if (isTracked(result.getType()))
+      steps.push_back(
+          effectSteps == before
+              ? valueStep(StepCode::Unknown, id(result))
+              : valueStep(StepCode::Copy, id(result), id(argument)));
+}
+
+void TraceReader::readSpecialise(SpecialiseOp op, Steps &steps) {
+  for (RoleOp each : op.getBody().front().getOps<RoleOp>()) {
+    Member member;
+    member.name = each.getName().str();
+    unsigned warps = each.getLastWarp() - each.getFirstWarp();
+    member.threads = each.getSingleThread() ? 1 : 32 * warps;
+    member.warps = ((uint64_t(1) << warps) - 1) << each.getFirstWarp();
+    Step step{StepCode::Role};
+    step.constant = trace.members.size();
+    trace.members.push_back(member);
+    role = each;
+    step.body = readBlock(each.getBody().front());
+    role = RoleOp();
+    steps.push_back(step);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+void TraceReader::addEffect(TracedEffect effect, Steps &steps) {
+  Step step{StepCode::Effect};
+  step.constant = trace.effects.size();
+  if (trace.ops.empty() || trace.ops.back() != current)
+    trace.ops.push_back(current);
+  step.source = trace.ops.size() - 1;
+  trace.effects.push_back(effect);
+  steps.push_back(step);
+  ++effectSteps;
+}
+
+void TraceReader::addAction(Action action, Steps &steps) {
+  TracedEffect effect;
+  effect.event.action = action;
+  addEffect(effect, steps);
+}
+
+/// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
+/// or o.
+int64_t TraceReader::boxBytes(Value tensor) const {
+  const schedule::Schedule &schedule = info.schedule;
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  unsigned number = argument ? argument.getArgNumber() : 1;
+  int64_t rows = schedule.kvBlock;
+  if (number == 0 || number == 3)
+    rows = schedule.qTileRows;
+  else if (number == 2 && schedule.valueChunk)
+    rows = schedule.valueChunk;
+  return 128 * rows;
+}
+
+void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
+  auto number = [&](Value value) {
+    return value ? id(value) : TracedEffect::none;
+  };
+  TracedEffect effect;
+  effect.event.action = from.action;
+  effect.event.unit = from.unit;
+  effect.event.memory = from.memory;
+  effect.event.write = from.write;
+  effect.event.ownRows = from.ownRows;
+  effect.event.amount = from.amount;
+  effect.address = number(from.address);
+  effect.offset = from.offset;
+  effect.extent = from.extent;
+  effect.stage = number(from.stage);
+  effect.phase = number(from.parity);
+  effect.accumulator = number(from.accumulator);
+  effect.shape = from.shape;
+  if (from.barrier) {
+    auto [first, count] = barriers.lookup(from.barrier);
+    effect.event.barrier = first;
+    effect.stages = count;
+  }
+  if (from.tensor) {
+    effect.extent = boxBytes(from.tensor);
+    effect.event.amount = effect.extent;
+  }
+  addEffect(effect, steps);
+}
+
+/// llvm.load and llvm.store, the only ops of other dialects that touch it.
+void TraceReader::readSharedAccess(Value pointer, Type type, bool write,
+                                   Steps &steps) {
+  if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)
+    return;
+  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (auto vector = dyn_cast<VectorType>(type))
+    bits *= vector.getNumElements();
+  SyncEffect effect{Action::Access};
+  effect.write = write;
+  effect.address = pointer;
+  effect.extent = bits / 8;
+  readSyncEffect(effect, steps);
+}
+
+bool TraceReader::readEffects(Operation *op, Steps &steps) {
+  if (auto sync = dyn_cast<SyncOpInterface>(op)) {
+    SmallVector<SyncEffect, 8> effects;
+    sync.getSyncEffects(effects);
+    for (const SyncEffect &effect : effects)
+      readSyncEffect(effect, steps);
+    return true;
+  }
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) {
+        readSharedAccess(load.getAddr(), load.getType(), false, steps);
+        return false;
+      })
+      .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {
+        readSharedAccess(store.getAddr(), store.getValue().getType(), true,
+                         steps);
+        return true;
+      })
+      .Default(false);
+}
+
+//===----------------------------------------------------------------------===//
+// Driver
+//===----------------------------------------------------------------------===//
+
+LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
+  // Most ops of a machine kernel compute with vectors and floats.
+  current = op;
+  if (readAddress(op, steps) || readEffects(op, steps))
+    return readLeaf(op, steps), success();
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return readIf(branch, steps), success();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return readFor(loop, steps), success();
+  if (auto roles = dyn_cast<SpecialiseOp>(op))
+    return readSpecialise(roles, steps), success();
+  if (auto barrier = dyn_cast<BarrierOp>(op))
+    return declareBarrier(barrier), success();
+  if (isa<ChannelOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  if (isa_and_nonnull<TileDialect>(op->getDialect()) && !isa<TmemAddressOp>(op))
+    return readTileOp(op, steps);
+  if (op->getNumRegions())
+    return op->emitError() << "tile-verify-sync cannot follow this op: "
+                              "expected scf.if and scf.for";
+  if (readInteger(op, steps) || readLeaf(op, steps))
+    return success();
+  for (Value result : op->getResults())
+    if (isTracked(result.getType()))
+      steps.push_back(valueStep(StepCode::Unknown, id(result)));
+  return success();
+}
+
+FailureOr<KernelTrace> TraceReader::read() {
+  bool roles = false;
+  func.walk([&](SpecialiseOp) { roles = true; });
+  if (!roles)
+    makeWarps();
+  else if (failed(declareChannels()))
+    return failure();
+  readBlock(func.getBody().front());
+  if (failedOp)
+    return failure();
+  return std::move(trace);
+}
+
+FailureOr<KernelTrace> KernelTrace::read(gpu::GPUFuncOp func,
+                                         const KernelInfo &info) {
+  return TraceReader(func, info).read();
+}

@@ -1,0 +1,448 @@
+//===- TraceRunner.cpp - Run a kernel's synchronisation ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTrace.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using schedule::sync::Action;
+using schedule::sync::Event;
+using schedule::sync::Program;
+using schedule::sync::Unit;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static bool isKnown(Interval x) {
+  return x.lo > unknown.lo && x.hi < unknown.hi;
+}
+
+static Interval hull(Interval a, Interval b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi),
+          std::min(a.getUnit(), b.getUnit())};
+}
+
+/// Bits below which the members of `x` differ.
+static unsigned varyingBits(Interval x) {
+  return std::bit_width(uint64_t(x.lo ^ x.hi));
+}
+
+template <typename Function>
+static Interval bitwise(Interval a, Interval b, Function function) {
+  if (a.lo < 0 || b.lo < 0)
+    return unknown;
+  unsigned low = std::max(varyingBits(a), varyingBits(b));
+  int64_t high = (function(a.lo, b.lo) >> low) << low;
+  int64_t unit = std::min(a.getUnit(), b.getUnit());
+  if (low == 0)
+    return {high, high};
+  return {high, high + (int64_t(1) << low) - std::min(unit, int64_t(1) << low),
+          unit};
+}
+
+/// No more than either operand.
+static Interval mask(Interval a, Interval b) {
+  Interval all = bitwise(a, b, std::bit_and<int64_t>());
+  all.hi = std::min({all.hi, a.hi, b.hi});
+  return all;
+}
+
+/// 1 where it always holds, 0 where it never does.
+static Interval decide(bool always, bool never) {
+  return always ? Interval{1, 1} : never ? Interval{0, 0} : Interval{0, 1};
+}
+
+/// By a known positive divisor.
+static Interval divide(Arithmetic op, Interval a, Interval b) {
+  if (!b.isExact() || b.lo <= 0 || a.lo < 0)
+    return unknown;
+  int64_t d = b.lo;
+  if (op == Arithmetic::Div)
+    return {a.lo / d, a.hi / d};
+  if (op == Arithmetic::CeilDiv)
+    return {(a.lo + d - 1) / d, (a.hi + d - 1) / d};
+  if (a.lo / d == a.hi / d)
+    return {a.lo % d, a.hi % d};
+  return {0, d - 1};
+}
+
+static Interval multiply(Interval a, Interval b) {
+  int64_t products[] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+  int64_t unit = std::min(a.getUnit(), int64_t(1) << 16) *
+                 std::min(b.getUnit(), int64_t(1) << 16);
+  return {*std::min_element(products, products + 4),
+          *std::max_element(products, products + 4), unit};
+}
+
+static Interval compare(Arithmetic op, Interval a, Interval b) {
+  if (op == Arithmetic::Less)
+    return decide(a.hi < b.lo, a.lo >= b.hi);
+  if (op == Arithmetic::LessEqual)
+    return decide(a.hi <= b.lo, a.lo > b.hi);
+  return decide(a.isExact() && b.isExact() && a.lo == b.lo,
+                a.hi < b.lo || b.hi < a.lo);
+}
+
+Interval tile::apply(Arithmetic op, Interval a, Interval b) {
+  if (op >= Arithmetic::Less)
+    return compare(op, a, b);
+  if (!isKnown(a) || !isKnown(b))
+    return unknown;
+  int64_t unit = std::min(a.getUnit(), b.getUnit());
+  switch (op) {
+  case Arithmetic::Add:
+    return {a.lo + b.lo, a.hi + b.hi, unit};
+  case Arithmetic::Sub:
+    return {a.lo - b.hi, a.hi - b.lo, unit};
+  case Arithmetic::Mul:
+    return multiply(a, b);
+  case Arithmetic::Div:
+  case Arithmetic::CeilDiv:
+  case Arithmetic::Rem:
+    return divide(op, a, b);
+  case Arithmetic::And:
+    return mask(a, b);
+  case Arithmetic::Or:
+    return bitwise(a, b, std::bit_or<int64_t>());
+  case Arithmetic::Xor:
+    return bitwise(a, b, std::bit_xor<int64_t>());
+  case Arithmetic::Shr:
+    return b.isExact() && a.lo >= 0 ? Interval{a.lo >> b.lo, a.hi >> b.lo}
+                                    : unknown;
+  case Arithmetic::Min:
+    return {std::min(a.lo, b.lo), std::min(a.hi, b.hi), unit};
+  case Arithmetic::Max:
+    return {std::max(a.lo, b.lo), std::max(a.hi, b.hi), unit};
+  default:
+    return unknown;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+namespace fmha::tile {
+
+/// Bit m: member m.
+using Mask = uint64_t;
+
+class TraceRunner {
+public:
+  TraceRunner(const KernelTrace &trace, const Scenario &scenario)
+      : trace(trace), scenario(scenario), width(trace.members.size()),
+        frame(trace.frame) {
+    frame.resize(size_t(trace.values) * width, unknown);
+    program.barriers = trace.declared.barriers;
+    program.channels = trace.declared.channels;
+  }
+
+  FailureOr<Program> run() {
+    runBody(0, width == 64 ? ~Mask(0) : (Mask(1) << width) - 1);
+    if (lost)
+      return failure();
+    makeAgents();
+    return std::move(program);
+  }
+
+private:
+  template <typename Function> void each(Mask mask, Function function) {
+    for (; mask; mask &= mask - 1)
+      function(unsigned(std::countr_zero(mask)));
+  }
+  Interval &at(uint32_t value, unsigned member) {
+    return frame[size_t(value) * width + member];
+  }
+  /// Of all members of `mask`.
+  Interval over(uint32_t value, Mask mask) {
+    Interval all = at(value, std::countr_zero(mask));
+    each(mask, [&](unsigned m) { all = hull(all, at(value, m)); });
+    return all;
+  }
+
+  void runBody(uint32_t body, Mask mask);
+  void runStep(const Step &step, Mask mask);
+  void runIf(const Step &step, Mask mask);
+  void runFor(const Step &step, Mask mask);
+  Interval valueOf(const Step &step, unsigned member);
+
+  void emit(const TracedEffect &effect, uint32_t source, Mask mask);
+  bool place(const TracedEffect &effect, Event &event, Mask mask);
+  void emitOnBarrier(const TracedEffect &effect, Event event, Mask mask);
+  void push(const Event &event, Mask mask);
+  void giveUp(uint32_t source, const char *what);
+  void makeAgents();
+
+  const KernelTrace &trace;
+  const Scenario &scenario;
+  size_t width;
+  std::vector<Interval> &frame;
+  Program program;
+  /// Of each event, who carries it out.
+  std::vector<Mask> masks;
+  bool lost = false;
+};
+
+} // namespace fmha::tile
+
+void TraceRunner::giveUp(uint32_t source, const char *what) {
+  if (!lost)
+    trace.opOf(source)->emitError()
+        << "tile-verify-sync cannot tell " << what
+        << ": expected one that follows from lengths, loop counters and the "
+           "thread index";
+  lost = true;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void TraceRunner::runBody(uint32_t body, Mask mask) {
+  for (const Step &step : trace.bodies[body]) {
+    if (lost)
+      return;
+    runStep(step, mask);
+  }
+}
+
+Interval TraceRunner::valueOf(const Step &step, unsigned member) {
+  switch (step.code) {
+  case StepCode::Constant:
+    return {step.constant, step.constant};
+  case StepCode::Copy:
+    return at(step.a, member);
+  case StepCode::Not:
+    return {1 - at(step.a, member).hi, 1 - at(step.a, member).lo};
+  case StepCode::Arithmetic:
+    return apply(step.arithmetic, at(step.a, member), at(step.b, member));
+  case StepCode::Select: {
+    Interval condition = at(step.a, member);
+    if (condition.isExact())
+      return at(condition.lo ? step.b : step.c, member);
+    return hull(at(step.b, member), at(step.c, member));
+  }
+  case StepCode::Thread:
+    return trace.members[member].thread;
+  case StepCode::Leader:
+    return {trace.members[member].leader, trace.members[member].leader};
+  case StepCode::QueryLength:
+    return {scenario.queryLength, scenario.queryLength};
+  case StepCode::KeyLength:
+    return {scenario.keyLength, scenario.keyLength};
+  case StepCode::Oracle:
+    return {scenario.oracle, scenario.oracle};
+  default:
+    return unknown;
+  }
+}
+
+void TraceRunner::runStep(const Step &step, Mask mask) {
+  switch (step.code) {
+  case StepCode::If:
+    return runIf(step, mask);
+  case StepCode::For:
+    return runFor(step, mask);
+  case StepCode::Role:
+    return runBody(step.body, Mask(1) << step.constant);
+  case StepCode::Effect:
+    return emit(trace.effects[step.constant], step.source, mask);
+  default:
+    each(mask, [&](unsigned m) { at(step.result, m) = valueOf(step, m); });
+  }
+}
+
+/// if a { body } else { otherwise }
+void TraceRunner::runIf(const Step &step, Mask mask) {
+  Mask taken = 0;
+  each(mask, [&](unsigned m) {
+    Interval condition = at(step.a, m);
+    if (condition.isExact() ? condition.lo != 0 : scenario.oracle)
+      taken |= Mask(1) << m;
+  });
+  if (taken)
+    runBody(step.body, taken);
+  if (mask & ~taken)
+    runBody(step.otherwise, mask & ~taken);
+}
+
+/// for result = a to b step c { body }; what is carried is copied by steps.
+void TraceRunner::runFor(const Step &step, Mask mask) {
+  Interval first = over(step.a, mask), last = over(step.b, mask),
+           stride = over(step.c, mask);
+  if (!first.isExact() || !stride.isExact() || stride.lo <= 0)
+    return giveUp(step.source, "the trips of this loop");
+  int64_t end =
+      last.isExact() ? last.lo : first.lo + scenario.trips * stride.lo;
+  for (int64_t i = first.lo; i < end && !lost; i += stride.lo) {
+    each(mask, [&](unsigned m) { at(step.result, m) = {i, i}; });
+    runBody(step.body, mask);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+void TraceRunner::push(const Event &event, Mask mask) {
+  program.events.push_back(event);
+  masks.push_back(mask);
+}
+
+/// Where the access lies; false where nobody knows.
+bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
+  Interval start{effect.offset, effect.offset};
+  if (effect.address != TracedEffect::none) {
+    Interval address = over(effect.address, mask);
+    if (!isKnown(address))
+      return false;
+    // A tile: its stage.
+    if (effect.stride)
+      address = multiply(address, {effect.stride, effect.stride});
+    start = {start.lo + address.lo, start.hi + address.hi};
+  }
+  if (start.lo < 0)
+    return false;
+  event.begin = uint32_t(start.lo);
+  event.stop = uint32_t(start.hi + effect.extent);
+  event.ownRows |= !start.isExact();
+  return true;
+}
+
+/// Stage and phase of a message, or stage and parity as they are.
+void TraceRunner::emitOnBarrier(const TracedEffect &effect, Event event,
+                                Mask mask) {
+  Interval stage = effect.stage == TracedEffect::none
+                       ? Interval{0, 0}
+                       : over(effect.stage, mask);
+  Interval phase = effect.phase == TracedEffect::none
+                       ? Interval{event.amount, event.amount}
+                       : over(effect.phase, mask);
+  if (!stage.isExact() || !phase.isExact())
+    return giveUp(event.source, "the stage or phase of this barrier");
+  if (effect.depth) {
+    phase.lo = stage.lo / effect.depth + effect.bias;
+    stage.lo %= effect.depth;
+  }
+  if (stage.lo < 0 || stage.lo >= effect.stages)
+    return giveUp(event.source, "a stage inside this barrier");
+  event.barrier += uint32_t(stage.lo);
+  if (event.action == Action::WaitParity || event.action == Action::WaitCount)
+    event.amount = phase.lo;
+  push(event, mask);
+}
+
+void TraceRunner::emit(const TracedEffect &effect, uint32_t source, Mask mask) {
+  Event event = effect.event;
+  event.source = source;
+  switch (event.action) {
+  case Action::Access:
+    if (!place(effect, event, mask))
+      return giveUp(source, "the place that this op touches");
+    event.chain = effect.shape;
+    if (effect.accumulator != TracedEffect::none)
+      event.chain |= uint64_t(over(effect.accumulator, mask).lo) << 32;
+    if (event.unit != Unit::TmaLoad)
+      return push(event, mask);
+    return emitOnBarrier(effect, event, mask);
+  case Action::Init:
+    for (uint32_t stage = 0; stage < effect.stages; ++stage) {
+      push(event, mask);
+      ++event.barrier;
+    }
+    return;
+  case Action::ChannelEnd: {
+    Interval message = over(effect.stage, mask);
+    if (!message.isExact())
+      return giveUp(source, "which message this is");
+    event.amount = message.lo;
+    return push(event, mask);
+  }
+  case Action::WaitParity:
+  case Action::WaitCount:
+  case Action::Arrive:
+  case Action::ArriveExpect:
+  case Action::Commit:
+    return emitOnBarrier(effect, event, mask);
+  default:
+    return push(event, mask);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Agents
+//===----------------------------------------------------------------------===//
+
+/// Members that took part in the same events are one agent.
+void TraceRunner::makeAgents() {
+  llvm::SmallVector<Mask> classes{width == 64 ? ~Mask(0)
+                                              : (Mask(1) << width) - 1};
+  Mask previous = 0;
+  for (Mask mask : masks) {
+    if (mask == previous)
+      continue;
+    previous = mask;
+    for (size_t i = 0, end = classes.size(); i < end; ++i)
+      if (Mask rest = classes[i] & ~mask; rest && rest != classes[i]) {
+        classes[i] &= mask;
+        classes.push_back(rest);
+      }
+  }
+  for (Mask mask : classes) {
+    schedule::sync::Agent agent;
+    agent.threads = 0;
+    agent.rows = 0;
+    agent.name = '"' + trace.members[std::countr_zero(mask)].name + '"';
+    each(mask, [&](unsigned m) {
+      const Member &member = trace.members[m];
+      agent.threads += member.threads;
+      agent.warps |= member.warps;
+      agent.rows |= member.rows;
+    });
+    program.agents.push_back(std::move(agent));
+  }
+  // Most events belong to one or two classes, neighbours to the same ones.
+  llvm::SmallVector<schedule::sync::Agent *> sharers;
+  previous = 0;
+  for (uint32_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] != previous) {
+      previous = masks[i];
+      sharers.clear();
+      for (auto [mask, agent] : llvm::zip(classes, program.agents))
+        if (mask & previous)
+          sharers.push_back(&agent);
+    }
+    for (schedule::sync::Agent *agent : sharers)
+      agent->order.push_back(i);
+  }
+}
+
+FailureOr<Program> KernelTrace::run(const Scenario &scenario) const {
+  return TraceRunner(*this, scenario).run();
+}
+
+std::vector<Scenario> KernelTrace::scenarios() const {
+  const schedule::Schedule &schedule = info->schedule;
+  int64_t rows = schedule.qTiles * schedule.qTileRows;
+  int64_t often = deepest + 3;
+  auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
+    return Scenario{queryLength, trips * schedule.kvBlock, trips, oracle};
+  };
+  // The last one leaves all query tiles but the first empty.
+  return {blocks(rows, often, true), blocks(rows, 0, true),
+          blocks(rows, 1, false), blocks(rows, 2, false), blocks(1, 3, true)};
+}

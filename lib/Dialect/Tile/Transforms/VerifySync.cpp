@@ -1,0 +1,87 @@
+//===- VerifySync.cpp - Is everything that crosses roles ordered? ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTrace.h"
+
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEVERIFYSYNC
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+void report(const schedule::sync::Complaint &complaint,
+            const KernelTrace &trace) {
+  Operation *op = trace.opOf(complaint.source);
+  InFlightDiagnostic error = op->emitError() << complaint.text;
+  if (complaint.other)
+    error.attachNote(trace.opOf(*complaint.other)->getLoc())
+        << "the access that it meets";
+}
+
+/// What tcgen05.ld loads is in the registers only behind its wait.
+LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
+  WalkResult result = func.walk([](TmemLoadOp load) -> WalkResult {
+    for (Operation *user : load->getUsers())
+      if (!isa<TmemWaitOp>(user))
+        return user->emitError()
+               << "Y1: uses registers that tmem_load has not filled yet: "
+                  "expected tile.tmem_wait load of them between";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// The first scenario with complaints tells enough.
+LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
+  if (failed(checkLoadedRegisters(func)))
+    return failure();
+  FailureOr<KernelTrace> trace = KernelTrace::read(func, info);
+  if (failed(trace))
+    return failure();
+  for (const Scenario &scenario : trace->scenarios()) {
+    FailureOr<schedule::sync::Program> program = trace->run(scenario);
+    if (failed(program))
+      return failure();
+    auto complaints = schedule::sync::verify(*program);
+    for (const schedule::sync::Complaint &complaint : complaints)
+      report(complaint, *trace);
+    if (!complaints.empty())
+      return failure();
+  }
+  return success();
+}
+
+struct TileVerifySyncPass
+    : public fmha::tile::impl::TileVerifySyncBase<TileVerifySyncPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    std::optional<KernelStage> stage = stageOf(getOperation());
+    if (!isTiledKernel(getOperation()) ||
+        (stage != KernelStage::Specialised && stage != KernelStage::Machine))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) || failed(verify(getOperation(), *info)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,162 @@
+"""Breaks the synchronisation of real kernels, one op at a time, and demands that
+tile-verify-sync reports each.
+
+    break_sync.py FMHA_COMPILE FMHA_OPT FMHA_RUN LEVEL [flags of fmha-compile...]
+
+Every line of a class is deleted or altered once. A mutant that the verifier passes
+is harmless only if the simulator, which shares no code with the compiler, runs it
+without a finding and with the right result under each completion policy: another
+wait or fence then teaches the same. Any other one that passes, or a kernel that
+does not pass as it is, is a failure.
+"""
+
+import bisect
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PIPELINE = "--pass-pipeline=builtin.module(gpu.module(gpu.func(tile-verify-sync)))"
+SPLIT = "// -----"
+
+
+def delete(line):
+    return ""
+
+
+def halve_bytes(line):
+    return re.sub(r"bytes (\d+)", lambda m: f"bytes {int(m[1]) // 2}", line)
+
+
+def one_more_arrival(line):
+    return re.sub(r"arrivals (\d+)", lambda m: f"arrivals {int(m[1]) + 1}", line)
+
+
+def unwaited(line):
+    """Registers from nowhere, so that only the wait is missing."""
+    match = re.match(r"(\s*%\S+ = ).* to (vector<\S+>)$", line)
+    return f"{match[1]}arith.constant dense<0> : {match[2]}"
+
+
+def bare_slot(line):
+    """A slot that nobody waited for."""
+    match = re.match(r"(\s*%\S+ = )tile.(?:acquire|receive) \S+\[(\S+)\].* -> (<.*>)$", line)
+    return f"{match[1]}tile.slot %break_zero : {match[3]}"
+
+
+# (class, pattern of the line, what becomes of it)
+MACHINE = [
+    ("wait", r"tile\.wait ", delete),
+    ("arrive", r"tile\.arrive ", delete),
+    ("expect-tx", r"tile\.arrive_expect_tx ", delete),
+    ("expect-tx-bytes", r"tile\.arrive_expect_tx ", halve_bytes),
+    ("commit", r"tile\.commit ", delete),
+    ("tma-load", r"tile\.tma_load ", delete),
+    ("fence-before", r"tile\.fence tcgen05_before", delete),
+    ("fence-after", r"tile\.fence tcgen05_after", delete),
+    ("fence-proxy", r"tile\.fence proxy_async", delete),
+    ("fence-init", r"tile\.fence mbarrier_init", delete),
+    ("init", r"tile\.init_barrier ", delete),
+    ("init-count", r"tile\.init_barrier ", one_more_arrival),
+    ("sync-cta", r"tile\.sync_cta", delete),
+    ("wait-loads", r"tile\.tmem_wait load of", unwaited),
+    ("wait-stores", r"tile\.tmem_wait store", delete),
+    ("store-wait", r"tile\.tma_store_wait", delete),
+]
+SPECIALISED = [
+    ("acquire", r"tile\.acquire ", bare_slot),
+    ("publish", r"tile\.publish ", delete),
+    ("receive", r"tile\.receive ", bare_slot),
+    ("release", r"tile\.release ", delete),
+    ("arrivals", r"tile\.channel .* arrivals \d+", one_more_arrival),
+]
+POLICIES = (["--policy=eager"], ["--policy=late"], ["--policy=random", "--schedules=8"])
+
+
+def is_harmless(compiler, runner, level, text, flags):
+    """What the simulator says of the mutant."""
+    with tempfile.TemporaryDirectory() as folder:
+        kernel, ptx = (pathlib.Path(folder) / name for name in ("kernel.mlir", "kernel.ptx"))
+        kernel.write_text(text)
+        # Past the border at which the pipeline would verify it again.
+        done = subprocess.run(
+            [compiler, kernel, f"--compile-from={level}", "--emit=ptx", "-o", ptx],
+            capture_output=True,
+        )
+        if done.returncode:
+            return False
+        lengths = ["--batch=1", "--q-heads=1", "--kv-heads=1", "--q-len=130", "--kv-len=1000"]
+        return all(
+            subprocess.run(
+                [runner, *flags, *lengths, *policy, f"--ptx={ptx}"], capture_output=True
+            ).returncode
+            == 0
+            for policy in POLICIES
+        )
+
+
+def mutants(lines, classes):
+    """(class, line number, text)"""
+    for name, pattern, change in classes:
+        for at, line in enumerate(lines):
+            if re.search(pattern, line):
+                changed = lines[:at] + [change(line)] + lines[at + 1 :]
+                yield name, at + 1, "\n".join(changed)
+
+
+def reports(opt, texts):
+    """For each module its first error, or None: one process for all."""
+    starts, joined = [], []
+    for text in texts:
+        starts.append(len(joined))
+        joined += text.split("\n") + [SPLIT]
+    done = subprocess.run(
+        [opt, "-", "--split-input-file", "--mlir-print-op-on-diagnostic=false", "-o", "/dev/null"]
+        + [PIPELINE],
+        input="\n".join(joined),
+        capture_output=True,
+        text=True,
+    )
+    # Lines are those of the whole input.
+    first = {}
+    for match in re.finditer(r"^<stdin>:(\d+):\d+: error: (.*)", done.stderr, re.M):
+        first.setdefault(bisect.bisect_left(starts, int(match[1])) - 1, match[2])
+    return [first.get(number) for number in range(len(texts))]
+
+
+def main():
+    compiler, opt, runner, level, *flags = sys.argv[1:]
+    text = subprocess.run(
+        [compiler, *flags, "--emit=mlir", f"--compile-to={level}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    if level == "specialised":
+        zero = "      %break_zero = arith.constant 0 : index\n      tile.specialise {"
+        text = text.replace("      tile.specialise {", zero, 1)
+    lines = text.rstrip("\n").split("\n")
+    cases = list(mutants(lines, MACHINE if level == "machine" else SPECIALISED))
+    found = reports(opt, [text] + [case[2] for case in cases])
+    if found[0]:
+        sys.exit(f"the kernel itself is refused: {found[0]}")
+    tally, missed = collections.Counter(), []
+    for (name, line, mutant), error in zip(cases, found[1:]):
+        known = error and re.match(r"Y\d|'tile\.load' op has no acquired slot", error)
+        kind = "reported" if known else "missed"
+        if not error and is_harmless(compiler, runner, level, mutant, flags):
+            kind = "harmless"
+        tally[name, kind] += 1
+        if kind == "missed":
+            missed.append(f"{name}: line {line}: {lines[line - 1].strip()[:100]}: {error}")
+    for name in dict.fromkeys(case[0] for case in cases):
+        counts = [f"{kind} {tally[name, kind]}" for kind in ("reported", "harmless", "missed")]
+        print(f"{name}: {', '.join(counts)}")
+    print("\n".join(missed) if missed else "nothing missed")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
