@@ -79,6 +79,7 @@ gpu.module @kernels {
         // CHECK: %[[OTHER:.*]] = arith.xori %[[BIT]], %c1
         // CHECK: tile.wait %[[PFREE]][%c0{{.*}}] parity %[[OTHER]]
         // CHECK-NEXT: tile.fence tcgen05_after
+        // CHECK-NOT: tile.fence
         %1 = tile.acquire %s[%n] : !tile.channel<!s> -> !s
         // CHECK: tile.commit %[[SFULL]][
         tile.publish %s[%n] : !tile.channel<!s>
@@ -87,6 +88,16 @@ gpu.module @kernels {
         %2 = tile.receive %p[%n] : !tile.channel<!p> -> !p
         // CHECK: tile.commit %[[PFREE]][
         tile.release %p[%n] : !tile.channel<!p>
+        // Of waits in a row the last one's fence orders for all.
+        // CHECK: tile.wait %[[KFULL]]
+        // CHECK-NOT: tile.fence
+        // CHECK: tile.wait %[[PFULL]]
+        // CHECK-NEXT: tile.fence tcgen05_after
+        // CHECK-NOT: tile.fence
+        // CHECK: tile.dot
+        %3 = tile.receive %kv[%n] : !tile.channel<!k> -> !k
+        %4 = tile.receive %p[%n] : !tile.channel<!p> -> !p
+        %5 = tile.dot %3, %3 transpose_b : !k, !k -> !s
       }
       // CHECK: tile.role "softmax0"
       tile.role "softmax0" warps 0 to 4 registers 200 {

@@ -57,6 +57,7 @@ private:
   void lowerRelease(ReleaseOp op);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
+  void mergeFences();
 
   void wait(Value barrier, unsigned depth, Value message, bool free);
   void slot(Operation *op, unsigned depth, Value message);
@@ -266,6 +267,38 @@ void ChannelLowering::lowerStore(StoreOp op) {
 // Driver
 //===----------------------------------------------------------------------===//
 
+/// Whether a tcgen05 fence behind `op` orders the same as one ahead of it.
+static bool accessesNoTensorMemory(Operation &op) {
+  return isa<WaitOp, SlotAddressOp>(op) ||
+         isa<arith::ArithDialect>(op.getDialect());
+}
+
+/// tcgen05.fence::after_thread_sync orders the tcgen05 operations behind it
+/// after all synchronisation ahead of it (PTX ISA 9.7.16.6.3). Of several waits
+/// in a row only the last needs it:
+///   tile.wait %v            ->  tile.wait %v
+///   tile.fence tcgen05_after    tile.wait %p
+///   tile.wait %p                tile.fence tcgen05_after
+///   tile.fence tcgen05_after
+void ChannelLowering::mergeFences() {
+  auto isFence = [](Operation &op) {
+    auto fence = dyn_cast<FenceOp>(op);
+    return fence && fence.getKind() == FenceKind::Tcgen05After;
+  };
+  func.walk([&](Block *block) {
+    Operation *earlier = nullptr;
+    for (Operation &op : llvm::make_early_inc_range(*block)) {
+      if (isFence(op)) {
+        if (earlier)
+          earlier->erase();
+        earlier = &op;
+      } else if (!accessesNoTensorMemory(op)) {
+        earlier = nullptr;
+      }
+    }
+  });
+}
+
 void ChannelLowering::lower(Operation *op) {
   b.setInsertionPoint(op);
   b.setLoc(op->getLoc());
@@ -309,6 +342,7 @@ LogicalResult ChannelLowering::run() {
     lower(op);
   for (Operation *op : channels)
     op->erase();
+  mergeFences();
   return success();
 }
 
