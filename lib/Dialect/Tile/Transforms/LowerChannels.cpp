@@ -57,6 +57,7 @@ private:
   void lowerRelease(ReleaseOp op);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
+  bool isKnownFree(AcquireOp op);
   void mergeFences();
 
   void wait(Value barrier, unsigned depth, Value message, bool free);
@@ -74,6 +75,8 @@ private:
   const KernelInfo &info;
   ImplicitLocOpBuilder b;
   llvm::DenseMap<Value, Barriers> barriers;
+  /// Acquisitions that need not wait.
+  llvm::DenseSet<Operation *> knownFree;
   /// Byte offset of the next barrier in dynamic shared memory, and the first
   /// one behind the region.
   unsigned nextOffset = 0, endOffset = 0;
@@ -154,10 +157,33 @@ void ChannelLowering::slot(Operation *op, unsigned depth, Value message) {
 // Ends of a channel
 //===----------------------------------------------------------------------===//
 
+/// The first messages find their slots free.
+static bool isFirstRound(AcquireOp op, unsigned depth) {
+  std::optional<int64_t> message = getConstantIntValue(op.getMessage());
+  return message && *message < depth;
+}
+
+/// Who sends message n of a channel that the slots of `op`'s channel release
+/// has waited for what `op` waits for, and so has who received it:
+///   tile.receive %s[%n]   // "s" is released by "p"
+///   tile.acquire %p[%n]   // waits for nothing new
+bool ChannelLowering::isKnownFree(AcquireOp op) {
+  ChannelOp channel = barriersOf(op.getChannel()).channel;
+  return llvm::any_of(op.getMessage().getUsers(), [&](Operation *user) {
+    auto receive = dyn_cast<ReceiveOp>(user);
+    if (!receive || receive.getMessage() != op.getMessage() ||
+        receive->getBlock() != op->getBlock() || !receive->isBeforeInBlock(op))
+      return false;
+    ChannelOp source = barriersOf(receive.getChannel()).channel;
+    return source.getReleasedBy() == channel.getName() &&
+           source.getDepth() == channel.getDepth();
+  });
+}
+
 void ChannelLowering::lowerAcquire(AcquireOp op) {
   Barriers &own = barriersOf(op.getChannel());
   unsigned depth = own.channel.getDepth();
-  if (own.free) {
+  if (own.free && !isFirstRound(op, depth) && !knownFree.contains(op)) {
     wait(own.free, depth, op.getMessage(), /*free=*/true);
     // The slot's columns were read or written by tcgen05 before.
     if (op.getType().getTmem())
@@ -337,6 +363,9 @@ LogicalResult ChannelLowering::run() {
   });
   if (walked.wasInterrupted() || failed(makeBarriers()))
     return failure();
+  for (Operation *op : ends)
+    if (auto acquire = dyn_cast<AcquireOp>(op); acquire && isKnownFree(acquire))
+      knownFree.insert(op);
   // Loads first: they look at the op that acquired their slot.
   for (Operation *op : llvm::concat<Operation *>(loads, ends))
     lower(op);

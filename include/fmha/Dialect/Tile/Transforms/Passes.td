@@ -78,8 +78,9 @@ def TileLowerChannels : Tile_Pass<"tile-lower-channels"> {
   let description = [{
     A channel of depth d becomes d mbarriers for full slots and, unless it is unreleased or released by another, d for
     free ones. Message n lies in stage n mod d; a receiver waits for parity (n / d) mod 2, an acquirer for the other one,
-    so that the first round passes on fresh barriers. Fences stand where a hand-off changes the proxy or touches tensor
-    memory. Loads and stores become TMA boxes.
+    so that the first round passes on fresh barriers. Nobody waits where the first round is known from the message's
+    number, nor for the slot of a message whose counterpart in the channel that it releases is received. Fences stand
+    where a hand-off changes the proxy or touches tensor memory. Loads and stores become TMA boxes.
 
     Before:
     ```mlir
