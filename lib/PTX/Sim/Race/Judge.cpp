@@ -123,19 +123,28 @@ static bool pipelined(const Access &access, const Stamp &other) {
           (first == Kind::Mma && other.key == access.stamp.key));
 }
 
+/// PTX ISA 9.7.16.6.4.2, "non-pipelined instructions, same thread": wait::ld
+/// and wait::st are tcgen05 operations, which order what comes behind them. A
+/// wait for the mbarrier of a commit is none, and needs a fence even then.
+static bool isWaitedForByTensorWait(const Stamp &other) {
+  return other.kind == Kind::TmemLoad || other.kind == Kind::TmemStore ||
+         other.kind == Kind::Thread;
+}
+
 Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,
                                 bool) {
   bool sameWarp = other.warp == access.stamp.warp;
   bool fenced =
-      sameWarp || !access.tensorFenced ||
+      !access.tensorFenced ||
       access.tensorFenced->at(actorOf(other.when)) >= timeOf(other.when);
   bool known = knows(access, View::Seen, other);
   // A pipelined pair needs no completion, only the order of issue: by program
   // order in one thread, by the fences between two.
-  if (pipelined(access, other) && fenced &&
-      (sameWarp || known || access.tensorFenced))
+  bool inOrder = sameWarp || (fenced && (known || access.tensorFenced));
+  if (pipelined(access, other) && inOrder)
     return Fault::None;
   if (!known)
     return Fault::Race;
+  fenced |= sameWarp && isWaitedForByTensorWait(other);
   return fenced ? Fault::None : Fault::TensorFence;
 }

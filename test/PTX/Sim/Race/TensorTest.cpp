@@ -83,6 +83,23 @@ TEST(Tensor, AfterACommitTheReaderFences) {
               around(mma("M") + done + after + load + waitLd));
 }
 
+TEST(Tensor, BehindItsOwnCommitAThreadFencesToo) {
+  // An MMA of another shape, which nothing puts behind the first but its wait.
+  auto body = [](const std::string &between) {
+    std::string last = "tcgen05.mma.cta_group::1.kind::f16 [%r9], %q4, %q4, "
+                       "0x08080490, 0;\n";
+    return mma("M") + "@%p0 bra O;\n" + waitFor(0, "0", "L0") + between + last +
+           "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::"
+           "cluster.b64 [%r2];\n" +
+           waitFor(0, "1", "L1") + "O:\n" + before + bar + after + load +
+           waitLd;
+  };
+  expectTwins("tcgen05-missing-fence", kernel(body("")), around(body(after)));
+  RaceKernel run = kernel(body(""));
+  run.conformance = Conformance::Practice;
+  expectFinding("", run);
+}
+
 std::string second(const std::string &between) {
   return mma("M") + done + after + load + between + mma("N") +
          waitFor(0, "1", "L1") + after;
