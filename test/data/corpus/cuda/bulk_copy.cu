@@ -44,5 +44,5 @@ extern "C" __global__ void __launch_bounds__(64)
     }
   }
   if (threadIdx.x == 0)
-    waitGroup<0>();
+    waitGroupRead<0>();
 }

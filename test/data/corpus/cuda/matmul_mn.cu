@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(128)
   }
   if (warp == 0)
     allocate<1>(slot, N);
-  syncTensor();
+  __syncthreads();
   const u32 sum = slot;
   if (threadIdx.x == 0) {
     arriveExpect(full, sizeof(a) + sizeof(b));
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(128)
   wait(done, 0);
   fenceAfter();
   storeRows(sum, warp, N, d, N);
-  syncTensor();
+  __syncthreads();
   if (warp == 0)
     deallocate<1>(sum, N);
 }

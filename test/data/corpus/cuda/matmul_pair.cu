@@ -51,9 +51,7 @@ extern "C" __global__ void __cluster_dims__(2) __launch_bounds__(128)
   }
   if (warp == 0)
     allocate<2>(s.slot, N);
-  fenceBefore();
   clusterSync();
-  fenceAfter();
   const u32 sum = s.slot;
   if (threadIdx.x == 0) {
     loadHalves(s, a, b, rank);
@@ -68,7 +66,6 @@ extern "C" __global__ void __cluster_dims__(2) __launch_bounds__(128)
   wait(s.done, 0);
   fenceAfter();
   storeRows(sum, warp, N, d + rank * (M / 2 * N), N);
-  fenceBefore();
   clusterSync();
   if (warp == 0)
     deallocate<2>(sum, N);

@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(192)
   }
   if (warp == 0)
     allocate<1>(s.slot, Sums * N);
-  syncTensor();
+  __syncthreads();
   const u32 sums = s.slot;
   if (warp >= 2)
     finish(s, sums, warp, d, p);
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(192)
   else if (warp == 1 && laneIndex() == 0)
     multiply(s, sums, p);
   __syncwarp();
-  syncTensor();
+  __syncthreads();
   if (warp == 0)
     deallocate<1>(sums, Sums * N);
 }

@@ -39,14 +39,14 @@ extern "C" __global__ void __launch_bounds__(128)
   }
   if (warp == 0)
     allocate<1>(s.slot, N);
-  syncTensor();
+  __syncthreads();
   const u32 sum = s.slot;
   if (threadIdx.x == 0)
     sumUp(s, a, b, k / TileK, sum);
   wait(s.done, 0);
   fenceAfter();
   storeRows(sum, warp, N, d, N);
-  syncTensor();
+  __syncthreads();
   if (warp == 0)
     deallocate<1>(sum, N);
 }

@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(M)
   }
   if (warp == 0)
     allocate<1>(slot, Columns);
-  syncTensor();
+  __syncthreads();
   const u32 sum = slot, left = sum + N;
   u32 row[AColumns];
   for (u32 i = 0; i < AColumns; ++i)
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(M)
   wait(done, 0);
   fenceAfter();
   storeRows(sum, warp, N, d, N);
-  syncTensor();
+  __syncthreads();
   if (warp == 0)
     deallocate<1>(sum, Columns);
 }

@@ -52,7 +52,7 @@ INLINE void finish(Storage &s, const TensorMap &d, u32 sum, u32 warp) {
     for (u32 half = 0; half < N / OutColumns; ++half)
       store2d(d, blockIdx.y * N + half * OutColumns, blockIdx.x * M, s.d[half]);
     commitGroup();
-    waitGroup<0>();
+    waitGroupRead<0>();
   }
 }
 
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(192)
   }
   if (warp == 5)
     allocate<1>(s.slot, N);
-  syncTensor();
+  __syncthreads();
   const u32 sum = s.slot;
   if (warp < 4)
     finish(s, d, sum, warp);
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(192)
   else if (warp == 5 && laneIndex() == 0)
     multiply(s, sum, k / TileK);
   __syncwarp();
-  syncTensor();
+  __syncthreads();
   if (warp == 5)
     deallocate<1>(sum, N);
 }

@@ -96,13 +96,10 @@ INLINE void reduceAdd2d(const TensorMap &map, int x, int y, const void *from) {
 INLINE void commitGroup() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// At most `Pending` of the newest groups may still be under way; their sources
-// may be overwritten, or with Written, what they wrote may be read.
+// At most `Pending` of the newest groups may still be under way; the sources of
+// the others may be overwritten, or go with the CTA.
 template <int Pending> INLINE void waitGroupRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
-}
-template <int Pending> INLINE void waitGroup() {
-  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
 //===-- Clusters ----------------------------------------------------------===//
@@ -150,7 +147,10 @@ INLINE void fenceBefore() {
 INLINE void fenceAfter() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
-// A CTA barrier that tensor memory operations do not cross.
+// A CTA barrier that tensor memory operations do not cross. Where alloc and
+// dealloc alone stand on one side, which are synchronous (PTX ISA 9.7.16.6.1),
+// __syncthreads() will do: the others take the address from shared memory, and
+// have waited for their own operations.
 INLINE void syncTensor() {
   fenceBefore();
   __syncthreads();

@@ -108,14 +108,14 @@ extern "C" __global__ void __launch_bounds__(M + 32)
   }
   if (warp == 4)
     allocate<1>(s.slot, Columns);
-  syncTensor();
+  __syncthreads();
   const u32 base = s.slot;
   if (warp < 4)
     softmax(s, base + lanesOf(warp), out, blocks);
   else if (laneIndex() == 0)
     multiply(s, q, k, v, base, blocks);
   __syncwarp();
-  syncTensor();
+  __syncthreads();
   if (warp == 4)
     deallocate<1>(base, Columns);
 }

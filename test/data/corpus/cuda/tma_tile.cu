@@ -26,6 +26,6 @@ extern "C" __global__ void __launch_bounds__(128)
   if (threadIdx.x == 0) {
     store2d(to, x, y, tile);
     commitGroup();
-    waitGroup<0>();
+    waitGroupRead<0>();
   }
 }

@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(Rows)
   for (u32 i = 0; i < Words / 4; ++i)
     image[i][row] = in[row * (Words / 4) + i];
   fenceAsync();
-  syncTensor();
+  __syncthreads();
   const u32 base = slot, mine = base + lanesOf(warp);
   if (threadIdx.x == 0) {
     copyIn(base, image);
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(Rows)
   waitLoad(r);
   for (u32 i = 0; i < 4; ++i)
     out[row * 12 + Words + i] = r[4 + i];
-  syncTensor();
+  __syncthreads();
   if (warp == 0)
     deallocate<1>(base, Columns);
 }
