@@ -24,6 +24,53 @@ void collect(const Block &block, std::vector<const Instruction *> &all) {
   }
 }
 
+/// Copies to several CTAs signal those that a register names.
+bool isCopyIn(const Instruction &instruction) {
+  return instruction.parts[0] == "cp" &&
+         instruction.has("mbarrier::complete_tx::bytes") &&
+         !instruction.has("multicast::cluster");
+}
+
+bool isAnnouncement(const Instruction &instruction) {
+  return instruction.parts[0] == "mbarrier" && instruction.has("arrive") &&
+         instruction.has("expect_tx") && instruction.operands.size() == 3;
+}
+
+/// Leaves the straight line, or brings news of other threads.
+bool interrupts(const Instruction &instruction) {
+  constexpr std::string_view kinds[] = {
+      "bar",   "barrier",  "bra",    "brx", "call", "elect", "exit",
+      "fence", "mbarrier", "membar", "ret", "shfl", "trap",  "vote"};
+  return std::ranges::find(kinds, instruction.parts[0]) != std::end(kinds);
+}
+
+bool overwrites(const Instruction &instruction, std::string_view name) {
+  if (instruction.operands.empty() || name.empty())
+    return false;
+  const Operand &target = instruction.operands[0];
+  return target.name == name ||
+         std::ranges::any_of(target.elements, [&](const Operand &element) {
+           return element.name == name;
+         });
+}
+
+/// The register or symbol that an address counts from.
+const Operand &baseOf(const Operand &address) {
+  return address.elements.empty() ? address : address.elements[0];
+}
+
+/// Both are executed by the same threads, on the same barrier.
+bool areOnOneBarrier(const Instruction &a, const Instruction &b) {
+  size_t first = barrierOperand(a), second = barrierOperand(b);
+  if (first >= a.operands.size() || second >= b.operands.size())
+    return false;
+  const Operand &left = baseOf(a.operands[first]);
+  const Operand &right = baseOf(b.operands[second]);
+  return left.kind == right.kind && left.name == right.name &&
+         left.offset == right.offset && a.guard == b.guard &&
+         a.guardNegated == b.guardNegated;
+}
+
 bool isMove(const Instruction &instruction) {
   return instruction.parts[0] == "mov" && instruction.operands.size() == 2;
 }
@@ -36,7 +83,16 @@ std::vector<const Instruction *> instructionsOf(const Block &block) {
   return all;
 }
 
-Facts::Facts(const std::vector<const Instruction *> &all) {
+size_t mutate::barrierOperand(const Instruction &instruction) {
+  if (instruction.parts[0] == "cp")
+    return instruction.has("tensor") ? 2 : 3;
+  bool hasResult = instruction.has("arrive") || instruction.has("try_wait") ||
+                   instruction.has("test_wait");
+  return hasResult && instruction.parts[0] == "mbarrier" ? 1 : 0;
+}
+
+Facts::Facts(const Block &body) {
+  const std::vector<const Instruction *> all = instructionsOf(body);
   for (const Instruction *instruction : all)
     if (!instruction->operands.empty())
       ++writes[instruction->operands[0].name];
@@ -45,6 +101,34 @@ Facts::Facts(const std::vector<const Instruction *> &all) {
   for (const Instruction *instruction : all)
     largest = std::max(largest, expected(*instruction).value_or(0));
   largest = largest ? largest : 1024;
+  follow(body);
+}
+
+void Facts::follow(const Block &block) {
+  for (const Statement &statement : block) {
+    if (statement.kind == Statement::Kind::Label)
+      open.clear();
+    if (statement.kind == Statement::Kind::Instruction)
+      follow(statement.instruction);
+    if (statement.scope)
+      follow(*statement.scope);
+  }
+}
+
+void Facts::follow(const Instruction &instruction) {
+  if (isAnnouncement(instruction)) {
+    open.push_back(&instruction);
+    return;
+  }
+  if (interrupts(instruction))
+    open.clear();
+  std::erase_if(open, [&](const Instruction *arrive) {
+    const Operand &barrier = baseOf(arrive->operands[barrierOperand(*arrive)]);
+    if (isCopyIn(instruction) && areOnOneBarrier(*arrive, instruction))
+      announcing.insert(arrive);
+    return overwrites(instruction, barrier.name) ||
+           overwrites(instruction, arrive->guard);
+  });
 }
 
 void Facts::learn(const Instruction &instruction) {

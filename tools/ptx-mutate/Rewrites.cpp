@@ -39,16 +39,6 @@ Text moved(const Place &place, size_t index, int64_t bytes) {
   return words.text();
 }
 
-/// Which operand of an instruction names a barrier. cp.async.bulk.tensor has
-/// (to, from, barrier), without .tensor (to, from, bytes, barrier).
-size_t barrierOperand(const Instruction &instruction) {
-  if (instruction.parts[0] == "cp")
-    return instruction.has("tensor") ? 2 : 3;
-  bool hasResult = instruction.has("arrive") || instruction.has("try_wait") ||
-                   instruction.has("test_wait");
-  return hasResult && instruction.parts[0] == "mbarrier" ? 1 : 0;
-}
-
 std::string setPredicate(const Words &words, const std::string &predicate,
                          bool value) {
   return words.guard + "setp.eq.u32 " + predicate + ", 0, " +
@@ -82,6 +72,8 @@ Text narrowScope(const Place &place) {
 
 Text relax(const Place &place) {
   Words words(place.instruction);
+  if (place.facts.announcesCopy(place.instruction))
+    return std::nullopt;
   for (std::string_view order : {"release", "acquire", "acq_rel"})
     if (words.replaceModifier(order, "relaxed"))
       return words.text();
@@ -127,6 +119,18 @@ Text waitForOneLess(const Place &place) {
 Text waitForReads(const Place &place) {
   Words words(place.instruction);
   words.addModifierAfter({"wait_group"}, "read");
+  return words.text();
+}
+
+Text addRegisters(const Place &place) {
+  // Registers go by 8 and end at 256.
+  constexpr uint64_t step = 8, most = 256;
+  const std::vector<Operand> &operands = place.instruction.operands;
+  if (operands.empty() || operands[0].kind != Operand::Kind::Integer ||
+      operands[0].bits + step > most)
+    return std::nullopt;
+  Words words(place.instruction);
+  words.operands[0] = std::to_string(operands[0].bits + step);
   return words.text();
 }
 

@@ -23,7 +23,8 @@ Text unguard(const Place &place);
 /// fence.acq_rel.gpu -> fence.acq_rel.cta, membar.gl -> membar.cta.
 Text narrowScope(const Place &place);
 /// mbarrier.arrive.b64 -> mbarrier.arrive.relaxed.cta.b64; .acquire and
-/// .acq_rel likewise.
+/// .acq_rel likewise. Not the arrival of a thread that goes on to copy to the
+/// same barrier: its copy hands on the same.
 Text relax(const Place &place);
 
 /// mbarrier.try_wait p, ... -> setp.eq.u32 p, 0, 0
@@ -36,6 +37,9 @@ Text dropExpectation(const Place &place);
 Text waitForOneLess(const Place &place);
 /// cp.async.bulk.wait_group -> cp.async.bulk.wait_group.read
 Text waitForReads(const Place &place);
+/// setmaxnreg.inc 200 -> setmaxnreg.inc 208: more than is there, if the kernel
+/// shares out all registers. setmaxnreg.dec likewise gives back 8 less.
+Text addRegisters(const Place &place);
 /// The number of columns / 2.
 Text halveColumns(const Place &place);
 

@@ -88,7 +88,8 @@ constexpr Rule kRules[] = {
     {"release", "relax", {"atom", "acquire"}, relax},
     {"release", "relax", {"atom", "acq_rel"}, relax},
 
-    {"setmaxnreg", "delete", {"setmaxnreg"}, drop},
+    {"setmaxnreg", "delete", {"setmaxnreg.dec"}, drop},
+    {"setmaxnreg", "plus-8", {"setmaxnreg"}, addRegisters},
     {"tmem-alloc", "halve", {"tcgen05.alloc"}, halveColumns},
     {"tmem-alloc", "delete", {"tcgen05.dealloc"}, drop},
 

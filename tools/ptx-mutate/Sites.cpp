@@ -23,9 +23,8 @@ public:
   explicit Finder(const Module &module) : module(module) {}
 
   void visit(const Function &function) {
-    std::vector<const Instruction *> all = instructionsOf(function.body);
-    Facts facts(all);
-    for (const Instruction *instruction : all) {
+    Facts facts(function.body);
+    for (const Instruction *instruction : instructionsOf(function.body)) {
       facts.reach(*instruction);
       for (const Rule &rule : rules())
         if (rule.pattern.matches(*instruction))

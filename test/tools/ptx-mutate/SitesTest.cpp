@@ -96,7 +96,7 @@ TEST(SitesTest, ListsEverySiteOfASmallKernel) {
                           "memory-fence/delete@24", "memory-fence/narrow@24",
                           "bulk-wait/delete@25", "bulk-wait/one-less@25",
                           "bulk-wait/reads-only@25", "leader/every-lane@26",
-                          "setmaxnreg/delete@27"));
+                          "setmaxnreg/plus-8@27"));
 }
 
 TEST(SitesTest, BreaksAnArriveThatExpects) {
@@ -176,6 +176,39 @@ TEST(SitesTest, MovesABufferByWhatItsBarrierExpects) {
                        "stage/next-barrier: "
                        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx"
                        "::bytes [%r3], [%rd1], %r2, [%r1+8];"));
+}
+
+TEST(SitesTest, AnArrivalAheadOfItsCopyReleasesNothingMore) {
+  const std::string arrive =
+      "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;\n";
+  const std::string copy =
+      "@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
+      "[%r3], [%rd1], 64, [%r1];\n";
+  auto relaxes = [](const std::string &body) {
+    std::vector<Site> all = sitesOf(inKernel(body));
+    return std::ranges::any_of(
+        all, [](const Site &site) { return site.group == "release"; });
+  };
+  EXPECT_FALSE(relaxes(arrive + "add.s32 %r2, %r2, 1;\n" + copy));
+  // Another barrier, other threads, or not the straight line.
+  EXPECT_TRUE(relaxes(arrive));
+  EXPECT_TRUE(relaxes(copy + arrive));
+  EXPECT_TRUE(relaxes(arrive + "add.s32 %r1, %r1, 8;\n" + copy));
+  EXPECT_TRUE(relaxes(arrive + "setp.eq.u32 %p1, %r2, 0;\n" + copy));
+  EXPECT_TRUE(relaxes(arrive + "LATER:\n" + copy));
+  EXPECT_TRUE(relaxes(arrive + "bar.sync 0;\n" + copy));
+  EXPECT_TRUE(relaxes(arrive + copy.substr(copy.find(' ') + 1)));
+}
+
+TEST(SitesTest, RegistersGoByEight) {
+  EXPECT_THAT(changes("setmaxnreg.inc.sync.aligned.u32 200;"),
+              ElementsAre("setmaxnreg/plus-8: "
+                          "setmaxnreg.inc.sync.aligned.u32 208;"));
+  EXPECT_THAT(changes("setmaxnreg.dec.sync.aligned.u32 24;"),
+              ElementsAre("setmaxnreg/delete: ",
+                          "setmaxnreg/plus-8: "
+                          "setmaxnreg.dec.sync.aligned.u32 32;"));
+  EXPECT_THAT(changes("setmaxnreg.inc.sync.aligned.u32 256;"), ElementsAre());
 }
 
 TEST(SitesTest, LeavesOtherInstructionsAlone) {
