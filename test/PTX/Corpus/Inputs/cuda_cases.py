@@ -70,10 +70,10 @@ def tma_ring(random, tiles=11):
     return Case("cuda/tma_ring.ptx", arguments, block="160")
 
 
-def bulk_copy(random):
-    source = random.integers(-1000, 1000, (7, 256)).astype(np.int32)
-    expected = source * 3 + np.arange(256)
-    return Case("cuda/bulk_copy.ptx", [In(source), Out(expected, "i32"), "u32:7"], block="64")
+def bulk_copy(random, chunks=7):
+    source = random.integers(-1000, 1000, (chunks, 256)).astype(np.int32)
+    arguments = [In(source), Out(source * 3 + np.arange(256), "i32"), f"u32:{chunks}"]
+    return Case("cuda/bulk_copy.ptx", arguments, block="64")
 
 
 def matmul_ss(random, depth=192):
@@ -156,20 +156,20 @@ def tmem_copy(random):
     return Case("cuda/tmem_copy.ptx", [In(source), Out(expected, "u32")], block="128")
 
 
-def tma_reduce(random):
+def tma_reduce(random, ctas=4, tiles=5):
     """Whole numbers, so that no order of the additions rounds."""
-    parts = random.integers(-999, 999, (4, 5, 8, 32)).astype(np.float32)
+    parts = random.integers(-999, 999, (ctas, tiles, 8, 32)).astype(np.float32)
     start = random.integers(-999, 999, (24, 32)).astype(np.float32)
     want = start.astype(np.float64).reshape(3, 8, 32)
-    for i in range(5):
+    for i in range(tiles):
         want[i % 3] += parts[:, i].sum(0)
     arguments = [
         Out(want.reshape(24, 32), start=start),
         tile_map(0, start, [32, 8], dtype="FLOAT32"),
         In(parts),
-        "u32:5",
+        f"u32:{tiles}",
     ]
-    return Case("cuda/tma_reduce.ptx", arguments, grid="4", block="64")
+    return Case("cuda/tma_reduce.ptx", arguments, grid=str(ctas), block="64")
 
 
 def matmul_persistent(random, depth=128):

@@ -32,11 +32,12 @@ INLINE void multiply(Storage &s, const TensorMap &q, const TensorMap &k,
     wait(s.keys[j % 2], j / 2 & 1);
     mmaTile(base + S, s.q, s.k[j % 2], instruction(M, Block, Bf16), false);
     commit(s.scores);
-    // The other buffer was read by the product that `output` tells of.
-    if (j)
-      wait(s.output, (j - 1) & 1);
-    if (j + 1 < blocks)
+    if (j + 1 < blocks) {
+      // The other buffer was read by the product that `output` tells of.
+      if (j)
+        wait(s.output, (j - 1) & 1);
       loadBlock(s, k, v, j + 1);
+    }
     wait(s.probabilities, j & 1);
     fenceAfter();
     const u64 right = descriptor(s.v[j % 2], 16, 1024, Swizzle128);
@@ -70,10 +71,7 @@ INLINE void softmax(Storage &s, u32 mine, float *out, u32 blocks) {
     u32 packed[32];
     sum += exponentials(mine + S, packed, 0);
     sum += exponentials(mine + S, packed, 1);
-    if (j) {
-      wait(s.output, (j - 1) & 1);
-      fenceAfter();
-    }
+    // The commit of these scores covers the product that has read P before.
     store(mine + P, packed);
     waitStore();
     fenceBefore();
