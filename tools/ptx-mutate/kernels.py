@@ -16,36 +16,49 @@ import cuda_cases  # noqa: E402
 import triton_cases  # noqa: E402
 from launch import Case, In, Map, Out  # noqa: E402
 
-# P's placement, query tiles, head dimension, type, causal. The lengths are such
-# that the ring of K and V goes round and that tiles overhang.
-OURS = [
-    ("tmem", 2, 64, "bf16", False),
-    ("smem", 2, 64, "f16", True),
-    ("tmem", 1, 128, "bf16", True),
-    ("smem", 1, 128, "bf16", False),
-    ("tmem", 2, 128, "f16", True),
-    ("smem", 2, 128, "bf16", True),
-    ("tmem", 1, 64, "f16", False),
-    ("smem", 1, 64, "bf16", True),
-]
-# Launches of the corpus that go round unrolled loops and have a remainder too.
-DEEPER = {
-    "matmul_ss": lambda r: cuda_cases.matmul_ss(r, 64 * 15),
-    "matmul_persistent": lambda r: cuda_cases.matmul_persistent(r, 64 * 15),
-    "matmul_ws": lambda r: cuda_cases.matmul_ws(r, 64 * 15),
-    "softmax_handoff": lambda r: cuda_cases.softmax_handoff(r, 6),
-    "tma_multicast": lambda r: cuda_cases.tma_multicast(r, 15),
-    "tma_ring": lambda r: cuda_cases.tma_ring(r, 23),
-    "triton_attention": lambda r: triton_cases.attention(r, "attention", length=512),
+# Options of fmha-compile by the kernel's name; the manifest says the rest. A new
+# schedule joins by a line here.
+OURS = {
+    "fmha_tmem_2x64_bf16": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=bf16",
+    "fmha_smem_2x64_f16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --causal",
+    "fmha_tmem_1x128_bf16_causal": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",
+    "fmha_smem_1x128_bf16": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16",
+    "fmha_tmem_2x128_f16_causal": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=f16 --causal",
+    "fmha_smem_2x128_bf16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",
+    "fmha_tmem_1x64_f16": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16",
+    "fmha_smem_1x64_bf16_causal": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=bf16 --causal",
 }
-Q_LEN, KV_LEN = 200, 600
+# Launches of the corpus that go round unrolled loops, have a remainder too, and
+# give a CTA several tiles.
+DEEPER = [
+    lambda r: cuda_cases.matmul_ss(r, 64 * 15),
+    lambda r: cuda_cases.matmul_persistent(r, 64 * 23),
+    lambda r: cuda_cases.matmul_ws(r, 64 * 23),
+    lambda r: cuda_cases.softmax_handoff(r, 6),
+    lambda r: cuda_cases.tma_multicast(r, 15),
+    lambda r: cuda_cases.tma_ring(r, 23),
+    lambda r: triton_cases.attention(r, "attention", length=512),
+    lambda r: triton_cases.attention(r, "attention_roles", heads=1, length=640),
+    lambda r: triton_cases.attention(r, "attention_wide", causal=True, dim=128, heads=1, length=640),
+    lambda r: triton_cases.matmul_tma(r, "matmul_roles", grid="1"),
+    lambda r: triton_cases.matmul_tma(r, "matmul_small", triton_cases.f16, "FLOAT16", "1"),
+]
+# Launches that prove.py runs under every schedule.
+SMALL = {
+    "cuda_bulk_copy": lambda r: cuda_cases.bulk_copy(r, chunks=1),
+    "cuda_tma_reduce": lambda r: cuda_cases.tma_reduce(r, ctas=1, tiles=1),
+}
+# Each slot of three is filled three times, tiles overhang, and yet there are keys
+# in all 16 that an MMA takes at once.
+Q_LEN, KV_LEN = 200, 5 * 128 - 8
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
 
 
 def corpus_kernels(random):
-    """The launches of each file of the corpus, by the file's name."""
+    """The launches of each file of the corpus, by the file's name; the short ones
+    first, which most mutants do not survive."""
     files = {}
-    for make in [*DEEPER.values(), *corpus.CASES.values()]:
+    for make in [*corpus.CASES.values(), *DEEPER]:
         case = make(random)
         path = corpus.CORPUS / case.ptx
         case.ptx = str(path)
@@ -62,10 +75,11 @@ def rounded(values, dtype):
     return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
-def inputs(random, dim, climbing):
+def inputs(random, dim, dim_v, climbing):
     """Q, K and V. Scores that climb from about -80 to 80 over the keys bring a new
     maximum with every block, so that nothing of the rescaling is left out."""
-    q, k, v = (random.normal(0, 1, (n, dim)) for n in (Q_LEN, KV_LEN, KV_LEN))
+    shapes = ((Q_LEN, dim), (KV_LEN, dim), (KV_LEN, dim_v))
+    q, k, v = (random.normal(0, 1, shape) for shape in shapes)
     if climbing:
         top = 80 / (3.1 * math.sqrt(dim))
         q = 3.1 + q / 32
@@ -103,21 +117,23 @@ def map_of(parameter, buffer, sizes, row_bytes):
     return Map(buffer, dtype, dims, strides, parameter["box"], parameter["swizzle"])
 
 
-def own_case(random, path, manifest, dtype, causal, climbing):
-    dim = manifest["head_dim"]
-    sizes = dict(q_len=Q_LEN, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim)
+def own_case(random, path, manifest, climbing):
+    dim, dim_v, dtype = manifest["head_dim"], manifest["head_dim_v"], manifest["dtype"]
+    sizes = dict(q_len=Q_LEN, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim_v)
     sizes |= dict(q_heads=1, kv_heads=1, batch=1, lse_stride_row=1)
     sizes |= dict(lse_stride_head=Q_LEN, lse_stride_batch=Q_LEN)
     (q, queries), (k, keys), (v, values) = (
-        rounded(x, dtype) for x in inputs(random, dim, climbing)
+        rounded(x, dtype) for x in inputs(random, dim, dim_v, climbing)
     )
+    causal = manifest["mask"] == "causal"
     out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
     arguments = [In(q), In(k), In(v), Out(out[0], dtype, limit[0])]
     for parameter in manifest["parameters"]:
         if parameter["kind"] == "tensor_map":
             buffer = "qkvo".index(parameter["tensor"])
-            arguments.append(map_of(parameter, buffer, sizes, 2 * dim))
+            row_bytes = 2 * sizes[parameter["dims"][0]]
+            arguments.append(map_of(parameter, buffer, sizes, row_bytes))
         elif parameter["kind"] == "pointer":
             arguments.append(Out(lse[0], tolerance=1e-3))
         else:
@@ -127,21 +143,19 @@ def own_case(random, path, manifest, dtype, causal, climbing):
     return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
 
 
+def compiled(compiler, name, folder):
+    """The PTX of one of OURS in `folder`, and its manifest."""
+    paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
+    for kind, path in paths.items():
+        command = [compiler, *OURS[name].split(), "--lse", f"--emit={kind}", "-o", str(path)]
+        subprocess.run(command, check=True)
+    return paths["ptx"], json.loads(paths["manifest"].read_text())
+
+
 def own_kernels(random, compiler, folder):
     """Our kernels, compiled into `folder`, and two launches of each."""
     files = {}
-    for placement, tiles, dim, dtype, causal in OURS:
-        name = f"fmha_{placement}_{tiles}x{dim}_{dtype}" + ("_causal" if causal else "")
-        flags = [f"--p-placement={placement}", f"--q-tiles={tiles}", f"--head-dim={dim}"]
-        flags += [f"--dtype={dtype}", "--lse", *(["--causal"] if causal else [])]
-        paths = {kind: folder / f"{name}.{kind}" for kind in ("ptx", "manifest")}
-        for kind, path in paths.items():
-            if not path.exists():
-                command = [compiler, *flags, f"--emit={kind}", "-o", str(path)]
-                subprocess.run(command, check=True)
-        manifest = json.loads(paths["manifest"].read_text())
-        files[name] = [
-            own_case(random, paths["ptx"], manifest, dtype, causal, climbing)
-            for climbing in (True, False)
-        ]
+    for name in OURS:
+        ptx, manifest = compiled(compiler, name, folder)
+        files[name] = [own_case(random, ptx, manifest, climbing) for climbing in (True, False)]
     return files

@@ -14,6 +14,7 @@ def percentages(counts):
     total = judged + counts["harmless"]
     counts["total"] = total
     counts["percent_of_all"] = round(100 * counts["caught"] / total, 2) if total else 100.0
+    counts["percent_harmless"] = round(100 * counts["harmless"] / total, 2) if total else 0.0
     counts["percent_of_those_that_matter"] = round(100 * counts["caught"] / judged, 2) if judged else 100.0
     return counts
 
@@ -54,7 +55,7 @@ def facts_of(options, sound, todo):
 def headline(counts):
     return (
         f"{counts['caught']} of {counts['total']} mutants caught ({counts['percent_of_all']} %); "
-        f"{counts['harmless']} harmless, {counts['survived']} survive; "
+        f"{counts['harmless']} harmless ({counts['percent_harmless']} %), {counts['survived']} survive; "
         f"{counts['percent_of_those_that_matter']} % of those that matter; {counts['unreached']} unreached, {counts['invalid']} invalid"
     )
 
