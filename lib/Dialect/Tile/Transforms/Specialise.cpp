@@ -68,7 +68,6 @@ private:
   void buildCorrection();
   void buildStore();
 
-  void awaitReleases();
   void loadInto(LoadOp original, Value channel, Value message, Value row);
   void loadBlock(Value block);
   void issueScores(unsigned tile, Value query, Value block,
@@ -284,23 +283,7 @@ void Specialiser::buildLoad() {
     for (auto [part, ch] : llvm::zip(parts.tiles, channels))
       loadInto(part.query, ch.query, index(0), part.query.getRow());
     forBlocks(blocks, [&](Value block) { loadBlock(block); });
-    awaitReleases();
   });
-}
-
-/// mma releases every slot but that of the last V. Nobody fills these slots
-/// again, but a signal must not reach shared memory that the CTA has left: so
-/// the messages that would come next are waited for.
-void Specialiser::awaitReleases() {
-  auto await = [&](Value channel, int64_t turn, int64_t count) {
-    Value next = ringMessage(blocks, turn, 0);
-    for (int64_t n = 0; n < count; ++n)
-      acquire(channel, add(next, n));
-  };
-  const schedule::Schedule &plan = info.schedule;
-  await(ring, keyTurn(), isSplit() ? plan.kvStages : plan.kvStages - 1);
-  if (isSplit())
-    await(valueRing, valueTurn(), plan.vStages - 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,6 +370,10 @@ void Specialiser::issueStep(Value block, ArrayRef<Value> queries) {
 }
 
 /// scores 0; for each next block: product j, scores j + 1; product of the last.
+/// The last product is committed behind all releases, and correction waits for
+/// it. tcgen05.commit is in order with the other tcgen05 operations of its
+/// thread (PTX ISA 9.7.16.6.1): no release reaches shared memory that the CTA
+/// has left.
 void Specialiser::buildMma() {
   ifThen(positive(blocks), [&] {
     SmallVector<Value> queries;
