@@ -12,6 +12,6 @@
 #include <bit>
 
 unsigned fmha::layout::tmemAllocation(unsigned columns) {
-  constexpr unsigned unit = 32, all = 512;
-  return columns > all ? 0 : std::max(unit, std::bit_ceil(columns));
+  constexpr unsigned unit = 32;
+  return columns > tmemColumns ? 0 : std::max(unit, std::bit_ceil(columns));
 }

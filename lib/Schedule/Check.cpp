@@ -102,27 +102,33 @@ static Complaint checkTmem(const Case &c) {
   uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
   if (needed <= there)
     return std::nullopt;
-  uint64_t room = there / c.schedule.qTiles - sizes.sColumns;
+  bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
+  uint64_t room =
+      halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
   return "C2: " + tiles(c.schedule) +
          (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
          " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
          str(sizes.oColumns) + " each), " + str(there) +
          " are there; take o_columns of at most " +
          str(room / panelColumns * panelColumns) +
-         (c.schedule.qTiles > 1 ? ", or one query tile" : "");
+         (c.schedule.qTiles > 1 ? ", or one query tile"
+          : halfLanes           ? ""
+                                : ", or q_tile_rows = 64");
 }
 
 static Complaint checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.qTiles != 1 && s.qTiles != 2)
     return "C3: expected q_tiles to be 1 or 2, got " + str(s.qTiles);
-  if (s.qTileRows != layout::tmemLanes)
-    return "C3: expected q_tile_rows to be 128, a row per tensor-memory lane, "
+  if (s.qTileRows != 64 && s.qTileRows != 128)
+    return "C3: expected q_tile_rows to be 64 or 128, the rows of an MMA, "
            "got " +
            str(s.qTileRows);
-  if (s.kvBlock != 128)
-    return "C3: expected kv_block to be 128, the only one built, got " +
-           str(s.kvBlock);
+  if (s.qTileRows == 64 && s.qTiles != 1)
+    return "C3: expected one query tile of 64 rows, got " + str(s.qTiles) +
+           "; take q_tiles = 1, or q_tile_rows = 128";
+  if (s.kvBlock != 64 && s.kvBlock != 128)
+    return "C3: expected kv_block to be 64 or 128, got " + str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
     return "C3: expected key_chunk and value_chunk to be 0 with 2 query tiles, "
            "which take whole blocks, got " +
@@ -139,8 +145,17 @@ static Complaint checkCtaGroup(const Case &c) {
 }
 
 static Complaint checkPlacement(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
   switch (c.schedule.pPlacement) {
   case PPlacement::Tmem:
+    if (!sizes.sLane)
+      return std::nullopt;
+    return "C5: p_placement tmem cannot be had where O of " +
+           str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
+           " the other lanes, since tcgen05.mma reads A from the lanes of D; "
+           "take smem, or o_columns of at most " +
+           str((c.gpu->tmemColumns - sizes.sColumns) / panelColumns *
+               panelColumns);
   case PPlacement::Smem:
     return std::nullopt;
   case PPlacement::Auto:

@@ -59,17 +59,22 @@ std::string fmha::schedule::drawTmem(const MemoryMap &map) {
   // 64 columns still shows its name.
   constexpr unsigned perCharacter = 8, all = 512;
   constexpr unsigned width = all / perCharacter + 1;
-  Strip ruler(width + 4), own(width), aliases(width), free(width);
+  Strip ruler(width + 4), own(width), otherLanes(width), aliases(width);
   for (unsigned column = 0; column <= all; column += 64)
     ruler.mark(column / perCharacter, str(column));
   for (const TmemRegion &region : map.tmem) {
-    Strip &strip = region.aliases.empty() ? own : aliases;
+    Strip &strip = !region.aliases.empty() ? aliases
+                   : region.lane           ? otherLanes
+                                           : own;
     strip.box(region.column / perCharacter,
               (region.column + region.columns) / perCharacter + 1, region.name);
   }
   std::string text = "tensor memory: " + str(map.tmemColumns) +
                      " of 512 columns allocated, one character = 8 columns\n";
   text += ruler.line("column") + own.line("regions");
+  if (std::any_of(map.tmem.begin(), map.tmem.end(),
+                  [](const TmemRegion &r) { return r.lane != 0; }))
+    text += otherLanes.line("lane 16");
   if (std::any_of(map.tmem.begin(), map.tmem.end(),
                   [](const TmemRegion &r) { return !r.aliases.empty(); }))
     text += aliases.line("over S");

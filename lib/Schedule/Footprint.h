@@ -29,6 +29,9 @@ constexpr unsigned tileAlignment = 1024;
 /// independent of how channels are lowered.
 constexpr unsigned barrierSlots = 64;
 constexpr unsigned barrierBytes = 8;
+/// A row statistic travels from thread to thread: the warpgroups of softmax and
+/// of correction share the rows out alike.
+constexpr unsigned statsPerTile = 128;
 /// Ends of the map are rounded to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;
 
@@ -44,8 +47,11 @@ struct Footprint {
   /// Where P begins inside S: its upper half, so that the row's other half
   /// stays readable while P is written.
   uint64_t pColumnInS;
+  /// Lane that S begins at: 16 where O leaves it no columns from lane 0 on.
+  unsigned sLane;
   /// Bytes of one query tile, one stage of the ring that K is in, one of V's
-  /// own ring (0 if it has none), one P, one staged output, one row statistic.
+  /// own ring (0 if it has none), one P, one staged output, one row statistic
+  /// of all threads.
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
 
   Footprint(const Problem &problem, const Schedule &schedule);

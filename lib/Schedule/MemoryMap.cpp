@@ -13,6 +13,7 @@
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 using namespace fmha;
@@ -30,6 +31,9 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   oColumns = outputColumns(problem, schedule);
   pColumns = keys * elementBytes / 4;
   pColumnInS = sColumns - pColumns;
+  bool halfLanes = rows * 2 == layout::tmemLanes;
+  bool apart = halfLanes && sColumns + oColumns > layout::tmemColumns;
+  sLane = apart ? layout::tmemHalfLanes : 0;
   qBytes = panelTileBytes(rows, problem.headDim);
   uint64_t key =
       panelTileBytes(keys, std::min<uint64_t>(chunk, problem.headDim));
@@ -39,11 +43,12 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   vStageBytes = schedule.vStages ? value : 0;
   pBytes = panelTileBytes(rows, keys);
   outBytes = panelTileBytes(rows, oColumns);
-  statsBytes = rows * sizeof(float);
+  statsBytes = statsPerTile * sizeof(float);
 }
 
 uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
-  return schedule.qTiles * (sColumns + oColumns);
+  uint64_t columns = sLane ? std::max(sColumns, oColumns) : sColumns + oColumns;
+  return schedule.qTiles * columns;
 }
 
 uint64_t Footprint::smemBytes(const Schedule &schedule) const {
@@ -74,9 +79,10 @@ public:
   }
 
 private:
-  void tmem(std::string name, unsigned columns) {
-    map.tmem.push_back({std::move(name), nextColumn, columns, ""});
-    nextColumn += columns;
+  void tmem(std::string name, unsigned columns, unsigned lane) {
+    unsigned &next = nextColumn[lane != 0];
+    map.tmem.push_back({std::move(name), next, columns, "", lane});
+    next += columns;
   }
   void smem(std::string name, uint64_t bytes, unsigned stages,
             unsigned alignment) {
@@ -96,19 +102,24 @@ private:
   const Schedule &schedule;
   Footprint sizes;
   MemoryMap map;
-  unsigned nextColumn = 0;
+  /// From lane 0 on, and from the other half's first lane on.
+  std::array<unsigned, 2> nextColumn = {};
   uint64_t nextByte = 0;
 };
 
 void Layouter::layOutTmem() {
-  forTiles([&](const std::string &i) { tmem("S" + i, sizes.sColumns); });
-  forTiles([&](const std::string &i) { tmem("O" + i, sizes.oColumns); });
+  forTiles([&](const std::string &i) {
+    tmem("S" + i, sizes.sColumns, sizes.sLane);
+  });
+  forTiles([&](const std::string &i) { tmem("O" + i, sizes.oColumns, 0); });
   if (schedule.pPlacement == PPlacement::Tmem)
     forTiles([&](const std::string &i) {
       unsigned column = map.findTmem("S" + i)->column + sizes.pColumnInS;
-      map.tmem.push_back({"P" + i, column, unsigned(sizes.pColumns), "S" + i});
+      map.tmem.push_back(
+          {"P" + i, column, unsigned(sizes.pColumns), "S" + i, sizes.sLane});
     });
-  map.tmemColumns = layout::tmemAllocation(nextColumn);
+  map.tmemColumns = layout::tmemAllocation(
+      *std::max_element(nextColumn.begin(), nextColumn.end()));
 }
 
 /// Tiles first, so that their alignment costs nothing.

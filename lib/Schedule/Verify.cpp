@@ -8,10 +8,12 @@
 
 #include "Footprint.h"
 
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -26,6 +28,7 @@ namespace {
 struct Region {
   std::string name, aliases;
   uint64_t start, size, stages, alignment;
+  unsigned lane = 0;
   uint64_t end() const { return start + size * stages; }
 };
 
@@ -62,7 +65,8 @@ static Memory describeTmem(const Schedule &s, const Footprint &sizes,
                            const MemoryMap &map) {
   Memory memory{"tensor-memory", "columns", {}, {}, map.tmemColumns};
   for (const TmemRegion &r : map.tmem)
-    memory.regions.push_back({r.name, r.aliases, r.column, r.columns, 1, 1});
+    memory.regions.push_back(
+        {r.name, r.aliases, r.column, r.columns, 1, 1, r.lane});
   for (unsigned tile = 0; tile < s.qTiles; ++tile) {
     std::string i = str(tile);
     memory.wanted.push_back({"S" + i, "", sizes.sColumns, 1, 1});
@@ -153,14 +157,35 @@ static Complaint verifyOverlaps(const Memory &memory) {
     if (region.aliases.empty())
       own.push_back(&region);
   std::sort(own.begin(), own.end(), [](const Region *a, const Region *b) {
-    return a->start < b->start;
+    return std::pair(a->lane, a->start) < std::pair(b->lane, b->start);
   });
   for (size_t i = 1; i < own.size(); ++i)
-    if (own[i]->start < own[i - 1]->end())
+    if (own[i]->lane == own[i - 1]->lane && own[i]->start < own[i - 1]->end())
       return "V4: " + memory.quote(*own[i - 1]) + " and " +
              memory.quote(*own[i]) + " overlap by " +
              str(own[i - 1]->end() - own[i]->start) + " " + memory.unit +
              ", and neither aliases the other";
+  return std::nullopt;
+}
+
+static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
+  bool halfLanes = s.qTileRows * 2 == layout::tmemLanes;
+  for (const TmemRegion &region : map.tmem)
+    if (region.lane && (!halfLanes || region.lane != layout::tmemHalfLanes))
+      return "V7: expected tensor-memory region \"" + region.name + "\" of " +
+             str(s.qTileRows) + " rows to begin at lane 0" +
+             (halfLanes ? " or 16" : "") + ", got " + str(region.lane);
+  for (unsigned tile = 0; tile < s.qTiles; ++tile) {
+    const TmemRegion *p = map.findTmem("P" + str(tile));
+    if (!p)
+      continue;
+    for (const char *name : {"S", "O"})
+      if (const TmemRegion &other = *map.findTmem(name + str(tile));
+          other.lane != p->lane)
+        return "V7: expected tensor-memory region \"" + p->name +
+               "\" in the lanes of \"" + other.name + "\", got lanes " +
+               str(p->lane) + " and " + str(other.lane);
+  }
   return std::nullopt;
 }
 
@@ -215,5 +240,7 @@ std::optional<std::string> fmha::schedule::verify(const Problem &problem,
                       verifyAlignment, verifyInside})
       if (Complaint complaint = rule(memory))
         return complaint;
+  if (Complaint complaint = verifyLanes(schedule, map))
+    return complaint;
   return verifyCapacities(schedule, map);
 }

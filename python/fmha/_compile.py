@@ -32,7 +32,7 @@ class Report:
     """Why the kernel looks as it does.
 
     schedule  the schedule taken: tile sizes, stages, roles, P placement
-    tmem      its columns of tensor memory: name, column, columns, aliases
+    tmem      its columns of tensor memory: name, column, columns, aliases, lane
     smem      its bytes of shared memory: name, offset, bytes, stages, aliases
     reason    the unit that bounds the kernel, in one sentence
     runners_up  schedules that would do, best first: schedule, reason

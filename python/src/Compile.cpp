@@ -162,6 +162,7 @@ static nb::list describe(const std::vector<schedule::TmemRegion> &regions) {
     entry["column"] = region.column;
     entry["columns"] = region.columns;
     entry["aliases"] = region.aliases;
+    entry["lane"] = region.lane;
     result.append(entry);
   }
   return result;

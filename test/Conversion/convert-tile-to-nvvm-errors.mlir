@@ -69,6 +69,28 @@ gpu.module @wide {
 
 // -----
 
+// Threads exchange with one of the whole warp.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @narrow {
+  gpu.func @narrow(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 512, 1, 1>} {
+    %c8 = arith.constant 8 : i32
+    %c16 = arith.constant 16 : i32
+    %b = gpu.block_id x
+    %i = arith.index_cast %b : index to i32
+    // expected-error@+1 {{failed to legalize operation 'gpu.shuffle'}}
+    %0, %valid = gpu.shuffle xor %i, %c8, %c16 : i32
+    gpu.return
+  }
+}
+
+// -----
+
 // The registers at launch follow from the block's size.
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,

@@ -67,6 +67,15 @@ gpu.module @kernels {
     // CHECK: %[[FIELD:.*]] = llvm.shl %[[LANES]],
     // CHECK: llvm.add %[[C]], %[[FIELD]]
     %at = tile.tmem_address 32 from %base of_warp : !llvm.ptr<6>
+    // The other half of a warp's lanes is 16 << 16 further: 1048576 + 32 = 1048608.
+    // CHECK: llvm.mlir.constant(1048608 : i32)
+    // CHECK: %[[HALF:.*]] = llvm.inttoptr
+    // CHECK: %[[APART:.*]] = llvm.mlir.constant(64 : i64)
+    // CHECK: %[[X:.*]] = nvvm.tcgen05.ld %[[HALF]], %[[APART]] {shape = #nvvm.tcgen05_ldst_shape<shape_16x32bx2>} : vector<2xi32>
+    // CHECK: nvvm.tcgen05.st %[[HALF]], %[[X]], %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_16x32bx2>} : vector<2xi32>
+    %half = tile.tmem_address 32 lane 16 from %base : !llvm.ptr<6>
+    %x = tile.tmem_load %half split 64 : !llvm.ptr<6> -> vector<2xi32>
+    tile.tmem_store %x, %half split 64 : vector<2xi32>, !llvm.ptr<6>
     // What was loaded passes through a statement without text behind the wait: no use
     // can move in front of it. Behind it the registers are one vector.
     // CHECK: %[[V:.*]] = nvvm.tcgen05.ld %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<2xi32>

@@ -60,6 +60,13 @@ gpu.module @kernels {
     %i = arith.index_cast %b : index to i32
     %x = arith.uitofp %i : i32 to f32
     %v0 = math.log2 %x : f32
+    // Another thread of the warp: all 32 take part, lanes differ in bit 4.
+    // CHECK-DAG: %[[ALL:.*]] = llvm.mlir.constant(-1 : i32)
+    // CHECK-DAG: %[[CLAMP:.*]] = llvm.mlir.constant(31 : i32)
+    // CHECK: nvvm.shfl.sync bfly %[[ALL]], %[[VALUE]], %{{.*}}, %[[CLAMP]] : f32 -> f32
+    %c16 = arith.constant 16 : i32
+    %c32 = arith.constant 32 : i32
+    %v1, %valid = gpu.shuffle xor %v0, %c16, %c32 : f32
     // Offsets are counted in 64 bits: b x stride + b x stride + r x stride elements.
     // CHECK: llvm.mul %{{.*}}, %arg5 : i64
     // CHECK: llvm.mul %{{.*}}, %arg6 : i64

@@ -86,7 +86,16 @@ TEST(Check, C2HeadDims) {
               }),
               HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
                         "and O 512 each), 512 are there; take o_columns of at "
-                        "most 384"));
+                        "most 384, or q_tile_rows = 64"));
+  // S of 64 rows lies beside O or in the other lanes.
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p.headDimV = 576;
+                s.qTiles = 1;
+                s.qTileRows = 64;
+              }),
+              HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
+                        "and O 576 each), 512 are there; take o_columns of at "
+                        "most 512"));
   EXPECT_THAT(complaint([](Problem &p, auto &) {
                 p.vInK = true;
                 p.headDimV = 136;
@@ -99,9 +108,19 @@ TEST(Check, C3Tiles) {
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
             "C3: expected q_tiles to be 1 or 2, got 3");
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 64; }),
-              StartsWith("C3: expected q_tile_rows to be 128"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.kvBlock = 64; }),
-              StartsWith("C3: expected kv_block to be 128"));
+              StartsWith("C3: expected one query tile of 64 rows, got 2"));
+  EXPECT_EQ(complaint([](auto &, Schedule &s) {
+              s.qTileRows = 64;
+              s.qTiles = 1;
+            }),
+            "");
+  for (unsigned rows : {0u, 32u, 96u, 256u})
+    EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.qTileRows = rows; }),
+                StartsWith("C3: expected q_tile_rows to be 64 or 128"));
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 64; }), "");
+  for (unsigned keys : {0u, 32u, 96u, 256u})
+    EXPECT_THAT(complaint([=](auto &, Schedule &s) { s.kvBlock = keys; }),
+                StartsWith("C3: expected kv_block to be 64 or 128"));
 }
 
 TEST(Check, C4CtaGroup) {
@@ -118,6 +137,28 @@ TEST(Check, C5Placement) {
   EXPECT_THAT(with(PPlacement::Auto), StartsWith("C5: "));
   EXPECT_THAT(with(PPlacement::Registers),
               AllOf(StartsWith("C5: "), HasSubstr("cannot be had on sm_100a")));
+}
+
+TEST(Check, C5PlacementInTheLanesOfO) {
+  // O of 384 columns leaves S of 128 its lanes, and P over S is read from
+  // there.
+  auto with = [](unsigned headDimV, PPlacement placement) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDimV = headDimV;
+      s.qTiles = 1;
+      s.qTileRows = 64;
+      s.kvStages = 2;
+      s.valueChunk = 64;
+      s.pPlacement = placement;
+    });
+  };
+  EXPECT_EQ(with(384, PPlacement::Tmem), "");
+  EXPECT_EQ(with(392, PPlacement::Smem), "");
+  EXPECT_EQ(with(512, PPlacement::Smem), "");
+  EXPECT_EQ(with(392, PPlacement::Tmem),
+            "C5: p_placement tmem cannot be had where O of 400 columns leaves "
+            "S of 128 the other lanes, since tcgen05.mma reads A from the "
+            "lanes of D; take smem, or o_columns of at most 384");
 }
 
 TEST(Check, C6SharedMemory) {

@@ -69,6 +69,41 @@ TEST(MemoryMap, TensorMemoryOfOneTile) {
   EXPECT_EQ(plan.map.tmemColumns, 256u);
 }
 
+/// One tile of 64 rows, 64 keys, P in shared memory.
+static Schedule halfTile() {
+  Schedule schedule = planOf(128, 1, PPlacement::Smem).schedule;
+  schedule.qTileRows = schedule.kvBlock = 64;
+  schedule.kvStages = 2;
+  return schedule;
+}
+
+TEST(MemoryMap, TensorMemoryOfHalfTile) {
+  Problem problem;
+  Schedule schedule = halfTile();
+  MemoryMap map = layOut(problem, schedule);
+  EXPECT_EQ(map.findTmem("S0")->lane, 0u);
+  EXPECT_EQ(map.findTmem("O0")->column, 64u);
+  EXPECT_EQ(map.tmemColumns, 256u);
+  // 64 rows: 256 bytes each; a statistic for each of 128 threads.
+  EXPECT_EQ(map.findSmem("Q0")->bytes, 16384u);
+  EXPECT_EQ(map.findSmem("KV")->bytes, 16384u);
+  EXPECT_EQ(map.findSmem("P0")->bytes, 8192u);
+  EXPECT_EQ(map.findSmem("stats0")->bytes, 512u);
+  // 64 + 448 columns fit side by side, 64 + 464 do not.
+  for (auto [dim, lane] :
+       {std::pair(448u, 0u), std::pair(456u, 16u), std::pair(512u, 16u)}) {
+    problem.headDimV = dim;
+    ASSERT_EQ(check(problem, schedule).value_or(""), "") << dim;
+    map = layOut(problem, schedule);
+    EXPECT_EQ(map.findTmem("S0")->lane, lane) << dim;
+    EXPECT_EQ(map.findTmem("S0")->column, 0u) << dim;
+    EXPECT_EQ(map.findTmem("O0")->lane, 0u) << dim;
+    EXPECT_EQ(map.findTmem("O0")->column, lane ? 0u : 64u) << dim;
+    EXPECT_EQ(map.tmemColumns, 512u) << dim;
+    EXPECT_EQ(verify(problem, schedule, map).value_or(""), "") << dim;
+  }
+}
+
 TEST(MemoryMap, TilesAreWholePanels) {
   Problem problem;
   problem.headDim = 72;
@@ -131,6 +166,8 @@ static Schedule randomSchedule(std::mt19937 &random) {
   Schedule s;
   s.target = pick("sm_100a", "sm_103a");
   s.qTiles = pick(1u, 2u);
+  s.qTileRows = pick(128u, 128u, s.qTiles == 1 ? 64u : 128u);
+  s.kvBlock = pick(128u, 128u, 64u);
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);
   s.rescaleThreshold = random() % 10;
@@ -156,8 +193,14 @@ static Schedule randomSchedule(std::mt19937 &random) {
   return s;
 }
 
-/// Bytes that no two regions share unless one says that it aliases.
+/// Columns and bytes that no two regions share unless one says that it aliases.
 static bool overlaps(const MemoryMap &map) {
+  for (const TmemRegion &a : map.tmem)
+    for (const TmemRegion &b : map.tmem)
+      if (&a != &b && a.lane == b.lane && a.aliases.empty() &&
+          b.aliases.empty() && a.column < b.column + b.columns &&
+          b.column < a.column + a.columns)
+        return true;
   for (const SmemRegion &a : map.smem)
     for (const SmemRegion &b : map.smem)
       if (&a != &b && a.aliases.empty() && b.aliases.empty() &&
@@ -294,4 +337,35 @@ TEST(Verify, V6Capacities) {
               AllOf(StartsWith("V6: "), HasSubstr("ends beyond")));
   EXPECT_THAT(complaint([](MemoryMap &m) { m.smemBytes = 232464; }),
               AllOf(StartsWith("V6: "), HasSubstr("(16 too many)")));
+}
+
+TEST(Verify, V7Lanes) {
+  EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "S0").lane = 16; }),
+              AllOf(StartsWith("V7: "), HasSubstr("of 128 rows"),
+                    HasSubstr("to begin at lane 0, got 16")));
+  Problem problem;
+  Schedule schedule = halfTile();
+  auto halves = [&](const std::function<void(MemoryMap &)> &change) {
+    MemoryMap map = layOut(problem, schedule);
+    change(map);
+    return verify(problem, schedule, map).value_or("");
+  };
+  // In other lanes the same columns are free, in the same lanes they are not.
+  EXPECT_EQ(halves([](MemoryMap &m) {
+              tmem(m, "O0").lane = 16;
+              tmem(m, "O0").column = 0;
+            }),
+            "");
+  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "O0").column = 0; }),
+              AllOf(StartsWith("V4: "), HasSubstr("overlap by 64 columns")));
+  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "S0").lane = 8; }),
+              AllOf(StartsWith("V7: "), HasSubstr("lane 0 or 16, got 8")));
+  schedule.pPlacement = PPlacement::Tmem;
+  EXPECT_EQ(halves([](MemoryMap &) {}), "");
+  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "O0").lane = 16; }),
+              AllOf(StartsWith("V7: "),
+                    HasSubstr("\"P0\" in the lanes of \"O0\", got lanes 0 "
+                              "and 16")));
+  EXPECT_THAT(halves([](MemoryMap &m) { tmem(m, "P0").lane = 16; }),
+              AllOf(StartsWith("V7: "), HasSubstr("in the lanes of \"S0\"")));
 }

@@ -11,10 +11,11 @@
 // columns, adding n << 16 along lanes.
 //
 // Accumulators of cta_group::1 (PTX ISA 9.7.16.10.5): for M = 128 row m lies in
-// lane m, for M = 64 in lane 32*(m/16) + m%16; element (m, n) lies in column n,
-// whatever the type of D. A operands use the lane of the D row, and pack
-// elements along K: 16-bit element k lies in column k/2, even k in the low half
-// (PTX ISA 9.7.16.10.4). So each K step of 32 bytes takes 8 columns.
+// lane m, for M = 64 in lane 32*(m/16) + m%16, or 16 lanes further if its
+// address says so; element (m, n) lies in column n, whatever the type of D. A
+// operands use the lane of the D row, and pack elements along K: 16-bit element
+// k lies in column k/2, even k in the low half (PTX ISA 9.7.16.10.4). So each K
+// step of 32 bytes takes 8 columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,12 @@
 namespace fmha::layout {
 
 constexpr unsigned tmemLanes = 128;
+constexpr unsigned tmemColumns = 512;
 /// Lanes that one warp can reach: warp w of the CTA has 32*(w % 4) .. +31.
 constexpr unsigned tmemWarpLanes = 32;
+/// Lanes of each warp's that a tile of 64 rows takes: those from 0 on, or those
+/// from here on. So two of them lie in the same columns.
+constexpr unsigned tmemHalfLanes = 16;
 constexpr unsigned tmemColumnsPerKStep = 8;
 
 constexpr uint32_t tmemAddress(unsigned lane, unsigned column) {

@@ -55,7 +55,8 @@ struct Role {
 
 struct Schedule {
   std::string target = "sm_100a";
-  /// 128-row query tiles in flight per CTA.
+  /// Query tiles in flight per CTA, and the rows of each: 128, or 64 of one
+  /// tile, whose O may then have all columns of tensor memory.
   unsigned qTiles = 2;
   unsigned qTileRows = 128;
   unsigned kvBlock = 128;
@@ -91,13 +92,15 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
-/// Columns of tensor memory: [column, column + columns) of all 128 lanes.
+/// Columns of tensor memory: [column, column + columns) of all 128 lanes; of a
+/// tile of 64 rows, of 16 lanes of every warp's 32, from `lane` (0 or 16) on.
 /// `aliases` names the region whose columns these are, empty if they are its
 /// own.
 struct TmemRegion {
   std::string name;
   unsigned column = 0, columns = 0;
   std::string aliases;
+  unsigned lane = 0;
 };
 
 /// Bytes of dynamic shared memory from its 1024-byte aligned start; `bytes` is
@@ -111,7 +114,8 @@ struct SmemRegion {
 /// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
 /// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
 /// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
-/// "stats<i>" (one f32 a row), "barriers" (8 bytes each) and "tmem_address".
+/// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each) and
+/// "tmem_address".
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
@@ -182,10 +186,11 @@ unsigned outputPasses(const Problem &problem, const Schedule &schedule);
 ///   C1  the target is known, and attention can be compiled for it
 ///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
 ///       tensor memory holds S and O of every query tile
-///   C3  one or two query tiles of 128 rows, KV blocks of 128 keys; two tiles
-///       take whole blocks
+///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
+///       128 keys; two tiles take whole blocks
 ///   C4  one CTA issues an MMA
-///   C5  P waits in tensor memory or in shared memory
+///   C5  P waits in tensor memory or in shared memory; in tensor memory only
+///       if O is in the same lanes as S
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
@@ -213,6 +218,10 @@ MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 ///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
 ///   V6  all regions lie inside what is asked for, and that inside the target's
 ///       capacities; tensor memory comes in powers of two from 32 columns
+///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and P
+///   in
+///       tensor memory has the lanes of its S and of the O that it is
+///       multiplied into
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 

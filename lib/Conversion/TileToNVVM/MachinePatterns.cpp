@@ -8,6 +8,7 @@
 
 #include "MachinePatterns.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -62,6 +63,18 @@ static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
     column = LLVM::AddOp::create(b, toI32(b, first), column);
   return {column, toI32(b, op.getRow()), toI32(b, op.getHead()),
           toI32(b, op.getBatch())};
+}
+
+/// How tcgen05.ld and st share lanes out to threads, and the offset of the
+/// upper half of a warp, which one of the shapes has.
+static NVVM::Tcgen05LdStShape shapeOf(std::optional<uint32_t> split) {
+  return split ? NVVM::Tcgen05LdStShape::SHAPE_16X32BX2
+               : NVVM::Tcgen05LdStShape::SHAPE_32X32B;
+}
+
+static Value halfOffset(ImplicitLocOpBuilder &b,
+                        std::optional<uint32_t> split) {
+  return split ? i64(b, *split) : Value();
 }
 
 namespace {
@@ -181,10 +194,10 @@ MACHINE_PATTERN(FenceOp) {
 
 MACHINE_PATTERN(SmemAddressOp) { return sharedAddress(b, op.getOffset()); }
 
-/// base + column, and 32·(warp mod 4) lanes in the upper half.
+/// base + column, and lane + 32·(warp mod 4) in the upper half.
 MACHINE_PATTERN(TmemAddressOp) {
-  Value address =
-      LLVM::AddOp::create(b, adaptor.getBase(), i32(b, op.getColumn()));
+  int32_t offset = layout::tmemAddress(op.getLane(), op.getColumn());
+  Value address = LLVM::AddOp::create(b, adaptor.getBase(), i32(b, offset));
   if (op.getOfWarp()) {
     Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
     Value lanes = LLVM::AndOp::create(b, thread, i32(b, 0x60));
@@ -259,14 +272,14 @@ MACHINE_PATTERN(TmemDeallocOp) {
 
 MACHINE_PATTERN(TmemLoadOp) {
   return NVVM::Tcgen05LdOp::create(b, op.getType(), /*pack=*/false,
-                                   NVVM::Tcgen05LdStShape::SHAPE_32X32B,
-                                   adaptor.getAddress(), Value());
+                                   shapeOf(op.getSplit()), adaptor.getAddress(),
+                                   halfOffset(b, op.getSplit()));
 }
 
 MACHINE_PATTERN(TmemStoreOp) {
-  NVVM::Tcgen05StOp::create(b, /*unpack=*/false,
-                            NVVM::Tcgen05LdStShape::SHAPE_32X32B,
-                            adaptor.getAddress(), adaptor.getValue(), Value());
+  NVVM::Tcgen05StOp::create(b, /*unpack=*/false, shapeOf(op.getSplit()),
+                            adaptor.getAddress(), adaptor.getValue(),
+                            halfOffset(b, op.getSplit()));
   return {};
 }
 

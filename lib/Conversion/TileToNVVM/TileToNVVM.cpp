@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fmha {
 #define GEN_PASS_DEF_CONVERTTILETONVVM
@@ -32,6 +34,7 @@ using namespace fmha;
 
 /// Bytes of a tensor map, which the driver encodes and nobody looks into.
 static constexpr unsigned tensorMapBytes = 128;
+static constexpr int32_t warpThreads = 32;
 
 static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   switch (kind) {
@@ -230,6 +233,32 @@ struct LowerBlockId : public OpConversionPattern<gpu::BlockIdOp> {
   }
 };
 
+/// gpu.shuffle xor %x, %offset, %width -> shfl.sync.bfly of the whole warp
+struct LowerShuffle : public OpConversionPattern<gpu::ShuffleOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(gpu::ShuffleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    bool whole = getConstantIntValue(op.getWidth()) == int64_t(warpThreads);
+    if (op.getMode() != gpu::ShuffleMode::XOR || !whole ||
+        !op.getValid().use_empty())
+      return rewriter.notifyMatchFailure(
+          op, "kernels exchange with another thread of the whole warp only");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto i32 = [&](int32_t value) -> Value {
+      return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                      b.getI32IntegerAttr(value));
+    };
+    Value value = NVVM::ShflOp::create(b, op.getValue().getType(), i32(-1),
+                                       adaptor.getValue(), adaptor.getOffset(),
+                                       i32(warpThreads - 1),
+                                       NVVM::ShflKind::bfly, UnitAttr());
+    Value valid = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    rewriter.replaceOp(op, {value, valid});
+    return success();
+  }
+};
+
 /// llvm.log2 would be a call to a library that PTX does not have.
 struct LowerLog2 : public OpConversionPattern<math::Log2Op> {
   using OpConversionPattern::OpConversionPattern;
@@ -267,14 +296,15 @@ struct ConvertTileToNVVMPass
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
-                 LowerThreadId, LowerBlockId, LowerLog2>(converter,
-                                                         &getContext());
+                 LowerThreadId, LowerBlockId, LowerShuffle, LowerLog2>(
+        converter, &getContext());
     ConversionTarget target(getContext());
     // Other people's functions in the module are left as they are.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
-                                 gpu::BlockIdOp, math::Log2Op>(isForeign);
+                                 gpu::BlockIdOp, gpu::ShuffleOp, math::Log2Op>(
+        isForeign);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

@@ -312,3 +312,19 @@ func.func @scalable(%v: vector<[4]xi32>) {
   %0 = tile.tmem_wait load of %v : vector<[4]xi32> to vector<4xi32>
   return
 }
+
+// -----
+
+func.func @lane(%b: i32) {
+  // expected-error@+1 {{attribute 'lane' failed to satisfy constraint: 32-bit signless integer attribute whose value is one of {0, 16}}}
+  %0 = tile.tmem_address 0 lane 8 from %b of_warp : !llvm.ptr<6>
+  return
+}
+
+// -----
+
+func.func @split(%p: !llvm.ptr<6>) {
+  // expected-error@+1 {{attribute 'split' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 511}}
+  %0 = tile.tmem_load %p split 0 : !llvm.ptr<6> -> vector<8xi32>
+  return
+}

@@ -70,6 +70,13 @@ func.func @tensor_memory(%p: !llvm.ptr<3>, %yes: i1) {
   // An op with a result may follow: its name is no operand of the wait.
   // CHECK: tile.tmem_wait load of %[[V]], %[[W]] : vector<32xi32>, vector<32xi32> to vector<64xi32>
   %both = tile.tmem_wait load of %v, %w : vector<32xi32>, vector<32xi32> to vector<64xi32>
+  // 16 lanes of the warp, from the 17th on; half of the threads 64 columns on.
+  // CHECK: %[[H:.*]] = tile.tmem_address 0 lane 16 from %[[BASE]] of_warp : <6>
+  %h = tile.tmem_address 0 lane 16 from %base of_warp : !llvm.ptr<6>
+  // CHECK: tile.tmem_load %[[H]] split 64 : <6> -> vector<8xi32>
+  %x = tile.tmem_load %h split 64 : !llvm.ptr<6> -> vector<8xi32>
+  // CHECK: tile.tmem_store %{{.*}}, %[[H]] split 64 : vector<8xi32>, <6>
+  tile.tmem_store %x, %h split 64 : vector<8xi32>, !llvm.ptr<6>
   // CHECK: tile.tmem_wait store
   tile.tmem_wait store
   // CHECK: %[[A:.*]] = tile.descriptor %{{.*}} plus 32 fields 4611756662049538048 : <3>

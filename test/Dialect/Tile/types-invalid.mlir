@@ -84,3 +84,20 @@ func.func private @pitch(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages =
 
 // expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 2 stages of 131072 bytes at offset 0}}
 func.func private @apart(!tile.tile<128x80xbf16, #tile.smem<offset = 0, stages = 2, pitch = 131072>>)
+
+// -----
+
+// 128 rows take all lanes.
+// expected-error@+1 {{expected #tile.tmem to begin at lane 0, or 16 for 64 rows, got lane 16 for 128 rows}}
+func.func private @lanes(!tile.tile<128x64xf32, #tile.tmem<column = 0, lane = 16>>)
+
+// -----
+
+// expected-error@+1 {{expected #tile.tmem to begin at lane 0, or 16 for 64 rows, got lane 8 for 64 rows}}
+func.func private @lane(!tile.tile<64x64xf32, #tile.tmem<column = 0, lane = 8>>)
+
+// -----
+
+// A statistic of 64 rows has an element for each of 128 threads: 512 bytes.
+// expected-error@+1 {{expected a tile inside the 232448 bytes of shared memory, got 1 stages of 512 bytes at offset 232192}}
+func.func private @threads(!tile.tile<64xf32, #tile.smem<offset = 232192>>)

@@ -26,6 +26,12 @@ func.func private @tensor(
   !tile.tile<128x128xf32, #tile.tmem<column = 384>>,
   !tile.tile<128x128xf16, #tile.tmem<column = 448>>)
 
+// Tiles of 64 rows in both halves of each warp's lanes; lane 0 is not printed.
+// CHECK: func.func private @lanes(!tile.tile<64x512xf32, #tile.tmem<column = 0>>, !tile.tile<64x64xf32, #tile.tmem<column = 0, lane = 16>>)
+func.func private @lanes(
+  !tile.tile<64x512xf32, #tile.tmem<column = 0, lane = 0>>,
+  !tile.tile<64x64xf32, #tile.tmem<column = 0, lane = 16>>)
+
 // CHECK: func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
 func.func private @registers(!tile.tile<128x128xf32, #tile.registers>)
 

@@ -61,6 +61,9 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
 static constexpr int64_t panelColumns = 64;
 
+/// Threads of a warpgroup, which share the rows of a tile out.
+static constexpr int64_t threadsPerGroup = 128;
+
 /// Far beyond what any memory on chip holds, and small enough to count bytes.
 static constexpr int64_t largestExtent = 1 << 20;
 
@@ -70,10 +73,12 @@ static int64_t tmemColumns(ArrayRef<int64_t> shape, Type elementType) {
   return columns * elementType.getIntOrFloatBitWidth() / 32;
 }
 
-/// Bytes of a tile in shared memory, panels whole.
+/// Bytes of a tile in shared memory, panels whole; of rank 1, of its threads.
 static int64_t smemBytes(ArrayRef<int64_t> shape, Type elementType) {
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
-  bool inPanels = shape.size() == 2 && bytes == 2;
+  if (shape.size() == 1)
+    return llvm::alignTo(shape[0], threadsPerGroup) * bytes;
+  bool inPanels = bytes == 2;
   for (int64_t extent : shape.drop_back())
     bytes *= extent;
   return bytes *
@@ -125,6 +130,10 @@ static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
       return emitError() << "tensor memory has 128 lanes, one a row, but the "
                             "tile has "
                          << shape[0] << " rows";
+    if (tmem.getLane() && (tmem.getLane() != 16 || shape[0] != 64))
+      return emitError() << "expected #tile.tmem to begin at lane 0, or 16 for "
+                            "64 rows, got lane "
+                         << tmem.getLane() << " for " << shape[0] << " rows";
     int64_t end = tmem.getColumn() + tmemColumns(shape, elementType);
     if (end > 512)
       return emitError() << "tensor memory has 512 columns, but the tile ends "
@@ -166,7 +175,8 @@ int64_t TileType::getStagePitch() const {
 Attribute TileType::getPlaceOfColumn(int64_t first) const {
   int64_t width = getElementType().getIntOrFloatBitWidth();
   if (TmemAttr tmem = getTmem())
-    return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32);
+    return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32,
+                         tmem.getLane());
   SmemAttr smem = getSmem();
   if (!smem)
     return getPlace();

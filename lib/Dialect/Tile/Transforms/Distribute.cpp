@@ -9,6 +9,7 @@
 #include "Distribute.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,10 +41,46 @@ Value tile::constantF32(ImplicitLocOpBuilder &b, float value) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
 }
 
-Value tile::threadRow(ImplicitLocOpBuilder &b) {
+int64_t tile::threadsPerRow(TileType tile) {
+  return tile.getRows() == layout::tmemLanes / 2 ? 2 : 1;
+}
+
+int64_t tile::ownColumns(TileType tile) {
+  return tile.getColumns() / threadsPerRow(tile);
+}
+
+Value tile::threadInGroup(ImplicitLocOpBuilder &b) {
   Value thread = arith::IndexCastOp::create(
       b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   return arith::AndIOp::create(b, thread, constantI32(b, 127));
+}
+
+/// Of 64 rows: bits 5 and 6 of the thread, the warp, are bits 4 and 5 of the
+/// row; bit 4 says which half of the columns.
+Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
+  Value thread = threadInGroup(b);
+  if (threadsPerRow(tile) == 1)
+    return thread;
+  Value warp = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, thread, constantI32(b, 1)),
+      constantI32(b, 0x30));
+  Value lane = arith::AndIOp::create(b, thread, constantI32(b, 0xF));
+  return arith::OrIOp::create(b, warp, lane);
+}
+
+Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
+  if (threadsPerRow(tile) == 1)
+    return {};
+  Value half = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, threadInGroup(b), constantI32(b, 4)),
+      constantI32(b, 1));
+  return arith::MulIOp::create(b, half, constantI32(b, ownColumns(tile)));
+}
+
+Value tile::ofOtherHalf(ImplicitLocOpBuilder &b, Value value) {
+  return gpu::ShuffleOp::create(b, value, layout::tmemHalfLanes,
+                                layout::tmemWarpLanes, gpu::ShuffleMode::XOR)
+      .getShuffleResult();
 }
 
 Value tile::slice(ImplicitLocOpBuilder &b, Value vector, int64_t first,
@@ -59,18 +96,20 @@ Value tile::advance(ImplicitLocOpBuilder &b, Value base, Value bytes) {
 }
 
 Value tile::tmemAddress(ImplicitLocOpBuilder &b,
-                        const DistributeContext &context, int64_t column,
-                        bool ofWarp) {
+                        const DistributeContext &context, TmemAttr place,
+                        int64_t column, bool ofWarp) {
   return TmemAddressOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 6),
-                               int32_t(column), context.tmemBase, ofWarp);
+                               int32_t(place.getColumn() + column),
+                               int32_t(place.getLane()), context.tmemBase,
+                               ofWarp);
 }
 
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Registers: a thread's row, a vector or, for rank 1, a number. Memory: an
-/// address.
+/// Registers: a thread's columns of its row, a vector or, for rank 1, a number.
+/// Memory: an address.
 static Type convertTile(TileType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getSmem())
@@ -81,7 +120,7 @@ static Type convertTile(TileType type) {
     return {};
   if (type.getShape().size() == 1)
     return type.getElementType();
-  return VectorType::get({type.getColumns()}, type.getElementType());
+  return VectorType::get({ownColumns(type)}, type.getElementType());
 }
 
 namespace {

@@ -20,8 +20,9 @@ namespace fmha::tile {
 /// Columns that one tcgen05.ld or st moves where a whole row goes to registers.
 constexpr int64_t chunkColumns = 32;
 /// Columns that are in registers at once where a row is processed piece by
-/// piece, by roles with few registers.
-constexpr int64_t pieceColumns = 16;
+/// piece, by roles with few registers; and where a thread's columns are no
+/// multiple of it.
+constexpr int64_t pieceColumns = 16, smallPieceColumns = 8;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
 constexpr int64_t panelColumns = 64;
 
@@ -51,8 +52,20 @@ protected:
 
 mlir::Value constantI32(mlir::ImplicitLocOpBuilder &b, int32_t value);
 mlir::Value constantF32(mlir::ImplicitLocOpBuilder &b, float value);
-/// The row that this thread owns: its index in the warpgroup, i32.
-mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b);
+/// Threads that share a row of `tile`, and so its columns (see
+/// #tile.registers): 1, or 2 of 64 rows.
+int64_t threadsPerRow(TileType tile);
+/// Columns of `tile` that a thread owns.
+int64_t ownColumns(TileType tile);
+/// The thread's index in its warpgroup, i32.
+mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
+/// The row of `tile` that this thread owns, i32.
+mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// The first column of `tile` that this thread owns, i32; null where it owns
+/// them all.
+mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// What the thread with the row's other half has in place of `value`.
+mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 /// Columns [first, first + count) of a row held as a vector.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
                   int64_t first, int64_t count);
@@ -60,15 +73,16 @@ mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
 mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
                     mlir::Value bytes);
 
-/// Tensor memory address of `column`, relative to the kernel's allocation;
-/// threads address the lanes of their warp, the MMA lane 0.
+/// Tensor memory address of the column `column` behind `place`, relative to the
+/// kernel's allocation; threads address the lanes of their warp, the MMA the
+/// place's own.
 mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
-                        const DistributeContext &context, int64_t column,
-                        bool ofWarp);
+                        const DistributeContext &context, TmemAttr place,
+                        int64_t column, bool ofWarp);
 
 /// Writes columns [first, first + n) of this thread's row of a 16-bit tile in
 /// shared memory: 16-byte pieces, K-major, 128-byte swizzle, panels of 64
-/// columns. n is a multiple of 8; `first`, an i32, is a multiple of n that lies
+/// columns. n is a multiple of 8; `first`, an i32, is a multiple of 8 that lies
 /// in one panel with its n columns, or null for the row's start.
 void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
                    mlir::Value values, mlir::Value first = nullptr);

@@ -112,7 +112,7 @@ struct DistributeMask : public DistributePattern<MaskOp> {
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, masked(b, x, own, columns));
+    scf::YieldOp::create(b, masked(b, x, own));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, x);
     rewriter.replaceOp(op, branch.getResults());
@@ -129,18 +129,28 @@ private:
     Value column = toI32(op.getCol());
     Value least = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
     if (!op.getOffset())
-      return {least, least};
+      return {least, fromOwnColumn(b, op.getType(), least)};
     Value diagonal =
         arith::AddIOp::create(b, toI32(op.getRow()), toI32(op.getOffset()));
     diagonal = arith::SubIOp::create(b, diagonal, column);
     diagonal = arith::AddIOp::create(b, diagonal, constantI32(b, 1));
-    Value ownDiagonal = arith::AddIOp::create(b, diagonal, threadRow(b));
-    return {arith::MinSIOp::create(b, least, diagonal),
-            arith::MinSIOp::create(b, least, ownDiagonal)};
+    Value ownDiagonal =
+        arith::AddIOp::create(b, diagonal, threadRow(b, op.getType()));
+    Value edge = arith::MinSIOp::create(b, least, diagonal);
+    Value own = arith::MinSIOp::create(b, least, ownDiagonal);
+    return {edge, fromOwnColumn(b, op.getType(), own)};
   }
 
-  static Value masked(ImplicitLocOpBuilder &b, Value x, Value limit,
-                      int64_t columns) {
+  /// A limit that counts from the block's first column, counted from the first
+  /// one of this thread.
+  static Value fromOwnColumn(ImplicitLocOpBuilder &b, TileType tile,
+                             Value limit) {
+    Value first = firstOwnColumn(b, tile);
+    return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
+  }
+
+  static Value masked(ImplicitLocOpBuilder &b, Value x, Value limit) {
+    int64_t columns = cast<VectorType>(x.getType()).getDimSize(0);
     auto type = VectorType::get({columns}, b.getI32Type());
     SmallVector<int32_t> iota;
     for (int64_t column = 0; column < columns; ++column)
@@ -193,6 +203,8 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value old = adaptor.getOld();
     Value row = maxOfRow(b, adaptor.getInput());
+    if (threadsPerRow(op.getInput().getType()) == 2)
+      row = arith::MaxNumFOp::create(b, row, ofOtherHalf(b, row));
     Value top = arith::MaxNumFOp::create(b, old, row);
     Value threshold =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
@@ -234,6 +246,8 @@ struct DistributeRowSum : public DistributePattern<RowSumOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value row = sumOfRow(b, adaptor.getInput());
+    if (threadsPerRow(op.getInput().getType()) == 2)
+      row = arith::AddFOp::create(b, row, ofOtherHalf(b, row));
     rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
                                              adaptor.getAlpha(), row);
     return success();
@@ -269,17 +283,27 @@ struct DistributeLse : public DistributePattern<LseOp> {
   }
 };
 
+/// Of the two threads that have a row one stores what it has of it.
+Value isLeftHalf(ImplicitLocOpBuilder &b) {
+  Value half = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 16));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, half,
+                               constantI32(b, 0));
+}
+
 struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType tile = op.getValue().getType();
     Value thread =
-        arith::IndexCastOp::create(b, b.getIndexType(), threadRow(b));
+        arith::IndexCastOp::create(b, b.getIndexType(), threadRow(b, tile));
     Value row = arith::AddIOp::create(b, op.getRow(), thread);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
                                          op.getLength());
+    if (threadsPerRow(tile) == 2)
+      inside = arith::AndIOp::create(b, inside, isLeftHalf(b));
     auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
     memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),

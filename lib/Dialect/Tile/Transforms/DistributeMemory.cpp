@@ -46,7 +46,7 @@ static Value columnOffset(ImplicitLocOpBuilder &b, layout::PanelTile panels,
 void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
                                Value values, Value first) {
   layout::PanelTile panels = panelTile(tile);
-  Value row = threadRow(b);
+  Value row = threadRow(b, tile);
   Value rowOffset = arith::MulIOp::create(
       b, row, constantI32(b, layout::PanelTile::rowBytes));
   Value rowXor =
@@ -70,13 +70,24 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   }
 }
 
-/// 32 columns of this thread's row of an f32 tile in tensor memory; to be
-/// waited for.
+/// Columns of tensor memory between the halves of a row that two threads share
+/// and that takes `columns`; null where one thread has the row.
+static IntegerAttr splitOf(ImplicitLocOpBuilder &b, TileType tile,
+                           int64_t columns) {
+  return threadsPerRow(tile) == 2 ? b.getI32IntegerAttr(columns / 2)
+                                  : IntegerAttr();
+}
+
+/// Columns of this thread's row of an f32 tile in tensor memory; to be waited
+/// for.
 static Value loadChunk(ImplicitLocOpBuilder &b,
-                       const DistributeContext &context, int64_t column) {
+                       const DistributeContext &context, TileType tile,
+                       int64_t column) {
   auto words = VectorType::get({chunkColumns}, b.getI32Type());
-  return TmemLoadOp::create(b, words,
-                            tmemAddress(b, context, column, /*ofWarp=*/true));
+  return TmemLoadOp::create(
+      b, words,
+      tmemAddress(b, context, tile.getTmem(), column, /*ofWarp=*/true),
+      splitOf(b, tile, tile.getColumns()));
 }
 
 /// What was loaded, as one row, readable.
@@ -113,8 +124,7 @@ struct DistributeSlot : public DistributePattern<SlotAddressOp> {
     TileType tile = op.getType();
     if (TmemAttr place = tile.getTmem()) {
       bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
-      rewriter.replaceOp(op,
-                         tmemAddress(b, context, place.getColumn(), ofWarp));
+      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
       return success();
     }
     SmemAttr place = tile.getSmem();
@@ -142,8 +152,7 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
     TileType from = op.getInput().getType(), to = op.getType();
     if (TmemAttr place = to.getTmem()) {
       bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
-      rewriter.replaceOp(op,
-                         tmemAddress(b, context, place.getColumn(), ofWarp));
+      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
       return success();
     }
     if (!to.getSmem())
@@ -160,7 +169,28 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
   }
 };
 
-/// A finished output of zeros.
+/// A loop over the columns that this thread owns, piece by piece:
+///
+///   for column = 0 to own columns step 16: body(column)
+void forOwnColumns(ImplicitLocOpBuilder &b, TileType tile,
+                   function_ref<void(Value column, int64_t count)> body) {
+  int64_t columns = ownColumns(tile);
+  int64_t piece = columns % pieceColumns ? smallPieceColumns : pieceColumns;
+  auto loop = scf::ForOp::create(b, constantI32(b, 0), constantI32(b, columns),
+                                 constantI32(b, piece));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar(), piece);
+}
+
+/// `column` of the tile, from one that counts from the thread's first.
+Value inTile(ImplicitLocOpBuilder &b, TileType tile, Value column) {
+  Value first = firstOwnColumn(b, tile);
+  return first ? Value(arith::AddIOp::create(b, first, column)) : column;
+}
+
+/// A finished output of zeros. Where two threads share a row their halves may
+/// begin in the middle of a panel, so that they go piece by piece.
 struct FillShared : public DistributePattern<FillOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -170,10 +200,20 @@ struct FillShared : public DistributePattern<FillOp> {
     if (!tile.getSmem() || !op.getValue().isZero())
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto row = VectorType::get({tile.getColumns()}, tile.getElementType());
-    storeSwizzled(b, tile, arith::ConstantOp::create(b, b.getZeroAttr(row)));
+    if (threadsPerRow(tile) == 1)
+      storeSwizzled(b, tile, zeros(b, tile, tile.getColumns()));
+    else
+      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+        storeSwizzled(b, tile, zeros(b, tile, count), inTile(b, tile, column));
+      });
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  static Value zeros(ImplicitLocOpBuilder &b, TileType tile, int64_t count) {
+    auto type = VectorType::get({count}, tile.getElementType());
+    return arith::ConstantOp::create(b, b.getZeroAttr(type));
   }
 };
 
@@ -204,37 +244,38 @@ struct DistributeMove : public DistributePattern<MoveOp> {
   }
 
 private:
+  /// Threads, not rows, are counted: softmax and correction share them out
+  /// alike.
   Value rowAddress(ImplicitLocOpBuilder &b, TileType tile) const {
-    Value bytes = arith::MulIOp::create(b, threadRow(b), constantI32(b, 4));
+    Value bytes = arith::MulIOp::create(b, threadInGroup(b), constantI32(b, 4));
     return advance(b, smemAddress(b, tile.getSmem().getOffset()), bytes);
   }
 
   /// All loads are issued before the one wait.
   Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from) const {
-    int64_t columns = from.getColumns(), first = from.getTmem().getColumn();
     SmallVector<Value> chunks;
-    for (int64_t column = 0; column < columns; column += chunkColumns)
-      chunks.push_back(loadChunk(b, context, first + column));
+    for (int64_t column = 0; column < ownColumns(from); column += chunkColumns)
+      chunks.push_back(loadChunk(b, context, from, column));
     return asF32(b, waitForLoads(b, chunks));
   }
 
   /// Two 16-bit elements a column: the order in which an A operand is read.
   Value registersToTmem(ImplicitLocOpBuilder &b, Value values,
                         TileType to) const {
-    int64_t columns = to.getColumns() / 2;
+    int64_t columns = ownColumns(to) / 2;
     Value words = vector::BitCastOp::create(
         b, VectorType::get({columns}, b.getI32Type()), values);
-    int64_t first = to.getTmem().getColumn();
     for (int64_t column = 0; column < columns; column += chunkColumns)
       TmemStoreOp::create(
           b, slice(b, words, column, std::min(chunkColumns, columns - column)),
-          tmemAddress(b, context, first + column, /*ofWarp=*/true));
+          tmemAddress(b, context, to.getTmem(), column, /*ofWarp=*/true),
+          splitOf(b, to, to.getColumns() / 2));
     waitForStores(b);
-    return tmemAddress(b, context, first, /*ofWarp=*/true);
+    return tmemAddress(b, context, to.getTmem(), 0, /*ofWarp=*/true);
   }
 
   Value tileToShared(ImplicitLocOpBuilder &b, Value values, TileType to) const {
-    storeSwizzled(b, to, values);
+    storeSwizzled(b, to, values, firstOwnColumn(b, to));
     return smemAddress(b, to.getSmem().getOffset());
   }
 
@@ -277,8 +318,8 @@ struct DistributeDot : public DistributePattern<DotOp> {
                               << kPerStep << ", got " << a.getColumns();
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       issuePart(b, op, adaptor, n);
-    rewriter.replaceOp(op, tmemAddress(b, context, d.getTmem().getColumn(),
-                                       /*ofWarp=*/false));
+    rewriter.replaceOp(
+        op, tmemAddress(b, context, d.getTmem(), 0, /*ofWarp=*/false));
     return success();
   }
 
@@ -294,7 +335,7 @@ private:
     layout::PanelTile panels = panelTile(op.getB().getType());
     layout::SmemTile tile =
         op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
-    Value d = tmemAddress(b, context, op.getType().getTmem().getColumn() + n,
+    Value d = tmemAddress(b, context, op.getType().getTmem(), n,
                           /*ofWarp=*/false);
     Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value first = adaptor.getAccumulate();
@@ -334,8 +375,7 @@ private:
                  unsigned step) const {
     TileType a = op.getA().getType();
     if (TmemAttr place = a.getTmem())
-      return tmemAddress(b, context, place.getColumn() + 8 * step,
-                         /*ofWarp=*/false);
+      return tmemAddress(b, context, place, 8 * step, /*ofWarp=*/false);
     layout::SmemTile tile = panelTile(a).kMajor();
     return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
   }
@@ -345,27 +385,23 @@ private:
 // The output accumulator
 //===----------------------------------------------------------------------===//
 
-/// A loop over a row of tensor memory, piece by piece, in a role that has not
-/// the registers for all of it:
+/// A loop over the thread's columns of a tile in tensor memory, piece by piece,
+/// in a role that has not the registers for all of them:
 ///
 ///   for column = 0 to columns step 16:
 ///     tmem_load; tmem_wait; body(column, address, f32 values)
 void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
                TileType tile,
                function_ref<void(Value column, Value address, Value x)> body) {
-  auto loop = scf::ForOp::create(b, constantI32(b, 0),
-                                 constantI32(b, tile.getColumns()),
-                                 constantI32(b, pieceColumns));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value column = loop.getInductionVar();
-  Value base = arith::AddIOp::create(b, context.tmemBase, column);
-  Value address = TmemAddressOp::create(
-      b, LLVM::LLVMPointerType::get(b.getContext(), 6),
-      int32_t(tile.getTmem().getColumn()), base, /*of_warp=*/true);
-  auto words = VectorType::get({pieceColumns}, b.getI32Type());
-  Value loaded = TmemLoadOp::create(b, words, address);
-  body(column, address, asF32(b, waitForLoads(b, loaded)));
+  forOwnColumns(b, tile, [&](Value column, int64_t count) {
+    DistributeContext there{context.info,
+                            arith::AddIOp::create(b, context.tmemBase, column)};
+    Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
+    auto words = VectorType::get({count}, b.getI32Type());
+    Value loaded = TmemLoadOp::create(b, words, address,
+                                      splitOf(b, tile, tile.getColumns()));
+    body(column, address, asF32(b, waitForLoads(b, loaded)));
+  });
 }
 
 /// Only if some row of the warp has a factor other than 1.
@@ -397,9 +433,9 @@ private:
     forPieces(b, context, tile, [&](Value, Value address, Value x) {
       Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
       Value scaled = arith::MulFOp::create(b, x, factor);
-      auto words = VectorType::get({pieceColumns}, b.getI32Type());
+      auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
       TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
-                          address);
+                          address, splitOf(b, tile, tile.getColumns()));
     });
     waitForStores(b);
   }
@@ -425,8 +461,9 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
       Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
       Value kept = arith::SelectOp::create(b, unseen, zeros,
                                            arith::MulFOp::create(b, x, factor));
-      auto rounded = VectorType::get({pieceColumns}, to.getElementType());
-      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, kept), column);
+      auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
+      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, kept),
+                    inTile(b, to, column));
     });
     rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
     return success();

@@ -55,7 +55,8 @@ private:
     return SmemAttr::get(ctx, region->offset, region->stages, 0);
   }
   Attribute tmem(const Twine &name) {
-    return TmemAttr::get(ctx, info.map.findTmem(name.str())->column);
+    const schedule::TmemRegion *region = info.map.findTmem(name.str());
+    return TmemAttr::get(ctx, region->column, region->lane);
   }
   static void setPlace(Value value, Attribute place) {
     value.setType(cast<TileType>(value.getType()).withPlace(place));

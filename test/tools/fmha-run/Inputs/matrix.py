@@ -153,6 +153,70 @@ def messages(tool, jobs, folder):
     return failures
 
 
+# Query tiles of 64 rows: S and P beside O, and in lanes of their own. P is in both
+# places where its schedule does not say.
+HALF_TILES = [
+    (dict(head_dim=8), "kv_stages = 2"),
+    (dict(head_dim=64), "kv_stages = 2, kv_block = 64"),
+    (dict(head_dim=80), "kv_stages = 3"),
+    (dict(head_dim=128), "kv_stages = 2"),
+    (dict(head_dim=128), "kv_stages = 4, kv_block = 64"),
+    (dict(head_dim=192, head_dim_v=128), "kv_stages = 1, v_stages = 2"),
+    (dict(head_dim=256), "kv_stages = 2, kv_block = 64"),
+    (dict(head_dim=72, head_dim_v=40, v_in_k=True), "kv_stages = 2, share_kv = true"),
+    (dict(head_dim=384), "kv_stages = 2, key_chunk = 128, value_chunk = 32"),
+    (dict(head_dim=40, head_dim_v=320), "kv_stages = 2, value_chunk = 64, o_columns = 128"),
+    (dict(head_dim=64, head_dim_v=440), "kv_stages = 2, kv_block = 64"),
+    (dict(head_dim=8, head_dim_v=456), "kv_stages = 2, kv_block = 64, p_placement = smem"),
+    (dict(head_dim=512), "kv_stages = 2, kv_block = 64, p_placement = smem"),
+    (dict(head_dim=512), "kv_stages = 3, key_chunk = 128, value_chunk = 32, p_placement = smem"),
+    (dict(head_dim=576, head_dim_v=512, v_in_k=True), "kv_stages = 2, kv_block = 64, share_kv = true, p_placement = smem"),
+    (dict(head_dim=576, head_dim_v=512, v_in_k=True), "kv_stages = 4, key_chunk = 64, value_chunk = 16, p_placement = smem"),
+]
+HALF_LENGTHS = [(64, 65), (65, 64), (129, 300), (63, 129), (1, 127), (127, 1), (300, 63), (64, 0), (0, 64), (65, 127), (300, 129), (63, 300), (1, 1)]
+
+
+def half_tiles(tool, jobs, folder):
+    """Query tiles of 64 rows, harsh lengths and the other features in turn; one length
+    of each under the three policies and other schedules of the warps, bit-identical."""
+    cases = []
+    for shape, words in HALF_TILES:
+        for placement in ("tmem", "smem"):
+            if "p_placement" not in words:
+                cases.append((shape, f"{words}, p_placement = {placement}"))
+            elif placement == "smem":
+                cases.append((shape, words))
+    cases = [dict(shape, schedule=f"#fmha.schedule<q_tiles = 1, q_tile_rows = 64, {words}>") for shape, words in cases]
+    runs, compared = [], []
+    turn = itertools.count()
+    for case, repeat in itertools.product(cases, range(3)):
+        i = next(turn)
+        q_len, kv_len = HALF_LENGTHS[i % len(HALF_LENGTHS)]
+        small = case["head_dim"] + case.get("head_dim_v", 0) < 300
+        runs.append(dict(case, q_len=q_len, kv_len=kv_len, causal=i % 4 < 2, lse=i % 3 != 1, seed=i,
+                         dtype=("bf16", "f16")[i // 2 % 2], layout=("bshd", "bhsd")[i // 5 % 2],
+                         policy=("eager", "late", "random")[i % 3], **(heads(i) if small else {})))
+    # Blocks of 64 keys for tiles of 128 rows.
+    for i, (tiles, placement) in enumerate(itertools.product((1, 2), ("tmem", "smem"))):
+        words = f"q_tiles = {tiles}, kv_block = 64, kv_stages = 3, p_placement = {placement}"
+        cases.append(dict(head_dim=(128, 72)[i % 2], schedule=f"#fmha.schedule<{words}>"))
+        runs.append(dict(cases[-1], q_len=(300, 129)[i % 2], kv_len=(129, 65)[i // 2], causal=i % 2 == 0, lse=True))
+
+    def compare(numbered):
+        i, case = numbered
+        case = dict(case, q_len=(65, 129)[i % 2], kv_len=(300, 191)[i // 2 % 2], causal=i % 2 == 0, lse=True, seed=i)
+        eager, first = outputs(tool, folder, f"eager{i}", dict(case, policy="eager", schedules=3))
+        late, second = outputs(tool, folder, f"late{i}", dict(case, policy="late"))
+        if first or second:
+            return first or second
+        return None if eager == late else f"{flags(**case)}: the late policy's output differs from the eager one's"
+
+    failures = run_all(tool, runs, jobs)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures += [failure for failure in pool.map(compare, enumerate(cases)) if failure]
+    return failures
+
+
 def write_rows(folder, name, rows):
     """One head of `rows` as FOLDER/NAME.npy in [1, length, 1, dim]; the path."""
     path = os.path.join(folder, name + ".npy")
@@ -366,7 +430,7 @@ def mutants(tool, jobs, folder):
     return failures
 
 
-PARTS = {"lengths": lengths, "dims": dims, "messages": messages, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+PARTS = {"lengths": lengths, "dims": dims, "messages": messages, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
          "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 

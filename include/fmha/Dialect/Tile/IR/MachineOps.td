@@ -106,12 +106,15 @@ def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
   let summary = "Address of a column of the kernel's tensor memory, at the lanes of this warp";
   let description = [{
     The allocation's base comes from where `tmem_alloc` left it; with `of_warp`, 32·(warp mod 4) is put in the lane field,
-    since a warp reaches only the 32 lanes of its subpartition.
-    `%t = tile.tmem_address 128 from %base of_warp`
+    since a warp reaches only the 32 lanes of its subpartition. `lane` is added to it.
+    `%t = tile.tmem_address 128 from %base of_warp`, `%s = tile.tmem_address 0 lane 16 from %base`
   }];
-  let arguments = (ins Tile_TmemColumnAttr:$column, I32:$base, UnitAttr:$of_warp);
+  let arguments = (ins Tile_TmemColumnAttr:$column, DefaultValuedAttr<Tile_TmemLaneAttr, "0">:$lane, I32:$base,
+                       UnitAttr:$of_warp);
   let results = (outs LLVM_PointerInAddressSpace<6>:$result);
-  let assemblyFormat = "$column `from` $base (`of_warp` $of_warp^)? attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $column (`lane` $lane^)? `from` $base (`of_warp` $of_warp^)? attr-dict `:` type($result)
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +163,7 @@ def Tile_TmaStoreWaitOp : Tile_MachineOp<"tma_store_wait"> {
 // Tensor memory and tensor core
 //===----------------------------------------------------------------------===//
 
-/// Registers of one thread that tcgen05.ld and st with the shape .32x32b move: .x2 to .x128.
+/// Registers of one thread that tcgen05.ld and st with the shapes .32x32b and .16x32bx2 move: .x2 to .x128.
 def Tile_TmemRegisters
     : AllOfType<[FixedVectorOfRankAndType<[1], [I32]>,
                  FixedVectorOfLengthAndType<[2, 4, 8, 16, 32, 64, 128], [I32]>],
@@ -189,21 +192,29 @@ def Tile_TmemDeallocOp : Tile_MachineOp<"tmem_dealloc"> {
 }
 
 def Tile_TmemLoadOp : Tile_MachineOp<"tmem_load"> {
-  let summary = "tcgen05.ld.32x32b: one lane's columns into a thread";
+  let summary = "tcgen05.ld.32x32b or .16x32bx2: one lane's columns into a thread";
   let description = [{
-    The registers may be read behind `tmem_wait load` only, which therefore hands them on.
-    `%v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>`
+    With `split` the warp reads 16 lanes: threads l and 16 + l both of them lane l, the latter that many columns further
+    right. The registers may be read behind `tmem_wait load` only, which therefore hands them on.
+
+    ```mlir
+    %v = tile.tmem_load %t : !llvm.ptr<6> -> vector<32xi32>
+    %h = tile.tmem_load %t split 64 : !llvm.ptr<6> -> vector<32xi32>
+    ```
   }];
-  let arguments = (ins LLVM_PointerInAddressSpace<6>:$address);
+  let arguments = (ins LLVM_PointerInAddressSpace<6>:$address, OptionalAttr<Tile_TmemHalfAttr>:$split);
   let results = (outs Tile_TmemRegisters:$result);
-  let assemblyFormat = "$address attr-dict `:` type($address) `->` type($result)";
+  let assemblyFormat = "$address (`split` $split^)? attr-dict `:` type($address) `->` type($result)";
 }
 
 def Tile_TmemStoreOp : Tile_MachineOp<"tmem_store"> {
-  let summary = "tcgen05.st.32x32b: a thread's registers into its lane's columns";
-  let description = [{ `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>` }];
-  let arguments = (ins Tile_TmemRegisters:$value, LLVM_PointerInAddressSpace<6>:$address);
-  let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `,` type($address)";
+  let summary = "tcgen05.st.32x32b or .16x32bx2: a thread's registers into its lane's columns";
+  let description = [{
+    `split` as in `tmem_load`. `tile.tmem_store %v, %t : vector<32xi32>, !llvm.ptr<6>`
+  }];
+  let arguments = (ins Tile_TmemRegisters:$value, LLVM_PointerInAddressSpace<6>:$address,
+                       OptionalAttr<Tile_TmemHalfAttr>:$split);
+  let assemblyFormat = "$value `,` $address (`split` $split^)? attr-dict `:` type($value) `,` type($address)";
 }
 
 def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {

@@ -22,7 +22,7 @@ def Tile_SmemAttr : Tile_Attr<"Smem", "smem"> {
     `offset` bytes from the 1024-byte aligned start of dynamic shared memory; `stages` copies of the tile lie `pitch`
     bytes apart, or directly behind each other if that is 0. A rank-2 tile of 16-bit elements lies in panels of 64
     columns, each K-major with the 128-byte swizzle, the last one whole however few columns are left for it; a rank-1
-    tile is linear.
+    tile has an element for each thread of a warpgroup, in order: two for each row where two threads share it.
 
     Example: `#tile.smem<offset = 65536, stages = 3>`, and in a ring that larger tiles pass, too,
     `#tile.smem<offset = 65536, stages = 3, pitch = 49152>`.
@@ -40,20 +40,23 @@ def Tile_TmemAttr : Tile_Attr<"Tmem", "tmem"> {
   let summary = "A place in tensor memory";
   let description = [{
     The first of the 32-bit columns that the tile takes, relative to the kernel's allocation; row r is lane r. An f32
-    tile takes one column per element column, a 16-bit tile (an A operand) one per two.
+    tile takes one column per element column, a 16-bit tile (an A operand) one per two. Of a tile of 64 rows row r is
+    lane 32·(r/16) + r mod 16, or, where `lane` is 16, as many lanes further: two such tiles lie in the same columns.
 
-    Example: `#tile.tmem<column = 256>`.
+    Examples: `#tile.tmem<column = 256>`, `#tile.tmem<column = 0, lane = 16>`.
 
-    Constraints: `column` plus the tile's columns is at most 512.
+    Constraints: `column` plus the tile's columns is at most 512; `lane` is 0, or 16 if the tile has 64 rows.
   }];
-  let parameters = (ins "unsigned":$column);
+  let parameters = (ins "unsigned":$column, DefaultValuedParameter<"unsigned", "0">:$lane);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
-  let summary = "A place in registers: thread r of a 128-thread warpgroup holds row r";
+  let summary = "A place in registers: each thread of a 128-thread warpgroup holds a row, or half of one";
   let description = [{
-    Softmax needs no shuffles in this form, since a thread owns a whole row, and `tcgen05.ld.32x32b` delivers it.
+    Of 128 rows thread r holds row r: softmax needs no shuffles, since a thread owns a whole row, and `tcgen05.ld.32x32b`
+    delivers it. Of 64 rows lanes l and 16 + l of warp w hold the left and the right half of the columns of row 16·w + l,
+    as `tcgen05.ld.16x32bx2` delivers them, and both hold a rank-1 tile's element for the row.
 
     Example: `#tile.registers`.
   }];
@@ -106,6 +109,9 @@ def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleO
 /// Columns that tcgen05.alloc and dealloc take.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;
+/// First of a warp's lanes that a tile takes, and how far the columns of a half row are from those of the other.
+def Tile_TmemLaneAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[0, 16]>]>;
+def Tile_TmemHalfAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<511>]>;
 /// Registers per thread that setmaxnreg takes.
 def Tile_RegistersAttrI32 : ConfinedAttr<I32Attr, [IntMinValue<24>, IntMaxValue<256>, Tile_MultipleOf<8>]>;
 
