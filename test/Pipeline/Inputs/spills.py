@@ -27,12 +27,35 @@ wide = itertools.product(
 )
 
 
-def assemble(kind):
+# Two threads share a row of a query tile of 64 rows.
+half = itertools.product(
+    (("--head-dim=128", "kv_stages = 2"), ("--head-dim=80", "kv_block = 64"),
+     ("--head-dim=128", "kv_stages = 2, p_placement = smem"),
+     ("--head-dim=384", "kv_stages = 2, key_chunk = 64, value_chunk = 32"),
+     ("--head-dim=512", "kv_stages = 2, kv_block = 64, p_placement = smem"),
+     ("--head-dim=576 --head-dim-v=512 --v-in-k",
+      "kv_stages = 2, kv_block = 64, share_kv = true, p_placement = smem")),
+    (("--causal", "--lse"), ()),
+)
+
+
+def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
-    flags = [f"--target={target}", f"--head-dim={head_dim}", f"--head-dim-v={head_dim_v}",
-             f"--p-placement={placement}", f"--q-tiles={tiles}", f"--dtype={dtype}", *features]
-    ptx = folder / ("-".join(flags).replace("--", "").replace("=", "_") + ".ptx")
+    return [f"--target={target}", f"--head-dim={head_dim}", f"--head-dim-v={head_dim_v}",
+            f"--p-placement={placement}", f"--q-tiles={tiles}", f"--dtype={dtype}", *features]
+
+
+def half_flags(kind):
+    (dims, words), features = kind
+    return ["--target=sm_100a", *dims.split(), f"--schedule=#fmha.schedule<q_tiles = 1, q_tile_rows = 64, {words}>",
+            *features]
+
+
+def assemble(numbered):
+    number, flags = numbered
+    target = flags[0].removeprefix("--target=")
+    ptx = folder / f"{number}.ptx"
     subprocess.run(["fmha-compile", *flags, "-o", ptx], check=True)
     done = subprocess.run([ptxas, f"-arch={target}", "-v", ptx, "-o", os.devnull],
                           capture_output=True, text=True)
@@ -45,7 +68,8 @@ def assemble(kind):
 
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(assemble, itertools.chain(kinds, wide)))
+        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half)]
+        results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:
             print("FAILED", text)
