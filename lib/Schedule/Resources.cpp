@@ -10,6 +10,7 @@
 
 #include "Footprint.h"
 
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
   uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
   uint64_t out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
   uint64_t perTile = alignTo(std::max(q, out), tileAlignment) +
-                     alignTo(s.qTileRows * sizeof(float), smallAlignment);
+                     alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
   return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
@@ -40,9 +41,11 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
 
 uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
   uint64_t scores = s.kvBlock, outputs = outputColumns(problem, s);
-  // An MMA of 64 rows fills lanes 0-15 or 16-31 of every 32.
+  // An MMA of 64 rows fills lanes 0-15 or 16-31 of every 32: where O takes all
+  // columns S has the other lanes.
   bool halves = s.qTileRows == 64 && s.ctaGroup == 1;
-  return s.qTiles * (halves ? std::max(scores, outputs) : scores + outputs);
+  bool apart = halves && scores + outputs > layout::tmemColumns;
+  return s.qTiles * (apart ? std::max(scores, outputs) : scores + outputs);
 }
 
 void countWarps(const Schedule &schedule, Resources &resources) {

@@ -112,3 +112,20 @@ TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
               HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
 }
+
+TEST(Explain, DrawsWhatBeginsAtLane16) {
+  // S of 64 rows and 128 columns in the columns of an O of 512.
+  MemoryMap map;
+  map.tmem = {{"S0", 0, 128, "", 16}, {"O0", 0, 512, "", 0}};
+  map.tmemColumns = 512;
+  EXPECT_EQ(drawTmem(map),
+            "tensor memory: 512 of 512 columns allocated, one character = 8 "
+            "columns\n"
+            "  column  0       64      128     192     256     320     384     "
+            "448     512\n"
+            "  regions |O0" +
+                std::string(61, ' ') +
+                "|\n"
+                "  lane 16 |S0" +
+                std::string(13, ' ') + "|\n");
+}
