@@ -76,6 +76,12 @@ struct BarrierState {
   uint32_t asyncSource = 0;
 };
 
+/// A commit of `agent` that signals `phase` of `barrier`.
+struct Signal {
+  uint32_t agent, barrier;
+  Tick phase;
+};
+
 /// MMAs that the machine executes in order.
 struct Chain {
   Clock done;
@@ -103,6 +109,7 @@ private:
   uint64_t warpsTogether(uint32_t agent) const;
   void reportStuck();
   void checkExit();
+  std::vector<Tick> signalledBefore(const Clock &known) const;
 
   void init(uint32_t agent, const Event &event);
   void fence(uint32_t agent, Action action);
@@ -135,6 +142,8 @@ private:
   std::vector<AgentState> agents;
   std::vector<BarrierState> barriers;
   std::vector<Chain> chains;
+  /// In program order of each agent.
+  std::vector<Signal> commits;
   /// Of each MMA event, its chain.
   std::vector<uint32_t> chainLanes;
   std::vector<Complaint> complaints;

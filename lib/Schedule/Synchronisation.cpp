@@ -203,6 +203,7 @@ void Execution::commit(uint32_t agent, const Event &event) {
     if (chain.agent == agent)
       clock.join(chain.done);
   noteAsync(event);
+  commits.push_back({agent, event.barrier, barriers[event.barrier].asyncPhase});
   arrive(agent, event, 1, clock);
 }
 
@@ -472,13 +473,30 @@ void Execution::reportStuck() {
   }
 }
 
+/// The phase of each barrier that commits have signalled by the time of what is
+/// `known`: tcgen05.commit is in order with the tcgen05 operations of its
+/// thread (PTX ISA 9.7.16.6.1), so who has waited for one has those ahead of
+/// it.
+std::vector<Tick> Execution::signalledBefore(const Clock &known) const {
+  std::vector<Tick> phases(barriers.size());
+  std::vector<bool> covered(agents.size());
+  for (auto commit = commits.rbegin(); commit != commits.rend(); ++commit) {
+    auto [agent, barrier, phase] = *commit;
+    covered[agent] = covered[agent] || known[barrierLane(barrier)] >= phase;
+    if (covered[agent])
+      phases[barrier] = std::max(phases[barrier], phase);
+  }
+  return phases;
+}
+
 /// Y6. Threads have exited, so what no thread has waited for may come late.
 void Execution::checkExit() {
   Clock all = agents.front().now;
   for (const AgentState &agent : agents)
     all.join(agent.now);
+  std::vector<Tick> signalled = signalledBefore(all);
   for (uint32_t i = 0; i < barriers.size(); ++i)
-    if (all[barrierLane(i)] < barriers[i].asyncPhase)
+    if (std::max(all[barrierLane(i)], signalled[i]) < barriers[i].asyncPhase)
       complain(barriers[i].asyncSource, std::nullopt,
                "Y6: may signal barrier " + quote(i) +
                    " after the CTA has exited: expected a thread that waits "

@@ -28,11 +28,10 @@ gpu.module @kernels {
     // CHECK: arith.cmpi eq, %[[THREAD]], %c0_i32
     // CHECK: tile.init_barrier %[[A]] arrivals 128
     // CHECK-NEXT: tile.fence mbarrier_init
-    // The address is read behind a CTA barrier. No tcgen05 operation is under way
-    // that a fence could order.
-    // CHECK-NOT: tile.fence
-    // CHECK: tile.sync_cta
-    // CHECK-NOT: tile.fence
+    // The address is read behind a CTA barrier.
+    // CHECK: tile.fence tcgen05_before
+    // CHECK-NEXT: tile.sync_cta
+    // CHECK-NEXT: tile.fence tcgen05_after
     // CHECK: tile.tmem_base at [[AT]]
     tile.specialise {
       // 16 warps share 65536 registers: 65536 / (16 x 32) = 128 at launch. setmaxnreg
@@ -75,8 +74,9 @@ gpu.module @kernels {
     }
     // Nobody leaves while tensor memory is in use; who allocated it frees it.
     // CHECK: tile.sync_warp
+    // CHECK-NEXT: tile.fence tcgen05_before
     // CHECK-NEXT: tile.sync_cta
-    // CHECK-NOT: tile.fence
+    // CHECK-NEXT: tile.fence tcgen05_after
     // CHECK: scf.if %[[MMA]]
     // CHECK: %[[BASE:.*]] = tile.tmem_base at [[AT]]
     // CHECK-NEXT: tile.tmem_dealloc %[[BASE]] columns 256

@@ -13,12 +13,6 @@
 //   else { setmaxnreg; if (warp == 12) { if (elected) load } else ... }
 //   epilogue: one CTA barrier, free tensor memory
 //
-// Neither barrier has a tcgen05 fence. A fence orders asynchronous tcgen05
-// operations (PTX ISA 9.7.16.6.3), and alloc and dealloc are synchronous ones
-// (9.7.16.6.1). Behind the first barrier every access takes its address from
-// the shared memory that alloc wrote. Ahead of the last one each role has
-// waited for its loads and stores, and for the commit of each product.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Distribute.h"
@@ -101,13 +95,17 @@ void WarpSwitch::buildPrologue() {
     });
     FenceOp::create(b, FenceKind::MbarrierInit);
   });
+  FenceOp::create(b, FenceKind::Tcgen05Before);
   SyncCtaOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05After);
 }
 
 /// Nobody may leave while the tensor memory is in use, and it must be freed.
 void WarpSwitch::buildEpilogue() {
   SyncWarpOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05Before);
   SyncCtaOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05After);
   ifThen(isWarp(mma.getFirstWarp()), [&] {
     Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
     TmemDeallocOp::create(b, base, info.map.tmemColumns);
