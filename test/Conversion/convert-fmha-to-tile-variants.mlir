@@ -1,6 +1,6 @@
 // The causal mask, negative and zero scales, and several ops in one module.
 
-// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1' --convert-fmha-to-tile | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 q-tile-rows=128' --convert-fmha-to-tile | FileCheck %s
 
 !t = memref<1x256x2x128xf16>
 

@@ -5,8 +5,9 @@
 // RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 kv-stages=2 p-placement=smem' | FileCheck %s --check-prefix=ASKED
 // RUN: fmha-opt %s --fmha-plan-schedule='kv-block=128 q-tile-rows=128 key-chunk=0 value-chunk=0 v-stages=0 o-columns=0 share-kv=0' | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule | fmha-opt --fmha-plan-schedule | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule | FileCheck %s --check-prefix=FEW
 
-!t = tensor<1x256x2x64xf16>
+!t = tensor<1x?x2x64xf16>
 
 // CHECK-LABEL: func.func @planned
 // CHECK: fmha.attention
@@ -31,8 +32,17 @@ func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK-LABEL: func.func @wide
 // CHECK: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 2,
 // CHECK-SAME: kv_stages = 5,
-func.func @wide(%x: memref<1x256x2x128xbf16>, %o: memref<1x256x2x128xbf16>) {
-  fmha.attention ins(%x, %x, %x : memref<1x256x2x128xbf16>, memref<1x256x2x128xbf16>, memref<1x256x2x128xbf16>)
-      outs(%o : memref<1x256x2x128xbf16>)
+func.func @wide(%x: memref<1x?x2x128xbf16>, %o: memref<1x?x2x128xbf16>) {
+  fmha.attention ins(%x, %x, %x : memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>, memref<1x?x2x128xbf16>)
+      outs(%o : memref<1x?x2x128xbf16>)
+  return
+}
+
+// 2 x 256 rows would leave all but two SMs idle: tiles of 64 rows keep eight busy.
+// FEW-LABEL: func.func @few
+// FEW: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, q_tile_rows = 64,
+!few = memref<1x256x2x64xf16>
+func.func @few(%x: !few, %o: !few) {
+  fmha.attention ins(%x, %x, %x : !few, !few, !few) outs(%o : !few)
   return
 }
