@@ -45,30 +45,33 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
 
 /// At the border behind each level that has places, so that the pass which
 /// broke something is the last one that ran.
-static void addVerifiers(OpPassManager &kernel) {
+static void addVerifiers(OpPassManager &kernel,
+                         const PipelineOptions &options) {
+  if (!options.verifyKernels)
+    return;
   kernel.addPass(tile::createTileVerifyResources());
   kernel.addPass(tile::createTileVerifySync());
 }
 
-static void addPlaced(OpPassManager &pm) {
+static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTilePlace());
-  addVerifiers(kernel);
+  addVerifiers(kernel, options);
 }
 
-static void addSpecialised(OpPassManager &pm) {
+static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTileSpecialise());
-  addVerifiers(kernel);
+  addVerifiers(kernel, options);
 }
 
-static void addMachine(OpPassManager &pm) {
+static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTileLowerChannels());
   kernel.addPass(tile::createTileDistribute());
   // Roles repeat constants and addresses; nothing else is simplified here.
   kernel.addPass(createCSEPass());
-  addVerifiers(kernel);
+  addVerifiers(kernel, options);
 }
 
 static void addNVVM(OpPassManager &pm) {
@@ -85,11 +88,11 @@ void fmha::addPhase(OpPassManager &pm, Level level,
   case Level::Tiled:
     return addTiled(pm, options);
   case Level::Placed:
-    return addPlaced(pm);
+    return addPlaced(pm, options);
   case Level::Specialised:
-    return addSpecialised(pm);
+    return addSpecialised(pm, options);
   case Level::Machine:
-    return addMachine(pm);
+    return addMachine(pm, options);
   case Level::NVVM:
     return addNVVM(pm);
   }

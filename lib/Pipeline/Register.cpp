@@ -60,6 +60,11 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
           clEnumValN(schedule::PPlacement::Smem, "smem", "shared memory"),
           clEnumValN(schedule::PPlacement::Registers, "registers",
                      "registers, which no GPU of today can have"))};
+  Option<bool> verifyKernels{
+      *this, "verify-kernels",
+      llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
+                     "each level that has places"),
+      llvm::cl::init(false)};
   /// One option per field that may be fixed; -1 leaves it to the planner, and
   /// so does 0 where 0 means nothing.
   std::vector<std::unique_ptr<Option<int>>> fields;
@@ -77,6 +82,7 @@ static PipelineOptions fromText(const ToPtxOptions &options) {
   PipelineOptions result;
   result.target = options.target;
   result.overrides.pPlacement = options.pPlacement;
+  result.verifyKernels = options.verifyKernels;
   for (auto [field, option] :
        llvm::zip_equal(schedule::scheduleFields(), options.fields))
     if (*option > 0 || (*option == 0 && field.zeroChooses))

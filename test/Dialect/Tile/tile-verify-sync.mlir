@@ -1,7 +1,9 @@
 // Every kernel that the compiler makes passes at both levels, whatever P, tiles, mask, outputs and types are.
-// The pipeline holds the pass, so it is enough to compile; the error twin shows that it speaks there.
+// The pipeline runs it where asked.
 
-// RUN: fmha-compile --head-dim=64 --emit=mlir --compile-to=machine -o /dev/null
+// RUN: fmha-compile --head-dim=64 --emit=mlir | fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' -o /dev/null
+// RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
+// PASSES-COUNT-3: tile-verify-resources,tile-verify-sync
 // RUN: %python %S/Inputs/verify_kernels.py fmha-compile fmha-opt | FileCheck %s --check-prefix=ALL
 // ALL: 41 kernels pass at both levels
 

@@ -34,7 +34,7 @@ SHAPES = [
 
 def compiled(compiler, flags, level):
     done = subprocess.run(
-        [compiler, *flags, "--emit=mlir", f"--compile-to={level}"], capture_output=True, text=True
+        [compiler, *flags, "--q-tile-rows=128", "--emit=mlir", f"--compile-to={level}"], capture_output=True, text=True
     )
     if done.returncode or done.stderr:
         sys.exit(f"{' '.join(flags)}: {done.stderr}")
