@@ -155,3 +155,16 @@ func.func @nothing_to_release(%n: index) {
   tile.release %ch[%n] : !tile.channel<!a>
   return
 }
+
+// -----
+
+// A ring of one stage has room for 2 of its 4 panels, and none for 5.
+!four = !tile.tile<128x256xbf16, #tile.smem<offset = 0>>
+!two = !tile.tile<128x128xbf16, #tile.smem<offset = 0>>
+!five = !tile.tile<128x320xbf16, #tile.smem<offset = 0>>
+func.func @single_stage(%n: index, %ch: !tile.channel<!four>) {
+  %0 = tile.acquire %ch[%n] : !tile.channel<!four> -> !two
+  // expected-error@+1 {{or one in the same stages, got '!tile.tile<128x320xbf16, #tile.smem<offset = 0>>'}}
+  %1 = tile.acquire %ch[%n] : !tile.channel<!four> -> !five
+  return
+}

@@ -211,6 +211,13 @@ LogicalResult ChannelOp::verify() {
   return success();
 }
 
+/// Stages of both are as far apart; a single one has room for both.
+static bool fitsStages(TileType ring, TileType slot) {
+  if (ring.getSmem().getStages() == 1)
+    return slot.getBytes() <= ring.getBytes();
+  return ring.getStagePitch() == slot.getStagePitch();
+}
+
 /// A slot lies in the channel's ring: the message is the channel's tile, or
 /// another one that fits its stages.
 template <typename OpTy> static LogicalResult verifySlot(OpTy op) {
@@ -219,8 +226,7 @@ template <typename OpTy> static LogicalResult verifySlot(OpTy op) {
     return success();
   SmemAttr ring = expected.getSmem(), slot = got.getSmem();
   if (ring && slot && ring.getOffset() == slot.getOffset() &&
-      ring.getStages() == slot.getStages() &&
-      expected.getStagePitch() == got.getStagePitch() &&
+      ring.getStages() == slot.getStages() && fitsStages(expected, got) &&
       expected.getElementType() == got.getElementType())
     return success();
   return op.emitOpError() << "expected the channel's tile " << expected
