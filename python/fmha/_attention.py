@@ -224,8 +224,7 @@ def _check_view(k: Any, v: Any) -> None:
     """That v is k[..., :dim_v]."""
     if not isinstance(k, np.ndarray) or not isinstance(v, np.ndarray):
         raise TypeError(f"v_in_k: expected NumPy arrays k and v, got {type(k)} and {type(v)}")
-    start = lambda array: array.__array_interface__["data"][0]  # noqa: E731
-    if start(k) != start(v) or k.strides != v.strides or v.shape != k[..., : v.shape[-1]].shape:
+    if k.ctypes.data != v.ctypes.data or k.strides != v.strides or v.shape != k[..., : v.shape[-1]].shape:
         raise ValueError("v_in_k: expected v to be a view k[..., :dim_v] of k, got memory of its own")
 
 

@@ -4,7 +4,7 @@
 // RUN: fmha-compile --head-dim=64 --emit=mlir | fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' -o /dev/null
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
 // PASSES-COUNT-3: tile-verify-sync
-// RUN: %python %S/Inputs/verify_kernels.py fmha-compile fmha-opt | FileCheck %s --check-prefix=ALL
+// RUN: %python %S/Inputs/verify_kernels.py fmha-compile "fmha-opt" | FileCheck %s --check-prefix=ALL
 // ALL: 41 kernels pass at both levels
 
 // Without a schedule it is no kernel of ours.
