@@ -83,7 +83,7 @@ std::vector<const Instruction *> instructionsOf(const Block &block) {
   return all;
 }
 
-size_t mutate::barrierOperand(const Instruction &instruction) {
+size_t barrierOperand(const Instruction &instruction) {
   if (instruction.parts[0] == "cp")
     return instruction.has("tensor") ? 2 : 3;
   bool hasResult = instruction.has("arrive") || instruction.has("try_wait") ||
