@@ -21,7 +21,7 @@ elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 watch_log() {
   local title=$1 log=$2 start=$SECONDS last
   while sleep 5 >/dev/null 2>&1; do
-    last=$(tail -c 400 "$log" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' |
+    last=$(tail -c 400 "$log" 2>/dev/null | tr '\r' '\n' | grep -av '^ *$' |
       tail -n 1 | cut -c1-70)
     if [[ -t 2 ]]; then
       printf '\r\033[K   %s %s  %s' "$title" "$(elapsed $((SECONDS - start)))" "$last" >&2
