@@ -194,7 +194,7 @@ public:
       : bytes(unpack(begin, end, 2 * period)) {}
 
   /// Low bytes of all differences come first, then the high bytes.
-  int operator[](uint32_t index) const {
+  int at(uint32_t index) const {
     return (bytes[period + index] * 256) | uint8_t(bytes[index]);
   }
 
@@ -209,8 +209,8 @@ public:
   Logarithm(const unsigned char *begin, const unsigned char *end, float first)
       : first(first), table(begin, end) {}
 
-  float operator()(uint32_t index) const {
-    int difference = table[index];
+  float at(uint32_t index) const {
+    int difference = table.at(index);
     double exact = std::log2(double(asFloat(asBits(first) | index)));
     if (std::fabs(exact) < 0x1p-13)
       return static_cast<float>((std::nearbyint(exact * 0x1p36) + difference) *
@@ -233,8 +233,8 @@ uint32_t lg2Normal(uint32_t u) {
                                1.0f);
   uint32_t index = u & fraction;
   int exponent = static_cast<int>(u >> 23) - 127;
-  double sum = exponent < 0 ? double(below(index)) + (exponent + 1)
-                            : double(above(index)) + exponent;
+  double sum = exponent < 0 ? double(below.at(index)) + (exponent + 1)
+                            : double(above.at(index)) + exponent;
   float nearest = static_cast<float>(sum);
   bool away = std::fabs(nearest) > std::fabs(sum);
   return asBits(nearest) - (away ? 1 : 0);
@@ -261,7 +261,7 @@ uint32_t sineOf(uint32_t turns) {
   uint32_t quarter = turns >> 23 & 3;
   uint32_t index = (quarter & 1 ? ~turns : turns) & fraction;
   uint32_t bits =
-      asBits(static_cast<float>(std::sin(index * step))) + table[index];
+      asBits(static_cast<float>(std::sin(index * step))) + table.at(index);
   return bits | (quarter & 2 ? signBit : 0);
 }
 
