@@ -94,6 +94,7 @@ Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
                                   entry->object.describeState());
     uint64_t phase = entry->object.phase;
     noteChange(site, *entry);
+    entry->lastInit = site;
     if (settle(warp.cluster, site, *entry, entry->object.init(count), phase,
                "init", count))
       markBarrier(warp.cluster, site,
@@ -197,6 +198,8 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     Site site = warp.site(inst, int(lane));
     if (payload.form.expects)
       entry->lastExpect = site;
+    if (payload.form.arrives)
+      entry->lastArrival = site;
     uint64_t phase = entry->object.phase;
     MbarrierFault fault = (entry->object.*payload.form.update)(amount);
     settle(warp.cluster, site, *entry, fault, phase, payload.form.what, amount);

@@ -64,16 +64,39 @@ BarrierEntry &MbarrierTable::at(uint32_t offset) {
   return *entry;
 }
 
+/// Bytes that the open phase still expects, or brought too many.
+static void reportBytes(const Cta &cta, const BarrierEntry &entry) {
+  const Mbarrier &object = entry.object;
+  cta.machine.report.add(
+      FindingId::MbarrierTxLeft, entry.lastExpect,
+      "mbarrier at shared " + describeShared(cta, entry.offset) +
+          " ends with tx-count " + std::to_string(object.tx) + ", expected 0",
+      object.describeState() + lastEvents(entry));
+}
+
+/// Arrivals in the open phase that completed nothing: the count of the init and
+/// the arrivals do not fit. None at all is how every loop over phases ends.
+static void reportArrivals(const Cta &cta, const BarrierEntry &entry) {
+  const Mbarrier &object = entry.object;
+  uint32_t arrived = object.expected - object.pending;
+  cta.machine.report.add(
+      FindingId::MbarrierArrivalsLeft, entry.lastArrival,
+      "mbarrier at shared " + describeShared(cta, entry.offset) +
+          " ends with " + std::to_string(arrived) + " of " +
+          std::to_string(object.expected) + " arrivals, expected all or none.",
+      "the init" + describeSite(entry.lastInit) + "; " +
+          object.describeState() + lastEvents(entry));
+}
+
 void MbarrierTable::atCtaExit(Cta &cta) {
   for (auto &[offset, entry] : entries) {
     const Mbarrier &object = entry->object;
-    if (!object.live || object.tx == 0)
+    if (!object.live)
       continue;
-    cta.machine.report.add(FindingId::MbarrierTxLeft, entry->lastExpect,
-                           "mbarrier at shared " + describeShared(cta, offset) +
-                               " ends with tx-count " +
-                               std::to_string(object.tx) + ", expected 0",
-                           object.describeState() + lastEvents(*entry));
+    if (object.tx != 0)
+      reportBytes(cta, *entry);
+    else if (object.pending < object.expected)
+      reportArrivals(cta, *entry);
   }
 }
 
@@ -151,6 +174,7 @@ bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address,
   if (!entry)
     return false;
   deliver(cluster, ticket, *entry);
+  entry->lastArrival = site;
   uint64_t phase = entry->object.phase;
   MbarrierFault fault = entry->object.arrive();
   return settle(cluster, site, *entry, fault, phase, "arrive", 1);

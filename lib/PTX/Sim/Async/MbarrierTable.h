@@ -33,7 +33,7 @@ struct BarrierEntry {
   /// The last events, oldest first, round.
   std::array<BarrierEvent, 10> events;
   unsigned eventCount = 0;
-  Site lastExpect;
+  Site lastInit, lastExpect, lastArrival;
 
   void record(const char *what, uint32_t amount, const Site &site) {
     events[eventCount++ % events.size()] = {what, amount, site};

@@ -110,6 +110,19 @@ TEST(Findings, Mbarrier) {
        once(init1 + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;\n"
                     "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r2], "
                     "16;\n")},
+      {"mbarrier-arrivals-left",
+       once("mbarrier.init.shared::cta.b64 [%r2], 2;\n"
+            "mbarrier.arrive.shared::cta.b64 _, [%r2];\n"),
+       once("mbarrier.init.shared::cta.b64 [%r2], 2;\n"
+            "mbarrier.arrive.shared::cta.b64 _, [%r2];\n"
+            "mbarrier.inval.shared::cta.b64 [%r2];\n")},
+      // Who drops out of a phase leaves nothing that somebody waits for.
+      {"mbarrier-arrivals-left",
+       once("mbarrier.init.shared::cta.b64 [%r2], 3;\n"
+            "mbarrier.arrive_drop.shared::cta.b64 _, [%r2];\n"
+            "mbarrier.arrive.shared::cta.b64 _, [%r2];\n"),
+       once("mbarrier.init.shared::cta.b64 [%r2], 3;\n"
+            "mbarrier.arrive_drop.shared::cta.b64 _, [%r2];\n")},
   };
   for (const Twin &twin : twins)
     check(twin);

@@ -246,10 +246,10 @@ TEST(Replay, MbarrierScripts) {
       bool state = (op >= 1 && op <= 6) || op == 9 || op == 10;
       return output == "value" && (!state || at % 8 >= 4);
     };
-    replayed += replayEntry(
-        *entry, defined,
-        {"mbarrier-live-access", "mbarrier-reinit", "mbarrier-tx-left"},
-        {Policy::Eager, Policy::Late});
+    replayed += replayEntry(*entry, defined,
+                            {"mbarrier-live-access", "mbarrier-reinit",
+                             "mbarrier-tx-left", "mbarrier-arrivals-left"},
+                            {Policy::Eager, Policy::Late});
   }
   EXPECT_EQ(replayed, entriesOf("Replay.MbarrierScripts"));
 }
@@ -259,9 +259,9 @@ TEST(Replay, ArrivalsOfOneWarp) {
   auto defined = [](const std::string &output, size_t at) {
     return output == "s" && at % 8 >= 4;
   };
-  EXPECT_EQ(
-      replayAll("mbarrier.warp_arrive", defined, {"mbarrier-live-access"}),
-      entriesOf("Replay.ArrivalsOfOneWarp"));
+  EXPECT_EQ(replayAll("mbarrier.warp_arrive", defined,
+                      {"mbarrier-live-access", "mbarrier-arrivals-left"}),
+            entriesOf("Replay.ArrivalsOfOneWarp"));
 }
 
 TEST(Replay, AsynchronousCopies) {
