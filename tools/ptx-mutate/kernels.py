@@ -27,6 +27,11 @@ OURS = {
     "fmha_smem_2x128_bf16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",
     "fmha_tmem_1x64_f16": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16",
     "fmha_smem_1x64_bf16_causal": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=bf16 --causal",
+    "fmha_rows64_64_bf16_causal": "--q-tile-rows=64 --q-tiles=1 --kv-stages=3 --head-dim=64 --causal",
+    "fmha_block64_2x64_f16": "--kv-block=64 --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16",
+    "fmha_chunks_256_bf16": "--key-chunk=64 --value-chunk=32 --q-tiles=1 --kv-stages=3 --v-stages=2 --head-dim=256",
+    "fmha_passes_128_f16": "--o-columns=64 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16",
+    "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64",
 }
 # Launches of the corpus that go round unrolled loops, have a remainder too, and
 # give a CTA several tiles.
@@ -119,6 +124,20 @@ def map_of(parameter, buffer, sizes, row_bytes):
     return Map(buffer, dtype, dims, strides, parameter["box"], parameter["swizzle"])
 
 
+def parameters_of(manifest, sizes, buffers, lse):
+    """The kernel's arguments; maps name buffers by their number."""
+    for parameter in manifest["parameters"]:
+        if parameter["kind"] == "tensor_map":
+            # V in the columns of K has the address and the rows of K.
+            tensor = parameter["tensor"] if parameter["tensor"] in buffers else "k"
+            row_bytes = 2 * sizes["head_dim" if tensor in "qk" else "head_dim_v"]
+            yield map_of(parameter, buffers.index(tensor), sizes, row_bytes)
+        elif parameter["kind"] == "pointer":
+            yield Out(lse[0], tolerance=1e-3)
+        else:
+            yield f"{parameter['kind']}:{sizes[parameter['value']]}"
+
+
 def own_case(random, path, manifest, q_len, climbing):
     dim, dim_v, dtype = manifest["head_dim"], manifest["head_dim_v"], manifest["dtype"]
     sizes = dict(q_len=q_len, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim_v)
@@ -127,19 +146,13 @@ def own_case(random, path, manifest, q_len, climbing):
     (q, queries), (k, keys), (v, values) = (
         rounded(x, dtype) for x in inputs(random, q_len, dim, dim_v, climbing)
     )
+    v_in_k = manifest.get("v_in_k", False)
+    values = keys[..., :dim_v] if v_in_k else values
     causal = manifest["mask"] == "causal"
     out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
-    arguments = [In(q), In(k), In(v), Out(out[0], dtype, limit[0])]
-    for parameter in manifest["parameters"]:
-        if parameter["kind"] == "tensor_map":
-            buffer = "qkvo".index(parameter["tensor"])
-            row_bytes = 2 * sizes[parameter["dims"][0]]
-            arguments.append(map_of(parameter, buffer, sizes, row_bytes))
-        elif parameter["kind"] == "pointer":
-            arguments.append(Out(lse[0], tolerance=1e-3))
-        else:
-            arguments.append(f"{parameter['kind']}:{sizes[parameter['value']]}")
+    arguments = [In(q), In(k), *([] if v_in_k else [In(v)]), Out(out[0], dtype, limit[0])]
+    arguments += parameters_of(manifest, sizes, "qko" if v_in_k else "qkvo", lse)
     block = ",".join(map(str, manifest["block"]))
     grid = grid_of(manifest, sizes)
     return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
