@@ -26,19 +26,18 @@ namespace json = llvm::json;
 /// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
 static constexpr unsigned boxColumns = 64;
 
-/// Rows of a TMA box: a query tile, the keys of a block, or of a message of V.
-static unsigned boxRows(const std::string &name,
-                        const schedule::Schedule &schedule) {
-  if (name == "q" || name == "o")
-    return schedule.qTileRows;
-  bool inChunks = name == "v" && schedule.valueChunk;
-  return inChunks ? schedule.valueChunk : schedule.kvBlock;
+/// Which operand the parameter of this name is.
+static schedule::Operand operandOf(const std::string &name) {
+  return schedule::Operand(std::string_view("qkvo").find(name));
 }
 
 static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
                              const schedule::Schedule &schedule) {
-  bool isQuery = name == "q" || name == "o";
-  bool isV = name == "v" || name == "o";
+  schedule::Operand operand = operandOf(name);
+  bool isQuery = operand == schedule::Operand::Query ||
+                 operand == schedule::Operand::Output;
+  bool isV = operand == schedule::Operand::Value ||
+             operand == schedule::Operand::Output;
   return json::Object{
       {"name", name},
       {"kind", "tensor_map"},
@@ -47,7 +46,8 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
       {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
                            isQuery ? "q_len" : "kv_len",
                            isQuery ? "q_heads" : "kv_heads", "batch"}},
-      {"box", json::Array{boxColumns, boxRows(name, schedule), 1, 1}},
+      {"box",
+       json::Array{boxColumns, schedule::boxRows(schedule, operand), 1, 1}},
       {"swizzle", "128B"}};
 }
 

@@ -48,6 +48,13 @@ unsigned fmha::schedule::outputPasses(const Problem &problem,
   return columns ? (problem.headDimV + columns - 1) / columns : 1;
 }
 
+unsigned fmha::schedule::boxRows(const Schedule &schedule, Operand operand) {
+  if (operand == Operand::Query || operand == Operand::Output)
+    return schedule.qTileRows;
+  bool inChunks = operand == Operand::Value && schedule.valueChunk;
+  return inChunks ? schedule.valueChunk : schedule.kvBlock;
+}
+
 std::string_view fmha::schedule::stringify(DataType type) {
   return type == DataType::F16 ? "f16" : "bf16";
 }

@@ -92,6 +92,9 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
+/// The tensors of a kernel that TMA copies, in the order of its operands.
+enum class Operand { Query, Key, Value, Output };
+
 /// Columns of tensor memory: [column, column + columns) of all 128 lanes; of a
 /// tile of 64 rows, of 16 lanes of every warp's 32, from `lane` (0 or 16) on.
 /// `aliases` names the region whose columns these are, empty if they are its
@@ -178,6 +181,10 @@ unsigned paddedColumns(unsigned dim);
 /// of a query tile: ceil(head_dim_v / o_columns).
 unsigned outputColumns(const Problem &problem, const Schedule &schedule);
 unsigned outputPasses(const Problem &problem, const Schedule &schedule);
+
+/// Rows of the box that one TMA instruction copies of `operand`: a query tile,
+/// the keys of a block, or those of a message of V.
+unsigned boxRows(const Schedule &schedule, Operand operand);
 
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence

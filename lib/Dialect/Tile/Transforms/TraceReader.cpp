@@ -384,15 +384,10 @@ void TraceReader::addAction(Action action, Steps &steps) {
 /// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
 /// or o.
 int64_t TraceReader::boxBytes(Value tensor) const {
-  const schedule::Schedule &schedule = info.schedule;
   auto argument = dyn_cast<BlockArgument>(tensor);
-  unsigned number = argument ? argument.getArgNumber() : 1;
-  int64_t rows = schedule.kvBlock;
-  if (number == 0 || number == 3)
-    rows = schedule.qTileRows;
-  else if (number == 2 && schedule.valueChunk)
-    rows = schedule.valueChunk;
-  return 128 * rows;
+  auto operand = argument ? schedule::Operand(argument.getArgNumber())
+                          : schedule::Operand::Key;
+  return 128 * int64_t(schedule::boxRows(info.schedule, operand));
 }
 
 void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
