@@ -20,6 +20,7 @@ using namespace fmha;
 using namespace fmha::tile;
 using schedule::sync::Action;
 using schedule::sync::Event;
+using schedule::sync::Memory;
 using schedule::sync::Program;
 using schedule::sync::Unit;
 
@@ -303,6 +304,9 @@ void TraceRunner::push(const Event &event, Mask mask) {
   masks.push_back(mask);
 }
 
+/// A strip of K may begin inside its panel, whose 128-byte rows it shares.
+static int64_t toPanelRow(int64_t offset) { return offset / 128 * 128; }
+
 /// Where the access lies; false where nobody knows.
 bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   Interval start{effect.offset, effect.offset};
@@ -317,6 +321,8 @@ bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   }
   if (start.lo < 0)
     return false;
+  if (event.unit == Unit::Mma && event.memory == Memory::Shared)
+    start = {toPanelRow(start.lo), toPanelRow(start.hi)};
   event.begin = uint32_t(start.lo);
   event.stop = uint32_t(start.hi + effect.extent);
   event.ownRows |= !start.isExact();
