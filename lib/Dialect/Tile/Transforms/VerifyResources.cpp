@@ -111,7 +111,10 @@ private:
 
 /// Each type once: it says all of the place.
 void Collector::addTiles(Operation *op) {
-  for (Value result : op->getResults()) {
+  SmallVector<Value> values(op->getResults());
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    llvm::append_range(values, loop.getRegionIterArgs());
+  for (Value result : values) {
     Type type = result.getType();
     if (auto channel = dyn_cast<ChannelType>(type))
       type = channel.getTile();
@@ -139,8 +142,8 @@ void Collector::addColumns(TmemAddressOp op) {
       sync.getSyncEffects(effects);
       for (const SyncEffect &effect : effects)
         if (effect.address == op.getResult())
-          place.end =
-              std::max<uint64_t>(place.end, op.getColumn() + effect.extent);
+          place.end = std::max<uint64_t>(
+              place.end, op.getColumn() + effect.extent);
     }
   place.source = number(op);
   demand.tiles.push_back(place);
@@ -185,10 +188,43 @@ void Collector::add(Operation *op) {
       .Default([&](Operation *other) { addTiles(other); });
 }
 
+/// Messages take the slots of a ring in turn, be it of one stage; what is in no
+/// ring belongs to a query tile.
+static bool isInRing(Value tile) {
+  Operation *maker = tile.getDefiningOp();
+  if (auto slice = dyn_cast_or_null<SliceOp>(maker))
+    return isInRing(slice.getInput());
+  return isa_and_nonnull<LoadOp>(maker) && !queryTileOf(maker);
+}
+
+/// Tiles of 64 rows lie in one half of every warp's lanes, others in both.
+static bool shareLanes(TileType a, TileType b) {
+  return !a.hasHalfLanes() || !b.hasHalfLanes() ||
+         a.getTmem().getLane() == b.getTmem().getLane();
+}
+
+/// The op that gives the tile, to those behind it or, round a loop, to its
+/// body.
+static Operation *makerOf(Value tile) {
+  if (Operation *maker = tile.getDefiningOp())
+    return maker;
+  return tile.getParentBlock()->getParentOp();
+}
+
+static std::string nameOf(Value tile) {
+  std::string text = isa<OpResult>(tile) ? "the result of " : "an argument of ";
+  text += makerOf(tile)->getName().getStringRef();
+  auto type = cast<TileType>(tile.getType());
+  if (!type.hasHalfLanes())
+    return text;
+  std::string lanes = type.getTmem().getLane() ? "16 to 31" : "0 to 15";
+  return "lanes " + lanes + " of " + text;
+}
+
 static bool isMadeBefore(Value value, Operation *op) {
+  Operation *there = value.getParentBlock()->findAncestorOpInBlock(*op);
   Operation *maker = value.getDefiningOp();
-  Operation *there = maker->getBlock()->findAncestorOpInBlock(*op);
-  return there && maker->isBeforeInBlock(there);
+  return there && (!maker || maker->isBeforeInBlock(there));
 }
 
 /// A tile that is needed behind the op that writes over its place. Which slot
@@ -196,27 +232,24 @@ static bool isMadeBefore(Value value, Operation *op) {
 void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
   Operation *op = written.getOwner();
   auto type = cast<TileType>(written.getType());
-  auto inRing = [](TileType of) {
-    return of.getSmem() && of.getSmem().getStages() > 1;
-  };
-  if (inRing(type) || isa<SliceOp>(op))
+  if (isa<SliceOp>(op))
     return;
-  Place place = *placeOf(type, /*ring=*/false);
+  bool ring = isInRing(written);
+  Place place = *placeOf(type, ring);
   auto isOver = [&](Value other) {
     auto otherType = cast<TileType>(other.getType());
-    std::optional<Place> there = placeOf(otherType, /*ring=*/false);
-    return other != written && !inRing(otherType) &&
+    bool otherRing = isInRing(other);
+    std::optional<Place> there = placeOf(otherType, otherRing);
+    return other != written && !(ring && otherRing) &&
            there->memory == place.memory && there->begin < place.end &&
-           place.begin < there->end && isMadeBefore(other, op) &&
-           !liveness.isDeadAfter(other, op);
+           place.begin < there->end && shareLanes(type, otherType) &&
+           isMadeBefore(other, op) && !liveness.isDeadAfter(other, op);
   };
   auto found = llvm::find_if(tiles, isOver);
   if (found == tiles.end())
     return;
-  Operation *maker = found->getDefiningOp();
-  demand.clobbers.push_back(
-      {"the result of " + maker->getName().getStringRef().str(), place.memory,
-       place.begin, place.end, number(op), number(maker)});
+  demand.clobbers.push_back({nameOf(*found), place.memory, place.begin,
+                             place.end, number(op), number(makerOf(*found))});
 }
 
 void Collector::findClobbers() {
