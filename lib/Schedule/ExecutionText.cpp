@@ -18,10 +18,14 @@ static const char *nameOf(Unit unit) {
 }
 
 static std::string rangeOf(const Event &event) {
+  // By Halves.
+  static constexpr const char *lanes[] = {"", ", lanes 0 to 15 of each warp,",
+                                          ", lanes 16 to 31 of each warp,", ""};
   bool tensor = event.memory == Memory::Tensor;
   return std::string(tensor ? "columns" : "bytes") + " [" +
-         std::to_string(event.begin) + ", " + std::to_string(event.stop) +
-         ") of " + (tensor ? "tensor memory" : "shared memory");
+         std::to_string(event.begin) + ", " + std::to_string(event.stop) + ")" +
+         (tensor ? lanes[event.halves] : "") + " of " +
+         (tensor ? "tensor memory" : "shared memory");
 }
 
 /// Whether the thread waits for its own tensor-memory accesses before it next

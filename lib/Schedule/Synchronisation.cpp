@@ -217,6 +217,11 @@ void Execution::noteAsync(const Event &event) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
+static HalfRows rowsOf(const Event &event, const Agent &agent) {
+  HalfRows rows = event.ownRows ? agent.rows : allRows;
+  return (event.halves & 1 ? rows : 0) | (event.halves & 2 ? rows << 8 : 0);
+}
+
 Record Execution::recordOf(uint32_t agent, uint32_t index) {
   const Event &event = program.events[index];
   AgentState &self = agents[agent];
@@ -229,7 +234,7 @@ Record Execution::recordOf(uint32_t agent, uint32_t index) {
                 tick,
                 event.unit,
                 event.write,
-                event.ownRows ? program.agents[agent].rows : allRows};
+                rowsOf(event, program.agents[agent])};
   switch (event.unit) {
   case Unit::Threads:
     self.now.raise(laneOf(agent, Data), tick);

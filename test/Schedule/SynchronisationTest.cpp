@@ -168,6 +168,31 @@ TEST(Synchronisation, TensorMemoryIsFencedOnBothSides) {
             std::string::npos);
 }
 
+/// Every hand-back of the columns left out, and the product and the loads in
+/// these halves of the lanes.
+std::string inHalves(Halves product, Halves loaded) {
+  Change change = [=](Event &event) {
+    event.halves = event.unit == Unit::Mma        ? product
+                   : event.unit == Unit::TmemLoad ? loaded
+                                                  : bothHalves;
+    return event.action != Action::FenceBefore;
+  };
+  auto complaints = verify(Builder(change).program);
+  return complaints.empty() ? "sound" : complaints.front().text;
+}
+
+TEST(Synchronisation, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
+  EXPECT_EQ(inHalves(1, 2), "sound");
+  EXPECT_EQ(inHalves(2, 1), "sound");
+  EXPECT_NE(inHalves(1, 1).find("columns [0, 64), lanes 0 to 15 of each warp"),
+            std::string::npos);
+  EXPECT_NE(inHalves(2, 2).find("columns [0, 64), lanes 16 to 31 of each warp"),
+            std::string::npos);
+  EXPECT_NE(inHalves(bothHalves, 2).find("columns [0, 64) of tensor memory"),
+            std::string::npos);
+  EXPECT_NE(inHalves(2, bothHalves), "sound");
+}
+
 TEST(Synchronisation, GenericWritesAreFencedForTma) {
   EXPECT_NE(textWithout(Action::FenceProxy).find("fence proxy_async"),
             std::string::npos);

@@ -87,6 +87,11 @@ enum class End : uint8_t { Acquire, Publish, Receive, Release };
 using Rows = uint8_t;
 constexpr Rows allRows = 0xFF;
 
+/// Lanes of tensor memory that a tile of 64 rows leaves to another one: bit 0
+/// is lanes 0 to 15 of every warp's 32, bit 1 lanes 16 to 31.
+using Halves = uint8_t;
+constexpr Halves bothHalves = 3;
+
 struct Event {
   Action action;
   Unit unit = Unit::Threads;
@@ -95,6 +100,8 @@ struct Event {
   End end = End::Acquire;
   /// Each thread touches its own row only, not the whole range.
   bool ownRows = false;
+  /// Of tensor memory.
+  Halves halves = bothHalves;
   /// Bytes of shared memory or columns of tensor memory.
   uint32_t begin = 0, stop = 0;
   /// The mbarrier (index into Program::barriers), or the channel of ChannelEnd.

@@ -128,20 +128,28 @@ void TmemDeallocOp::getSyncEffects(Effects &effects) {
       access(Unit::TmemStore, Memory::Tensor, true, Value(), 0, getColumns()));
 }
 
-static SyncEffect moveRow(Unit unit, Value address, Value registers) {
-  SyncEffect effect =
-      access(unit, Memory::Tensor, unit == Unit::TmemStore, address, 0,
-             cast<VectorType>(registers.getType()).getNumElements());
-  effect.ownRows = true;
-  return effect;
+/// A thread's columns; with `split` one half of the threads have those that lie
+/// so far to the right.
+static void moveRow(Unit unit, Value address, Value registers,
+                    std::optional<uint32_t> split, Effects &effects) {
+  int64_t columns = cast<VectorType>(registers.getType()).getNumElements();
+  auto move = [&](int64_t first) {
+    effects.push_back(access(unit, Memory::Tensor, unit == Unit::TmemStore,
+                             address, first, columns));
+    effects.back().ownRows = true;
+    effects.back().halfLanes = split.has_value();
+  };
+  move(0);
+  if (split)
+    move(*split);
 }
 
 void TmemLoadOp::getSyncEffects(Effects &effects) {
-  effects.push_back(moveRow(Unit::TmemLoad, getAddress(), getResult()));
+  moveRow(Unit::TmemLoad, getAddress(), getResult(), getSplit(), effects);
 }
 
 void TmemStoreOp::getSyncEffects(Effects &effects) {
-  effects.push_back(moveRow(Unit::TmemStore, getAddress(), getValue()));
+  moveRow(Unit::TmemStore, getAddress(), getValue(), getSplit(), effects);
 }
 
 void TmemWaitOp::getSyncEffects(Effects &effects) {
@@ -203,6 +211,7 @@ void MmaOp::getSyncEffects(Effects &effects) {
   effects.push_back(
       access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
   for (size_t i = first; i < effects.size(); ++i) {
+    effects[i].halfLanes = rowsOfA(instruction) == 64;
     effects[i].shape = instruction;
     effects[i].accumulator = getD();
   }

@@ -26,7 +26,8 @@
 namespace fmha::tile {
 
 /// A value in a run: what is known of it. Addresses count from the start of
-/// their memory, a tile is the stage in which it lies.
+/// their memory, lanes of tensor memory as the hardware does
+/// (layout::tmemAddress); a tile is the stage in which it lies.
 struct Interval {
   int64_t lo, hi;
   /// A power of two that divides every member, for those that are not exact.
@@ -97,6 +98,8 @@ struct TracedEffect {
   schedule::sync::Event event;
   uint32_t address = none, stage = none, phase = none;
   int64_t offset = 0, extent = 0, stride = 0;
+  /// Of tensor memory: only the half of the lanes that the address is in.
+  bool halfLanes = false;
   /// Barriers of this effect, `stages` of them.
   uint32_t stages = 1;
   /// Message n has phase n / depth in stage n % depth; 0 for stage and parity.

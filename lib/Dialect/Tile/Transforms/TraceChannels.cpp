@@ -13,6 +13,8 @@
 
 #include "TraceReader.h"
 
+#include "fmha/Layout/Tmem.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -116,6 +118,10 @@ bool TraceReader::readChannelEnd(Operation *op, Steps &steps) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+static uint32_t addressOf(TmemAttr place) {
+  return layout::tmemAddress(place.getLane(), place.getColumn());
+}
+
 /// The whole tile, by `unit` where it is in shared memory; threads reach tensor
 /// memory by loads and stores.
 void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
@@ -136,7 +142,8 @@ void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     effect.address = id(tile);
   } else {
     effect.event.memory = Memory::Tensor;
-    effect.offset = type.getTmem().getColumn();
+    effect.offset = addressOf(type.getTmem());
+    effect.halfLanes = type.hasHalfLanes();
     effect.extent =
         type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
     if (unit == Unit::Threads)
@@ -194,7 +201,7 @@ void TraceReader::readMoves(Operation *op, Steps &steps) {
   uint64_t chain = 0;
   if (product)
     if (TmemAttr place = product.getType().getTmem())
-      chain = uint64_t(place.getColumn()) << 32 |
+      chain = uint64_t(addressOf(place)) << 32 |
               uint64_t(product.getType().getColumns()) << 1 |
               product.getTransposeB();
   auto move = dyn_cast<MoveOp>(op);

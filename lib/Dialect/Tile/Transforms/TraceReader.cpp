@@ -8,6 +8,8 @@
 
 #include "TraceReader.h"
 
+#include "fmha/Layout/Tmem.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -63,20 +65,26 @@ static Step valueStep(StepCode code, uint32_t result, uint32_t a = 0) {
 // Members and barriers
 //===----------------------------------------------------------------------===//
 
-/// Lane 0 of each warp, which elect is taken to choose, and the other lanes.
+/// Lane 0 of each warp, which elect is taken to choose, and the other lanes;
+/// of 64 rows those apart that have the right half of a row, so that it is
+/// known where that begins.
 void TraceReader::makeWarps() {
+  SmallVector<Interval> parts{{0, 0}, {1, layout::tmemWarpLanes - 1}};
+  if (info.schedule.qTileRows == 64)
+    parts = {{0, 0},
+             {1, layout::tmemHalfLanes - 1},
+             {layout::tmemHalfLanes, layout::tmemWarpLanes - 1}};
   for (const schedule::Role &of : info.schedule.roles)
     for (unsigned warp = of.firstWarp; warp < of.firstWarp + of.warps; ++warp)
-      for (bool leader : {true, false}) {
+      for (Interval lanes : parts) {
         Member member;
         member.name = of.name;
-        member.threads = leader ? 1 : 31;
+        member.threads = lanes.hi - lanes.lo + 1;
         member.warps = uint64_t(1) << warp;
-        member.rows = 1 << (warp % 4 * 2 + !leader);
+        member.leader = lanes.lo == 0;
+        member.rows = 1 << (warp % 4 * 2 + !member.leader);
         int64_t first = 32 * warp;
-        member.thread =
-            leader ? Interval{first, first} : Interval{first + 1, first + 31};
-        member.leader = leader;
+        member.thread = {first + lanes.lo, first + lanes.hi};
         trace.members.push_back(member);
       }
 }
@@ -242,7 +250,10 @@ bool TraceReader::readAddress(Operation *op, Steps &steps) {
       })
       .Case<TmemAddressOp>([&](TmemAddressOp address) {
         arithmetic(Arithmetic::Add, id(address), id(address.getBase()),
-                   constant(address.getColumn(), steps), steps);
+                   constant(layout::tmemAddress(address.getLane(),
+                                                address.getColumn()),
+                            steps),
+                   steps);
         return true;
       })
       .Case<DescriptorOp>([&](DescriptorOp descriptor) {
@@ -404,6 +415,7 @@ void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
   effect.address = number(from.address);
   effect.offset = from.offset;
   effect.extent = from.extent;
+  effect.halfLanes = from.halfLanes;
   effect.stage = number(from.stage);
   effect.phase = number(from.parity);
   effect.accumulator = number(from.accumulator);

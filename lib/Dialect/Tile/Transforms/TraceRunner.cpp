@@ -8,6 +8,8 @@
 
 #include "KernelTrace.h"
 
+#include "fmha/Layout/Tmem.h"
+
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -307,6 +309,17 @@ void TraceRunner::push(const Event &event, Mask mask) {
 /// A strip of K may begin inside its panel, whose 128-byte rows it shares.
 static int64_t toPanelRow(int64_t offset) { return offset / 128 * 128; }
 
+/// Columns of one lane address, and the halves of the lanes.
+static bool placeColumns(Interval &start, bool halfLanes, Event &event) {
+  unsigned lane = layout::tmemLane(start.lo);
+  if (lane != layout::tmemLane(start.hi))
+    return false;
+  if (halfLanes)
+    event.halves = lane < layout::tmemHalfLanes ? 1 : 2;
+  start = {layout::tmemColumn(start.lo), layout::tmemColumn(start.hi)};
+  return true;
+}
+
 /// Where the access lies; false where nobody knows.
 bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   Interval start{effect.offset, effect.offset};
@@ -323,6 +336,9 @@ bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
     return false;
   if (event.unit == Unit::Mma && event.memory == Memory::Shared)
     start = {toPanelRow(start.lo), toPanelRow(start.hi)};
+  if (event.memory == Memory::Tensor &&
+      !placeColumns(start, effect.halfLanes, event))
+    return false;
   event.begin = uint32_t(start.lo);
   event.stop = uint32_t(start.hi + effect.extent);
   event.ownRows |= !start.isExact();

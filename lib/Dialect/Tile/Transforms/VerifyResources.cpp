@@ -143,7 +143,7 @@ void Collector::addColumns(TmemAddressOp op) {
       for (const SyncEffect &effect : effects)
         if (effect.address == op.getResult())
           place.end = std::max<uint64_t>(
-              place.end, op.getColumn() + effect.extent);
+              place.end, op.getColumn() + effect.offset + effect.extent);
     }
   place.source = number(op);
   demand.tiles.push_back(place);

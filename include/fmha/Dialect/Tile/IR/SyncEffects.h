@@ -28,9 +28,12 @@ struct SyncEffect {
   bool write = false;
   /// Every thread has a row of its own.
   bool ownRows = false;
+  /// Of tensor memory: 16 of every warp's lanes from the address on, not all.
+  bool halfLanes = false;
   /// An access covers [address + offset, ... + extent); without an address it
   /// begins at `offset`. A pointer and a matrix descriptor count from the start
-  /// of dynamic shared memory, or from the first allocated column.
+  /// of dynamic shared memory, or from the first allocated column; a lane is
+  /// `1 << 16` columns (layout::tmemAddress).
   mlir::Value address;
   int64_t offset = 0, extent = 0;
   /// The tensor whose TMA box gives the extent.
