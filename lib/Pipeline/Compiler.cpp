@@ -296,7 +296,8 @@ void Compilation::recordLevel(Level level) {
 
 LogicalResult Compilation::lowerLevels() {
   recordLevel(options.from);
-  PipelineOptions pipeline{options.target, options.overrides};
+  PipelineOptions pipeline{options.target, options.overrides,
+                           options.verifyKernels};
   Level end = options.to.value_or(Level::NVVM);
   for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
     Level level = Level(n);

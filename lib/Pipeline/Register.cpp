@@ -64,7 +64,7 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       *this, "verify-kernels",
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
                      "each level that has places"),
-      llvm::cl::init(false)};
+      llvm::cl::init(true)};
   /// One option per field that may be fixed; -1 leaves it to the planner, and
   /// so does 0 where 0 means nothing.
   std::vector<std::unique_ptr<Option<int>>> fields;

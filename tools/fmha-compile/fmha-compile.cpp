@@ -30,7 +30,7 @@ struct CompileFlags {
   ProblemFlags problem;
   std::string emit = "ptx", output = "-", dumpTo, drawTo;
   std::optional<Level> from, to;
-  bool explain = false, help = false, version = false;
+  bool explain = false, help = false, version = false, verifyKernels = true;
 
   void add(FlagTable &table);
 };
@@ -55,6 +55,10 @@ void CompileFlags::add(FlagTable &table) {
                   [this](size_t i) { to = Level(i); });
   table.addText("dump-phases-to", "DIR",
                 "write every level to DIR/NN-LEVEL.mlir", dumpTo);
+  table.addSwitch("verify-kernels",
+                  "verify capacities and synchronisation at each level "
+                  "(default); =false leaves it out",
+                  [this](bool on) { verifyKernels = on; });
   table.addSwitch("explain",
                   "print the schedule and why; the kernel only goes to -o",
                   [this](bool on) { explain = on; });
@@ -113,6 +117,7 @@ CompileOptions optionsOf(const CompileFlags &flags) {
     options.to = options.from;
   options.keepLevels = !flags.dumpTo.empty();
   options.keepLLVM = flags.emit == "llvm";
+  options.verifyKernels = flags.verifyKernels;
   return options;
 }
 

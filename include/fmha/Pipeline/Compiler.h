@@ -57,6 +57,8 @@ struct CompileOptions {
   bool keepLevels = false;
   /// Keep LLVM IR text (CompileResult::llvm).
   bool keepLLVM = false;
+  /// Verify capacities and synchronisation behind each level that has places.
+  bool verifyKernels = true;
 };
 
 struct Diagnostic {

@@ -21,7 +21,7 @@ struct PipelineOptions {
   std::string target = "sm_100a";
   schedule::Overrides overrides;
   /// Verify capacities and synchronisation behind each level that has places.
-  bool verifyKernels = false;
+  bool verifyKernels = true;
 };
 
 /// Adds the passes that lead from the level before `level` to `level`. The

@@ -1,11 +1,21 @@
-// Every kernel that the compiler makes passes at both levels, whatever P, tiles, mask, outputs and types are.
-// The pipeline runs it where asked.
+// Every kernel that the compiler makes passes at each level, whatever P, tiles, mask, outputs and types are.
+// The pipeline runs both verifiers unless it is told not to.
 
-// RUN: fmha-compile --head-dim=64 --emit=mlir | fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' -o /dev/null
-// RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
-// PASSES-COUNT-3: tile-verify-sync
+// RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx)' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
+// PASSES: tile-place
+// PASSES-NEXT: tile-verify-resources
+// PASSES-NEXT: tile-verify-sync
+// PASSES: tile-specialise
+// PASSES-NEXT: tile-verify-resources
+// PASSES-NEXT: tile-verify-sync
+// PASSES: cse
+// PASSES-NEXT: tile-verify-resources
+// PASSES-NEXT: tile-verify-sync
+// RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels=false})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WITHOUT
+// WITHOUT: tile-distribute
+// WITHOUT-NOT: tile-verify
 // RUN: %python %S/Inputs/verify_kernels.py fmha-compile "fmha-opt" | FileCheck %s --check-prefix=ALL
-// ALL: 41 kernels pass at both levels
+// ALL: 49 kernels pass at each level
 
 // Without a schedule it is no kernel of ours.
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-sync)))' | FileCheck %s

@@ -80,9 +80,9 @@ def is_harmless(compiler, runner, level, text, flags):
     with tempfile.TemporaryDirectory() as folder:
         kernel, ptx = (pathlib.Path(folder) / name for name in ("kernel.mlir", "kernel.ptx"))
         kernel.write_text(text)
-        # Past the border at which the pipeline would verify it again.
+        # The simulator judges alone.
         done = subprocess.run(
-            [compiler, kernel, f"--compile-from={level}", "--emit=ptx", "-o", ptx],
+            [compiler, kernel, f"--compile-from={level}", "--verify-kernels=false", "-o", ptx],
             capture_output=True,
         )
         if done.returncode:
