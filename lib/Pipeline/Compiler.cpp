@@ -72,6 +72,17 @@ static std::string viewOfKey(const schedule::Problem &problem,
                     .str();
 }
 
+/// As #fmha.mask spells it.
+static std::string maskText(const schedule::Mask &mask) {
+  constexpr llvm::StringLiteral kinds[] = {"none", "causal", "causal_top_left"};
+  std::string text = "#fmha.mask<" + kinds[mask.kind].str();
+  if (mask.left)
+    text += ", left = " + std::to_string(*mask.left);
+  if (mask.right)
+    text += ", right = " + std::to_string(*mask.right);
+  return text + ">";
+}
+
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
   auto tensor = [&](unsigned headDim) {
@@ -85,8 +96,8 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   auto add = [&](const std::string &text) {
     attributes += (attributes.empty() ? "" : ", ") + text;
   };
-  if (problem.mask == schedule::Mask::Causal)
-    add("mask = #fmha.mask<causal>");
+  if (!(problem.mask == schedule::Mask()))
+    add("mask = " + maskText(problem.mask));
   if (spec.scale) {
     // The bits, so that the very same double comes back.
     uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);

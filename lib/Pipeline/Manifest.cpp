@@ -120,7 +120,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"dtype", std::string(stringify(spec.problem.dtype))},
       {"head_dim", spec.problem.headDim},
       {"head_dim_v", spec.problem.headDimV},
-      {"mask", std::string(stringify(spec.problem.mask))},
+      {"mask", std::string(stringify(spec.problem.mask.kind))},
       {"scale", scaleOf(spec)},
       {"lse", spec.problem.lse},
       {"q_tiles", schedule.qTiles},
@@ -134,6 +134,10 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"parameters", std::move(parameters)}};
   if (spec.problem.vInK)
     manifest["v_in_k"] = true;
+  if (std::optional<unsigned> left = spec.problem.mask.left)
+    manifest["window_left"] = *left;
+  if (std::optional<unsigned> right = spec.problem.mask.right)
+    manifest["window_right"] = *right;
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 
@@ -195,6 +199,19 @@ static std::string scheduleFlags(const KernelSpec &spec,
   return text;
 }
 
+static std::string maskFlags(const schedule::Mask &mask) {
+  std::string text;
+  if (mask.kind == schedule::Mask::Causal)
+    text = " --causal";
+  else if (mask.kind != schedule::Mask::None)
+    text = " --mask=" + std::string(stringify(mask.kind));
+  if (mask.left)
+    text += llvm::formatv(" --window-left={0}", *mask.left);
+  if (mask.right)
+    text += llvm::formatv(" --window-right={0}", *mask.right);
+  return text;
+}
+
 /// The flags of fmha-compile that give this kernel.
 static std::string command(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
@@ -207,8 +224,7 @@ static std::string command(const KernelSpec &spec,
     text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
   if (problem.vInK)
     text += " --v-in-k";
-  if (problem.mask == schedule::Mask::Causal)
-    text += " --causal";
+  text += maskFlags(problem.mask);
   if (problem.lse)
     text += " --lse";
   text += " --scale=" + exact(scaleOf(spec));

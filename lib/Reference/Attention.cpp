@@ -14,10 +14,16 @@
 
 using namespace fmha::reference;
 
-int64_t Problem::visibleKeys(int64_t row) const {
-  if (!causal)
-    return kvLen;
-  return std::clamp<int64_t>(row + kvLen - qLen + 1, 0, kvLen);
+Problem::Keys Problem::visibleKeys(int64_t row) const {
+  int64_t place = topLeft ? row : row + kvLen - qLen;
+  Keys keys{0, kvLen};
+  if (left)
+    keys.first = std::max<int64_t>(keys.first, place - *left);
+  if (right)
+    keys.end = std::min(keys.end, place + *right + 1);
+  if (causal)
+    keys.end = std::min(keys.end, place + 1);
+  return keys;
 }
 
 std::optional<std::string> Problem::check() const {
@@ -59,7 +65,8 @@ private:
   void loadKeysAndValues(int64_t batch, int64_t kvHead);
   void scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows);
   /// Turns scores of one row into probabilities, returns its LSE.
-  double normalize(double *row, int64_t visible);
+  double normalize(double *row, Problem::Keys seen);
+  Problem::Keys keysOf(int64_t first, int64_t rows) const;
   void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
 
   const Problem &p;
@@ -91,34 +98,38 @@ void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
 
 void Head::scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows) {
   std::fill(scores.begin(), scores.end(), 0.0);
-  // A row sees at most as many keys as the row after it.
-  int64_t most = p.visibleKeys(first + rows - 1);
+  Problem::Keys seen = keysOf(first, rows);
   for (int64_t d = 0; d < p.headDim; ++d) {
     const double *key = keys.data() + d * p.kvLen;
     for (int64_t r = 0; r < rows; ++r) {
       double query = q.at(batch, first + r, head, d);
       double *row = scores.data() + r * p.kvLen;
-      for (int64_t j = 0; j < most; ++j)
+      for (int64_t j = seen.first; j < seen.end; ++j)
         row[j] += query * key[j];
     }
   }
 }
 
-double Head::normalize(double *row, int64_t visible) {
+/// Rows that follow each other see ranges of keys that do.
+Problem::Keys Head::keysOf(int64_t first, int64_t rows) const {
+  return {p.visibleKeys(first).first, p.visibleKeys(first + rows - 1).end};
+}
+
+double Head::normalize(double *row, Problem::Keys seen) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double max = -infinity;
-  for (int64_t j = 0; j < visible; ++j) {
+  for (int64_t j = seen.first; j < seen.end; ++j) {
     row[j] *= p.scale;
     max = std::max(max, row[j]);
   }
   // Scores that are all -inf are what a mask leaves of a row without keys.
   double shift = max == -infinity ? 0 : max;
   double sum = 0;
-  for (int64_t j = 0; j < visible; ++j)
+  for (int64_t j = seen.first; j < seen.end; ++j)
     sum += row[j] = std::exp(row[j] - shift);
   if (sum == 0)
     return -infinity;
-  for (int64_t j = 0; j < visible; ++j)
+  for (int64_t j = seen.first; j < seen.end; ++j)
     row[j] /= sum;
   return max + std::log(sum);
 }
@@ -129,12 +140,12 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
     return all.data() +
            ((batch * p.qLen + first + r) * p.qHeads + head) * p.headDimV;
   };
-  int64_t most = p.visibleKeys(first + rows - 1);
-  for (int64_t j = 0; j < most; ++j) {
+  Problem::Keys seen = keysOf(first, rows);
+  for (int64_t j = seen.first; j < seen.end; ++j) {
     const double *value = values.data() + j * p.headDimV;
     const double *magnitude = magnitudes.data() + j * p.headDimV;
     for (int64_t r = 0; r < rows; ++r) {
-      if (j >= p.visibleKeys(first + r))
+      if (!p.visibleKeys(first + r).has(j))
         continue;
       double weight = scores[r * p.kvLen + j];
       double *o = outputRow(result.o, r), *a = outputRow(result.a, r);

@@ -81,14 +81,18 @@ llvm::Error checkView(const Manifest &manifest,
                  "v_in_k, got a tensor of its own; compile without v_in_k");
 }
 
-llvm::Error checkLengths(const AttentionTensors &tensors) {
+llvm::Error checkLengths(const Manifest &manifest,
+                         const AttentionTensors &tensors) {
+  bool window = manifest.windowLeft || manifest.windowRight;
+  int64_t most = window ? maxWindowedLength : maxLength;
   const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
       {"q_len", tensors.q.dims[1]}, {"kv_len", tensors.k.dims[1]}};
   for (const auto &[name, length] : lengths)
-    if (length > maxLength)
+    if (length > most)
       return failure(name + ": expected a length of at most " +
-                     llvm::Twine(maxLength) + " (2^31 - 512), got " +
-                     llvm::Twine(length) + "; split the sequence");
+                     llvm::Twine(most) +
+                     (window ? " (2^30, with a window)" : " (2^31 - 512)") +
+                     ", got " + llvm::Twine(length) + "; split the sequence");
   return llvm::Error::success();
 }
 
@@ -297,7 +301,7 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkLse(manifest, tensors))
     return error;
-  if (llvm::Error error = checkLengths(tensors))
+  if (llvm::Error error = checkLengths(manifest, tensors))
     return error;
   if (auto grid = evaluateGrid(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();

@@ -28,7 +28,8 @@ constexpr llvm::StringLiteral kindNames[] = {"tensor_map", "pointer", "u32",
                                              "u64"};
 constexpr llvm::StringLiteral dtypeNames[] = {"f16", "bf16"};
 constexpr llvm::StringLiteral mapTypeNames[] = {"f16", "bf16", "f32"};
-constexpr llvm::StringLiteral maskNames[] = {"none", "causal"};
+constexpr llvm::StringLiteral maskNames[] = {"none", "causal",
+                                             "causal-top-left"};
 constexpr llvm::StringLiteral placementNames[] = {"tmem", "smem", "registers"};
 
 GridFactor readFactor(JsonNode node) {
@@ -108,6 +109,11 @@ void readProblem(JsonNode root, Manifest &manifest) {
     manifest.vInK = root.field("v_in_k").boolean();
   size_t mask = root.field("mask").choice<size_t>(maskNames);
   manifest.mask = maskNames[mask].str();
+  if (root.has("window_left"))
+    manifest.windowLeft = root.field("window_left").unsignedInteger(0, 1 << 30);
+  if (root.has("window_right"))
+    manifest.windowRight =
+        root.field("window_right").unsignedInteger(0, 1 << 30);
   manifest.scale = root.field("scale").number();
   manifest.lse = root.field("lse").boolean();
   manifest.qTiles = root.field("q_tiles").unsignedInteger(1, 16);
@@ -149,10 +155,12 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version", "kernel", "target", "dtype", "head_dim",
-               "head_dim_v", "v_in_k", "mask", "scale", "lse", "q_tiles",
-               "p_placement", "grid", "block", "cluster", "smem_bytes",
-               "tmem_columns", "roles", "parameters"});
+  root.fields({"schema_version", "kernel",       "target",       "dtype",
+               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
+               "window_left",    "window_right", "scale",        "lse",
+               "q_tiles",        "p_placement",  "grid",         "block",
+               "cluster",        "smem_bytes",   "tmem_columns", "roles",
+               "parameters"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

@@ -21,20 +21,38 @@ namespace {
 
 uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/// Query rows before `end` see keys [0, this), bottom-right aligned.
-uint64_t keysSeen(const Workload &w, uint64_t end) {
-  int64_t last = int64_t(end) + int64_t(w.kvLen) - int64_t(w.qLen);
-  return uint64_t(std::clamp<int64_t>(last, 0, int64_t(w.kvLen)));
+/// sum of clamp(x, 0, most) over the whole x of [begin, end).
+double clampedSum(double begin, double end, double most) {
+  auto upTo = [&](double x) {
+    // Below 0 nothing, then a triangle, then `most` each.
+    double rising = std::clamp(x, 0.0, most + 1);
+    return rising * (rising - 1) / 2 + std::max(x - (most + 1), 0.0) * most;
+  };
+  return upTo(end) - upTo(begin);
 }
 
-/// Scores of one head that the mask leaves.
+/// Scores of one head that the mask leaves: what lies before the right edge of
+/// the band, less what lies before its left edge.
 double scoresOf(const Workload &w) {
   double q = double(w.qLen), kv = double(w.kvLen);
-  if (w.mask == Mask::None)
-    return q * kv;
-  // Rows before the first key see none; the others see one key more each.
-  double rows = std::min(q, kv);
-  return rows * (kv - rows) + rows * (rows + 1) / 2;
+  double offset = w.mask.isTopLeft() ? 0 : kv - q;
+  double before = q * kv, hidden = 0;
+  if (std::optional<unsigned> right = w.mask.rightBound())
+    before = clampedSum(offset + *right + 1, offset + *right + 1 + q, kv);
+  if (w.mask.left)
+    hidden = clampedSum(offset - *w.mask.left, offset - *w.mask.left + q, kv);
+  return std::max(before - hidden, 0.0);
+}
+
+/// KV blocks that hold the keys of rows [begin, end).
+uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
+                      uint64_t begin, uint64_t end) {
+  KeyRange keys = w.mask.keysOf(int64_t(begin), int64_t(end), int64_t(w.qLen),
+                                int64_t(w.kvLen));
+  if (keys.first == keys.end)
+    return 0;
+  return ceilDiv(uint64_t(keys.end), kernel.keys) -
+         uint64_t(keys.first) / kernel.keys;
 }
 
 /// KV blocks of all CTAs of one head, and of the longest of them. A tile skips
@@ -48,7 +66,7 @@ Blocks blocksOf(const KernelModel &kernel, const Workload &w) {
   constexpr uint64_t mostCounted = 1024;
   uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
-  if (w.mask == Mask::None)
+  if (w.mask.isFull())
     return {longest * double(ceilDiv(w.qLen, rows)), longest};
   if (ceilDiv(w.qLen, rows) > mostCounted)
     return {scoresOf(w) / (double(rows) * kernel.keys), longest};
@@ -56,8 +74,9 @@ Blocks blocksOf(const KernelModel &kernel, const Workload &w) {
   for (uint64_t begin = 0; begin < w.qLen; begin += rows) {
     double mine = 0;
     for (unsigned tile = 1; tile <= kernel.tiles; ++tile) {
-      uint64_t end = std::min(begin + uint64_t(tile) * kernel.tileRows, w.qLen);
-      mine += double(ceilDiv(keysSeen(w, end), kernel.keys)) / kernel.tiles;
+      uint64_t first = begin + uint64_t(tile - 1) * kernel.tileRows;
+      uint64_t end = std::min(first + kernel.tileRows, w.qLen);
+      mine += double(blocksOfRows(kernel, w, first, end)) / kernel.tiles;
     }
     blocks.all += mine;
     blocks.longest = std::max(blocks.longest, mine);
@@ -74,8 +93,11 @@ double flops(const KernelModel &kernel, const Workload &w) {
 double memoryBytes(const KernelModel &kernel, const Workload &w) {
   double v = double(kernel.headDimV) * kernel.passes;
   double queries = double(w.qHeads * w.qLen) * (kernel.headDim + v);
-  double keys =
-      double(w.kvHeads * w.kvLen) * (kernel.headDim + (kernel.shareKv ? 0 : v));
+  // No row asks for keys beyond those that all rows together see.
+  KeyRange seen =
+      w.mask.keysOf(0, int64_t(w.qLen), int64_t(w.qLen), int64_t(w.kvLen));
+  double keys = double(w.kvHeads) * double(seen.end - seen.first) *
+                (kernel.headDim + (kernel.shareKv ? 0 : v));
   return double(w.batch) * (queries + keys) * kernel.elementBytes;
 }
 
@@ -85,8 +107,8 @@ double launchClocks(const KernelModel &kernel, const Workload &w,
   Blocks blocks = blocksOf(kernel, w);
   double heads = double(w.batch * w.qHeads * kernel.passes);
   double tripsPaid = kernel.persistent ? 1 : sofar.waves;
-  double even = w.mask == Mask::None ? sofar.waves * blocks.longest
-                                     : heads * blocks.all / gpu.sms;
+  double even = w.mask.isFull() ? sofar.waves * blocks.longest
+                                : heads * blocks.all / gpu.sms;
   return std::max(even, blocks.longest) * block + tripsPaid * trips;
 }
 

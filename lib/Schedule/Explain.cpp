@@ -131,7 +131,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   std::string text = "schedule for " + s.target + ": " +
                      std::string(stringify(problem.dtype)) + ", head_dim " +
                      str(problem.headDim) + ", mask " +
-                     std::string(stringify(problem.mask)) +
+                     stringify(problem.mask) +
                      (problem.lse ? ", with LSE" : "") + '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   std::string stages =

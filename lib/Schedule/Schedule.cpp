@@ -59,10 +59,6 @@ std::string_view fmha::schedule::stringify(DataType type) {
   return type == DataType::F16 ? "f16" : "bf16";
 }
 
-std::string_view fmha::schedule::stringify(Mask mask) {
-  return mask == Mask::None ? "none" : "causal";
-}
-
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   static constexpr std::string_view names[] = {"auto", "tmem", "smem",
                                                "registers"};

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import DType, Kernel, PPlacement, QTiles, compile
+from ._compile import DType, Kernel, Mask, PPlacement, QTiles, Window, compile
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -134,6 +134,8 @@ class Options(TypedDict, total=False):
     """The keywords of attention() that do not change the type of its result."""
 
     causal: bool
+    mask: Mask
+    window: Window
     v_in_k: bool
     scale: float | None
     layout: Layout
@@ -163,6 +165,8 @@ def attention(
     v: Any,
     *,
     causal: bool = False,
+    mask: Mask = "none",
+    window: Window = (None, None),
     v_in_k: bool = False,
     scale: float | None = None,
     lse: bool = False,
@@ -182,7 +186,9 @@ def attention(
     or with length and heads exchanged (bhsd): NumPy or DLPack arrays on the CPU of
     float16, bfloat16, or float32, which is rounded to `dtype` (default bf16).
     q_heads is a multiple of kv_heads; scale defaults to 1/sqrt(dim); causal is
-    aligned bottom-right. v may have another dim than q and k; all dims are
+    aligned bottom-right. mask is 'none', 'causal' or 'causal-top-left'; window is
+    (left, right), the keys before and behind its own that a row sees, None for all.
+    A row's own key is i + kv_len - q_len, or i for causal-top-left. v may have another dim than q and k; all dims are
     multiples of 8. With v_in_k v is a NumPy view k[..., :dim_v], which a kernel
     may load together with k.
 
@@ -208,8 +214,8 @@ def attention(
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
-        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal,
-        scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
+        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
+        window=tuple(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape

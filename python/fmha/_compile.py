@@ -12,6 +12,8 @@ from ._errors import CompileError, Diagnostic
 DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
 QTiles = Literal["auto", 1, 2]
+Mask = Literal["none", "causal", "causal-top-left"]
+Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
 
 
@@ -71,6 +73,14 @@ class Kernel:
         return Assembly(*_native.assemble(self.ptx, self.target))
 
 
+def _mask_name(causal: bool, mask: Mask) -> Mask:
+    if not causal or mask == "causal":
+        return mask
+    if mask != "none":
+        raise ValueError(f"causal: expected no other mask beside it, got mask={mask!r}")
+    return "causal"
+
+
 def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
     *,
@@ -79,6 +89,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim_v: int | None = None,
     v_in_k: bool = False,
     causal: bool = False,
+    mask: Mask = "none",
+    window: Window = (None, None),
     scale: float | None = None,
     lse: bool = False,
     target: str = "sm_100a",
@@ -100,8 +112,10 @@ def compile(  # noqa: A001  (the package's own word for it)
 
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
-    v_in_k (V is the first head_dim_v columns of K, in one buffer), causal, scale
-    (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
+    v_in_k (V is the first head_dim_v columns of K, in one buffer), mask (causal
+    stands for mask="causal", aligned bottom-right), window (keys before and behind
+    its own that a row sees, None for all), scale (default 1/sqrt(head_dim)) and
+    lse; q_len and kv_len are then hints to the
     planner. Head dims are multiples of 8. p_placement, q_tiles and the fields
     after it fix parts of the schedule (include/fmha/Schedule/Schedule.h). Raises
     CompileError.
@@ -111,7 +125,8 @@ def compile(  # noqa: A001  (the package's own word for it)
             dtype,
             head_dim,
             head_dim if head_dim_v is None else head_dim_v,
-            causal,
+            _mask_name(causal, mask),
+            *window,
             scale,
             lse,
             q_len,

@@ -52,15 +52,33 @@ static schedule::PPlacement parsePlacement(const std::string &name) {
                             .c_str());
 }
 
+static schedule::Mask parseMask(const std::string &name,
+                                std::optional<unsigned> left,
+                                std::optional<unsigned> right) {
+  using schedule::Mask;
+  for (Mask mask : {Mask::None, Mask::Causal, Mask::CausalTopLeft})
+    if (name == schedule::stringify(mask.kind)) {
+      mask.left = left;
+      mask.right = right;
+      return mask;
+    }
+  throw nb::value_error(("mask: expected 'none', 'causal' or "
+                         "'causal-top-left', got '" +
+                         name + "'")
+                            .c_str());
+}
+
 static std::string build(const std::string &dtype, unsigned headDim,
-                         unsigned headDimV, bool causal,
+                         unsigned headDimV, const std::string &mask,
+                         std::optional<unsigned> left,
+                         std::optional<unsigned> right,
                          std::optional<double> scale, bool lse, unsigned qLen,
                          unsigned kvLen, bool vInK) {
   KernelSpec spec;
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
-  spec.problem.mask = causal ? schedule::Mask::Causal : schedule::Mask::None;
+  spec.problem.mask = parseMask(mask, left, right);
   spec.problem.lse = lse;
   spec.problem.vInK = vInK;
   spec.problem.qLenHint = qLen;
@@ -232,9 +250,9 @@ void fmha::python::bindCompile(nb::module_ &module) {
       .def_prop_ro("levels", &levelsOf)
       .def_prop_ro("report", &reportOf);
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
-             nb::arg("head_dim_v"), nb::arg("causal"), nb::arg("scale").none(),
-             nb::arg("lse"), nb::arg("q_len"), nb::arg("kv_len"),
-             nb::arg("v_in_k"));
+             nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
+             nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
+             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("v_in_k"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
              Unlocked());

@@ -75,7 +75,9 @@ NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
                std::vector<long double>(p.headDimV), 0};
   long double sum = 0;
   for (int64_t j = 0; j < p.kvLen; ++j) {
-    if (p.causal && j > i + p.kvLen - p.qLen)
+    int64_t place = i + (p.topLeft ? 0 : p.kvLen - p.qLen);
+    if ((p.causal && j > place) || (p.left && j < place - *p.left) ||
+        (p.right && j > place + *p.right))
       continue;
     long double score = 0;
     for (int64_t d = 0; d < p.headDim; ++d)
@@ -140,6 +142,11 @@ Problem randomProblem(std::mt19937 &random) {
   p.headDim = 1 + random() % 20;
   p.headDimV = 1 + random() % 20;
   p.causal = random() % 2;
+  p.topLeft = random() % 2;
+  if (random() % 2)
+    p.left = random() % 6;
+  if (random() % 2)
+    p.right = random() % 6;
   double scales[] = {1 / std::sqrt(double(p.headDim)), 0, -0.3, 1};
   p.scale = scales[random() % 4];
   return p;
@@ -158,7 +165,8 @@ TEST(Attention, EqualsTheDefinition) {
                  << p.qHeads << "/" << p.kvHeads << ", lengths " << p.qLen
                  << "/" << p.kvLen << ", dims " << p.headDim << "/"
                  << p.headDimV << ", scale " << p.scale << ", causal "
-                 << p.causal);
+                 << p.causal << ", top left " << p.topLeft << ", window "
+                 << p.left.value_or(-1) << ".." << p.right.value_or(-1));
     ASSERT_EQ(p.check(), std::nullopt);
     expectDefinition(Inputs(p, random));
   }

@@ -40,22 +40,44 @@ TEST(Estimate, PassesMultiplyCtasAndNotFlops) {
               whole.teraflops * whole.seconds, 1e-6);
 }
 
-/// FLOP of causal attention with bottom-right alignment, row by row.
-static double causalFlops(uint64_t q, uint64_t kv) {
+/// FLOP of attention under `mask`, score by score.
+static double maskedFlops(int64_t q, int64_t kv, const Mask &mask) {
   double scores = 0;
-  for (uint64_t row = 0; row < q; ++row)
-    for (uint64_t key = 0; key < kv; ++key)
-      scores += int64_t(key) <= int64_t(row) + int64_t(kv) - int64_t(q);
+  for (int64_t row = 0; row < q; ++row)
+    for (int64_t key = 0; key < kv; ++key) {
+      int64_t place = row + (mask.kind == Mask::CausalTopLeft ? 0 : kv - q);
+      scores += (mask.kind == Mask::None || key <= place) &&
+                (!mask.left || key >= place - int64_t(*mask.left)) &&
+                (!mask.right || key <= place + int64_t(*mask.right));
+    }
   return 2 * scores * (128 + 128);
 }
 
-TEST(Estimate, CountsTheScoresOfACausalMask) {
+TEST(Estimate, CountsTheScoresThatAMaskLeaves) {
   for (auto [q, kv] :
-       {std::pair<uint64_t, uint64_t>{1, 1}, {300, 300}, {7, 500}, {500, 7}}) {
-    Estimate got = estimate({}, {1, 1, 1, q, kv, Mask::Causal});
-    EXPECT_NEAR(got.teraflops * got.seconds * 1e12, causalFlops(q, kv), 1e-3)
-        << q << " " << kv;
-  }
+       {std::pair<uint64_t, uint64_t>{1, 1}, {300, 300}, {7, 500}, {500, 7}})
+    for (Mask::Kind kind : {Mask::None, Mask::Causal, Mask::CausalTopLeft})
+      for (int window = 0; window < 4; ++window) {
+        Mask mask = kind;
+        if (window & 1)
+          mask.left = 20;
+        if (window & 2)
+          mask.right = 9;
+        Estimate got = estimate({}, {1, 1, 1, q, kv, mask});
+        EXPECT_NEAR(got.teraflops * got.seconds * 1e12,
+                    maskedFlops(q, kv, mask), 1e-3)
+            << q << " " << kv << " " << stringify(mask);
+      }
+}
+
+TEST(Estimate, AWindowTakesTheTimeOfItsBlocks) {
+  Workload wide{1, 128, 128, 128, 1 << 15};
+  Workload window = wide, few = wide;
+  window.mask = Mask::Causal;
+  window.mask.left = 127;
+  few.kvLen = 256;
+  EXPECT_LT(estimate({}, window).clocks, 0.05 * estimate({}, wide).clocks);
+  EXPECT_LE(estimate({}, window).clocks, 1.5 * estimate({}, few).clocks);
 }
 
 TEST(Estimate, CausalTakesAboutHalfTheTime) {

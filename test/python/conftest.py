@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 
-def reference(q, k, v, causal=False, scale=None):
+def reference(q, k, v, causal=False, scale=None, corner="bottom-right", window=(None, None)):
     """(O, LSE, softmax·|V|) in float64; q, k, v in bshd, already rounded."""
     q, k, v = (np.asarray(x, np.float64).transpose(0, 2, 1, 3) for x in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     logits = scale * q @ k.swapaxes(-1, -2)
-    if causal:
-        rows, keys = np.indices(logits.shape[-2:])
-        logits[..., keys > rows + k.shape[2] - q.shape[2]] = -np.inf
+    rows, keys = np.indices(logits.shape[-2:])
+    away = keys - rows - (k.shape[2] - q.shape[2] if corner == "bottom-right" else 0)
+    bounds = [-np.inf if window[0] is None else -window[0], np.inf if window[1] is None else window[1]]
+    bounds[1] = min(bounds[1], 0) if causal else bounds[1]
+    logits[..., (away < bounds[0]) | (away > bounds[1])] = -np.inf
     top = logits.max(axis=-1, keepdims=True, initial=-np.inf)
     weights = np.exp(logits - np.where(np.isfinite(top), top, 0))
     total = weights.sum(axis=-1, keepdims=True)

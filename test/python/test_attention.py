@@ -35,6 +35,24 @@ def test_agrees_with_float64(
     assert_close(out.astype(np.float64), lse, reference(q, k, v, causal), unit)
 
 
+@pytest.mark.parametrize("window", [(None, None), (20, None), (3, 130)])
+@pytest.mark.parametrize("mask", ["none", "causal", "causal-top-left"])
+def test_masks_and_windows(random, mask, window):
+    q, k, v = draw(random, np.float16, 1, 140, 300, 2, 1, 64)
+    out, lse = fmha.attention(q, k, v, mask=mask, window=window, lse=True)
+    corner = "top-left" if mask == "causal-top-left" else "bottom-right"
+    expected = reference(q, k, v, mask != "none", corner=corner, window=window)
+    assert_close(out.astype(np.float64), lse, expected, 2.0**-11)
+
+
+def test_one_mask_at_a_time(random):
+    q, k, v = draw(random, np.float16, 1, 2, 2, 1, 1, 8)
+    with pytest.raises(ValueError, match="expected no other mask beside it"):
+        fmha.attention(q, k, v, causal=True, mask="causal-top-left")
+    with pytest.raises(ValueError, match="expected 'none', 'causal' or 'causal-top-left'"):
+        fmha.attention(q, k, v, mask="diagonal")
+
+
 @pytest.mark.parametrize("dim, dim_v", [(8, 40), (192, 128), (72, 200)])
 def test_head_dims_may_differ(random, dim, dim_v):
     q, k, _ = draw(random, np.float16, 1, 40, 150, 2, 1, dim)

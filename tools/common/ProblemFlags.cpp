@@ -41,8 +41,14 @@ void ProblemFlags::add(FlagTable &table) {
                   [this](bool on) {
                     mask = on ? schedule::Mask::Causal : schedule::Mask::None;
                   });
-  table.addChoice("mask", {"none", "causal"}, "the mask by name",
-                  [this](size_t i) { mask = schedule::Mask(i); });
+  table.addChoice("mask", {"none", "causal", "causal-top-left"},
+                  "the mask by name; row i sits at key i + kv-len - q-len, or "
+                  "at key i if top-left",
+                  [this](size_t i) { mask = schedule::Mask::Kind(i); });
+  addWindow(table, "window-left", "keys before its own that a row sees",
+            windowLeft);
+  addWindow(table, "window-right", "keys behind its own that a row sees",
+            windowRight);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
   table.addSwitch("lse", "write the log-sum-exp of each row too",
@@ -62,6 +68,23 @@ void ProblemFlags::add(FlagTable &table) {
     addField(table, field);
   table.addText("schedule", "#fmha.schedule<...>",
                 "the whole schedule, as a PTX heading gives it", schedule);
+}
+
+void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
+                             const std::string &help,
+                             std::optional<int64_t> &bound) {
+  table.add(name, "N", help + " (default and negative: all)",
+            [name, &bound](llvm::StringRef text) -> llvm::Error {
+              int64_t number = 0;
+              if (text.getAsInteger(10, number) ||
+                  number > int64_t(schedule::Mask::largestWindow))
+                return failure("--" + name +
+                               ": expected a number of at most 2^30, or a "
+                               "negative one for no bound, got '" +
+                               text + "'");
+              bound = number;
+              return llvm::Error::success();
+            });
 }
 
 void ProblemFlags::addField(FlagTable &table,
@@ -89,6 +112,11 @@ void ProblemFlags::addField(FlagTable &table,
             });
 }
 
+/// No bound where the flag is absent or negative.
+static std::optional<unsigned> boundOf(std::optional<int64_t> flag) {
+  return flag && *flag >= 0 ? std::optional<unsigned>(*flag) : std::nullopt;
+}
+
 static KernelSpec specOf(const ProblemFlags &flags) {
   KernelSpec spec;
   schedule::Problem &problem = spec.problem;
@@ -96,6 +124,8 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.headDim = unsigned(flags.headDim.value_or(128));
   problem.headDimV = unsigned(flags.headDimV.value_or(problem.headDim));
   problem.mask = flags.mask.value_or(schedule::Mask::None);
+  problem.mask.left = boundOf(flags.windowLeft);
+  problem.mask.right = boundOf(flags.windowRight);
   problem.lse = flags.lse.value_or(false);
   problem.vInK = flags.vInK.value_or(false);
   auto hint = [](std::optional<uint64_t> length) {
@@ -120,6 +150,17 @@ static llvm::Error agree(llvm::StringRef flag,
                  "; leave the flag out, or change the file");
 }
 
+static llvm::Error checkWindow(llvm::StringRef flag,
+                               std::optional<int64_t> given,
+                               std::optional<unsigned> there,
+                               llvm::StringRef file) {
+  auto number = [](int64_t value) { return std::to_string(value); };
+  if (given && *given < 0)
+    given = -1;
+  return agree<int64_t>(flag, given, there ? int64_t(*there) : -1, file,
+                        number);
+}
+
 static llvm::Error checkAgainst(const ProblemFlags &flags,
                                 const KernelSpec &spec) {
   auto name = [](auto value) { return std::string(stringify(value)); };
@@ -135,7 +176,13 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
           agree("dtype", flags.dtype, problem.dtype, flags.input, name))
     return error;
   if (llvm::Error error =
-          agree("mask", flags.mask, problem.mask, flags.input, name))
+          agree("mask", flags.mask, problem.mask.kind, flags.input, name))
+    return error;
+  if (llvm::Error error = checkWindow("window-left", flags.windowLeft,
+                                      problem.mask.left, flags.input))
+    return error;
+  if (llvm::Error error = checkWindow("window-right", flags.windowRight,
+                                      problem.mask.right, flags.input))
     return error;
   if (llvm::Error error = agree<uint64_t>("head-dim", flags.headDim,
                                           problem.headDim, flags.input, number))

@@ -26,7 +26,9 @@ struct ProblemFlags {
   std::string input;
   std::string target = "sm_100a";
   std::optional<schedule::DataType> dtype;
-  std::optional<schedule::Mask> mask;
+  std::optional<schedule::Mask::Kind> mask;
+  /// Negative values mean that there is no bound.
+  std::optional<int64_t> windowLeft, windowRight;
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
@@ -39,6 +41,8 @@ struct ProblemFlags {
   void add(FlagTable &table);
 
 private:
+  void addWindow(FlagTable &table, llvm::StringRef name,
+                 const std::string &help, std::optional<int64_t> &bound);
   void addField(FlagTable &table, const schedule::ScheduleField &field);
 };
 

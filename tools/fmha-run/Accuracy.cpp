@@ -26,7 +26,11 @@ reference::Problem problemOf(const Shape &shape, const KernelSpec &spec) {
   problem.headDim = shape.headDim;
   problem.headDimV = shape.headDimV;
   problem.scale = spec.scale.value_or(1 / std::sqrt(double(shape.headDim)));
-  problem.causal = spec.problem.mask == schedule::Mask::Causal;
+  const schedule::Mask &mask = spec.problem.mask;
+  problem.causal = mask.kind != schedule::Mask::None;
+  problem.topLeft = mask.isTopLeft();
+  problem.left = mask.left;
+  problem.right = mask.right;
   return problem;
 }
 

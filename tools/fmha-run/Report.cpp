@@ -112,11 +112,21 @@ std::string describe(const llvm::json::Object &finding) {
   return text;
 }
 
+std::string windowOf(const runtime::Manifest &manifest) {
+  std::string text;
+  if (manifest.windowLeft)
+    text += ", " + std::to_string(*manifest.windowLeft) + " keys to the left";
+  if (manifest.windowRight)
+    text += ", " + std::to_string(*manifest.windowRight) + " keys to the right";
+  return text;
+}
+
 void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
   const runtime::Manifest &manifest = *outcome.manifest;
   stream << "kernel    " << manifest.kernel << ", " << manifest.target << ", "
          << llvm::StringRef(runtime::stringify(manifest.dtype)) << ", mask "
-         << manifest.mask << ", head dim " << manifest.headDim;
+         << manifest.mask << windowOf(manifest) << ", head dim "
+         << manifest.headDim;
   if (manifest.headDimV != manifest.headDim)
     stream << " and " << manifest.headDimV;
   stream << "\n          " << manifest.qTiles << " query tile"

@@ -48,13 +48,20 @@ struct Problem {
   int64_t batch = 1, qHeads = 1, kvHeads = 1;
   int64_t qLen = 0, kvLen = 0, headDim = 0, headDimV = 0;
   double scale = 1;
-  /// Bottom-right: row i sees keys j <= i + kvLen - qLen.
-  bool causal = false;
+  /// Row i sits at key i + kvLen - qLen, or at key i if `topLeft`. Causal, it
+  /// sees no key behind that one; `left` and `right` are the keys before and
+  /// behind it that it sees, all where absent. Conditions intersect.
+  bool causal = false, topLeft = false;
+  std::optional<int64_t> left, right;
 
   /// Query head h uses KV head floor(h * kvHeads / qHeads).
   int64_t kvHead(int64_t head) const { return head * kvHeads / qHeads; }
-  /// Keys that row `row` sees: [0, n).
-  int64_t visibleKeys(int64_t row) const;
+  /// Keys that row `row` sees: [first, end), none if first >= end.
+  struct Keys {
+    int64_t first, end;
+    bool has(int64_t key) const { return first <= key && key < end; }
+  };
+  Keys visibleKeys(int64_t row) const;
   /// The sentence that says what is out of range, or nothing.
   std::optional<std::string> check() const;
 };

@@ -99,8 +99,9 @@ struct Manifest {
   uint32_t headDim = 0, headDimV = 0;
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
-  /// "none" or "causal".
+  /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;
+  std::optional<uint32_t> windowLeft, windowRight;
   double scale = 0;
   bool lse = false;
   uint32_t qTiles = 0;

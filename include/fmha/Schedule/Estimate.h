@@ -10,10 +10,11 @@
 //
 //   CTA     a trip to memory, blocks * clocks of a block, a trip to memory;
 //           of a persistent CTA only the first and the last tile make the trips
-//   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a causal mask differ:
+//   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a mask differ:
 //           the longest of them, or all of them spread evenly, whichever is
 //           longer (longest first comes close to that)
-//   memory  Q, K, V and O once at the bandwidth of device memory
+//   memory  Q, O, and what rows see of K and V, once at the bandwidth of device
+//           memory
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ namespace fmha::schedule {
 
 struct Workload {
   uint64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 1, kvLen = 1;
-  Mask mask = Mask::None;
+  Mask mask;
 };
 
 struct Estimate {

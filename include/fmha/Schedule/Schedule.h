@@ -15,6 +15,8 @@
 #ifndef FMHA_SCHEDULE_SCHEDULE_H
 #define FMHA_SCHEDULE_SCHEDULE_H
 
+#include "fmha/Schedule/Mask.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +25,6 @@
 namespace fmha::schedule {
 
 enum class DataType { F16, BF16 };
-enum class Mask { None, Causal };
 /// Where the exponentiated score tile P waits for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
 
@@ -33,7 +34,7 @@ struct Problem {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
-  Mask mask = Mask::None;
+  Mask mask;
   bool lse = false;
   /// V is the first head_dim_v columns of K: one buffer, as in multi-head
   /// latent attention.
@@ -240,7 +241,6 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
 
 std::string_view stringify(DataType type);
-std::string_view stringify(Mask mask);
 std::string_view stringify(PPlacement placement);
 
 } // namespace fmha::schedule

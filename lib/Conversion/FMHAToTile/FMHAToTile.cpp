@@ -45,9 +45,11 @@ struct Coordinates {
   Value batch, head, kvHead, qLen, kvLen;
   /// First query row of each tile.
   SmallVector<Value> rows;
-  /// KV blocks that some row of the CTA may see.
-  Value blocks;
-  /// kv_len - q_len, for the causal mask.
+  /// The first key that some row of the CTA may see, down to a whole block;
+  /// null for 0. And the KV blocks from there on that rows of it may see.
+  Value firstKey, blocks;
+  /// The key that query row 0 sits at: kv_len - q_len, or 0; null without a
+  /// mask.
   Value offset;
   /// First column of V and O that the CTA computes; null if it computes all.
   Value column;
@@ -120,6 +122,7 @@ private:
   }
 
   Coordinates buildCoordinates();
+  Value buildFirstKey(const Coordinates &at);
   Value buildBlockCount(const Coordinates &at);
   SmallVector<Value> buildInitialState();
   void buildBlock(const Coordinates &at, ArrayRef<Value> queries, Value block,
@@ -127,6 +130,8 @@ private:
   BlockTiles loadBlock(const Coordinates &at, Value firstKey);
   Value buildScores(unsigned tile, Value query, ArrayRef<Value> keys);
   Value buildProduct(unsigned tile, Value p, ArrayRef<Value> values, Value acc);
+  tile::MaskOp buildMask(const Coordinates &at, unsigned tile, Value s,
+                         Value column);
   State buildStep(const Coordinates &at, unsigned tile, Value query,
                   const BlockTiles &block, Value column, State state);
   void buildPass(Coordinates &at, Value &id);
@@ -169,7 +174,12 @@ Coordinates KernelBuilder::buildCoordinates() {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
         make<arith::AddIOp>(first, index(int64_t(tile) * plan.qTileRows)));
-  at.offset = make<arith::SubIOp>(at.kvLen, at.qLen);
+  if (op.getMask().isTopLeft())
+    at.offset = index(0);
+  else
+    at.offset = make<arith::SubIOp>(at.kvLen, at.qLen);
+  if (op.getMask().left)
+    at.firstKey = buildFirstKey(at);
   at.blocks = buildBlockCount(at);
   return at;
 }
@@ -185,17 +195,35 @@ void KernelBuilder::buildPass(Coordinates &at, Value &id) {
   id = make<arith::DivUIOp>(id, index(passes));
 }
 
-/// Causal: the last row of the CTA, i = min(first + rows, q_len) - 1, sees keys
-/// up to i + offset, so that min(first + rows, q_len) + offset keys matter, and
-/// none if that is negative.
+/// The first row of the CTA sees no key before i + offset - left.
+Value KernelBuilder::buildFirstKey(const Coordinates &at) {
+  Value place = make<arith::AddIOp>(at.rows.front(), at.offset);
+  Value first = make<arith::SubIOp>(place, index(*op.getMask().left));
+  first = make<arith::MaxSIOp>(first, index(0));
+  Value block = make<arith::DivUIOp>(first, index(plan.kvBlock));
+  return make<arith::MulIOp>(block, index(plan.kvBlock));
+}
+
+/// The last row of the CTA, i = min(first + rows, q_len) - 1, sees keys up to
+/// i + offset + right, so that min(first + rows, q_len) + offset + right keys
+/// matter, and none if that is negative. Without a window the last row sits at
+/// the last key at most.
 Value KernelBuilder::buildBlockCount(const Coordinates &at) {
   Value keys = at.kvLen;
-  if (op.getMask() == schedule::Mask::Causal) {
+  if (std::optional<unsigned> right = op.getMask().rightBound()) {
     Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
     Value lastSeen =
         make<arith::AddIOp>(make<arith::MinSIOp>(end, at.qLen), at.offset);
-    keys = make<arith::MaxSIOp>(lastSeen, index(0));
+    if (*right)
+      lastSeen = make<arith::AddIOp>(lastSeen, index(*right));
+    if (*right || op.getMask().isTopLeft())
+      lastSeen = make<arith::MinSIOp>(lastSeen, at.kvLen);
+    keys = lastSeen;
   }
+  if (at.firstKey)
+    keys = make<arith::SubIOp>(keys, at.firstKey);
+  if (!op.getMask().isFull())
+    keys = make<arith::MaxSIOp>(keys, index(0));
   return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
 }
 
@@ -253,6 +281,18 @@ Value KernelBuilder::buildProduct(unsigned tile, Value p,
   return acc;
 }
 
+tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
+                                      Value s, Value column) {
+  const schedule::Mask &mask = op.getMask();
+  auto attribute = [&](std::optional<unsigned> bound) {
+    return bound ? b.getI64IntegerAttr(*bound) : IntegerAttr();
+  };
+  return tile::MaskOp::create(b, s.getType(), s, at.rows[tile], column,
+                              at.kvLen, mask.isFull() ? Value() : at.offset,
+                              attribute(mask.left),
+                              attribute(mask.rightBound()));
+}
+
 /// One KV block and one query tile of online softmax:
 ///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
 ///   p; acc' = acc·alpha + p·v.
@@ -263,10 +303,7 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
   if (log2Scale() == 0)
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
-  bool causal = op.getMask() == schedule::Mask::Causal;
-  s = mark(tile::MaskOp::create(b, s.getType(), s, at.rows[tile], column,
-                                at.kvLen, causal ? at.offset : Value()),
-           tile);
+  s = mark(buildMask(at, tile, s, column), tile);
   FloatAttr scaleAttr = softmaxScale();
   auto max = mark(
       tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max, scaleAttr,
@@ -316,6 +353,8 @@ BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
 void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
                                Value block, SmallVectorImpl<State> &states) {
   Value column = make<arith::MulIOp>(block, index(plan.kvBlock));
+  if (at.firstKey)
+    column = make<arith::AddIOp>(column, at.firstKey);
   BlockTiles tiles = loadBlock(at, column);
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     states[tile] =

@@ -557,5 +557,20 @@ func.func @unranked(%x: tensor<*xf16>) {
 
 // -----
 
-// expected-error @below {{expected one of none, causal, got "diagonal"}}
+// expected-error @below {{expected one of none, causal, causal_top_left, got "diagonal"}}
 func.func private @mask() attributes {a = #fmha.mask<diagonal>}
+
+// -----
+
+// expected-error @below {{#fmha.mask M1: expected left to be at most 2^30, got 1073741825; leave it out for no bound}}
+func.func private @window() attributes {a = #fmha.mask<causal, left = 1073741825>}
+
+// -----
+
+// expected-error @below {{expected a field, one of left, right, got "middle"}}
+func.func private @window() attributes {a = #fmha.mask<causal, middle = 1>}
+
+// -----
+
+// expected-error @below {{field "right" given twice}}
+func.func private @window() attributes {a = #fmha.mask<none, right = 1, right = 2>}

@@ -57,6 +57,13 @@ func.func @attributes(%x: tensor<1x1x1x8xf16>) {
   return
 }
 
+// The bounds of a window come in any order and are printed where they are set.
+// CHECK-LABEL: func.func private @masks
+// CHECK-SAME: [#fmha.mask<causal_top_left>, #fmha.mask<causal, left = 127>, #fmha.mask<none, left = 0, right = 1073741824>]
+func.func private @masks() attributes {a = [
+  #fmha.mask<causal_top_left>, #fmha.mask<causal, left = 127>,
+  #fmha.mask<none, right = 1073741824, left = 0>]}
+
 // Query and key have one head dim, value and output another.
 // CHECK-LABEL: func.func @two_head_dims
 func.func @two_head_dims(%q: tensor<1x?x4x192xf16>, %k: tensor<1x?x2x192xf16>,

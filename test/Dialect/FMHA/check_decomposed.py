@@ -20,7 +20,7 @@ from run_decomposed import LAYOUTS, Array, Kernel
 
 UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}
 
-# What is compiled in: (dtype, head_dim, head_dim_v, causal, scale); and the run-time
+# What is compiled in: (dtype, head_dim, head_dim_v, mask, scale); and the run-time
 # problems of each: (batch, q_len, kv_len, q_heads, kv_heads, layout, inputs).
 LENGTHS = [
     (1, 1, 1, 1, 1, "bshd", "normal"),
@@ -34,11 +34,15 @@ LENGTHS = [
     (1, 4, 6, 2, 2, "bhsd", "constant"),
 ]
 KERNELS = [
-    ("bf16", 8, 8, False, None),
-    ("bf16", 16, 8, True, None),
-    ("f16", 8, 16, True, 0.25),
-    ("f16", 8, 8, False, -1.5),
-    ("bf16", 8, 8, True, 0.0),
+    ("bf16", 8, 8, "none", None),
+    ("bf16", 16, 8, "causal", None),
+    ("f16", 8, 16, "causal", 0.25),
+    ("f16", 8, 8, "none", -1.5),
+    ("bf16", 8, 8, "causal", 0.0),
+    ("bf16", 8, 8, "causal_top_left", None),
+    ("f16", 8, 8, "none, left = 2, right = 1", None),
+    ("bf16", 8, 8, "causal, left = 0", None),
+    ("f16", 8, 8, "causal_top_left, left = 3, right = 2", None),
 ]
 
 
@@ -101,9 +105,23 @@ def close(got, want, bound):
     return got == want or abs(got - want) <= bound
 
 
+def visible_keys(mask, row, q_len, kv_len):
+    """The keys that `row` sees, by the words of #fmha.mask."""
+    kind, *bounds = mask.replace(" ", "").split(",")
+    bounds = {name: int(n) for name, n in (bound.split("=") for bound in bounds)}
+    place = row if kind == "causal_top_left" else row + kv_len - q_len
+    return [
+        key
+        for key in range(kv_len)
+        if (kind == "none" or key <= place)
+        and key >= place - bounds.get("left", kv_len + q_len)
+        and key <= place + bounds.get("right", kv_len + q_len)
+    ]
+
+
 def check(kernel, spec, problem, rng):
     """How many values were wrong."""
-    dtype, dim, dim_v, causal, scale = spec
+    dtype, dim, dim_v, mask, scale = spec
     batch, q_len, kv_len, q_heads, kv_heads, layout, inputs = problem
     shape = lambda length, heads, d: tuple(
         (batch, length, heads, d)[i] for i in LAYOUTS[layout]
@@ -118,11 +136,11 @@ def check(kernel, spec, problem, rng):
         for h in range(q_heads):
             for i in range(q_len):
                 g = h * kv_heads // q_heads
-                seen = min(kv_len, max(0, i + kv_len - q_len + 1)) if causal else kv_len
+                seen = visible_keys(mask, i, q_len, kv_len)
                 want, size, want_lse = reference_row(
                     views[0][b, i, h],
-                    [views[1][b, j, g] for j in range(seen)],
-                    [views[2][b, j, g] for j in range(seen)],
+                    [views[1][b, j, g] for j in seen],
+                    [views[2][b, j, g] for j in seen],
                     1 / math.sqrt(dim) if scale is None else scale,
                     dim_v,
                 )

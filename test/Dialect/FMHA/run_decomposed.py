@@ -117,9 +117,9 @@ func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
 """
 
 
-def module_text(dtype, head_dim, head_dim_v, causal, scale):
+def module_text(dtype, head_dim, head_dim_v, mask, scale):
     data = "memref<?x?x?x{}xf32, strided<[?, ?, ?, 1]>>"
-    attributes = [f"mask = #fmha.mask<{'causal' if causal else 'none'}>"]
+    attributes = [f"mask = #fmha.mask<{mask}>"]
     if scale is not None:
         bits = struct.unpack("<Q", struct.pack("<d", scale))[0]
         attributes.append(f"scale = 0x{bits:016X} : f64")
@@ -165,9 +165,9 @@ def descriptor(value, order):
 class Kernel:
     """One compiled decomposition: types, head dims, mask and scale are fixed."""
 
-    def __init__(self, dtype, head_dim, head_dim_v=None, causal=False, scale=None,
+    def __init__(self, dtype, head_dim, head_dim_v=None, mask="none", scale=None,
                  fmha_opt="fmha-opt", llvm_bin=None):
-        text = module_text(dtype, head_dim, head_dim_v or head_dim, causal, scale)
+        text = module_text(dtype, head_dim, head_dim_v or head_dim, mask, scale)
         find = lambda tool: os.path.join(llvm_bin, tool) if llvm_bin else tool
         with tempfile.TemporaryDirectory() as folder:
             library = os.path.join(folder, "attention.so")
@@ -237,7 +237,8 @@ def main(argv):
     try:
         q, k, v = (read_npy(path) for path in (options.q, options.k, options.v))
         check_shapes(q, k, v, options.layout)
-        kernel = Kernel(options.dtype, q.shape[3], v.shape[3], options.causal,
+        kernel = Kernel(options.dtype, q.shape[3], v.shape[3],
+                        "causal" if options.causal else "none",
                         options.scale, options.fmha_opt, options.llvm_bin)
         output, lse = kernel(q, k, v, options.layout)
         write_npy(options.out, output)

@@ -60,8 +60,10 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
   %1 = tile.scale %s by -0.5 : !s
   // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] keys %{{.*}} : <128x128xf32>
   %2 = tile.mask %s at [%i, %i] keys %i : !s
-  // CHECK: tile.mask {{.*}} keys %{{.*}} causal %{{.*}} : <128x128xf32>
-  %3 = tile.mask %s at [%i, %i] keys %i causal %i : !s
+  // CHECK: tile.mask {{.*}} keys %{{.*}} around %{{.*}} right 0 : <128x128xf32>
+  %3 = tile.mask %s at [%i, %i] keys %i around %i right 0 : !s
+  // CHECK: tile.mask {{.*}} around %{{.*}} left 5 : <128x128xf32>
+  %window = tile.mask %s at [%i, %i] keys %i around %i left 5 : !s
   // CHECK: %{{.*}}, %{{.*}} = tile.row_max %{{.*}}, %{{.*}} scale 1.250000e-01 threshold 8.000000e+00 : <128x128xf32>, <128xf32>
   %max, %alpha = tile.row_max %s, %m scale 0.125 threshold 8.0 : !s, !row
   // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 : <128x128xf32>, <128xf32>

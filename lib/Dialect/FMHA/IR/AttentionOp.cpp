@@ -76,16 +76,21 @@ schedule::Problem AttentionOp::getProblem() {
 
 DictionaryAttr AttentionOp::getProblemAttr() {
   Builder b(getContext());
-  StringRef mask = getMask() == schedule::Mask::Causal ? "causal" : "none";
   SmallVector<NamedAttribute> entries = {
       b.getNamedAttr("element", TypeAttr::get(getElementType())),
       b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
       b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
       b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
-      b.getNamedAttr("mask", b.getStringAttr(mask)),
+      b.getNamedAttr("mask", b.getStringAttr(stringify(getMask().kind))),
       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
   if (isValueInKey())
     entries.push_back(b.getNamedAttr("v_in_k", b.getUnitAttr()));
+  if (getMask().left)
+    entries.push_back(
+        b.getNamedAttr("window_left", b.getI64IntegerAttr(*getMask().left)));
+  if (getMask().right)
+    entries.push_back(
+        b.getNamedAttr("window_right", b.getI64IntegerAttr(*getMask().right)));
   return b.getDictionaryAttr(entries);
 }
 

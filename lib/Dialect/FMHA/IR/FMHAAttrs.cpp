@@ -24,6 +24,10 @@ using schedule::PPlacement;
 using schedule::Role;
 using schedule::Schedule;
 
+llvm::hash_code fmha::schedule::hash_value(const Mask &mask) {
+  return llvm::hash_combine(mask.kind, mask.left, mask.right);
+}
+
 llvm::hash_code fmha::schedule::hash_value(const Role &role) {
   return llvm::hash_combine(role.name, role.firstWarp, role.warps,
                             role.registers);
@@ -51,8 +55,10 @@ template <typename T> struct Keyword {
   StringLiteral text;
 };
 
-constexpr Keyword<Mask> maskKeywords[] = {{Mask::None, "none"},
-                                          {Mask::Causal, "causal"}};
+constexpr Keyword<Mask::Kind> maskKeywords[] = {
+    {Mask::None, "none"},
+    {Mask::Causal, "causal"},
+    {Mask::CausalTopLeft, "causal_top_left"}};
 constexpr Keyword<PPlacement> placementKeywords[] = {
     {PPlacement::Auto, "auto"},
     {PPlacement::Tmem, "tmem"},
@@ -118,6 +124,14 @@ static void printValue(AsmPrinter &printer, double value) {
   printer.printFloat(APFloat(value));
 }
 
+static ParseResult parseValue(AsmParser &parser,
+                              std::optional<unsigned> &value) {
+  return parseValue(parser, value.emplace());
+}
+static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
+  printer << *value;
+}
+
 static ParseResult parseValue(AsmParser &parser, bool &value) {
   return parseKeywordOf<bool>(parser, boolKeywords, value);
 }
@@ -174,6 +188,9 @@ constexpr Field<Struct> field(StringLiteral name) {
             printValue(printer, value.*member);
           }};
 }
+
+constexpr Field<Mask> maskFields[] = {field<Mask, &Mask::left>("left"),
+                                      field<Mask, &Mask::right>("right")};
 
 constexpr Field<Role> roleFields[] = {
     field<Role, &Role::firstWarp>("first_warp"),
@@ -243,16 +260,29 @@ static void printRole(AsmPrinter &printer, const Role &role) {
 //===----------------------------------------------------------------------===//
 
 Attribute MaskAttr::parse(AsmParser &parser, Type) {
-  Mask mask = Mask::None;
-  if (parser.parseLess() || parseKeywordOf<Mask>(parser, maskKeywords, mask) ||
-      parser.parseGreater())
+  SMLoc location = parser.getCurrentLocation();
+  Mask mask;
+  llvm::StringSet<> seen;
+  if (parser.parseLess() ||
+      parseKeywordOf<Mask::Kind>(parser, maskKeywords, mask.kind))
     return {};
-  return MaskAttr::get(parser.getContext(), mask);
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseField<Mask>(parser, maskFields, seen, mask))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<MaskAttr>(location, parser.getContext(), mask);
 }
 
+/// A bound that is absent is not printed: no number stands for it.
 void MaskAttr::print(AsmPrinter &printer) const {
+  const Mask &mask = getValue();
   printer << '<';
-  printKeywordOf<Mask>(printer, maskKeywords, getValue());
+  printKeywordOf<Mask::Kind>(printer, maskKeywords, mask.kind);
+  const std::optional<unsigned> bounds[] = {mask.left, mask.right};
+  for (auto [field, bound] : llvm::zip_equal(maskFields, bounds))
+    if (bound)
+      printer << ", " << field.text << " = " << *bound;
   printer << '>';
 }
 

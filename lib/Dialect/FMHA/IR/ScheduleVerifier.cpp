@@ -32,6 +32,16 @@ static InFlightDiagnostic roleError(EmitError emitError, unsigned rule) {
   return emitError() << "#fmha.role R" << rule << ": ";
 }
 
+LogicalResult MaskAttr::verify(EmitError emitError, schedule::Mask mask) {
+  for (auto [name, bound] :
+       {std::pair("left", mask.left), std::pair("right", mask.right)})
+    if (bound && *bound > schedule::Mask::largestWindow)
+      return emitError() << "#fmha.mask M1: expected " << name
+                         << " to be at most 2^30, got " << *bound
+                         << "; leave it out for no bound";
+  return success();
+}
+
 LogicalResult RoleAttr::verify(EmitError emitError, Role role) {
   if (role.name.empty())
     return roleError(emitError, 1) << "expected a name, got an empty string";

@@ -61,6 +61,8 @@ private:
   Value asTensor(Value operand);
   Value repeatHeads(Value keysOrValues);
   Value scores(Value keys);
+  Value rowShift();
+  Value masked(OpBuilder &builder, Location location, Value score, Value shift);
   Value scaleAndMask(Value scores);
   Value rowMaxima(Value scores);
   Value exponentials(Value scores, Value maxima);
@@ -204,23 +206,48 @@ Value Decomposition::scores(Value keys) {
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
 
-/// scale * s where n <= m + kv_len - q_len, -inf elsewhere.
+/// The key that row 0 sits at.
+Value Decomposition::rowShift() {
+  if (op.getMask().isTopLeft())
+    return arith::ConstantIndexOp::create(rewriter, location, 0);
+  return arith::SubIOp::create(rewriter, location,
+                               size(key, AttentionOp::Length),
+                               size(query, AttentionOp::Length));
+}
+
+/// `score` where p - left <= n <= p + right, -inf elsewhere; p = m + shift.
+Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
+                            Value shift) {
+  Value place =
+      arith::AddIOp::create(builder, location, index(builder, 2), shift);
+  auto hide = [&](arith::CmpIPredicate seen, int64_t distance) {
+    Value bound = place;
+    if (distance)
+      bound = arith::AddIOp::create(
+          builder, location, place,
+          arith::ConstantIndexOp::create(builder, location, distance));
+    Value visible = arith::CmpIOp::create(builder, location, seen,
+                                          index(builder, 3), bound);
+    score = arith::SelectOp::create(builder, location, visible, score,
+                                    minusInfinity);
+  };
+  if (std::optional<unsigned> right = op.getMask().rightBound())
+    hide(arith::CmpIPredicate::sle, *right);
+  if (op.getMask().left)
+    hide(arith::CmpIPredicate::sge, -int64_t(*op.getMask().left));
+  return score;
+}
+
+/// scale * s where the mask lets row m see key n, -inf elsewhere.
 Value Decomposition::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
-  Value shift =
-      arith::SubIOp::create(rewriter, location, size(key, AttentionOp::Length),
-                            size(query, AttentionOp::Length));
+  Value shift = rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
     Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
-    if (op.getMask() == schedule::Mask::None)
+    if (op.getMask().isFull())
       return scaled;
-    Value last =
-        arith::AddIOp::create(builder, location, index(builder, 2), shift);
-    Value visible = arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::sle, index(builder, 3), last);
-    return arith::SelectOp::create(builder, location, visible, scaled,
-                                   minusInfinity);
+    return masked(builder, location, scaled, shift);
   };
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Schedule/Mask.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -130,6 +131,20 @@ LogicalResult FillOp::verify() {
   if (!element.isF32() && !getValue().isZero())
     return emitOpError() << "expected the value 0 in a tile of " << element
                          << ", which needs no rounding, got " << getValueAttr();
+  return success();
+}
+
+LogicalResult MaskOp::verify() {
+  if (bool(getOffset()) != (getLeft() || getRight()))
+    return emitOpError() << "expected 'around' an offset where there is a left "
+                            "or a right bound, and only there";
+  for (auto [name, bound] :
+       {std::pair("left", getLeft()), std::pair("right", getRight())})
+    if (bound && (int64_t(*bound) < 0 ||
+                  int64_t(*bound) > schedule::Mask::largestWindow))
+      return emitOpError() << "expected the " << name
+                           << " bound to be from 0 to 2^30, got "
+                           << int64_t(*bound);
   return success();
 }
 

@@ -93,9 +93,16 @@ struct DistributeScale : public DistributePattern<ScaleOp> {
   }
 };
 
+/// The keys that a row sees, counted from a block's first one: [first, end). No
+/// `first` stands for 0.
+struct Seen {
+  Value first, end;
+};
+
 /// Only blocks at an edge need a mask: the test is the same for the whole CTA.
-///   limit = keys that this thread's row sees, from the block's first one
-///   if (the first row's limit < columns) x = select(column < limit, x, -inf)
+///   [first, end) = keys that this thread's row sees
+///   if (the first row's end < columns or the last row's first > 0)
+///     x = select(first <= column < end, x, -inf)
 struct DistributeMask : public DistributePattern<MaskOp> {
   using DistributePattern::DistributePattern;
 
@@ -104,10 +111,15 @@ struct DistributeMask : public DistributePattern<MaskOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value x = adaptor.getInput();
-    auto [least, own] = limits(b, op);
+    auto [common, own] = limits(b, op);
     int64_t columns = op.getType().getColumns();
-    Value edge = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, least,
+    Value edge = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, common.end,
                                        constantI32(b, columns));
+    if (common.first) {
+      Value hides = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                          common.first, constantI32(b, 0));
+      edge = arith::OrIOp::create(b, edge, hides);
+    }
     auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, edge,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
@@ -120,25 +132,39 @@ struct DistributeMask : public DistributePattern<MaskOp> {
   }
 
 private:
-  /// Keys from the block's first one that the tile's first row sees, and that
-  /// this thread's row does.
-  static std::pair<Value, Value> limits(ImplicitLocOpBuilder &b, MaskOp op) {
+  /// What all rows of the tile see, and what this thread's row does.
+  static std::pair<Seen, Seen> limits(ImplicitLocOpBuilder &b, MaskOp op) {
     auto toI32 = [&](Value v) -> Value {
       return arith::IndexCastOp::create(b, b.getI32Type(), v);
     };
+    auto add = [&](Value v, int64_t n) -> Value {
+      return arith::AddIOp::create(b, v, constantI32(b, n));
+    };
     Value column = toI32(op.getCol());
-    Value least = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
-    if (!op.getOffset())
-      return {least, fromOwnColumn(b, op.getType(), least)};
-    Value diagonal =
-        arith::AddIOp::create(b, toI32(op.getRow()), toI32(op.getOffset()));
-    diagonal = arith::SubIOp::create(b, diagonal, column);
-    diagonal = arith::AddIOp::create(b, diagonal, constantI32(b, 1));
-    Value ownDiagonal =
-        arith::AddIOp::create(b, diagonal, threadRow(b, op.getType()));
-    Value edge = arith::MinSIOp::create(b, least, diagonal);
-    Value own = arith::MinSIOp::create(b, least, ownDiagonal);
-    return {edge, fromOwnColumn(b, op.getType(), own)};
+    Value end = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
+    Seen common{Value(), end}, own = common;
+    if (op.getOffset()) {
+      // Of the tile's first row, from the block's first key.
+      Value place =
+          arith::AddIOp::create(b, toI32(op.getRow()), toI32(op.getOffset()));
+      place = arith::SubIOp::create(b, place, column);
+      if (std::optional<int64_t> right = op.getRight()) {
+        Value behind = add(place, *right + 1);
+        Value ownBehind =
+            arith::AddIOp::create(b, behind, threadRow(b, op.getType()));
+        common.end = arith::MinSIOp::create(b, end, behind);
+        own.end = arith::MinSIOp::create(b, end, ownBehind);
+      }
+      if (std::optional<int64_t> left = op.getLeft()) {
+        common.first = add(place, op.getType().getRows() - 1 - *left);
+        own.first = arith::AddIOp::create(b, add(place, -*left),
+                                          threadRow(b, op.getType()));
+      }
+    }
+    own.end = fromOwnColumn(b, op.getType(), own.end);
+    if (own.first)
+      own.first = fromOwnColumn(b, op.getType(), own.first);
+    return {common, own};
   }
 
   /// A limit that counts from the block's first column, counted from the first
@@ -149,7 +175,7 @@ private:
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
-  static Value masked(ImplicitLocOpBuilder &b, Value x, Value limit) {
+  static Value masked(ImplicitLocOpBuilder &b, Value x, const Seen &own) {
     int64_t columns = cast<VectorType>(x.getType()).getDimSize(0);
     auto type = VectorType::get({columns}, b.getI32Type());
     SmallVector<int32_t> iota;
@@ -158,7 +184,12 @@ private:
     Value indices = arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(iota)));
     Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, indices,
-                                       broadcast(b, limit, type));
+                                       broadcast(b, own.end, type));
+    if (own.first) {
+      Value reached = arith::CmpIOp::create(
+          b, arith::CmpIPredicate::sge, indices, broadcast(b, own.first, type));
+      live = arith::AndIOp::create(b, live, reached);
+    }
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
     return arith::SelectOp::create(b, live, x, none);
   }

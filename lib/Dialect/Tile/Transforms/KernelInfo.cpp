@@ -32,8 +32,10 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
   if (auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem"))
     problem.vInK = said.contains("v_in_k");
   func.walk([&](MaskOp op) {
-    if (op.getOffset())
-      problem.mask = schedule::Mask::Causal;
+    if (op.getLeft())
+      problem.mask.left = *op.getLeft();
+    if (op.getRight())
+      problem.mask.right = *op.getRight();
   });
   return problem;
 }

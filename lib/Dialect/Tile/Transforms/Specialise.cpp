@@ -116,6 +116,11 @@ private:
                              keyMessage(block, n));
   }
   Value receiveValue(Value block, int64_t n);
+  /// Number of the block's first key.
+  Value firstKeyOf(Value block) {
+    Value key = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+    return parts.firstKey ? arith::AddIOp::create(b, key, parts.firstKey) : key;
+  }
   Value partOf(DotOp original, Value whole);
   Value positive(Value v) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, v, index(0));
@@ -264,7 +269,7 @@ void Specialiser::loadInto(LoadOp original, Value channel, Value message,
 }
 
 void Specialiser::loadBlock(Value block) {
-  Value row = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+  Value row = firstKeyOf(block);
   for (auto [n, key] : llvm::enumerate(parts.keys))
     loadInto(key, ring, keyMessage(block, n), row);
   int64_t keys = 0;
@@ -416,7 +421,7 @@ void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
     release(ch.scores, block);
   if (part.scale)
     x = clone(part.scale, {x}).getResult();
-  Value column = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
+  Value column = firstKeyOf(block);
   x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
   RowMaxOp newMax = clone(part.max, {x, max});
   sendStats(tile, part.alphaOut, newMax.getAlpha(), block);

@@ -9,6 +9,7 @@
 #include "SpecialiseParts.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -153,6 +154,13 @@ static LogicalResult verifyParts(gpu::GPUFuncOp func,
   return verifyChains(func, parts);
 }
 
+/// Blocks begin at block·keys, or at block·keys + the first key.
+static Value firstKeyOf(const KernelParts &parts) {
+  MaskOp mask = parts.tiles.front().mask;
+  auto sum = mask.getCol().getDefiningOp<arith::AddIOp>();
+  return sum ? sum.getRhs() : Value();
+}
+
 FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
                                              unsigned queryTiles) {
   KernelParts parts;
@@ -170,5 +178,6 @@ FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
   });
   if (failed(verifyParts(func, parts)))
     return failure();
+  parts.firstKey = firstKeyOf(parts);
   return parts;
 }

@@ -49,6 +49,8 @@ struct KernelParts {
   llvm::SmallVector<LoadOp, 4> keys, values;
   SliceOp valueSlice;
   llvm::SmallVector<QueryTileParts> tiles;
+  /// The key that the first block begins with; null for 0.
+  mlir::Value firstKey;
 };
 
 /// Fails with a diagnostic that names the first missing part: the kernel is not

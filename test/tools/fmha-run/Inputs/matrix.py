@@ -93,6 +93,28 @@ def lengths(tool, jobs, _folder):
     return run_all(tool, cases, jobs)
 
 
+MASKS = ["none", "causal", "causal-top-left"]
+# Bounds of a window: none, nothing but the own key, within a block, across blocks.
+WINDOWS = [(None, None), (0, None), (None, 0), (0, 0), (5, 3), (127, None), (128, 0), (None, 40), (200, 200), (300, 1), (-1, 7)]
+MASK_LENGTHS = [(300, 300), (1, 300), (129, 700), (300, 130), (700, 129), (257, 0), (64, 1), (128, 1000)]
+
+
+def masks(tool, jobs, folder):
+    """Every mask with every window, the lengths and other features in turn; some with
+    the same bits in all orders."""
+    cases = []
+    for i, (mask, (left, right)) in enumerate(itertools.product(MASKS, WINDOWS)):
+        for turn in range(2):
+            n = 2 * i + turn
+            q_len, kv_len = MASK_LENGTHS[(3 * i + 5 * turn) % len(MASK_LENGTHS)]
+            cases.append(dict(mask=mask, window_left=left, window_right=right, q_len=q_len, kv_len=kv_len, seed=n, lse=n % 3 != 0,
+                              head_dim=(64, 128, 256, 40)[n % 4], dtype=("bf16", "f16")[i % 2], q_tile_rows=(128, 64)[n % 5 == 4],
+                              p_placement=("tmem", "smem")[n // 3 % 2], layout=("bshd", "bhsd")[n // 4 % 2],
+                              policy=("eager", "late", "random")[n % 3], **heads(n)))
+    chosen = [dict(case, lse=True, policy=None) for case in cases[4::11]]
+    return run_all(tool, cases, jobs) + same_bits(tool, jobs, folder, chosen, seeds=3)
+
+
 # Head dims of K and of V: all residues of 64 that are multiples of 8 and a few more
 # panels; as models have them; and what only passes over O and messages in chunks fit.
 DIMS = [(8, 8), (16, 16), (24, 24), (40, 40), (64, 64), (72, 72), (80, 80), (96, 96), (120, 120), (128, 128),
@@ -418,7 +440,7 @@ def mutants(tool, jobs, folder):
     return failures
 
 
-PARTS = {"lengths": lengths, "dims": dims, "messages": messages, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
          "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 

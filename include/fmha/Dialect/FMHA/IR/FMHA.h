@@ -22,6 +22,7 @@
 
 namespace fmha::schedule {
 /// Attributes are uniqued by these; found by argument-dependent lookup.
+llvm::hash_code hash_value(const Mask &mask);
 llvm::hash_code hash_value(const Role &role);
 llvm::hash_code hash_value(const Schedule &schedule);
 } // namespace fmha::schedule

@@ -25,18 +25,33 @@ class FMHA_Attr<string name, string attrMnemonic, string plainType,
   let hasCustomAssemblyFormat = 1;
 }
 
-def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask"> {
+def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask",
+                              "const ::fmha::schedule::Mask &"> {
   let summary = "which keys a query row sees";
   let description = [{
-    `none`: every row sees every key. `causal`: row i sees key j where
-    j <= i + kv_len - q_len (aligned bottom-right, so that the last row sees every
-    key). A row that sees no key gives O = 0 and LSE = -inf.
+    Row i sits at key p = i + kv_len - q_len (aligned bottom-right, so that the
+    last row sits at the last key), or at p = i where the mask is
+    `causal_top_left`.
 
-    Example:
+    - `none`: nothing is hidden.
+    - `causal`, `causal_top_left`: keys j > p are hidden.
+    - `left = n`: keys j < p - n are hidden; absent hides none.
+    - `right = n`: keys j > p + n are hidden; absent hides none.
+
+    What any of these hides is hidden. A row that sees no key gives O = 0 and
+    LSE = -inf. Kernels load no KV block that is hidden from all rows of a CTA.
+
+    Examples:
     ```mlir
     #fmha.mask<causal>
+    #fmha.mask<causal, left = 127>            // a sliding window of 128 keys
+    #fmha.mask<none, left = 64, right = 64>
     ```
+
+    Constraints:
+    - (M1) `left` and `right` are at most 2^30.
   }];
+  let genVerifyDecl = 1;
 }
 
 def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",

@@ -163,18 +163,23 @@ def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
 def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
   let summary = "Minus infinity where a query row may not see a key";
   let description = [{
-    Element (i, j) stays if `col` + j < `kv_len` and, with `causal`, `col` + j <= `row` + i + `offset`; `offset` is
-    kv_len - q_len, so that the last query row sees the last key.
+    Element (i, j) stays if key k = `col` + j is below `kv_len` and, with p = `row` + i + `offset`, the key that the
+    row sits at, p - `left` <= k <= p + `right`. A bound that is absent hides nothing; `offset` is there if one of
+    them is, kv_len - q_len where the last query row sits at the last key.
 
     ```mlir
-    %x = tile.mask %s at [%row, %col] keys %kv_len causal %offset : !tile.tile<128x128xf32>
+    %x = tile.mask %s at [%row, %col] keys %kv_len : !tile.tile<128x128xf32>
+    %y = tile.mask %s at [%row, %col] keys %kv_len around %offset left 127 right 0 : !tile.tile<128x128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset);
+  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset,
+                       OptionalAttr<I64Attr>:$left, OptionalAttr<I64Attr>:$right);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
-    $input `at` `[` $row `,` $col `]` `keys` $kv_len (`causal` $offset^)? attr-dict `:` type($input)
+    $input `at` `[` $row `,` $col `]` `keys` $kv_len (`around` $offset^)? (`left` $left^)? (`right` $right^)?
+    attr-dict `:` type($input)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_RowMaxOp

@@ -1,0 +1,52 @@
+// Windows and masks that are aligned to the top left: which keys a CTA visits, and
+// what its blocks hide.
+
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 q-tile-rows=128 kv-block=128' --convert-fmha-to-tile | FileCheck %s
+
+!t = memref<1x256x2x128xf16>
+
+func.func @attention(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal, left = 300>}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal_top_left>}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<none, right = 7>}
+  return
+}
+
+// The first row of the CTA sits at FIRST + OFFSET and sees no key before that place
+// less 300; blocks begin there, rounded down, and K, V and the mask with them.
+// CHECK: gpu.module @fmha_fwd_kernel {
+// CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
+// CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %c0
+// CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]], %[[QLEN]]
+// CHECK: %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
+// CHECK: %[[LEAST:.*]] = arith.subi %[[PLACE]], %c300
+// CHECK: %[[KEY:.*]] = arith.maxsi %[[LEAST]], %c0
+// CHECK: %[[BLOCK:.*]] = arith.divui %[[KEY]], %c128
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[BLOCK]], %c128
+// CHECK: %[[SEEN:.*]] = arith.addi %{{.*}}, %[[OFFSET]]
+// CHECK: %[[COUNT:.*]] = arith.subi %[[SEEN]], %[[BEGIN]]
+// CHECK: %[[KEYS:.*]] = arith.maxsi %[[COUNT]], %c0
+// CHECK: arith.ceildivui %[[KEYS]], %c128
+// CHECK: scf.for %[[J:[a-z0-9]+]] =
+// CHECK: %[[FROM:.*]] = arith.muli %[[J]], %c128
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[FROM]], %[[BEGIN]]
+// CHECK: tile.load %arg1[%{{.*}}, %[[COLUMN]],
+// CHECK: tile.load %arg2[%{{.*}}, %[[COLUMN]],
+// CHECK: tile.mask %{{.*}} at[%[[FIRST]], %[[COLUMN]]] keys %[[KVLEN]] around %[[OFFSET]] left 300 right 0
+
+// Row i sits at key i; rows beyond the last key see all of them.
+// CHECK: gpu.module @fmha_fwd_kernel_0 {
+// CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %[[ZERO:.*]] : index
+// CHECK: %[[SEEN:.*]] = arith.minsi %[[LAST]], %[[KVLEN]]
+// CHECK: arith.maxsi %[[SEEN]]
+// CHECK: tile.mask {{.*}} around %[[ZERO]] right 0
+
+// What lies behind the last row's place counts too, up to the last key.
+// CHECK: gpu.module @fmha_fwd_kernel_1 {
+// CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c7
+// CHECK: arith.minsi %[[LAST]], %[[KVLEN]]
+// CHECK: tile.mask {{.*}} around %{{.*}} right 7

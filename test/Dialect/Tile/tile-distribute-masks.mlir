@@ -1,0 +1,30 @@
+// A window: a thread hides the keys before its row's first one, and a block is masked
+// where the last row of the tile hides one of them or the first row one at the end.
+
+// RUN: fmha-compile --head-dim=64 --q-tiles=1 --q-tile-rows=128 --kv-block=128 --p-placement=tmem --window-left=300 --window-right=7 --emit=mlir --compile-to=machine | FileCheck %s
+
+// CHECK: tile.tmem_wait load
+// CHECK: %[[BLOCK:.*]] = arith.muli %arg{{[0-9]+}}, %c128
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[BLOCK]], %{{.*}} : index
+// CHECK: %[[COL:.*]] = arith.index_cast %[[COLUMN]]
+// CHECK: %[[ENDS:.*]] = arith.subi %{{.*}}, %[[COL]]
+// CHECK: %[[PLACE:.*]] = arith.subi %{{.*}}, %[[COL]]
+// The first row's end and the thread's own, ...
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[PLACE]], %c8_i32
+// CHECK: %[[OWNBEHIND:.*]] = arith.addi %[[BEHIND]], %{{.*}} : i32
+// CHECK: %[[COMMON:.*]] = arith.minsi %[[ENDS]], %[[BEHIND]]
+// CHECK: %[[OWN:.*]] = arith.minsi %[[ENDS]], %[[OWNBEHIND]]
+// ... the last row's first key, 127 - 300 from the place of the first row, and the own.
+// CHECK: %[[FIRST:.*]] = arith.addi %[[PLACE]], %c-173_i32
+// CHECK: %[[PLACED:.*]] = arith.addi %[[PLACE]], %c-300_i32
+// CHECK: %[[OWNFIRST:.*]] = arith.addi %[[PLACED]], %{{.*}} : i32
+// CHECK: %[[CUTS:.*]] = arith.cmpi slt, %[[COMMON]], %c128_i32
+// CHECK: %[[HIDES:.*]] = arith.cmpi sgt, %[[FIRST]], %c0_i32
+// CHECK: %[[EDGE:.*]] = arith.ori %[[CUTS]], %[[HIDES]]
+// CHECK: scf.if %[[EDGE]]
+// CHECK: %[[END:.*]] = vector.broadcast %[[OWN]]
+// CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %{{.*}}, %[[END]]
+// CHECK: %[[BEGIN:.*]] = vector.broadcast %[[OWNFIRST]]
+// CHECK: %[[REACHED:.*]] = arith.cmpi sge, %{{.*}}, %[[BEGIN]]
+// CHECK: %[[LIVE:.*]] = arith.andi %[[BEFORE]], %[[REACHED]]
+// CHECK: arith.select %[[LIVE]]
