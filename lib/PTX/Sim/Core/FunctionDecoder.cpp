@@ -267,6 +267,11 @@ namespace {
 
 bool isFloat32(Type type) { return type == Type::F32 || type == Type::TF32; }
 
+bool isFloat(Type type) {
+  return isFloat32(type) || type == Type::F64 || type == Type::F16 ||
+         type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
+}
+
 /// The bits of an immediate read as `type`.
 uint64_t immediateBits(const syntax::Operand &operand, Type type) {
   if (type == Type::Pred)
@@ -318,6 +323,22 @@ Operand FunctionDecoder::addressOfSymbol(const Symbol &symbol,
   }
 }
 
+/// "%rd1+512" outside of brackets. The manual has no such operand; ptxas 13.0
+/// takes it where an integer is read, descriptors of tcgen05.mma among them,
+/// and its SASS adds.
+Operand FunctionDecoder::registerPlus(const Symbol &symbol,
+                                      const syntax::Operand &operand,
+                                      Type type) {
+  bool isInteger = type == Type::None || !isFloat(type);
+  if (operand.negated || operand.minus || symbol.bits > 64 || !isInteger)
+    unsupported("expected a constant beside a register only where an integer "
+                "of at most 64 bits is read");
+  Operand sum = scratch();
+  emitHelper(executeAddConstant, sum, {symbol.index},
+             payload(AddedConstant{uint64_t(operand.offset), symbol.bits}));
+  return sum;
+}
+
 Operand FunctionDecoder::source(const syntax::Operand &operand, Type type) {
   if (operand.kind == SyntaxKind::Integer || operand.kind == SyntaxKind::Float)
     return constant(immediateBits(operand, type));
@@ -338,6 +359,8 @@ Operand FunctionDecoder::source(const syntax::Operand &operand, Type type) {
   if (symbol->kind != Symbol::Kind::Register)
     return addressOfSymbol(*symbol, operand.name, operand.offset);
   Operand row{symbol->index};
+  if (operand.offset)
+    return registerPlus(*symbol, operand, type);
   if (!operand.negated && !operand.minus)
     return row;
   Operand result = scratch();
@@ -349,7 +372,8 @@ Operand FunctionDecoder::source(const syntax::Operand &operand, Type type) {
 Operand FunctionDecoder::destination(const syntax::Operand &operand) {
   if (operand.kind == SyntaxKind::Sink)
     return scratch();
-  if (operand.kind != SyntaxKind::Name || operand.negated || operand.minus)
+  if (operand.kind != SyntaxKind::Name || operand.negated || operand.minus ||
+      operand.offset)
     unsupported("expected a register as a destination");
   Symbol symbol = lookup(operand);
   if (symbol.kind != Symbol::Kind::Register)
@@ -366,7 +390,8 @@ void FunctionDecoder::appendRows(std::vector<Operand> &rows,
       appendRows(rows, element, type, isSource);
     return;
   }
-  if (operand.kind == SyntaxKind::Name && !operand.negated && !operand.minus) {
+  if (operand.kind == SyntaxKind::Name && !operand.negated && !operand.minus &&
+      !operand.offset) {
     std::optional<Symbol> symbol =
         builder.symbols.find(operand.name, code.rows);
     if (symbol && symbol->kind == Symbol::Kind::Register) {

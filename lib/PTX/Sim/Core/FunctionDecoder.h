@@ -89,6 +89,8 @@ private:
                   Type type, bool isSource);
   Operand addressOfSymbol(const Symbol &symbol, std::string_view name,
                           int64_t offset);
+  Operand registerPlus(const Symbol &symbol, const syntax::Operand &operand,
+                       Type type);
   uint32_t allocateLocal(const syntax::Variable &variable);
 
   ProgramBuilder &builder;

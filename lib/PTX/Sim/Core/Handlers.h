@@ -78,6 +78,14 @@ Outcome executeReadSpecial(Warp &warp, const Instruction &inst,
 Outcome executeNot(Warp &warp, const Instruction &inst, LaneMask active);
 /// payload: Type.
 Outcome executeNegate(Warp &warp, const Instruction &inst, LaneMask active);
+/// Added modulo 2^bits.
+struct AddedConstant {
+  uint64_t constant;
+  unsigned bits;
+};
+/// payload: AddedConstant.
+Outcome executeAddConstant(Warp &warp, const Instruction &inst,
+                           LaneMask active);
 /// payload: uint64_t offset in the frame.
 Outcome executeLocalAddress(Warp &warp, const Instruction &inst,
                             LaneMask active);

@@ -256,6 +256,17 @@ Outcome ptxsim::executeNegate(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
+Outcome ptxsim::executeAddConstant(Warp &warp, const Instruction &inst,
+                                   LaneMask active) {
+  const auto &[constant, bits] = inst.data<AddedConstant>();
+  Row &to = warp.row(inst.dst[0]);
+  const Row &from = warp.row(inst.src[0]);
+  eachLane(active, [&](unsigned lane) {
+    to[lane] = (from[lane] + constant) & lowBits(bits);
+  });
+  return Outcome::Next;
+}
+
 Outcome ptxsim::executeLocalAddress(Warp &warp, const Instruction &inst,
                                     LaneMask active) {
   uint64_t address = warp.frame().localBase + inst.data<uint64_t>();
