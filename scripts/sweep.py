@@ -147,12 +147,20 @@ def length(dice):
     return dice.choice(LENGTHS) if dice.random() < 0.7 else dice.randint(0, 700)
 
 
+def random_mask(dice):
+    """Mostly the masks of models; windows of every width that lengths here have."""
+    if dice.random() < 0.6:
+        return dict(mask=dice.choice(("none", "causal")))
+    bound = lambda: dice.choice((None, 0, 1, 63, 127, 128, dice.randint(0, 700)))
+    return dict(mask=dice.choice(("none", "causal", "causal-top-left")), window_left=bound(), window_right=bound())
+
+
 def random_case(dice):
     head_dim, head_dim_v = head_dims(dice)
     kv_heads = dice.choice((1, 1, 2, 3))
     case = dict(dtype=dice.choice(("f16", "bf16")), head_dim=head_dim, head_dim_v=head_dim_v, batch=dice.choice((1, 1, 2)),
                 kv_heads=kv_heads, q_heads=kv_heads * dice.choice((1, 1, 2, 4)), q_len=length(dice), kv_len=length(dice),
-                causal=dice.random() < 0.5, lse=dice.random() < 0.5, layout=dice.choice(("bshd", "bhsd")),
+                **random_mask(dice), lse=dice.random() < 0.5, layout=dice.choice(("bshd", "bhsd")),
                 p_placement=dice.choice(("auto", "tmem", "smem")), q_tiles=dice.choice(("auto", "auto", "1", "2")),
                 scale=dice.choice((None, None, None, 0.0, -0.1, 1.0)), v_in_k=head_dim_v <= head_dim and dice.random() < 0.3,
                 schedule_seed=dice.randrange(2**16), seed=dice.randrange(2**16), approx=dice.choice(("correct", "correct", "perturb")))

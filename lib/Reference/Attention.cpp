@@ -38,6 +38,10 @@ std::optional<std::string> Problem::check() const {
   if (headDim < 1 || headDimV < 1)
     return "expected head dims of at least 1" +
            got(std::min(headDim, headDimV));
+  for (std::optional<int64_t> bound : {left, right})
+    if (bound && (*bound < 0 || *bound > int64_t(1) << 40))
+      return "expected the bounds of a window to be from 0 to 2^40" +
+             got(*bound);
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
   return std::nullopt;

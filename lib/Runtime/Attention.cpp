@@ -89,10 +89,10 @@ llvm::Error checkLengths(const Manifest &manifest,
       {"q_len", tensors.q.dims[1]}, {"kv_len", tensors.k.dims[1]}};
   for (const auto &[name, length] : lengths)
     if (length > most)
-      return failure(name + ": expected a length of at most " +
-                     llvm::Twine(most) +
-                     (window ? " (2^30, with a window)" : " (2^31 - 512)") +
-                     ", got " + llvm::Twine(length) + "; split the sequence");
+      return failure(
+          name + ": expected a length of at most " + llvm::Twine(most) +
+          (window ? " (2^30 - 512, with a window)" : " (2^31 - 512)") +
+          ", got " + llvm::Twine(length) + "; split the sequence");
   return llvm::Error::success();
 }
 

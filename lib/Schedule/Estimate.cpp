@@ -55,8 +55,8 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
          uint64_t(keys.first) / kernel.keys;
 }
 
-/// KV blocks of all CTAs of one head, and of the longest of them. A tile skips
-/// the blocks that it does not see, while the other tile of its CTA goes on.
+/// KV blocks of all CTAs of one head, and of the longest of them. The tiles of
+/// a CTA go through the blocks that either of them sees.
 struct Blocks {
   double all = 0, longest = 0;
 };
@@ -68,16 +68,16 @@ Blocks blocksOf(const KernelModel &kernel, const Workload &w) {
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
   if (w.mask.isFull())
     return {longest * double(ceilDiv(w.qLen, rows)), longest};
+  if (w.mask.left && w.mask.rightBound()) {
+    uint64_t band = rows + *w.mask.left + *w.mask.rightBound();
+    longest = std::min(longest, double(ceilDiv(band, kernel.keys) + 1));
+  }
   if (ceilDiv(w.qLen, rows) > mostCounted)
     return {scoresOf(w) / (double(rows) * kernel.keys), longest};
   Blocks blocks;
   for (uint64_t begin = 0; begin < w.qLen; begin += rows) {
-    double mine = 0;
-    for (unsigned tile = 1; tile <= kernel.tiles; ++tile) {
-      uint64_t first = begin + uint64_t(tile - 1) * kernel.tileRows;
-      uint64_t end = std::min(first + kernel.tileRows, w.qLen);
-      mine += double(blocksOfRows(kernel, w, first, end)) / kernel.tiles;
-    }
+    uint64_t end = std::min(begin + rows, w.qLen);
+    double mine = double(blocksOfRows(kernel, w, begin, end));
     blocks.all += mine;
     blocks.longest = std::max(blocks.longest, mine);
   }

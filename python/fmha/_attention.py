@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import DType, Kernel, Mask, PPlacement, QTiles, Window, compile
+from ._compile import DType, Kernel, Mask, PPlacement, QTiles, Window, compile, window_bounds
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -199,7 +199,7 @@ def attention(
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
     will not do; TypeError and ValueError for arrays that do not fit, among them
-    lengths above 2**31 - 512 and grids of more than 2**31 - 1 CTAs.
+    lengths above 2**31 - 512 (2**30 - 512 with a window) and grids of more than 2**31 - 1 CTAs.
     """
     if device not in ("sim", "cuda"):
         raise ValueError(f"device: expected 'sim' or 'cuda', got {device!r}")
@@ -215,7 +215,7 @@ def attention(
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
-        window=tuple(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
+        window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape

@@ -73,6 +73,18 @@ class Kernel:
         return Assembly(*_native.assemble(self.ptx, self.target))
 
 
+def window_bounds(window: Window) -> Window:
+    """(left, right) with None for no bound, which negative numbers say too."""
+    try:
+        left, right = window
+    except (TypeError, ValueError):
+        raise ValueError(f"window: expected a pair (left, right), got {window!r}") from None
+    for bound in (left, right):
+        if bound is not None and bound > 2**30:
+            raise ValueError(f"window: expected bounds of at most 2**30, got {bound}")
+    return tuple(None if bound is None or bound < 0 else bound for bound in (left, right))
+
+
 def _mask_name(causal: bool, mask: Mask) -> Mask:
     if not causal or mask == "causal":
         return mask
@@ -113,9 +125,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), mask (causal
-    stands for mask="causal", aligned bottom-right), window (keys before and behind
-    its own that a row sees, None for all), scale (default 1/sqrt(head_dim)) and
-    lse; q_len and kv_len are then hints to the
+    stands for mask="causal", aligned bottom-right), window (the keys before and
+    behind its own that a row sees, None or a negative number for all), scale
+    (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
     planner. Head dims are multiples of 8. p_placement, q_tiles and the fields
     after it fix parts of the schedule (include/fmha/Schedule/Schedule.h). Raises
     CompileError.
@@ -126,7 +138,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             head_dim,
             head_dim if head_dim_v is None else head_dim_v,
             _mask_name(causal, mask),
-            *window,
+            *window_bounds(window),
             scale,
             lse,
             q_len,

@@ -93,6 +93,15 @@ TEST(Estimate, CausalTakesAboutHalfTheTime) {
   EXPECT_NEAR(ratio, 0.5, 0.01);
 }
 
+TEST(Estimate, AWindowIsPricedAlikeOnBothSidesOfTheCount) {
+  // 1024 CTAs a head are counted one by one, 1025 are not.
+  Workload counted{1, 1, 1, 1024 * 256, 1024 * 256, Mask::Causal};
+  counted.mask.left = 127;
+  Workload more = counted;
+  more.qLen = more.kvLen = 1025 * 256;
+  EXPECT_NEAR(estimate({}, more).clocks / estimate({}, counted).clocks, 1, 0.5);
+}
+
 TEST(Estimate, OneQueryIsBoundByMemory) {
   Estimate decode = estimate({}, {256, 8, 8, 1, 32768});
   EXPECT_TRUE(decode.memoryBound);

@@ -53,6 +53,16 @@ def test_one_mask_at_a_time(random):
         fmha.attention(q, k, v, mask="diagonal")
 
 
+def test_windows_are_pairs_and_negative_bounds_are_none(random):
+    q, k, v = draw(random, np.float16, 1, 3, 40, 1, 1, 8)
+    assert np.array_equal(fmha.attention(q, k, v, window=(-1, 2)), fmha.attention(q, k, v, window=(None, 2)))
+    for window in [(1,), (1, 2, 3), None]:
+        with pytest.raises(ValueError, match="expected a pair"):
+            fmha.attention(q, k, v, window=window)
+    with pytest.raises(ValueError, match="at most"):
+        fmha.attention(q, k, v, window=(2**30 + 1, None))
+
+
 @pytest.mark.parametrize("dim, dim_v", [(8, 40), (192, 128), (72, 200)])
 def test_head_dims_may_differ(random, dim, dim_v):
     q, k, _ = draw(random, np.float16, 1, 40, 150, 2, 1, dim)

@@ -154,7 +154,9 @@ static llvm::Error checkWindow(llvm::StringRef flag,
                                std::optional<int64_t> given,
                                std::optional<unsigned> there,
                                llvm::StringRef file) {
-  auto number = [](int64_t value) { return std::to_string(value); };
+  auto number = [](int64_t value) {
+    return value < 0 ? std::string("no bound") : std::to_string(value);
+  };
   if (given && *given < 0)
     given = -1;
   return agree<int64_t>(flag, given, there ? int64_t(*there) : -1, file,

@@ -76,8 +76,9 @@ struct LaunchReport {
 /// The longest q_len and kv_len: a kernel counts rows in 32 bits with sign and
 /// rounds up to the tiles of a CTA.
 constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
-/// The same where the mask has a window, whose bound is added to a length.
-constexpr int64_t maxWindowedLength = int64_t(1) << 30;
+/// The same where the mask has a window: a row, rounded up to the tiles of a
+/// CTA, plus a bound of 2^30 still fits 32 bits with sign.
+constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
 /// The sentence that says how `tensors` disagree with each other or with the
 /// kernel, as an error: shapes, types, alignment, lengths and a grid beyond the

@@ -33,8 +33,8 @@ struct KeyRange {
 
 struct Mask {
   enum Kind : unsigned { None, Causal, CausalTopLeft };
-  /// What `left` and `right` are at most, so that sums with lengths fit 32
-  /// bits.
+  /// What `left` and `right` are at most: kernels add them to rows in 32 bits
+  /// with sign, so lengths are limited too where there is a window.
   static constexpr unsigned largestWindow = 1u << 30;
 
   Kind kind = None;

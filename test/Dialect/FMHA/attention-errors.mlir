@@ -574,3 +574,8 @@ func.func private @window() attributes {a = #fmha.mask<causal, middle = 1>}
 
 // expected-error @below {{field "right" given twice}}
 func.func private @window() attributes {a = #fmha.mask<none, right = 1, right = 2>}
+
+// -----
+
+// expected-error @below {{expected a number of 32 bits without sign, got -1}}
+func.func private @window() attributes {a = #fmha.mask<causal, left = -1>}

@@ -124,11 +124,21 @@ static void printValue(AsmPrinter &printer, double value) {
   printer.printFloat(APFloat(value));
 }
 
+/// Parsed with its sign, so that an error says the number that was written.
 static ParseResult parseValue(AsmParser &parser,
                               std::optional<unsigned> &value) {
-  return parseValue(parser, value.emplace());
+  SMLoc location = parser.getCurrentLocation();
+  int64_t number = 0;
+  if (parser.parseInteger(number))
+    return failure();
+  if (number < 0 || number > std::numeric_limits<unsigned>::max())
+    return parser.emitError(location)
+           << "expected a number of 32 bits without sign, got " << number;
+  value = unsigned(number);
+  return success();
 }
 static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
+  assert(value && "what is absent is not printed");
   printer << *value;
 }
 
@@ -281,8 +291,10 @@ void MaskAttr::print(AsmPrinter &printer) const {
   printKeywordOf<Mask::Kind>(printer, maskKeywords, mask.kind);
   const std::optional<unsigned> bounds[] = {mask.left, mask.right};
   for (auto [field, bound] : llvm::zip_equal(maskFields, bounds))
-    if (bound)
-      printer << ", " << field.text << " = " << *bound;
+    if (bound) {
+      printer << ", " << field.text << " = ";
+      field.print(printer, mask);
+    }
   printer << '>';
 }
 

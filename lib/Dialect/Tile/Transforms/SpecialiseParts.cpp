@@ -10,6 +10,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -154,11 +155,66 @@ static LogicalResult verifyParts(gpu::GPUFuncOp func,
   return verifyChains(func, parts);
 }
 
-/// Blocks begin at block·keys, or at block·keys + the first key.
-static Value firstKeyOf(const KernelParts &parts) {
-  MaskOp mask = parts.tiles.front().mask;
-  auto sum = mask.getCol().getDefiningOp<arith::AddIOp>();
-  return sum ? sum.getRhs() : Value();
+/// block·keys.
+static bool isBlockStart(Value value, scf::ForOp loop) {
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  return product &&
+         llvm::is_contained(product->getOperands(), loop.getInductionVar());
+}
+
+/// f where `key` is block·keys + f, in either order; null where it is
+/// block·keys. Nothing where it is something else.
+static std::optional<Value> firstKeyIn(Value key, scf::ForOp loop) {
+  if (isBlockStart(key, loop))
+    return Value();
+  auto sum = key.getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return std::nullopt;
+  Value start = sum.getLhs(), first = sum.getRhs();
+  if (!isBlockStart(start, loop))
+    std::swap(start, first);
+  if (!isBlockStart(start, loop) || !loop.isDefinedOutsideOfLoop(first))
+    return std::nullopt;
+  return first;
+}
+
+/// The key of a V message: that of the block, and for later chunks the keys
+/// before them.
+static Value withoutChunk(Value key, int64_t keysBefore) {
+  auto sum = key.getDefiningOp<arith::AddIOp>();
+  bool isLater =
+      keysBefore && sum && isConstantIntValue(sum.getRhs(), keysBefore);
+  return isLater ? sum.getLhs() : key;
+}
+
+/// Roles make the key that a block begins with anew, so all ops must mean the
+/// same one.
+static LogicalResult findFirstKey(KernelParts &parts) {
+  std::optional<Value> first;
+  Operation *other = nullptr;
+  auto agree = [&](Operation *op, Value key) {
+    std::optional<Value> found = firstKeyIn(key, parts.loop);
+    if (!first)
+      first = found;
+    if (!found || found != first)
+      other = other ? other : op;
+  };
+  for (QueryTileParts &tile : parts.tiles)
+    agree(tile.mask, tile.mask.getCol());
+  for (LoadOp key : parts.keys)
+    agree(key, key.getRow());
+  int64_t keys = 0;
+  for (LoadOp value : parts.values) {
+    agree(value, withoutChunk(value.getRow(), keys));
+    keys += value.getType().getRows();
+  }
+  if (other)
+    return other->emitError()
+           << "expected the KV block to begin at loop index * keys, plus the "
+              "same value from outside of the loop in every mask and load; "
+              "run tile-place on a kernel of convert-fmha-to-tile first";
+  parts.firstKey = *first;
+  return success();
 }
 
 FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
@@ -176,8 +232,7 @@ FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
     else if (auto slice = dyn_cast<SliceOp>(op))
       parts.valueSlice = slice;
   });
-  if (failed(verifyParts(func, parts)))
+  if (failed(verifyParts(func, parts)) || failed(findFirstKey(parts)))
     return failure();
-  parts.firstKey = firstKeyOf(parts);
   return parts;
 }
