@@ -6,6 +6,9 @@ among the "of" places of the kernel where the same change meets the same instruc
 whatever the numbers of its registers. An entry that fits no kernel, or that a run
 refutes, is an error.
 
+survivors.json names the mutants that are known to survive in the same way, and says
+which check of the simulator is "missing".
+
 "schedules" is set where prove.py beside this file has run the mutants under every
 schedule of a small launch."""
 
@@ -16,6 +19,7 @@ import re
 import sys
 
 PATH = pathlib.Path(__file__).with_name("harmless.json")
+SURVIVORS = PATH.with_name("survivors.json")
 
 
 def plain(instruction):
@@ -49,27 +53,47 @@ def resolve(entry, kernel, sites):
     return [ids[n - 1] for n in entry["sites"]]
 
 
-def load(kernels, path=PATH):
-    """The written arguments, and the argument's name by (kernel, id). `kernels` maps
-    names to sites; entries of other kernels are left alone."""
-    known = json.loads(path.read_text())
+def refuse(path, wrong):
+    if wrong:
+        sys.exit("\n".join(f"{path.name}: {line}" for line in wrong))
+
+
+def by_mutant(entries, key, kernels):
+    """What the entries say under `key`, by (kernel, id), and what is wrong with them.
+    `kernels` maps names to sites; entries of other kernels are left alone."""
     named, wrong = {}, []
-    for entry in known["mutants"]:
-        if entry["argument"] not in known["arguments"]:
-            wrong.append(f"no argument '{entry['argument']}'")
+    for entry in entries:
         for kernel in entry["kernels"]:
             try:
                 ids = resolve(entry, kernel, kernels[kernel]) if kernel in kernels else []
             except ValueError as error:
                 wrong.append(str(error))
                 continue
-            wrong += [f"{kernel}: {i} is argued about twice" for i in ids if (kernel, i) in named]
-            named |= {(kernel, i): entry["argument"] for i in ids}
-    unused = set(known["arguments"]) - {entry["argument"] for entry in known["mutants"]}
-    wrong += [f"nothing uses the argument '{name}'" for name in sorted(unused)]
-    if wrong:
-        sys.exit("\n".join(f"{path.name}: {line}" for line in wrong))
+            wrong += [f"{kernel}: {i} is named twice" for i in ids if (kernel, i) in named]
+            named |= {(kernel, i): entry[key] for i in ids}
+    return named, wrong
+
+
+def load(kernels, path=PATH):
+    """The written arguments, and the argument's name by (kernel, id)."""
+    known = json.loads(path.read_text())
+    named, wrong = by_mutant(known["mutants"], "argument", kernels)
+    used = {entry["argument"] for entry in known["mutants"]}
+    wrong += [f"no argument '{name}'" for name in sorted(used - set(known["arguments"]))]
+    wrong += [f"nothing uses the argument '{name}'" for name in sorted(set(known["arguments"]) - used)]
+    refuse(path, wrong)
     return known["arguments"], named
+
+
+def load_missing(kernels, named, path=SURVIVORS):
+    """The check that is missing, by (kernel, id) of a survivor. None of them can be
+    `named` as harmless."""
+    missing, wrong = by_mutant(json.loads(path.read_text())["mutants"], "missing", kernels)
+    both = [(kernel, i) for kernel, i in missing if (kernel, i) in named]
+    wrong += [f"{kernel}: {i} is argued to be harmless: '{named[kernel, i]}'" for kernel, i in both]
+    wrong += [f"{kernel}: {i}: expected a sentence, got nothing" for (kernel, i), text in missing.items() if not text]
+    refuse(path, wrong)
+    return missing
 
 
 def mark(rows, named):
@@ -82,8 +106,20 @@ def mark(rows, named):
             row |= dict(verdict="harmless", by=[argument])
         elif argument and row["verdict"] == "caught":
             refuted.append(f"{row['kernel']}: {row['id']} is no '{argument}', {' '.join(row['by'])} caught it")
-    if refuted:
-        sys.exit("\n".join(f"{PATH.name}: {line}" for line in refuted))
+    refuse(PATH, refuted)
+
+
+def mark_missing(rows, missing):
+    """Survivors get the sentence about the check that would catch them. What a run
+    has caught needs none any more."""
+    caught = []
+    for row in rows:
+        sentence = missing.get((row["kernel"], row["id"]))
+        if sentence and row["verdict"] == "survived":
+            row["missing"] = sentence
+        elif sentence and row["verdict"] == "caught":
+            caught.append(f"{row['kernel']}: {row['id']} does not survive, {' '.join(row['by'])} caught it; take the entry out")
+    refuse(SURVIVORS, caught)
 
 
 def write(known, path=PATH):

@@ -87,12 +87,21 @@ def catchers(rows):
     return [f"| `{name}` | {count} |" for name, count in counts.most_common()]
 
 
-def listed(rows, verdict):
+def listed(rows, verdict, reason):
+    """A line for each mutant of one verdict, with the reason for it."""
     return [
-        f"| {r['kernel']} | {r['id']} | `{r['before'].replace('|', chr(92) + '|')[:90]}` | {' '.join(r['by'])} |"
+        f"| {r['kernel']} | {r['id']} | `{r['before'].replace('|', chr(92) + '|')[:90]}` | {reason(r)} |"
         for r in rows
         if r["verdict"] == verdict
     ]
+
+
+def missing_check(row):
+    return row.get("missing", "not looked into")
+
+
+def argument_of(row):
+    return " ".join(row["by"])
 
 
 def markdown(facts, rows, arguments):
@@ -106,10 +115,10 @@ def markdown(facts, rows, arguments):
     lines += [*table("class", summary["class"], facts["sites_by_class"]), ""]
     lines += [*table("kernel", summary["kernel"]), ""]
     lines += ["## What caught them", "", "A mutant may have several findings.", "", "| finding | mutants |", "| --- | ---: |"]
-    lines += [*catchers(rows), "", "## Survivors", "", "| kernel | mutant | instruction | |", "| --- | --- | --- | --- |"]
-    lines += [*listed(rows, "survived"), "", "## Harmless, and why", ""]
+    lines += [*catchers(rows), "", "## Survivors", "", "| kernel | mutant | instruction | missing check |", "| --- | --- | --- | --- |"]
+    lines += [*listed(rows, "survived", missing_check), "", "## Harmless, and why", ""]
     lines += [f"- **{name}**: {text}" for name, text in arguments.items() if name in used]
-    lines += ["", "| kernel | mutant | instruction | argument |", "| --- | --- | --- | --- |", *listed(rows, "harmless")]
+    lines += ["", "| kernel | mutant | instruction | argument |", "| --- | --- | --- | --- |", *listed(rows, "harmless", argument_of)]
     return "\n".join(lines) + "\n"
 
 

@@ -265,9 +265,12 @@ def main():
         folder.mkdir(exist_ok=True)
         sound = list(load_kernels(options, folder))
         # A stale argument is told before hours of work.
-        arguments, named = harmless.load({kernel.name: kernel.sites for kernel in sound})
+        sites = {kernel.name: kernel.sites for kernel in sound}
+        arguments, named = harmless.load(sites)
+        missing = harmless.load_missing(sites, named)
         todo, rows = run_all(options, sound, folder)
     harmless.mark(rows, named)
+    harmless.mark_missing(rows, missing)
     summary = report.summarise(rows)
     if options.output:
         report.write(pathlib.Path(options.output), report.facts_of(options, sound, todo), rows, arguments)
