@@ -109,6 +109,14 @@ private:
     return made;
   }
 
+  /// Columns of a tile that one query tile has for itself.
+  Value part(unsigned tile, Value whole, int64_t first, int64_t count) {
+    Value made = slice(whole, first, count);
+    if (made != whole)
+      mark(made.getDefiningOp(), tile);
+    return made;
+  }
+
   /// |scale|·log2 e as the kernel knows it: in f32, where a subnormal counts as
   /// 0. 0 stands for scores that are all equal.
   float log2Scale() {
@@ -249,13 +257,11 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
   int64_t first = 0;
   for (Value key : keys) {
     int64_t columns = cast<TileType>(key.getType()).getColumns();
-    Value part = slice(query, first, columns);
-    if (part != query)
-      mark(part.getDefiningOp(), tile);
+    Value q = part(tile, query, first, columns);
     // The maximum may be taken before the scaling only if the scale is
     // positive: the product takes a minus sign, and a scale of 0 is applied at
     // once.
-    s = mark(tile::DotOp::create(b, type, part, key, s, Value(),
+    s = mark(tile::DotOp::create(b, type, q, key, s, Value(),
                                  /*transpose_b=*/true,
                                  /*negate=*/op.getScaleOrDefault() < 0),
              tile);
@@ -270,11 +276,9 @@ Value KernelBuilder::buildProduct(unsigned tile, Value p,
   int64_t first = 0;
   for (Value value : values) {
     int64_t keys = cast<TileType>(value.getType()).getRows();
-    Value part = slice(p, first, keys);
-    if (part != p)
-      mark(part.getDefiningOp(), tile);
-    acc = mark(tile::DotOp::create(b, acc.getType(), part, value, acc, Value(),
-                                   /*transpose_b=*/false, /*negate=*/false),
+    acc = mark(tile::DotOp::create(b, acc.getType(), part(tile, p, first, keys),
+                                   value, acc, Value(), /*transpose_b=*/false,
+                                   /*negate=*/false),
                tile);
     first += keys;
   }
