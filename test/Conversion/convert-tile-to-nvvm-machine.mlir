@@ -97,10 +97,8 @@ gpu.module @kernels {
     // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint
     // CHECK: llvm.mlir.constant(262143 : i32)
     // CHECK: llvm.lshr
-    // CHECK: %[[FIELDS:.*]] = llvm.mlir.constant(4611756662049538048 : i64)
-    // CHECK: %[[D:.*]] = llvm.or %{{.*}}, %[[FIELDS]]
-    // CHECK: %[[STEP:.*]] = llvm.mlir.constant(2 : i64)
-    // CHECK: %[[DESC:.*]] = llvm.add %[[D]], %[[STEP]]
+    // CHECK: %[[FIELDS:.*]] = llvm.mlir.constant(4611756662049538050 : i64)
+    // CHECK: %[[DESC:.*]] = llvm.add %{{.*}}, %[[FIELDS]]
     %d = tile.descriptor %p plus 32 fields 4611756662049538048 : !llvm.ptr<3>
     // CHECK: %[[WORD:.*]] = llvm.mlir.constant(136316048 : i32)
     // CHECK: nvvm.tcgen05.mma %{{.*}}, %[[DESC]], %[[DESC]], %[[WORD]], %{{.*}} {

@@ -216,8 +216,13 @@ MACHINE_PATTERN(DescriptorOp) {
   Value inside = LLVM::AndOp::create(b, address, i32(b, 0x3FFFF));
   Value encoded = LLVM::LShrOp::create(b, inside, i32(b, 4));
   Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);
-  Value start = LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
-  return LLVM::AddOp::create(b, start, i64(b, op.getOffset() >> 4));
+  if (op.getOffset() == 0)
+    return LLVM::OrOp::create(b, wide, i64(b, op.getFields()));
+  // One constant of 64 bits: a small one by itself LLVM takes for the offset of
+  // an address where the sum's other part comes from another block, and prints
+  // "%rd1+512" as the descriptor, which is no operand of tcgen05.mma.
+  return LLVM::AddOp::create(b, wide,
+                             i64(b, op.getFields() + (op.getOffset() >> 4)));
 }
 
 //===----------------------------------------------------------------------===//
