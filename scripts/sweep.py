@@ -162,6 +162,7 @@ def random_case(dice):
                 kv_heads=kv_heads, q_heads=kv_heads * dice.choice((1, 1, 2, 4)), q_len=length(dice), kv_len=length(dice),
                 **random_mask(dice), lse=dice.random() < 0.5, layout=dice.choice(("bshd", "bhsd")),
                 p_placement=dice.choice(("auto", "tmem", "smem")), q_tiles=dice.choice(("auto", "auto", "1", "2")),
+                p_slices=dice.choice(("auto", "1", "2", "4", "8")),
                 scale=dice.choice((None, None, None, 0.0, -0.1, 1.0)), v_in_k=head_dim_v <= head_dim and dice.random() < 0.3,
                 schedule_seed=dice.randrange(2**16), seed=dice.randrange(2**16), approx=dice.choice(("correct", "correct", "perturb")))
     work = case["batch"] * case["q_heads"] * max(case["q_len"], 128) * max(case["kv_len"], 128) * (head_dim + head_dim_v)

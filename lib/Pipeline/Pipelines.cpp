@@ -30,6 +30,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.qTiles = wanted.qTiles.value_or(0);
   plan.kvStages = wanted.kvStages.value_or(0);
   plan.kvBlock = wanted.kvBlock.value_or(0);
+  plan.pSlices = wanted.pSlices.value_or(0);
   plan.qTileRows = wanted.qTileRows.value_or(0);
   auto orAuto = [](std::optional<unsigned> value) {
     return value ? int(*value) : -1;

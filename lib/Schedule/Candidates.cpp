@@ -57,6 +57,9 @@ public:
       : problem(problem), overrides(overrides),
         gpu(target::findTarget(target)) {
     start.target = target;
+    if (overrides.pSlices)
+      slices = {*overrides.pSlices};
+    start.pSlices = slices.front();
     buildAxes();
   }
 
@@ -80,8 +83,8 @@ private:
            gpu->smemBytesPerCta;
   }
   void reject(Schedule schedule, std::string reason, unsigned candidates = 1) {
-    result.rejected.push_back(
-        {std::move(schedule), std::move(reason), candidates});
+    result.rejected.push_back({std::move(schedule), std::move(reason),
+                               candidates * unsigned(slices.size())});
   }
   std::optional<std::string> complaint(Schedule schedule) const {
     schedule.kvStages = overrides.kvStages.value_or(leastStages);
@@ -93,6 +96,10 @@ private:
   const target::Target *gpu;
   Schedule start;
   std::vector<Axis> axes;
+  /// Parts in which P may be handed over: one, unless a person asks for more.
+  /// No level: neither regions nor rings depend on them, so that each sound
+  /// leaf is so many candidates.
+  Values slices = {1};
   Candidates result;
 };
 
@@ -223,7 +230,13 @@ void Search::consider(Schedule schedule) {
     return reject(schedule, title(schedule) + ": with q_len " +
                                 std::to_string(problem.qLenHint) +
                                 " the second query tile has no rows");
-  result.sound.push_back(std::move(schedule));
+  for (unsigned count : slices) {
+    schedule.pSlices = count;
+    if (std::optional<std::string> refused = check(problem, schedule))
+      result.rejected.push_back({schedule, title(schedule) + ": " + *refused});
+    else
+      result.sound.push_back(schedule);
+  }
 }
 
 Candidates fmha::schedule::enumerate(const Problem &problem,

@@ -178,7 +178,7 @@ static Complaint checkStages(const Schedule &s) {
   if (s.kvStages == 0)
     return "C6: expected at least 1 stage of K, got 0";
   // Full and free ones of each stage, and those of a query tile's channels.
-  constexpr unsigned perTile = 10;
+  uint64_t perTile = 10 + (s.pSlices - 1);
   uint64_t barriers =
       2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
   if (barriers > barrierSlots)
@@ -267,10 +267,26 @@ static Complaint checkSharing(const Case &c) {
   return std::nullopt;
 }
 
+/// A product of a slice takes whole K steps.
+static Complaint checkSlices(const Case &c) {
+  constexpr unsigned keysPerStep = 16;
+  unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
+  auto cuts = [&](unsigned n) {
+    return n && keys % n == 0 && keys / n % keysPerStep == 0;
+  };
+  if (cuts(got))
+    return std::nullopt;
+  std::string list = "1";
+  for (unsigned n = 2; n <= keys / keysPerStep; ++n)
+    if (cuts(n))
+      list += ", " + str(n);
+  return "C8: expected p_slices to cut kv_block in equal slices of a multiple "
+         "of 16 keys, what an MMA takes at once, got " +
+         str(got) + " in " + str(keys) + "; take one of " + list;
+}
+
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
-  if (s.pSlices != 1)
-    return only("p_slices", "1", str(s.pSlices));
   if (s.exp2EmulatedPercent != 0)
     return only("exp2_emulated", "0", str(s.exp2EmulatedPercent));
   if (s.persistent)
@@ -390,9 +406,9 @@ std::optional<std::string> fmha::schedule::check(const Problem &problem,
   // Later rules rely on earlier ones: sizes mean nothing before the extents
   // that they are made of.
   for (auto rule :
-       {checkTarget, checkTiles, checkHeadDims, checkChunks, checkSharing,
-        checkTmem, checkCtaGroup, checkPlacement, checkSmem, checkThreshold,
-        checkFeatures, checkRoles, checkWarps})
+       {checkTarget, checkTiles, checkHeadDims, checkChunks, checkSlices,
+        checkSharing, checkTmem, checkCtaGroup, checkPlacement, checkSmem,
+        checkThreshold, checkFeatures, checkRoles, checkWarps})
     if (Complaint complaint = rule(c))
       return complaint;
   return std::nullopt;

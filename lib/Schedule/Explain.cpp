@@ -144,7 +144,9 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
     for (const ScheduleField &field : scheduleFields())
       if (field.name == name && field.get(s))
         text += line(std::string(name), field.print(field.get(s)));
-  text += line("p_placement", std::string(stringify(s.pPlacement)));
+  std::string slices =
+      s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
+  text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);
   // The shortest digits that give the same number back.
   char threshold[32];
   *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =

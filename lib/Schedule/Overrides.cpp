@@ -30,6 +30,9 @@ constexpr ScheduleField field(std::string_view flag, std::string_view name,
 }
 
 constexpr ScheduleField fields[] = {
+    field<&Schedule::pSlices>("p-slices", "p_slices",
+                              "parts in which P is handed over",
+                              &Overrides::pSlices),
     field<&Schedule::kvStages>("kv-stages", "kv_stages",
                                "stages of the ring of K and V messages",
                                &Overrides::kvStages),

@@ -16,6 +16,7 @@
 
 using namespace fmha::schedule;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -199,14 +200,49 @@ TEST(Check, C7Threshold) {
 }
 
 TEST(Check, C8FeaturesThatNoPassBuilds) {
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
-              StartsWith("C8: expected p_slices to be 1"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 9; }),
               StartsWith("C8: expected exp2_emulated to be 0"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.persistent = true; }),
               StartsWith("C8: expected persistent to be false"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
               StartsWith("C8: expected splits to be 1"));
+}
+
+TEST(Check, C8SlicesOfP) {
+  auto with = [](unsigned slices, unsigned kvBlock, unsigned stages = 2) {
+    return complaint([=](auto &, Schedule &s) {
+      s.pSlices = slices;
+      s.kvBlock = kvBlock;
+      s.kvStages = stages;
+    });
+  };
+  for (unsigned slices : {1u, 2u, 4u, 8u})
+    EXPECT_EQ(with(slices, 128), "");
+  EXPECT_EQ(with(4, 64), "");
+  EXPECT_EQ(with(3, 128),
+            "C8: expected p_slices to cut kv_block in equal slices of a "
+            "multiple of 16 keys, what an MMA takes at once, got 3 in 128; "
+            "take one of 1, 2, 4, 8");
+  EXPECT_THAT(with(0, 128), StartsWith("C8: expected p_slices"));
+  EXPECT_THAT(with(16, 128), StartsWith("C8: expected p_slices"));
+  EXPECT_THAT(with(8, 64), EndsWith("got 8 in 64; take one of 1, 2, 4"));
+}
+
+/// Two tiles have 10 mbarriers each, one more for each further slice, and 2 for
+/// each stage: 2 · 22 + 2 · 10 are the 64 that are kept.
+TEST(Check, C6SlicesOfPTakeBarriers) {
+  auto with = [](unsigned slices, unsigned stages) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = 8;
+      s.kvBlock = 64;
+      s.pSlices = slices;
+      s.kvStages = stages;
+    });
+  };
+  EXPECT_EQ(with(1, 22), "");
+  EXPECT_EQ(with(2, 21), "");
+  EXPECT_THAT(with(2, 22),
+              StartsWith("C6: 22 stages of K and V need 66 mbarriers"));
 }
 
 /// check() for head dims 576 and 512, one tile, 256 columns of O and chunks of

@@ -19,6 +19,7 @@ from launch import Case, In, Map, Out  # noqa: E402
 # Options of fmha-compile by the kernel's name; the manifest says the rest. A new
 # schedule joins by a line here.
 OURS = {
+    "fmha_tmem_1x64_f16_slices": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=2",
     "fmha_tmem_2x64_bf16": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=bf16",
     "fmha_smem_2x64_f16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --causal",
     "fmha_tmem_1x128_bf16_causal": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",

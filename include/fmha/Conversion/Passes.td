@@ -39,6 +39,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Option<"valueChunk", "value-chunk", "int", "-1", "Keys of V a message brings, 0 for the block, or -1">,
     Option<"shareKv", "share-kv", "int", "-1", "Whether one message is K and V, where V lies in K: 0, 1, or -1">,
     Option<"oColumns", "o-columns", "int", "-1", "Columns of O that a CTA computes, 0 for all, or -1">,
+    Option<"pSlices", "p-slices", "unsigned", "0", "Parts in which P is handed over, or 0 for the planner's choice">,
     Option<"kvBlock", "kv-block", "unsigned", "0", "Keys per step of the loop, or 0 for the planner's choice">,
     Option<"qTileRows", "q-tile-rows", "unsigned", "0", "Rows of a query tile, or 0 for the planner's choice">
   ];
@@ -52,8 +53,10 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     which head a CTA owns, an `scf.for` runs over the KV blocks, and tile values carry the online softmax. The kernel
     still has one thread of control and no memory spaces. Its operands are memrefs with run-time extents and strides, so
     that one kernel serves every length. A schedule with chunks gives each message of K and V its load and its dot on a
-    `tile.slice` of the query or of P; one with `o_columns` gives a CTA some columns of O, and the grid a factor; the op stays where it is and names its kernel in `fmha.kernel`. An op that has a
-    kernel, has no schedule or stands in a nested module, which could not see the kernel, is an error.
+    `tile.slice` of the query or of P; one with `p_slices` makes P and its products in slices of keys, which a `tile.join`
+    gathers for the row sums; one with `o_columns` gives a CTA some columns of O, and the grid a factor; the op stays where
+    it is and names its kernel in `fmha.kernel`. An op that has a kernel, has no schedule or stands in a nested module, which
+    could not see the kernel, is an error.
   }];
   let dependentDialects = [
     "::fmha::tile::TileDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",

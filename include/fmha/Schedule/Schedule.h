@@ -79,7 +79,7 @@ struct Schedule {
   /// to further CTAs of the grid, each with scores of its own.
   unsigned oColumns = 0;
   PPlacement pPlacement = PPlacement::Tmem;
-  /// Parts in which P is handed to the MMA role.
+  /// Parts, of as many keys each, in which P is handed to the MMA role.
   unsigned pSlices = 1;
   /// Growth of a row maximum, in log2 units, below which O is not rescaled.
   double rescaleThreshold = 8.0;
@@ -137,7 +137,7 @@ struct Overrides {
   std::optional<unsigned> qTiles;
   std::optional<unsigned> kvStages;
   PPlacement pPlacement = PPlacement::Auto;
-  std::optional<unsigned> qTileRows = {}, kvBlock = {};
+  std::optional<unsigned> qTileRows = {}, kvBlock = {}, pSlices = {};
   std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
                           oColumns = {};
   /// 0 or 1.
@@ -202,8 +202,8 @@ unsigned boxRows(const Schedule &schedule, Operand operand);
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
-///   C8  features that no pass builds are off: p_slices, exp2_emulated,
-///       persistent, splits; chunks divide their block, o_columns are whole
+///   C8  features that no pass builds are off: exp2_emulated, persistent,
+///       splits; chunks and slices of P divide their block, o_columns are whole
 ///       panels, and share_kv needs a V that is the first columns of K
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role

@@ -65,6 +65,13 @@ struct State {
   Value max, sum, acc;
 };
 
+/// P of one block and one query tile in 16 bits, in slices of keys, and the
+/// running sum with it.
+struct Exponentials {
+  SmallVector<Value> slices;
+  Value sum;
+};
+
 /// Builds the kernel of one attention op.
 class KernelBuilder {
 public:
@@ -137,7 +144,10 @@ private:
                   SmallVectorImpl<State> &states);
   BlockTiles loadBlock(const Coordinates &at, Value firstKey);
   Value buildScores(unsigned tile, Value query, ArrayRef<Value> keys);
-  Value buildProduct(unsigned tile, Value p, ArrayRef<Value> values, Value acc);
+  Exponentials buildExponentials(unsigned tile, Value s, tile::RowMaxOp max,
+                                 Value oldSum);
+  Value buildProduct(unsigned tile, ArrayRef<Value> slices,
+                     ArrayRef<Value> values, Value acc);
   tile::MaskOp buildMask(const Coordinates &at, unsigned tile, Value s,
                          Value column);
   State buildStep(const Coordinates &at, unsigned tile, Value query,
@@ -263,24 +273,55 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
     // once.
     s = mark(tile::DotOp::create(b, type, q, key, s, Value(),
                                  /*transpose_b=*/true,
-                                 /*negate=*/op.getScaleOrDefault() < 0),
+                                 /*negate=*/op.getScaleOrDefault() < 0,
+                                 /*rows=*/IntegerAttr()),
              tile);
     first += columns;
   }
   return s;
 }
 
-/// acc += p·v, over the chunks of V, each with its own columns of P.
-Value KernelBuilder::buildProduct(unsigned tile, Value p,
+/// p = 2^((s - m)·c), slice by slice; l' = l·alpha + sum p, in one piece.
+Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
+                                              tile::RowMaxOp max,
+                                              Value oldSum) {
+  int64_t keys = plan.kvBlock / plan.pSlices;
+  SmallVector<Value> exact;
+  for (unsigned n = 0; n < plan.pSlices; ++n) {
+    Value x = part(tile, s, n * keys, keys);
+    exact.push_back(mark(
+        tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale()),
+        tile));
+  }
+  Value p = exact.front();
+  if (exact.size() > 1)
+    p = mark(tile::JoinOp::create(b, s.getType(), exact), tile);
+  Exponentials made;
+  made.sum = mark(
+      tile::RowSumOp::create(b, rowType(), p, oldSum, max.getAlpha()), tile);
+  TileType half = tileType(keys, op.getElementType());
+  for (Value slice : exact)
+    made.slices.push_back(mark(tile::CastOp::create(b, half, slice), tile));
+  return made;
+}
+
+/// acc += p·v, over the slices of P and the chunks of V. Where one ends inside
+/// the other, the longer one is cut:
+///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
+Value KernelBuilder::buildProduct(unsigned tile, ArrayRef<Value> slices,
                                   ArrayRef<Value> values, Value acc) {
-  int64_t first = 0;
-  for (Value value : values) {
-    int64_t keys = cast<TileType>(value.getType()).getRows();
-    acc = mark(tile::DotOp::create(b, acc.getType(), part(tile, p, first, keys),
-                                   value, acc, Value(), /*transpose_b=*/false,
-                                   /*negate=*/false),
+  int64_t sliceKeys = plan.kvBlock / slices.size();
+  int64_t valueKeys = plan.kvBlock / values.size();
+  for (int64_t key = 0, keys; key < plan.kvBlock; key += keys) {
+    int64_t inSlice = key % sliceKeys, inValue = key % valueKeys;
+    keys = std::min(sliceKeys - inSlice, valueKeys - inValue);
+    Value p = part(tile, slices[key / sliceKeys], inSlice, keys);
+    IntegerAttr rows =
+        keys == valueKeys ? IntegerAttr() : b.getI32IntegerAttr(inValue);
+    acc = mark(tile::DotOp::create(b, acc.getType(), p, values[key / valueKeys],
+                                   acc, Value(), /*transpose_b=*/false,
+                                   /*negate=*/false, rows),
                tile);
-    first += keys;
   }
   return acc;
 }
@@ -308,23 +349,16 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
   s = mark(buildMask(at, tile, s, column), tile);
-  FloatAttr scaleAttr = softmaxScale();
-  auto max = mark(
-      tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max, scaleAttr,
-                             b.getF32FloatAttr(plan.rescaleThreshold)),
-      tile);
-  Value p = mark(
-      tile::Exp2Op::create(b, s.getType(), s, max.getMax(), scaleAttr), tile);
-  Value sum = mark(
-      tile::RowSumOp::create(b, rowType(), p, state.sum, max.getAlpha()), tile);
-  Value half = mark(
-      tile::CastOp::create(b, tileType(plan.kvBlock, op.getElementType()), p),
-      tile);
+  auto max = mark(tile::RowMaxOp::create(
+                      b, rowType(), rowType(), s, state.max, softmaxScale(),
+                      b.getF32FloatAttr(plan.rescaleThreshold)),
+                  tile);
+  Exponentials p = buildExponentials(tile, s, max, state.sum);
   Value acc = mark(tile::RescaleOp::create(b, state.acc.getType(), state.acc,
                                            max.getAlpha()),
                    tile);
-  acc = buildProduct(tile, half, block.values, acc);
-  return {max.getMax(), sum, acc};
+  acc = buildProduct(tile, p.slices, block.values, acc);
+  return {max.getMax(), p.sum, acc};
 }
 
 /// Where V is the first columns of K, and shares its message, it is a slice.

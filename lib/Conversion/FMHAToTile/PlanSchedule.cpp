@@ -76,6 +76,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.qTiles = positive(qTiles);
   overrides.kvStages = positive(kvStages);
   overrides.kvBlock = positive(kvBlock);
+  overrides.pSlices = positive(pSlices);
   overrides.qTileRows = positive(qTileRows);
   auto fromZero = [](int value) {
     return value >= 0 ? std::optional(unsigned(value)) : std::nullopt;

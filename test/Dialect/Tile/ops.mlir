@@ -26,6 +26,8 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
   %2 = tile.load %t[%b, %r, %h] column %r into %slot as !slot : !tensor -> !slot
   // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16> -> <128x16xbf16>
   %3 = tile.slice %0 from 32 : !q -> !tile.tile<128x16xbf16>
+  // CHECK: tile.join %{{.*}}, %{{.*}} : !tile.tile<128x16xbf16>, !tile.tile<128x16xbf16> -> <128x32xbf16>
+  %j = tile.join %3, %3 : !tile.tile<128x16xbf16>, !tile.tile<128x16xbf16> -> !tile.tile<128x32xbf16>
   // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16, #tile.smem<offset = 0>> -> <128x16xbf16, #tile.smem<offset = 64>>
   %4 = tile.slice %1 from 32 : !slot -> !tile.tile<128x16xbf16, #tile.smem<offset = 64>>
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column %{{.*}} : <128x64xbf16>, memref

@@ -39,6 +39,12 @@ half = itertools.product(
 )
 
 
+# P handed over in slices: its exponentials wait for the row sum.
+sliced = itertools.product(
+    ("--q-tiles=2", "--q-tiles=1 --q-tile-rows=128", "--q-tiles=1 --q-tile-rows=64"), ("tmem", "smem"), (1, 2, 4), (("--causal", "--lse"),),
+)
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -50,6 +56,11 @@ def half_flags(kind):
     (dims, words), features = kind
     return ["--target=sm_100a", *dims.split(), f"--schedule=#fmha.schedule<q_tiles = 1, q_tile_rows = 64, {words}>",
             *features]
+
+
+def sliced_flags(kind):
+    tiles, placement, slices, features = kind
+    return ["--target=sm_100a", "--head-dim=128", *tiles.split(), f"--p-placement={placement}", f"--p-slices={slices}", *features]
 
 
 def assemble(numbered):
@@ -68,7 +79,7 @@ def assemble(numbered):
 
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half)]
+        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced)]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

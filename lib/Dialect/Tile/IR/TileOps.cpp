@@ -88,6 +88,15 @@ LogicalResult SliceOp::verify() {
                             "columns or ends in the one that it begins in, got "
                          << to.getColumns() << " columns from column "
                          << getColumn();
+  if (auto place = dyn_cast_or_null<RegistersAttr>(from.getPlace());
+      place && from.getRows() == 64 &&
+      (from.getColumns() != to.getColumns() * place.getSlices() ||
+       getColumn() % to.getColumns()))
+    return emitOpError() << "expected one of the " << place.getSlices()
+                         << " slices that two threads have halves of, "
+                         << from.getColumns() / place.getSlices()
+                         << " columns, got " << to.getColumns()
+                         << " from column " << getColumn();
   // No type is made of it: it may be a place that no tile can have.
   Attribute expected = from.getPlaceOfColumn(getColumn());
   if (to.getPlace() != expected) {
@@ -96,6 +105,29 @@ LogicalResult SliceOp::verify() {
     return (expected ? error << expected : error << "without a place")
            << ", got " << to;
   }
+  return success();
+}
+
+LogicalResult JoinOp::verify() {
+  TileType whole = getType();
+  if (whole.getPlace() && !whole.inRegisters())
+    return emitOpError() << "expected a tile without a place or in "
+                            "#tile.registers, since nothing moves, got "
+                         << whole;
+  int64_t count = getInputs().size();
+  if (count == 0 || whole.getColumns() % count)
+    return emitOpError() << "expected tiles of one width that make "
+                         << whole.getColumns() << " columns, got " << count;
+  TileType expected = whole.columns(0, whole.getColumns() / count);
+  for (Type got : getInputs().getTypes())
+    if (got != expected)
+      return emitOpError() << "expected " << count << " tiles " << expected
+                           << ", got " << got;
+  auto place = dyn_cast_or_null<RegistersAttr>(whole.getPlace());
+  if (place && whole.getRows() == 64 && place.getSlices() != count)
+    return emitOpError() << "expected " << place.getSlices()
+                         << " tiles, as many as the slices of " << whole
+                         << ", got " << count;
   return success();
 }
 
@@ -155,9 +187,13 @@ LogicalResult DotOp::verify() {
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "expected factors of one element type, got "
                          << a.getElementType() << " and " << b.getElementType();
-  if (a.getColumns() != depth)
+  if (getRows() && getTransposeB())
+    return emitOpError() << "takes rows of b, or its transpose, not both";
+  if (getRows() ? *getRows() + a.getColumns() > depth : a.getColumns() != depth)
     return emitOpError() << "expected inner extents to agree, got "
-                         << a.getColumns() << " and " << depth;
+                         << a.getColumns() << " and " << depth
+                         << (getRows() ? " from row " : "")
+                         << (getRows() ? std::to_string(*getRows()) : "");
   if (d.getRows() != a.getRows() || d.getColumns() != columns ||
       !d.getElementType().isF32())
     return emitOpError() << "expected a result of " << a.getRows() << "x"

@@ -121,6 +121,19 @@ static LogicalResult verifySmem(EmitError emitError, ArrayRef<int64_t> shape,
   return verifySmemOffset(emitError, shape, smem.getOffset(), alignment);
 }
 
+/// Two threads have halves of each slice of 64 rows; of others a row is whole.
+static LogicalResult verifyRegisters(EmitError emitError,
+                                     ArrayRef<int64_t> shape,
+                                     RegistersAttr place) {
+  int64_t slices = place.getSlices();
+  if (slices == 1 || (slices != 0 && shape.size() == 2 && shape[0] == 64 &&
+                      shape[1] % (2 * slices) == 0))
+    return success();
+  return emitError() << "expected #tile.registers with 1 slice, or in a rank-2 "
+                        "tile of 64 rows with slices of even width, got "
+                     << slices << " slices of " << shape.back() << " columns";
+}
+
 static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
                                  Type elementType, Attribute place) {
   if (auto smem = dyn_cast<SmemAttr>(place))
@@ -141,8 +154,8 @@ static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
                          << end;
     return success();
   }
-  if (isa<RegistersAttr>(place))
-    return success();
+  if (auto registers = dyn_cast<RegistersAttr>(place))
+    return verifyRegisters(emitError, shape, registers);
   return emitError() << "expected #tile.smem, #tile.tmem or #tile.registers as "
                         "the place of a tile, got "
                      << place;
@@ -177,6 +190,8 @@ Attribute TileType::getPlaceOfColumn(int64_t first) const {
   if (TmemAttr tmem = getTmem())
     return TmemAttr::get(getContext(), tmem.getColumn() + first * width / 32,
                          tmem.getLane());
+  if (inRegisters())
+    return RegistersAttr::get(getContext(), /*slices=*/1);
   SmemAttr smem = getSmem();
   if (!smem)
     return getPlace();

@@ -45,6 +45,10 @@ int64_t tile::threadsPerRow(TileType tile) {
   return tile.getRows() == layout::tmemLanes / 2 ? 2 : 1;
 }
 
+int64_t tile::slicesOf(TileType tile) {
+  return cast<RegistersAttr>(tile.getPlace()).getSlices();
+}
+
 int64_t tile::ownColumns(TileType tile) {
   return tile.getColumns() / threadsPerRow(tile);
 }
@@ -74,7 +78,10 @@ Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   Value half = arith::AndIOp::create(
       b, arith::ShRUIOp::create(b, threadInGroup(b), constantI32(b, 4)),
       constantI32(b, 1));
-  return arith::MulIOp::create(b, half, constantI32(b, ownColumns(tile)));
+  int64_t columns = ownColumns(tile);
+  if (tile.inRegisters())
+    columns /= slicesOf(tile);
+  return arith::MulIOp::create(b, half, constantI32(b, columns));
 }
 
 Value tile::ofOtherHalf(ImplicitLocOpBuilder &b, Value value) {
@@ -170,9 +177,9 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *other) { return converter.isLegal(other); });
   target.addIllegalOp<SlotAddressOp>();
-  target.addIllegalOp<FillOp, MoveOp, SliceOp, DotOp, ScaleOp, MaskOp, RowMaxOp,
-                      Exp2Op, RowSumOp, CastOp, RescaleOp, NormalizeOp, LseOp,
-                      StoreRowsOp>();
+  target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, MaskOp,
+                      RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
+                      NormalizeOp, LseOp, StoreRowsOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 

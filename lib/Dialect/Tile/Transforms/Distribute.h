@@ -55,14 +55,17 @@ mlir::Value constantF32(mlir::ImplicitLocOpBuilder &b, float value);
 /// Threads that share a row of `tile`, and so its columns (see
 /// #tile.registers): 1, or 2 of 64 rows.
 int64_t threadsPerRow(TileType tile);
+/// Parts of the columns of `tile`, in registers, that these threads have halves
+/// of.
+int64_t slicesOf(TileType tile);
 /// Columns of `tile` that a thread owns.
 int64_t ownColumns(TileType tile);
 /// The thread's index in its warpgroup, i32.
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
 /// The row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
-/// The first column of `tile` that this thread owns, i32; null where it owns
-/// them all.
+/// The first column of `tile` (of its first slice) that this thread owns, i32;
+/// null where it owns them all.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
 /// What the thread with the row's other half has in place of `value`.
 mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);

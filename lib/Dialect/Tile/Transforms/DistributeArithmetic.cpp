@@ -72,6 +72,28 @@ struct FillRegisters : public DistributePattern<FillOp> {
   }
 };
 
+/// The thread's columns of each slice, one behind the other.
+struct DistributeJoin : public DistributePattern<JoinOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(JoinOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().inRegisters())
+      return rewriter.notifyMatchFailure(op, "expected tiles in registers");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type type = getTypeConverter()->convertType(op.getType());
+    Value row = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    int64_t first = 0;
+    for (Value part : adaptor.getInputs()) {
+      row = vector::InsertStridedSliceOp::create(
+          b, part, row, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
+      first += cast<VectorType>(part.getType()).getDimSize(0);
+    }
+    rewriter.replaceOp(op, row);
+    return success();
+  }
+};
+
 /// Scores times 0 are 0: they need no registers.
 struct DistributeScale : public DistributePattern<ScaleOp> {
   using DistributePattern::DistributePattern;
@@ -124,7 +146,7 @@ struct DistributeMask : public DistributePattern<MaskOp> {
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, masked(b, x, own));
+    scf::YieldOp::create(b, masked(b, op.getType(), x, own));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, x);
     rewriter.replaceOp(op, branch.getResults());
@@ -175,14 +197,18 @@ private:
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
-  static Value masked(ImplicitLocOpBuilder &b, Value x, const Seen &own) {
-    int64_t columns = cast<VectorType>(x.getType()).getDimSize(0);
+  /// Slices of the tile lie `columns / slices` apart; where two threads share a
+  /// row each has only half as many in a row.
+  static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
+                      const Seen &own) {
+    int64_t columns = ownColumns(tile), slices = slicesOf(tile);
+    int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
     auto type = VectorType::get({columns}, b.getI32Type());
-    SmallVector<int32_t> iota;
+    SmallVector<int32_t> places;
     for (int64_t column = 0; column < columns; ++column)
-      iota.push_back(column);
+      places.push_back(column / inSlice * pitch + column % inSlice);
     Value indices = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(iota)));
+        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
     Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, indices,
                                        broadcast(b, own.end, type));
     if (own.first) {
@@ -349,7 +375,8 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
 void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
-  patterns.add<FillRegisters, DistributeScale, DistributeMask, DistributeRowMax,
-               DistributeExp2, DistributeRowSum, DistributeCast, DistributeLse,
-               DistributeStoreRows>(converter, context);
+  patterns.add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
+               DistributeRowMax, DistributeExp2, DistributeRowSum,
+               DistributeCast, DistributeLse, DistributeStoreRows>(converter,
+                                                                   context);
 }

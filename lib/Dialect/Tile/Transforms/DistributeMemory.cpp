@@ -27,6 +27,12 @@ static Value smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
   return SmemAddressOp::create(b, smemPointer(b.getContext()), int32_t(offset));
 }
 
+/// A tile may begin inside a panel, where it is a slice of another one: bytes
+/// from the panel's start, below those of a row.
+static int64_t bytesInPanel(TileType tile) {
+  return tile.getSmem().getOffset() % layout::PanelTile::rowBytes;
+}
+
 static layout::PanelTile panelTile(TileType tile) {
   return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
 }
@@ -52,8 +58,9 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   Value rowXor =
       arith::MulIOp::create(b, arith::AndIOp::create(b, row, constantI32(b, 7)),
                             constantI32(b, layout::PanelTile::chunkBytes));
-  Value base =
-      advance(b, smemAddress(b, tile.getSmem().getOffset()), rowOffset);
+  int64_t inPanel = bytesInPanel(tile);
+  Value base = advance(b, smemAddress(b, tile.getSmem().getOffset() - inPanel),
+                       rowOffset);
   Value start = first ? columnOffset(b, panels, first) : Value();
   constexpr int64_t chunk = layout::PanelTile::chunkElements;
   auto words = VectorType::get({4}, b.getI32Type());
@@ -61,7 +68,8 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   for (int64_t column = 0; column < count; column += chunk) {
     Value piece =
         vector::BitCastOp::create(b, words, slice(b, values, column, chunk));
-    Value offset = constantI32(b, panels.chunkConstant(column / chunk));
+    Value offset =
+        constantI32(b, inPanel + panels.chunkConstant(column / chunk));
     if (start)
       offset = arith::AddIOp::create(b, start, offset);
     // The XOR acts on bits 4 to 6, inside a row of the panel.
@@ -83,7 +91,8 @@ static IntegerAttr splitOf(ImplicitLocOpBuilder &b, TileType tile,
 static Value loadChunk(ImplicitLocOpBuilder &b,
                        const DistributeContext &context, TileType tile,
                        int64_t column) {
-  auto words = VectorType::get({chunkColumns}, b.getI32Type());
+  int64_t count = std::min(chunkColumns, ownColumns(tile) - column);
+  auto words = VectorType::get({count}, b.getI32Type());
   return TmemLoadOp::create(
       b, words,
       tmemAddress(b, context, tile.getTmem(), column, /*ofWarp=*/true),
@@ -155,9 +164,14 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
       rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
       return success();
     }
+    if (to.inRegisters()) {
+      int64_t first = op.getColumn() / threadsPerRow(from);
+      rewriter.replaceOp(
+          op, tile::slice(b, adaptor.getInput(), first, ownColumns(to)));
+      return success();
+    }
     if (!to.getSmem())
-      return rewriter.notifyMatchFailure(
-          op, "expected a tile in #tile.smem or #tile.tmem");
+      return rewriter.notifyMatchFailure(op, "expected a tile with a place");
     int64_t bytes = to.getSmem().getOffset() - from.getSmem().getOffset();
     Value address = adaptor.getInput();
     if (to.getSmem().getStages() == 1)
@@ -230,7 +244,7 @@ struct DistributeMove : public DistributePattern<MoveOp> {
     TileType from = op.getInput().getType(), to = op.getType();
     bool row = from.getShape().size() == 1;
     if (from.getTmem() && to.inRegisters())
-      rewriter.replaceOp(op, tmemToRegisters(b, from));
+      rewriter.replaceOp(op, tmemToRegisters(b, from, slicesOf(to)));
     else if (from.inRegisters() && to.getTmem())
       rewriter.replaceOp(op, registersToTmem(b, adaptor.getInput(), to));
     else if (from.inRegisters() && to.getSmem())
@@ -252,10 +266,15 @@ private:
   }
 
   /// All loads are issued before the one wait.
-  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from) const {
+  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from,
+                        int64_t slices) const {
     SmallVector<Value> chunks;
-    for (int64_t column = 0; column < ownColumns(from); column += chunkColumns)
-      chunks.push_back(loadChunk(b, context, from, column));
+    int64_t columns = from.getColumns() / slices;
+    for (int64_t first = 0; first < from.getColumns(); first += columns) {
+      TileType slice = from.columns(first, columns);
+      for (int64_t n = 0; n < ownColumns(slice); n += chunkColumns)
+        chunks.push_back(loadChunk(b, context, slice, n));
+    }
     return asF32(b, waitForLoads(b, chunks));
   }
 
@@ -293,7 +312,8 @@ private:
 // Products
 //===----------------------------------------------------------------------===//
 
-/// One tcgen05.mma for each 16 elements of the inner extent:
+/// One tcgen05.mma for each 16 elements of the inner extent, that of A; B may
+/// have more and begin at one of its rows:
 ///   tile.mma %d, %a0, %b0 accumulate %acc
 ///   tile.mma %d, %a1, %b1 accumulate %true ...
 /// More columns of D than an instruction has are parts next to each other, each
@@ -343,9 +363,10 @@ private:
       first = arith::ConstantOp::create(b, b.getBoolAttr(bool(op.getAcc())));
     uint32_t word = layout::instructionDescriptor(instruction(op, n));
     int64_t steps = op.getA().getType().getColumns() / kPerStep;
+    int64_t firstStep = op.getRows().value_or(0) / kPerStep;
     for (int64_t step = 0; step < steps; ++step) {
-      Value bDescriptor = descriptor(
-          b, adaptor.getB(), tile.mnOffset(n) + tile.kStepOffset(step), tile);
+      uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
+      Value bDescriptor = descriptor(b, adaptor.getB(), offset, tile);
       MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
                     int32_t(word), step == 0 ? first : yes);
     }

@@ -164,19 +164,22 @@ static bool isFirstRound(AcquireOp op, unsigned depth) {
 }
 
 /// Who sends message n of a channel that the slots of `op`'s channel release
-/// has waited for what `op` waits for, and so has who received it:
-///   tile.receive %s[%n]   // "s" is released by "p"
-///   tile.acquire %p[%n]   // waits for nothing new
+/// has waited for what `op` waits for, and so has who received it, or acquired
+/// another slot that the same release frees:
+///   tile.receive %s[%n]   // "s" is released by "p.1"
+///   tile.acquire %p0[%n]  // waits for nothing new; "p.0" is, too
+///   tile.acquire %p1[%n]  // nor does this
 bool ChannelLowering::isKnownFree(AcquireOp op) {
-  ChannelOp channel = barriersOf(op.getChannel()).channel;
+  Barriers &own = barriersOf(op.getChannel());
   return llvm::any_of(op.getMessage().getUsers(), [&](Operation *user) {
-    auto receive = dyn_cast<ReceiveOp>(user);
-    if (!receive || receive.getMessage() != op.getMessage() ||
-        receive->getBlock() != op->getBlock() || !receive->isBeforeInBlock(op))
+    if (!isa<ReceiveOp, AcquireOp>(user) || user->getBlock() != op->getBlock())
       return false;
-    ChannelOp source = barriersOf(receive.getChannel()).channel;
-    return source.getReleasedBy() == channel.getName() &&
-           source.getDepth() == channel.getDepth();
+    if (!user->isBeforeInBlock(op) || user->getOperand(1) != op.getMessage())
+      return false;
+    Barriers &other = barriersOf(user->getOperand(0));
+    bool same = other.free && other.free == own.free &&
+                other.channel.getDepth() == own.channel.getDepth();
+    return same && (isa<AcquireOp>(user) || other.channel.getReleasedBy());
   });
 }
 

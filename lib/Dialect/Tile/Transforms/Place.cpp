@@ -10,6 +10,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -49,7 +50,14 @@ private:
   void placeNormalize(NormalizeOp op);
   void placeLoop(scf::ForOp op);
 
-  Attribute registers() { return RegistersAttr::get(ctx); }
+  Attribute registers(unsigned slices = 1) {
+    return RegistersAttr::get(ctx, slices);
+  }
+  /// Of scores: both threads of a row of 64 have work in each slice of P.
+  Attribute scoreRegisters() {
+    bool shared = info.schedule.qTileRows == layout::tmemLanes / 2;
+    return registers(shared ? info.schedule.pSlices : 1);
+  }
   Attribute smem(const Twine &name) {
     const schedule::SmemRegion *region = info.map.findSmem(name.str());
     return SmemAttr::get(ctx, region->offset, region->stages, 0);
@@ -124,15 +132,26 @@ void Placer::placeDot(DotOp op) {
   bool addedTo = llvm::any_of(op->getUsers(),
                               [](Operation *user) { return isa<DotOp>(user); });
   if (!addedTo)
-    move(op.getResult(), op, registers(), anyUse);
+    move(op.getResult(), op, scoreRegisters(), anyUse);
 }
 
-/// P placement: tensor memory over its own scores, or shared memory.
+/// First key of the slice of P that `op` makes.
+int64_t firstKey(CastOp op) {
+  auto exp = op.getInput().getDefiningOp<Exp2Op>();
+  auto slice = exp ? exp.getInput().getDefiningOp<SliceOp>() : SliceOp();
+  return slice ? slice.getColumn() : 0;
+}
+
+/// P placement: tensor memory over its own scores, or shared memory; a slice of
+/// it goes where the whole has those columns.
 void Placer::placeCast(CastOp op) {
   std::string name = ("P" + Twine(*queryTileOf(op))).str();
   setPlace(op.getResult(), registers());
   bool inTmem = info.schedule.pPlacement == schedule::PPlacement::Tmem;
-  move(op.getResult(), op, inTmem ? tmem(name) : smem(name), anyUse);
+  auto whole = TileType::get(
+      ctx, {op.getType().getRows(), int64_t(info.schedule.kvBlock)},
+      op.getType().getElementType(), inTmem ? tmem(name) : smem(name));
+  move(op.getResult(), op, whole.getPlaceOfColumn(firstKey(op)), anyUse);
 }
 
 /// alpha reaches the correction warps, which rescale O, through shared memory.
@@ -199,7 +218,12 @@ LogicalResult Placer::placeOp(Operation *op) {
       .Case<RescaleOp>([&](RescaleOp rescale) {
         setPlace(rescale.getResult(), rescale.getInput().getType().getPlace());
       })
-      .Case<ScaleOp, MaskOp, Exp2Op, RowSumOp, LseOp>(
+      .Case<JoinOp>(
+          [&](JoinOp join) { setPlace(join.getResult(), scoreRegisters()); })
+      .Case<ScaleOp, MaskOp, Exp2Op>([&](auto other) {
+        setPlace(other.getResult(), other.getInput().getType().getPlace());
+      })
+      .Case<RowSumOp, LseOp>(
           [&](auto other) { setPlace(other.getResult(), registers()); });
   return success();
 }

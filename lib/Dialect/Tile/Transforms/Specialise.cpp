@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SpecialiseParts.h"
+#include "SpecialiseChannels.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
@@ -31,20 +31,6 @@ using namespace fmha::tile;
 
 namespace {
 
-/// Channels of one query tile, named after what they carry.
-struct TileChannels {
-  /// load -> mma: the query.
-  Value query;
-  /// mma -> softmax: scores of a block; softmax -> mma: P of a block.
-  Value scores, p;
-  /// softmax -> correction: alpha of each block, at last the row sum.
-  Value stats;
-  /// correction -> mma: O may take the product of a block; and back: it has.
-  Value ready, done;
-  /// correction -> store: the finished output.
-  Value out;
-};
-
 class Specialiser {
 public:
   Specialiser(gpu::GPUFuncOp func, const KernelInfo &info, KernelParts &parts)
@@ -55,10 +41,6 @@ public:
 private:
   using RoleBody = void (Specialiser::*)();
 
-  void buildChannels();
-  void buildRings();
-  Value channel(const Twine &name, Type tile, Agent from, Agent to,
-                bool unreleased, StringRef releasedBy = {});
   void buildRole(const schedule::Role &role);
   void buildSoftmax(unsigned tile);
   void forActiveTiles(function_ref<void(unsigned)> body);
@@ -78,6 +60,7 @@ private:
   void rescaleOutput(unsigned tile, Value message);
   void finishOutput(unsigned tile);
   void softmaxBlock(unsigned tile, Value block, Value &max, Value &sum);
+  void sendP(unsigned tile, Value block, Value x, RowMaxOp max, Value &sum);
   void sendStats(unsigned tile, MoveOp original, Value stats, Value message);
 
   // Small builders.
@@ -157,8 +140,6 @@ private:
   KernelParts &parts;
   ImplicitLocOpBuilder b;
   SmallVector<TileChannels> channels;
-  /// The ring of K, and that of V: one and the same unless the schedule splits
-  /// them.
   Value ring, valueRing;
   /// KV blocks of this CTA, and whether its second query tile has rows.
   Value blocks, secondActive;
@@ -193,66 +174,6 @@ void Specialiser::forActiveTiles(function_ref<void(unsigned)> body) {
   body(0);
   if (parts.tiles.size() == 2)
     ifThen(secondActive, [&] { body(1); });
-}
-
-//===----------------------------------------------------------------------===//
-// Channels
-//===----------------------------------------------------------------------===//
-
-Value Specialiser::channel(const Twine &name, Type tile, Agent from, Agent to,
-                           bool unreleased, StringRef releasedBy) {
-  auto arrivals = [](Agent agent) { return agent == Agent::Threads ? 128 : 1; };
-  auto type = ChannelType::get(b.getContext(), cast<TileType>(tile));
-  StringAttr releaser =
-      releasedBy.empty() ? StringAttr() : b.getStringAttr(releasedBy);
-  return ChannelOp::create(b, type, b.getStringAttr(name), from, to,
-                           arrivals(from), arrivals(to), unreleased, releaser);
-}
-
-/// The type of a ring is that of its largest message.
-void Specialiser::buildRings() {
-  auto largest = [](ArrayRef<LoadOp> loads) {
-    return *llvm::max_element(loads, [](LoadOp a, LoadOp b) {
-      return a.getType().getBytes() < b.getType().getBytes();
-    });
-  };
-  SmallVector<LoadOp> first(parts.keys.begin(), parts.keys.end());
-  if (!isSplit())
-    first.append(parts.values.begin(), parts.values.end());
-  ring = channel(isSplit() ? "k" : "kv", largest(first).getType(), Agent::Tma,
-                 Agent::Mma, false);
-  valueRing = ring;
-  if (isSplit())
-    valueRing = channel("v", largest(parts.values).getType(), Agent::Tma,
-                        Agent::Mma, false);
-}
-
-void Specialiser::buildChannels() {
-  buildRings();
-  bool aliased = info.schedule.pPlacement == schedule::PPlacement::Tmem;
-  for (auto [i, tile] : llvm::enumerate(parts.tiles)) {
-    TileChannels ch;
-    std::string n = std::to_string(i);
-    // Query, output and accumulator slots are never free for a second message
-    // of their own accord: the first two are written once, and O goes to and
-    // fro between mma and correction.
-    ch.query = channel("q" + n, tile.query.getType(), Agent::Tma, Agent::Mma,
-                       /*unreleased=*/true);
-    // P over S: the columns are free for new scores once the MMA has read P.
-    ch.scores = channel("s" + n, tile.scores.back().getType(), Agent::Mma,
-                        Agent::Threads, false, aliased ? "p" + n : "");
-    ch.p = channel("p" + n, tile.pOut.getType(), Agent::Threads, Agent::Mma,
-                   false);
-    ch.stats = channel("stats" + n, tile.alphaOut.getType(), Agent::Threads,
-                       Agent::Threads, false);
-    ch.ready = channel("ready" + n, tile.products.back().getType(),
-                       Agent::Threads, Agent::Mma, /*unreleased=*/true);
-    ch.done = channel("done" + n, tile.products.back().getType(), Agent::Mma,
-                      Agent::Threads, /*unreleased=*/true);
-    ch.out = channel("out" + n, tile.normalize.getType(), Agent::Threads,
-                     Agent::Tma, /*unreleased=*/true);
-    channels.push_back(ch);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,34 +243,42 @@ void Specialiser::issueScores(unsigned tile, Value query, Value block,
       keys.push_back(receiveKey(block, n));
     sum =
         DotOp::create(b, original.getType(), partOf(original, query), keys[n],
-                      sum, Value(), /*transpose_b=*/true, original.getNegate());
+                      sum, Value(), /*transpose_b=*/true, original.getNegate(),
+                      /*rows=*/IntegerAttr());
     if (n + 1 != parts.keys.size())
       release(ring, keyMessage(block, n));
   }
   publish(channels[tile].scores, block);
 }
 
-/// O takes the product as it stands for block 0, and is added to afterwards. P
-/// of the last block is not released: nobody waits for it, and a signal must
-/// not reach shared memory that the CTA has left.
+/// O takes the product as it stands for block 0, and is added to afterwards. A
+/// slice of P, or a message of V, is received by the first product that reads
+/// it. P of the last block is not released: nobody waits for it, and a signal
+/// must not reach shared memory that the CTA has left.
 void Specialiser::issueProduct(unsigned tile, Value block,
                                SmallVectorImpl<Value> &values, bool last) {
   TileChannels &ch = channels[tile];
-  Value p = receive(ch.p, block);
+  SmallVector<Value> slices = {receive(ch.p.front(), block)};
   Value acc = receive(ch.ready, block), accumulate = positive(block);
-  for (auto [n, original] : llvm::enumerate(parts.tiles[tile].products)) {
-    if (values.size() == n)
-      values.push_back(receiveValue(block, n));
-    acc = DotOp::create(b, original.getType(), partOf(original, p), values[n],
+  size_t message = 0;
+  for (ProductPart &part : parts.tiles[tile].products) {
+    // Several messages have one query tile: nobody else reads the one before.
+    if (part.message != message)
+      release(valueRing, valueMessage(block, message));
+    message = part.message;
+    if (slices.size() == part.slice)
+      slices.push_back(receive(ch.p[part.slice], block));
+    if (values.size() == message)
+      values.push_back(receiveValue(block, message));
+    acc = DotOp::create(b, part.dot.getType(),
+                        partOf(part.dot, slices[part.slice]), values[message],
                         acc, accumulate, /*transpose_b=*/false,
-                        /*negate=*/false);
+                        /*negate=*/false, part.dot.getRowsAttr());
     accumulate = Value();
-    if (int64_t(n) + 1 < valueCount())
-      release(valueRing, valueMessage(block, n));
   }
   publish(ch.done, block);
   if (!last)
-    release(ch.p, block);
+    release(ch.p.back(), block);
 }
 
 /// Product of block j, scores of block j + 1. A message is free when all tiles
@@ -425,13 +354,35 @@ void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
   x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
   RowMaxOp newMax = clone(part.max, {x, max});
   sendStats(tile, part.alphaOut, newMax.getAlpha(), block);
-  Value p = clone(part.exp, {x, newMax.getMax()}).getResult();
-  sum = clone(part.sum, {p, sum, newMax.getAlpha()}).getResult();
+  sendP(tile, block, x, newMax, sum);
   max = newMax.getMax();
-  Value half = clone(part.cast, {p}).getResult();
-  Value slot = acquire(ch.p, block);
-  MoveOp::create(b, part.pOut.getType(), half, slot);
-  publish(ch.p, block);
+}
+
+/// The product of a slice begins while the exponentials of the next one are
+/// made. Nobody waits for the sum, so that it follows the last slice; P in one
+/// piece is summed before it is rounded, for there are not registers for both.
+void Specialiser::sendP(unsigned tile, Value block, Value x, RowMaxOp max,
+                        Value &sum) {
+  QueryTileParts &part = parts.tiles[tile];
+  SmallVector<Value> exact;
+  auto addUp = [&] {
+    Value p = exact.front();
+    if (part.join)
+      p = JoinOp::create(b, part.join.getType(), exact);
+    sum = clone(part.sum, {p, sum, max.getAlpha()}).getResult();
+  };
+  for (auto [slice, ch] : llvm::zip(part.slices, channels[tile].p)) {
+    Value own = slice.slice ? clone(slice.slice, {x}).getResult() : x;
+    exact.push_back(clone(slice.exp, {own, max.getMax()}).getResult());
+    if (!part.join)
+      addUp();
+    Value half = clone(slice.cast, {exact.back()}).getResult();
+    Value slot = acquire(ch, block);
+    MoveOp::create(b, slice.out.getType(), half, slot);
+    publish(ch, block);
+  }
+  if (part.join)
+    addUp();
 }
 
 void Specialiser::buildSoftmax(unsigned tile) {
@@ -540,7 +491,9 @@ void Specialiser::run() {
     secondActive = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                          parts.tiles[1].query.getRow(), length);
   }
-  buildChannels();
+  Channels made = buildChannels(b, parts, info.schedule);
+  std::tie(ring, valueRing, channels) =
+      std::tie(made.ring, made.valueRing, made.tiles);
   auto all = SpecialiseOp::create(b);
   b.createBlock(&all.getBody());
   for (const schedule::Role &role : info.schedule.roles)

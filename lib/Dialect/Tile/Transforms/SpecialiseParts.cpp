@@ -16,15 +16,13 @@
 using namespace mlir;
 using namespace fmha::tile;
 
-/// Which of a query tile's six moves this is follows from what it moves, and
-/// where to.
+/// Which of a query tile's five single moves this is follows from what it
+/// moves, and where to.
 static MoveOp *moveField(QueryTileParts &tile, MoveOp move) {
   bool toRegisters = move.getType().inRegisters();
   Operation *source = move.getInput().getDefiningOp();
   if (isa_and_nonnull<DotOp>(source))
     return &tile.scoresOut;
-  if (isa_and_nonnull<CastOp>(source))
-    return &tile.pOut;
   if (isa_and_nonnull<RowMaxOp>(source))
     return &tile.alphaOut;
   if (isa_and_nonnull<MoveOp>(source))
@@ -41,32 +39,54 @@ static void addFill(QueryTileParts &tile, FillOp fill) {
   (isMax ? tile.maxInit : tile.sumInit) = fill;
 }
 
+/// A move of a slice of P that a cast made of exponentials, from registers to
+/// where the product reads it.
+static void addSlice(QueryTileParts &tile, MoveOp out) {
+  SlicePart part;
+  part.out = out;
+  part.cast = out.getInput().getDefiningOp<CastOp>();
+  part.exp = part.cast.getInput().getDefiningOp<Exp2Op>();
+  if (part.exp)
+    part.slice = part.exp.getInput().getDefiningOp<SliceOp>();
+  tile.slices.push_back(part);
+}
+
+static void addMove(QueryTileParts &tile, MoveOp move) {
+  if (move.getInput().getDefiningOp<CastOp>())
+    addSlice(tile, move);
+  else if (MoveOp *field = moveField(tile, move))
+    *field = move;
+}
+
+static void addDot(QueryTileParts &tile, DotOp dot) {
+  if (dot.getTransposeB())
+    tile.scores.push_back(dot);
+  else
+    tile.products.push_back({dot});
+}
+
 static void addPart(QueryTileParts &tile, Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<LoadOp>([&](LoadOp part) { tile.query = part; })
       .Case<FillOp>([&](FillOp part) { addFill(tile, part); })
-      .Case<DotOp>([&](DotOp part) {
-        (part.getTransposeB() ? tile.scores : tile.products).push_back(part);
-      })
+      .Case<DotOp>([&](DotOp part) { addDot(tile, part); })
       .Case<ScaleOp>([&](ScaleOp part) { tile.scale = part; })
       .Case<MaskOp>([&](MaskOp part) { tile.mask = part; })
       .Case<RowMaxOp>([&](RowMaxOp part) { tile.max = part; })
-      .Case<Exp2Op>([&](Exp2Op part) { tile.exp = part; })
+      .Case<JoinOp>([&](JoinOp part) { tile.join = part; })
       .Case<RowSumOp>([&](RowSumOp part) { tile.sum = part; })
-      .Case<CastOp>([&](CastOp part) { tile.cast = part; })
       .Case<RescaleOp>([&](RescaleOp part) { tile.rescale = part; })
       .Case<NormalizeOp>([&](NormalizeOp part) { tile.normalize = part; })
       .Case<StoreOp>([&](StoreOp part) { tile.store = part; })
       .Case<LseOp>([&](LseOp part) { tile.lse = part; })
       .Case<StoreRowsOp>([&](StoreRowsOp part) { tile.storeRows = part; })
-      .Case<MoveOp>([&](MoveOp part) {
-        if (MoveOp *field = moveField(tile, part))
-          *field = part;
-      });
+      .Case<MoveOp>([&](MoveOp part) { addMove(tile, part); });
 }
 
 /// The name of the first part that is missing, empty if none is.
 static StringRef missingPart(const QueryTileParts &tile) {
+  bool exps = llvm::all_of(tile.slices,
+                           [](const SlicePart &part) { return !!part.exp; });
   const std::pair<StringRef, bool> parts[] = {
       {"load of the query", !!tile.query},
       {"initial maximum", !!tile.maxInit},
@@ -75,10 +95,10 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"move of the scores to registers", !!tile.scoresOut},
       {"mask", !!tile.mask},
       {"row_max", !!tile.max},
-      {"exp2", !!tile.exp},
+      {"move of P", !tile.slices.empty()},
+      {"exp2", exps},
+      {"join of the slices of P", tile.slices.size() == 1 || tile.join},
       {"row_sum", !!tile.sum},
-      {"cast of P", !!tile.cast},
-      {"move of P", !!tile.pOut},
       {"move of alpha to shared memory", !!tile.alphaOut},
       {"move of alpha to registers", !!tile.alphaIn},
       {"rescale", !!tile.rescale},
@@ -104,19 +124,59 @@ static void addRingLoad(KernelParts &parts, LoadOp load) {
   (isKey ? parts.keys : parts.values).push_back(load);
 }
 
+/// What `value` is a slice of, or itself.
+static Value wholeOf(Value value) {
+  auto slice = value.getDefiningOp<SliceOp>();
+  return slice ? slice.getInput() : value;
+}
+
+/// Finds the slice of P and the message of V that each product reads.
+static void numberProducts(KernelParts &parts) {
+  for (QueryTileParts &tile : parts.tiles)
+    for (ProductPart &product : tile.products) {
+      Value p = wholeOf(product.dot.getA()), v = product.dot.getB();
+      auto slice = llvm::find_if(tile.slices, [&](const SlicePart &part) {
+        return MoveOp(part.out).getResult() == p;
+      });
+      auto load = llvm::find_if(
+          parts.values, [&](LoadOp part) { return part.getResult() == v; });
+      product.slice = slice - tile.slices.begin();
+      product.message = load - parts.values.begin();
+    }
+}
+
+/// Products go through the slices of P, and through the messages of V, in
+/// order, and leave none out.
+static bool coversAll(const QueryTileParts &tile, size_t messages,
+                      size_t ProductPart::*number) {
+  size_t next = 0;
+  for (const ProductPart &product : tile.products) {
+    size_t at = product.*number;
+    if (at != next && at + 1 != next)
+      return false;
+    next = at + 1;
+  }
+  return next == messages;
+}
+
 /// Each message of K and of V has its product with every query tile; V may be
 /// the message of K.
 static LogicalResult verifyChains(gpu::GPUFuncOp func,
                                   const KernelParts &parts) {
   bool shared = parts.values.empty();
   size_t keys = parts.keys.size(), values = shared ? 1 : parts.values.size();
-  for (const QueryTileParts &tile : parts.tiles)
-    if (tile.scores.size() != keys || tile.products.size() != values)
+  for (const QueryTileParts &tile : parts.tiles) {
+    size_t slices = tile.slices.size();
+    if (tile.scores.size() != keys ||
+        !coversAll(tile, values, &ProductPart::message) ||
+        !coversAll(tile, slices, &ProductPart::slice))
       return func.emitError()
-             << "expected one dot for each of " << keys << " messages of K and "
-             << values << " of V in a KV block, got " << tile.scores.size()
+             << "expected dots of " << keys << " messages of K, and of "
+             << values << " of V with " << slices
+             << " slices of P in the order of keys, got " << tile.scores.size()
              << " and " << tile.products.size()
              << "; run tile-place on a kernel of convert-fmha-to-tile first";
+  }
   return success();
 }
 
@@ -125,11 +185,8 @@ static bool isShared(const KernelParts &parts) {
   if (parts.keys.size() != 1)
     return false;
   LoadOp key = parts.keys.front();
-  auto readsKey = [&](DotOp dot) {
-    Value tile = dot.getB();
-    if (auto slice = tile.getDefiningOp<SliceOp>())
-      tile = slice.getInput();
-    return tile == key.getResult();
+  auto readsKey = [&](const ProductPart &product) {
+    return wholeOf(DotOp(product.dot).getB()) == key.getResult();
   };
   return llvm::all_of(parts.tiles, [&](const QueryTileParts &tile) {
     return !tile.products.empty() && llvm::all_of(tile.products, readsKey);
@@ -232,6 +289,7 @@ FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
     else if (auto slice = dyn_cast<SliceOp>(op))
       parts.valueSlice = slice;
   });
+  numberProducts(parts);
   if (failed(verifyParts(func, parts)) || failed(findFirstKey(parts)))
     return failure();
   return parts;

@@ -16,28 +16,46 @@
 
 namespace fmha::tile {
 
+/// What makes and hands over one slice of P: all of it, or the keys that
+/// `slice` takes of the scores.
+struct SlicePart {
+  SliceOp slice;
+  Exp2Op exp;
+  CastOp cast;
+  MoveOp out;
+};
+
+/// acc += p·v over the keys that one slice of P and one message of V share:
+/// the numbers of both in their block.
+struct ProductPart {
+  DotOp dot;
+  size_t slice = 0, message = 0;
+};
+
 /// The ops of a placed kernel that serve one query tile. All are there but
-/// `scale` (a positive scale needs none), `lse` and `storeRows`.
+/// `scale` (a positive scale needs none), `join` (nor does P in one slice),
+/// `lse` and `storeRows`.
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
-  /// One for each message of K, and one for each of V; A is the query or P, or
-  /// a slice of it.
-  llvm::SmallVector<DotOp, 4> scores, products;
+  /// One for each message of K; A is the query or a slice of it.
+  llvm::SmallVector<DotOp, 4> scores;
+  /// In the order of keys; A is a slice of P, as handed over or a part of it.
+  llvm::SmallVector<ProductPart, 4> products;
+  llvm::SmallVector<SlicePart, 4> slices;
   ScaleOp scale;
   MaskOp mask;
   RowMaxOp max;
-  Exp2Op exp;
+  JoinOp join;
   RowSumOp sum;
-  CastOp cast;
   RescaleOp rescale;
   NormalizeOp normalize;
   StoreOp store;
   LseOp lse;
   StoreRowsOp storeRows;
-  /// Moves: scores to registers, P to its place, alpha and the final sum to
-  /// shared memory and back.
-  MoveOp scoresOut, pOut, alphaOut, alphaIn, sumOut, sumIn;
+  /// Moves: scores to registers, alpha and the final sum to shared memory and
+  /// back.
+  MoveOp scoresOut, alphaOut, alphaIn, sumOut, sumIn;
 };
 
 /// A placed kernel taken apart.
@@ -48,7 +66,7 @@ struct KernelParts {
   /// `valueSlice`, or that message itself.
   llvm::SmallVector<LoadOp, 4> keys, values;
   SliceOp valueSlice;
-  llvm::SmallVector<QueryTileParts> tiles;
+  llvm::SmallVector<QueryTileParts, 2> tiles;
   /// The key that the first block begins with; null for 0.
   mlir::Value firstKey;
 };

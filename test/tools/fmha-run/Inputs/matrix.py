@@ -151,6 +151,10 @@ MESSAGES = [
     (dict(head_dim=576, head_dim_v=512, v_in_k=True), "q_tiles = 1, kv_stages = 3, v_stages = 1, key_chunk = 64, value_chunk = 32, o_columns = 256"),
     (dict(head_dim=72, head_dim_v=40, v_in_k=True), "q_tiles = 2, kv_stages = 2, share_kv = true, p_placement = smem"),
     (dict(head_dim=136, head_dim_v=136, v_in_k=True), "q_tiles = 1, kv_stages = 2, share_kv = true"),
+    (dict(head_dim=72, head_dim_v=40), "q_tiles = 2, kv_stages = 2, p_slices = 4"),
+    (dict(head_dim=72, head_dim_v=200), "q_tiles = 1, kv_stages = 3, key_chunk = 64, value_chunk = 32, p_slices = 2, p_placement = smem"),
+    (dict(head_dim=72, head_dim_v=40, v_in_k=True), "q_tiles = 2, kv_stages = 2, share_kv = true, p_slices = 8, p_placement = smem"),
+    (dict(head_dim=80), "q_tiles = 1, q_tile_rows = 64, kv_stages = 2, kv_block = 64, p_slices = 4"),
 ]
 
 

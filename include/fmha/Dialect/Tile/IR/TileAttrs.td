@@ -56,10 +56,15 @@ def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
   let description = [{
     Of 128 rows thread r holds row r: softmax needs no shuffles, since a thread owns a whole row, and `tcgen05.ld.32x32b`
     delivers it. Of 64 rows lanes l and 16 + l of warp w hold the left and the right half of the columns of row 16·w + l,
-    as `tcgen05.ld.16x32bx2` delivers them, and both hold a rank-1 tile's element for the row.
+    as `tcgen05.ld.16x32bx2` delivers them, and both hold a rank-1 tile's element for the row. With `slices` they hold the
+    halves of each of that many equal parts of the columns instead, so that both have work in each part.
 
-    Example: `#tile.registers`.
+    Examples: `#tile.registers`, `#tile.registers<slices = 4>`.
+
+    Constraints: `slices` is 1, or, in a tile of 64 rows and rank 2, cuts the columns in parts of even width.
   }];
+  let parameters = (ins DefaultValuedParameter<"unsigned", "1">:$slices);
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
 class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>

@@ -82,18 +82,36 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "Columns of a tile, where they are";
   let description = [{
     Columns [`column`, `column` + n) of `input`, n the columns of the result. Nothing moves: in shared memory the result
-    lies in panels of the input, in tensor memory in columns of it.
+    lies in panels of the input, in tensor memory in columns of it, and in registers each thread keeps those that it has.
 
     ```mlir
     %q1 = tile.slice %q from 128 : !tile.tile<128x512xbf16> -> !tile.tile<128x128xbf16>
     ```
 
     Constraints: `column` is a multiple of 16; a slice in shared memory begins at a panel of 64 columns or ends in the one
-    that it begins in.
+    that it begins in; a slice of 64 rows in registers is one of the parts that `#tile.registers` names.
   }];
   let arguments = (ins Tile_Matrix:$input, Tile_SliceColumnAttr:$column);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = "$input `from` $column attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_JoinOp : Tile_Op<"join", [Pure]> {
+  let summary = "Slices next to each other, as the tile that they make";
+  let description = [{
+    The inverse of `tile.slice`: columns of the first input, then those of the next. In registers nothing moves.
+
+    ```mlir
+    %p = tile.join %p0, %p1 : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<128x128xf32>
+    ```
+
+    Constraints: tiles without a place or in registers, of one width, whose columns add up to those of the result; of 64
+    rows in registers as many as the result's `slices`.
+  }];
+  let arguments = (ins Variadic<Tile_Matrix>:$inputs);
+  let results = (outs Tile_Matrix:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -132,18 +150,22 @@ def Tile_FillOp : Tile_ValueOp<"fill", []> {
 def Tile_DotOp : Tile_ValueOp<"dot", [AttrSizedOperandSegments]> {
   let summary = "A matrix product in f32";
   let description = [{
-    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and its negative with `negate`; `acc` is added where it is given and, if there is one, `accumulate` holds.
+    `a`·`b`, or `a`·`b`ᵀ with `transpose_b`, and its negative with `negate`; `acc` is added where it is given and, if there
+    is one, `accumulate` holds. With `rows` the rows of `b` from that one on count, as many as `a` has columns.
 
     ```mlir
     %s = tile.dot %q, %k transpose_b : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     %o = tile.dot %p, %v plus %acc : !tile.tile<128x128xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
+    %n = tile.dot %p1, %v rows 32 plus %o : !tile.tile<128x32xbf16>, !tile.tile<128x128xbf16> -> !tile.tile<128x128xf32>
     ```
+
+    Constraints: `rows` is a multiple of 16, and not there with `transpose_b`.
   }];
   let arguments = (ins Tile_Matrix:$a, Tile_Matrix:$b, Optional<Tile_F32Matrix>:$acc, Optional<I1>:$accumulate,
-                       UnitAttr:$transpose_b, UnitAttr:$negate);
+                       UnitAttr:$transpose_b, UnitAttr:$negate, OptionalAttr<Tile_SliceColumnAttr>:$rows);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $a `,` $b (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
+    $a `,` $b (`rows` $rows^)? (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `as` type($acc))? (`if` $accumulate^)? attr-dict
     `:` type($a) `,` type($b) `->` type($result)
   }];
   let hasVerifier = 1;
