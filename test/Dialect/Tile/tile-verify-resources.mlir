@@ -22,3 +22,9 @@
 // RUN: fmha-opt %t.half.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' | FileCheck %s
 // RUN: sed 's/, lane = 16//' %t.half.mlir | not fmha-opt --mlir-print-op-on-diagnostic=false --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' 2>&1 | FileCheck %s --check-prefix=LANES
 // LANES: error: R8: overwrites columns [0, 64) of lanes 0 to 15 of an argument of scf.for, which is read later
+
+// Slices of P are strips of a panel: they share its 128-byte rows and, with 64 bytes each, none of their bytes. Moved by 32 bytes, the second one lies over the first.
+// RUN: fmha-compile --head-dim=64 --p-placement=smem --p-slices=4 --q-tiles=1 --kv-stages=2 --emit=mlir --compile-to=placed -o %t.slices.mlir
+// RUN: fmha-opt %t.slices.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' | FileCheck %s
+// RUN: sed 's/offset = 49216/offset = 49184/g' %t.slices.mlir | not fmha-opt --mlir-print-op-on-diagnostic=false --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))' 2>&1 | FileCheck %s --check-prefix=STRIPS
+// STRIPS: error: R8: overwrites bytes [49184, 65536) of the result of tile.move, which is read later

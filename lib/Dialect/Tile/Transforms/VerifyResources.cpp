@@ -203,6 +203,32 @@ static bool shareLanes(TileType a, TileType b) {
          a.getTmem().getLane() == b.getTmem().getLane();
 }
 
+/// Bytes [first, second) of the 128-byte rows of shared memory in which a tile
+/// lies. The swizzle moves bytes inside a row alone, by its address, so that
+/// strips of disjoint columns share none. A load of a strip fills whole rows.
+static std::pair<int64_t, int64_t> rowBytesOf(Value tile) {
+  constexpr int64_t rowBytes = 128;
+  auto type = cast<TileType>(tile.getType());
+  bool inPanels = type.getShape().size() == 2 &&
+                  type.getElementType().getIntOrFloatBitWidth() == 16;
+  if (!inPanels || isa_and_nonnull<LoadOp>(tile.getDefiningOp()))
+    return {0, rowBytes};
+  int64_t first = type.getSmem().getOffset() % rowBytes;
+  int64_t end = first + 2 * type.getColumns();
+  return end > rowBytes ? std::pair(int64_t(0), rowBytes)
+                        : std::pair(first, end);
+}
+
+/// Tiles in different columns of one panel are not over each other.
+static bool shareRowBytes(Value a, Value b) {
+  if (!cast<TileType>(a.getType()).getSmem() ||
+      !cast<TileType>(b.getType()).getSmem())
+    return true;
+  auto [firstA, endA] = rowBytesOf(a);
+  auto [firstB, endB] = rowBytesOf(b);
+  return firstA < endB && firstB < endA;
+}
+
 /// The op that gives the tile, to those behind it or, round a loop, to its
 /// body.
 static Operation *makerOf(Value tile) {
@@ -243,7 +269,8 @@ void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
     return other != written && !(ring && otherRing) &&
            there->memory == place.memory && there->begin < place.end &&
            place.begin < there->end && shareLanes(type, otherType) &&
-           isMadeBefore(other, op) && !liveness.isDeadAfter(other, op);
+           shareRowBytes(written, other) && isMadeBefore(other, op) &&
+           !liveness.isDeadAfter(other, op);
   };
   auto found = llvm::find_if(tiles, isOver);
   if (found == tiles.end())
