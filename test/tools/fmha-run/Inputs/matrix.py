@@ -169,6 +169,45 @@ def messages(tool, jobs, folder):
     return same_bits(tool, jobs, folder, cases, seeds=3)
 
 
+# Kernels of 128 rows a tile that hand P over in slices, of all the kinds that change
+# what is cut: tiles, messages of V, blocks of 64 keys.
+SLICED = [
+    (dict(head_dim=64), "q_tiles = 2, kv_stages = 3"),
+    (dict(head_dim=128), "q_tiles = 2, kv_stages = 2"),
+    (dict(head_dim=40), "q_tiles = 1, kv_stages = 2"),
+    (dict(head_dim=192, head_dim_v=128), "q_tiles = 1, kv_stages = 2"),
+    (dict(head_dim=72), "q_tiles = 2, kv_stages = 3, kv_block = 64"),
+    (dict(head_dim=256), "q_tiles = 1, kv_stages = 3, key_chunk = 64, value_chunk = 32"),
+]
+WINDOWED = [dict(), dict(causal=True), dict(window_left=100, window_right=20)]
+
+
+def slices(tool, jobs, folder):
+    """The same bits whether P is handed over in one piece, in 2 or in 4: products stay
+    in the order of keys, and the row sum is one."""
+    cases = []
+    for i, ((shape, words), placement) in enumerate(itertools.product(SLICED, ("tmem", "smem"))):
+        schedule = f"{words}, p_placement = {placement}"
+        cases.append((dict(shape, **WINDOWED[i % 3], q_len=(129, 300)[i % 2], kv_len=(300, 257)[i // 2 % 2], lse=True, seed=i,
+                           dtype=("bf16", "f16")[i // 3 % 2], policy=("late", "random", "eager")[i % 3]), schedule))
+
+    def compare(numbered):
+        i, (case, words) = numbered
+        seen = {}
+        for count in (1, 2, 4):
+            schedule = f"#fmha.schedule<{words}, p_slices = {count}>"
+            seen[count], failure = outputs(tool, folder, f"slices{i}.{count}", dict(case, schedule=schedule))
+            if failure:
+                return failure
+        others = [count for count in seen if seen[count] != seen[1]]
+        return f"{flags(**case)} {words}: {others} slices differ from one" if others else None
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures = [failure for failure in pool.map(compare, enumerate(cases)) if failure]
+    print(f"{len(cases) - len(failures)} of {len(cases)} kernels have the same bits in 1, 2 and 4 slices")
+    return failures
+
+
 # Query tiles of 64 rows: S and P beside O, and in lanes of their own. P is in both
 # places where its schedule does not say.
 HALF_TILES = [
@@ -444,7 +483,7 @@ def mutants(tool, jobs, folder):
     return failures
 
 
-PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
+PARTS = {"lengths": lengths, "masks": masks, "dims": dims, "messages": messages, "slices": slices, "half-tiles": half_tiles, "features": features, "softmax": softmax, "modes": modes, "schedules": schedules,
          "one-kernel": one_kernel, "layouts": layouts, "mutants": mutants}
 
 
