@@ -8,6 +8,8 @@
 
 #include "Execution.h"
 
+#include <bit>
+
 using namespace fmha::schedule::sync;
 
 static const char *nameOf(Unit unit) {
@@ -17,6 +19,16 @@ static const char *nameOf(Unit unit) {
   return names[unsigned(unit)];
 }
 
+/// ", of each 128 from 32 to 64," where it is not all of them.
+static std::string stripsOf(const Event &event) {
+  if (event.strips == allStrips)
+    return "";
+  unsigned first = std::countr_zero(event.strips);
+  unsigned end = std::bit_width(event.strips);
+  return ", of each 128 from " + std::to_string(first * stripBytes) + " to " +
+         std::to_string(end * stripBytes) + ",";
+}
+
 static std::string rangeOf(const Event &event) {
   // By Halves.
   static constexpr const char *lanes[] = {"", ", lanes 0 to 15 of each warp,",
@@ -24,7 +36,7 @@ static std::string rangeOf(const Event &event) {
   bool tensor = event.memory == Memory::Tensor;
   return std::string(tensor ? "columns" : "bytes") + " [" +
          std::to_string(event.begin) + ", " + std::to_string(event.stop) + ")" +
-         (tensor ? lanes[event.halves] : "") + " of " +
+         (tensor ? lanes[event.halves] : stripsOf(event)) + " of " +
          (tensor ? "tensor memory" : "shared memory");
 }
 

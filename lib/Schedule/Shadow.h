@@ -18,9 +18,9 @@ namespace fmha::schedule::sync {
 
 using Tick = uint32_t;
 
-/// Rows of each half of the lanes: two accesses of the same columns meet where
-/// these do.
-using HalfRows = uint16_t;
+/// Rows of each half of the lanes, or of each strip: two accesses of the same
+/// columns or bytes meet where these do.
+using PartRows = uint32_t;
 
 /// An access that later ones have to be ordered behind: over once a clock has
 /// `tick` in `lane`.
@@ -33,7 +33,7 @@ struct Record {
   Tick tick;
   Unit unit;
   bool write;
-  HalfRows rows;
+  PartRows rows;
 };
 
 /// Memory cut at every bound that an event of the program names, so that an

@@ -217,9 +217,13 @@ void Execution::noteAsync(const Event &event) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
-static HalfRows rowsOf(const Event &event, const Agent &agent) {
-  HalfRows rows = event.ownRows ? agent.rows : allRows;
-  return (event.halves & 1 ? rows : 0) | (event.halves & 2 ? rows << 8 : 0);
+static PartRows rowsOf(const Event &event, const Agent &agent) {
+  constexpr unsigned rowClasses = 8;
+  PartRows rows = event.ownRows ? agent.rows : allRows, all = 0;
+  unsigned parts = event.memory == Memory::Tensor ? event.halves : event.strips;
+  for (unsigned shift = 0; parts; parts >>= 1, shift += rowClasses)
+    all |= parts & 1 ? rows << shift : 0;
+  return all;
 }
 
 Record Execution::recordOf(uint32_t agent, uint32_t index) {

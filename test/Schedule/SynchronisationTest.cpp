@@ -198,6 +198,31 @@ TEST(Synchronisation, GenericWritesAreFencedForTma) {
             std::string::npos);
 }
 
+/// What the verifier says of writes of these strips that no fence follows, and
+/// a store that reads those.
+std::string inStrips(Strips written, Strips read) {
+  Change change = [=](Event &event) {
+    if (event.unit == Unit::Threads)
+      event.strips = written;
+    if (event.unit == Unit::TmaStore)
+      event.strips = read;
+    return event.action != Action::FenceProxy;
+  };
+  auto complaints = verify(Builder(change).program);
+  return complaints.empty() ? "sound" : complaints.front().text;
+}
+
+TEST(Synchronisation, DifferentStripsOfARowDoNotMeet) {
+  EXPECT_EQ(inStrips(0b0011, 0b1100), "sound");
+  EXPECT_EQ(inStrips(0b1000, 0b0111), "sound");
+  EXPECT_NE(inStrips(0b0011, 0b0110)
+                .find("bytes [1024, 2048), of each 128 from 32 to 96, of "
+                      "shared memory"),
+            std::string::npos);
+  EXPECT_NE(inStrips(0b1000, allStrips).find("bytes [1024, 2048) of shared"),
+            std::string::npos);
+}
+
 TEST(Synchronisation, EveryWaitOfTheProductsIsNeeded) {
   // Waits in program order: loaded, product, (read, loaded), product, out.
   for (int n = 0; n < 6; ++n)

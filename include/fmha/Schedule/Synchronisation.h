@@ -92,6 +92,12 @@ constexpr Rows allRows = 0xFF;
 using Halves = uint8_t;
 constexpr Halves bothHalves = 3;
 
+/// 32-byte strips of the 128-byte rows of shared memory, a bit each, as they
+/// are before the swizzle: one K step of an operand takes one of them.
+using Strips = uint8_t;
+constexpr Strips allStrips = 0xF;
+constexpr unsigned stripBytes = 32, stripRowBytes = 128;
+
 struct Event {
   Action action;
   Unit unit = Unit::Threads;
@@ -102,6 +108,8 @@ struct Event {
   bool ownRows = false;
   /// Of tensor memory.
   Halves halves = bothHalves;
+  /// Of shared memory.
+  Strips strips = allStrips;
   /// Bytes of shared memory or columns of tensor memory.
   uint32_t begin = 0, stop = 0;
   /// The mbarrier (index into Program::barriers), or the channel of ChannelEnd.

@@ -191,8 +191,11 @@ static void readShared(Value descriptor, int64_t extent, bool transposed,
   auto op = descriptor.getDefiningOp<DescriptorOp>();
   Value base = op ? op.getBase() : descriptor;
   int64_t offset = op ? op.getOffset() : 0;
-  if (!transposed || !op)
-    return read(base, offset / rowBytes * rowBytes, extent * rowBytes);
+  if (!transposed || !op) {
+    read(base, offset, extent * rowBytes);
+    effects.back().strip = !transposed;
+    return;
+  }
   for (int64_t panel = 0; panel * rowElements < extent; ++panel)
     read(base, offset + panel * leadingOffset(op.getFields()),
          depth * rowBytes);

@@ -32,6 +32,9 @@ struct Interval {
   int64_t lo, hi;
   /// A power of two that divides every member, for those that are not exact.
   int64_t unit = 1;
+  /// Of members that are not exact: their column of 128 bytes before the
+  /// swizzle, c of (row % 8 * 16) ^ c; -1 where there is none.
+  int16_t column = -1;
   bool isExact() const { return lo == hi; }
   int64_t getUnit() const {
     return !isExact() ? unit : lo == 0 ? int64_t(1) << 32 : lo & -lo;
@@ -100,6 +103,8 @@ struct TracedEffect {
   int64_t offset = 0, extent = 0, stride = 0;
   /// Of tensor memory: only the half of the lanes that the address is in.
   bool halfLanes = false;
+  /// Of shared memory: 32 bytes of each 128-byte row.
+  bool strip = false;
   /// Barriers of this effect, `stages` of them.
   uint32_t stages = 1;
   /// Message n has phase n / depth in stage n % depth; 0 for stage and parity.

@@ -21,8 +21,12 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 using schedule::sync::Action;
+using schedule::sync::allStrips;
 using schedule::sync::End;
 using schedule::sync::Memory;
+using schedule::sync::stripBytes;
+using schedule::sync::stripRowBytes;
+using schedule::sync::Strips;
 using schedule::sync::Unit;
 
 //===----------------------------------------------------------------------===//
@@ -122,6 +126,20 @@ static uint32_t addressOf(TmemAttr place) {
   return layout::tmemAddress(place.getLane(), place.getColumn());
 }
 
+/// Strips of a panel's rows that a tile takes. TMA writes and reads whole rows.
+static Strips stripsOf(TileType type, Unit unit) {
+  bool threads = unit == Unit::Threads || unit == Unit::Mma;
+  if (!threads || type.getShape().size() != 2 ||
+      type.getElementType().getIntOrFloatBitWidth() != 16)
+    return allStrips;
+  int64_t first = type.getSmem().getOffset() % stripRowBytes;
+  int64_t end = first + 2 * type.getColumns();
+  if (end > stripRowBytes)
+    return allStrips;
+  int64_t strips = (end + stripBytes - 1) / stripBytes;
+  return ((1 << strips) - 1) & ~((1 << first / stripBytes) - 1);
+}
+
 /// The whole tile, by `unit` where it is in shared memory; threads reach tensor
 /// memory by loads and stores.
 void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
@@ -140,6 +158,7 @@ void TraceReader::touch(Value tile, bool write, Unit unit, uint64_t chain,
     effect.extent = type.getBytes();
     effect.stride = type.getStagePitch();
     effect.address = id(tile);
+    effect.event.strips = stripsOf(type, unit);
   } else {
     effect.event.memory = Memory::Tensor;
     effect.offset = addressOf(type.getTmem());

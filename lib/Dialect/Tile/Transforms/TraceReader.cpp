@@ -416,6 +416,7 @@ void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
   effect.offset = from.offset;
   effect.extent = from.extent;
   effect.halfLanes = from.halfLanes;
+  effect.strip = from.strip;
   effect.stage = number(from.stage);
   effect.phase = number(from.parity);
   effect.accumulator = number(from.accumulator);

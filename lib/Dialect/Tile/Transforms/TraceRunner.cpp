@@ -21,9 +21,13 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 using schedule::sync::Action;
+using schedule::sync::allStrips;
 using schedule::sync::Event;
 using schedule::sync::Memory;
 using schedule::sync::Program;
+using schedule::sync::stripBytes;
+using schedule::sync::stripRowBytes;
+using schedule::sync::Strips;
 using schedule::sync::Unit;
 
 //===----------------------------------------------------------------------===//
@@ -100,7 +104,32 @@ static Interval compare(Arithmetic op, Interval a, Interval b) {
                 a.hi < b.lo || b.hi < a.lo);
 }
 
+/// The swizzle's exclusive or keeps the column, and so does the address of a
+/// row that is added to it.
+static int16_t columnOf(Arithmetic op, Interval a, Interval b) {
+  constexpr int64_t chunk = 16, last = stripRowBytes - chunk;
+  if (a.isExact())
+    std::swap(a, b);
+  if (op == Arithmetic::Add && b.column >= 0)
+    std::swap(a, b);
+  if (op == Arithmetic::Add && b.getUnit() % stripRowBytes == 0)
+    return a.column;
+  bool swizzles = op == Arithmetic::Xor && b.isExact() && b.lo >= 0 &&
+                  b.lo <= last && b.lo % chunk == 0 && a.lo >= 0 &&
+                  a.hi <= last && a.getUnit() % chunk == 0;
+  return swizzles && !a.isExact() ? int16_t(b.lo) : int16_t(-1);
+}
+
+static Interval applyTo(Arithmetic op, Interval a, Interval b);
+
 Interval tile::apply(Arithmetic op, Interval a, Interval b) {
+  Interval result = applyTo(op, a, b);
+  if (!result.isExact())
+    result.column = columnOf(op, a, b);
+  return result;
+}
+
+static Interval applyTo(Arithmetic op, Interval a, Interval b) {
   if (op >= Arithmetic::Less)
     return compare(op, a, b);
   if (!isKnown(a) || !isKnown(b))
@@ -185,6 +214,8 @@ private:
 
   void emit(const TracedEffect &effect, uint32_t source, Mask mask);
   bool place(const TracedEffect &effect, Event &event, Mask mask);
+  void placeStrips(const TracedEffect &effect, Interval &start, Event &event,
+                   Mask mask);
   void emitOnBarrier(const TracedEffect &effect, Event event, Mask mask);
   void push(const Event &event, Mask mask);
   void giveUp(uint32_t source, const char *what);
@@ -307,7 +338,30 @@ void TraceRunner::push(const Event &event, Mask mask) {
 }
 
 /// A strip of K may begin inside its panel, whose 128-byte rows it shares.
-static int64_t toPanelRow(int64_t offset) { return offset / 128 * 128; }
+static int64_t toPanelRow(int64_t offset) {
+  return offset / stripRowBytes * stripRowBytes;
+}
+
+static Strips stripAt(int64_t byte) {
+  return 1 << byte % stripRowBytes / stripBytes;
+}
+
+/// The strip of a matrix descriptor's start.
+static Strips stripOfOperand(Interval start) {
+  bool known = start.isExact() || start.getUnit() % stripRowBytes == 0;
+  return known && start.lo % stripBytes == 0 ? stripAt(start.lo) : allStrips;
+}
+
+/// The strip in which threads have 16 bytes: address bits 7 to 9 are swizzled
+/// into bits 4 to 6.
+static Strips stripOfChunk(Interval start, int64_t extent) {
+  constexpr int64_t chunk = 16;
+  if (start.getUnit() % chunk != 0 || extent > chunk)
+    return allStrips;
+  if (start.isExact())
+    return stripAt(start.lo ^ (start.lo >> 3 & 0x70));
+  return start.column >= 0 ? stripAt(start.column) : allStrips;
+}
 
 /// Columns of one lane address, and the halves of the lanes.
 static bool placeColumns(Interval &start, bool halfLanes, Event &event) {
@@ -318,6 +372,22 @@ static bool placeColumns(Interval &start, bool halfLanes, Event &event) {
     event.halves = lane < layout::tmemHalfLanes ? 1 : 2;
   start = {layout::tmemColumn(start.lo), layout::tmemColumn(start.hi)};
   return true;
+}
+
+/// Strips that the access takes, of the rows from the one on that it begins in.
+void TraceRunner::placeStrips(const TracedEffect &effect, Interval &start,
+                              Event &event, Mask mask) {
+  if (effect.strip)
+    event.strips = stripOfOperand(start);
+  if (event.unit == Unit::Mma)
+    start = {toPanelRow(start.lo), toPanelRow(start.hi)};
+  if (event.unit != Unit::Threads || effect.stride ||
+      effect.address == TracedEffect::none)
+    return;
+  event.strips = 0;
+  each(mask, [&](unsigned m) {
+    event.strips |= stripOfChunk(at(effect.address, m), effect.extent);
+  });
 }
 
 /// Where the access lies; false where nobody knows.
@@ -334,8 +404,8 @@ bool TraceRunner::place(const TracedEffect &effect, Event &event, Mask mask) {
   }
   if (start.lo < 0)
     return false;
-  if (event.unit == Unit::Mma && event.memory == Memory::Shared)
-    start = {toPanelRow(start.lo), toPanelRow(start.hi)};
+  if (event.memory == Memory::Shared)
+    placeStrips(effect, start, event, mask);
   if (event.memory == Memory::Tensor &&
       !placeColumns(start, effect.halfLanes, event))
     return false;

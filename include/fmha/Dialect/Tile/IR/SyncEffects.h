@@ -30,6 +30,8 @@ struct SyncEffect {
   bool ownRows = false;
   /// Of tensor memory: 16 of every warp's lanes from the address on, not all.
   bool halfLanes = false;
+  /// Of shared memory: 32 bytes of each of the 128-byte rows of a panel.
+  bool strip = false;
   /// An access covers [address + offset, ... + extent); without an address it
   /// begins at `offset`. A pointer and a matrix descriptor count from the start
   /// of dynamic shared memory, or from the first allocated column; a lane is
