@@ -5,10 +5,10 @@
 
 !t = memref<1x256x2x128xf16>
 
-func.func @attention(%x: !t, %o: !t) {
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal, left = 300>}
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal_top_left>}
-  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<none, right = 7>}
+func.func @attention(%x: !t, %v: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %v : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal, left = 300>}
+  fmha.attention ins(%x, %x, %v : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal_top_left>}
+  fmha.attention ins(%x, %x, %v : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<none, right = 7>}
   return
 }
 

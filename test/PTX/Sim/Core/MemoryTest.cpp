@@ -37,9 +37,9 @@ TEST(Memory, WidthsAndSignExtension) {
 TEST(Memory, AConstantBesideARegisterIsAdded) {
   Kernel kernel;
   kernel.body = "shl.b32 %r4, %r1, 2; cvt.u64.u32 %rd2, %r4;\n"
-                "add.u64 %rd3, %rd1+0, %rd2; add.u32 %r5, %r1+7, 3;\n"
+                "add.u32 %r5, %r1+7, 3;\n"
                 "sub.u32 %r6, 0, %r5+-1; mov.b64 {%r7, %r8}, %rd2+4294967296;\n"
-                "add.u32 %r6, %r6, %r8; st.global.u32 [%rd3], %r6;";
+                "add.u32 %r6, %r6, %r8; st.global.u32 [%rd1], %r6;";
   expectClean(kernel.run());
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(kernel.out[i], 0u - (i + 9) + 1) << i;

@@ -19,32 +19,38 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "Dialect", "FMHA"))
 
-from check_decomposed import UNIT, View, close, make, reference_row  # noqa: E402
+from check_decomposed import UNIT, View, close, make, reference_row, visible_keys  # noqa: E402
 from run_decomposed import LAYOUTS, Kernel, read_npy, write_npy  # noqa: E402
 
-# What is compiled in: (dtype, head_dim, head_dim_v, causal, scale); and the problems of each:
+# What is compiled in: (dtype, head_dim, head_dim_v, mask, scale); and the problems of each:
 # (batch, q_len, kv_len, q_heads, kv_heads, layout, inputs, flags of the kernel).
 PROBLEMS = {
-    ("bf16", 64, 64, True, None): [
+    ("bf16", 64, 64, "causal", None): [
         (2, 65, 140, 4, 2, "bshd", "normal", ["--p-placement=tmem"]),
         (1, 140, 60, 2, 1, "bhsd", "normal", ["--p-placement=smem"]),
         (1, 3, 0, 2, 2, "bshd", "normal", []),
     ],
-    ("f16", 128, 128, False, None): [
+    ("f16", 128, 128, "none", None): [
         (1, 33, 129, 2, 1, "bhsd", "normal", ["--p-placement=smem", "--policy=late"]),
         (1, 20, 257, 1, 1, "bshd", "large", ["--p-placement=tmem"]),
     ],
-    ("bf16", 128, 128, True, -0.2): [
+    ("bf16", 128, 128, "causal", -0.2): [
         (1, 129, 131, 1, 1, "bshd", "normal", ["--q-tiles=2", "--policy=random"]),
         (2, 1, 130, 8, 1, "bhsd", "normal", ["--q-tiles=1"]),
     ],
-    ("f16", 64, 64, False, 0.0): [
+    ("f16", 64, 64, "none", 0.0): [
         (1, 5, 70, 3, 3, "bshd", "constant", []),
     ],
-    ("bf16", 72, 40, True, None): [
+    ("bf16", 72, 40, "causal", None): [
         (1, 33, 131, 2, 1, "bshd", "normal", ["--p-placement=tmem"]),
     ],
-    ("f16", 40, 328, False, None): [
+    ("f16", 64, 64, "causal_top_left, left = 40", None): [
+        (1, 150, 140, 2, 1, "bshd", "normal", ["--q-tiles=1"]),
+    ],
+    ("bf16", 64, 64, "none, left = 30, right = 5", None): [
+        (1, 70, 200, 1, 1, "bshd", "normal", []),
+    ],
+    ("f16", 40, 328, "none", None): [
         (1, 17, 130, 1, 1, "bhsd", "normal", []),
     ],
 }
@@ -52,14 +58,20 @@ PROBLEMS = {
 ENVIRONMENT = dict(os.environ, FMHA_PTXAS="/no/ptxas/wanted")
 
 
+def mask_flags(mask):
+    """#fmha.mask's words as flags of fmha-run."""
+    kind, *bounds = mask.replace(" ", "").replace("_", "-").split(",")
+    return [f"--mask={kind}"] + [f"--window-{bound}" for bound in bounds]
+
+
 def simulate(spec, problem, folder):
     """(output, lse) of the compiled kernel on the files in `folder`."""
-    dtype, dim, dim_v, causal, scale = spec
+    dtype, dim, dim_v, mask, scale = spec
     batch, q_len, kv_len, q_heads, kv_heads, layout, _, flags = problem
     command = ["fmha-run", "--json", f"--dtype={dtype}", f"--head-dim={dim}", f"--head-dim-v={dim_v}", f"--layout={layout}",
                f"--batch={batch}", f"--q-len={q_len}", f"--kv-len={kv_len}", f"--q-heads={q_heads}",
                f"--kv-heads={kv_heads}", "--lse", *flags]
-    command += ["--causal"] if causal else []
+    command += mask_flags(mask)
     command += [f"--scale={scale}"] if scale is not None else []
     command += [f"--{name}={folder}/{name}.npy" for name in ("q", "k", "v", "out", "lse-out")]
     run = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
@@ -97,7 +109,7 @@ def compare_row(spec, got, want):
 
 def check(cpu, spec, problem, rng, folder):
     """What disagrees in one problem: {pair: rows}."""
-    _, dim, dim_v, causal, scale = spec
+    _, dim, dim_v, mask, scale = spec
     batch, q_len, kv_len, q_heads, kv_heads, layout, _, _ = problem
     tensors = inputs(spec, problem, rng, folder)
     results = {"kernel": simulate(spec, problem, folder), "decomposition": cpu(*tensors, layout)}
@@ -108,9 +120,9 @@ def check(cpu, spec, problem, rng, folder):
         keys = [k[b, j, g] for j in range(kv_len)]
         values = [v[b, j, g] for j in range(kv_len)]
         for i in range(q_len):
-            seen = min(kv_len, max(0, i + kv_len - q_len + 1)) if causal else kv_len
-            want = reference_row(q[b, i, h], keys[:seen], values[:seen], 1 / math.sqrt(dim) if scale is None else scale,
-                                 dim_v)
+            seen = visible_keys(mask, i, q_len, kv_len)
+            want = reference_row(q[b, i, h], [keys[j] for j in seen], [values[j] for j in seen],
+                                 1 / math.sqrt(dim) if scale is None else scale, dim_v)
             got = {name: (View(output, layout)[b, i, h], lse.data[(b * q_heads + h) * q_len + i])
                    for name, (output, lse) in results.items()}
             for pair in compare_row(spec, got, want):
@@ -124,8 +136,8 @@ def main():
     rng = random.Random(seed)
     failed = False
     for spec, problems in PROBLEMS.items():
-        dtype, dim, dim_v, causal, scale = spec
-        cpu = Kernel(dtype, dim, dim_v, causal=causal, scale=scale)
+        dtype, dim, dim_v, mask, scale = spec
+        cpu = Kernel(dtype, dim, dim_v, mask, scale)
         for problem in problems:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = check(cpu, spec, problem, rng, folder)
