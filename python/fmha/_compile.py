@@ -82,7 +82,8 @@ def window_bounds(window: Window) -> Window:
     for bound in (left, right):
         if bound is not None and bound > 2**30:
             raise ValueError(f"window: expected bounds of at most 2**30, got {bound}")
-    return tuple(None if bound is None or bound < 0 else bound for bound in (left, right))
+    limited = (None if bound is None or bound < 0 else bound for bound in (left, right))
+    return next(limited), next(limited)
 
 
 def _mask_name(causal: bool, mask: Mask) -> Mask:
