@@ -245,6 +245,10 @@ static Complaint checkChunks(const Case &c) {
     return "C8: expected o_columns to be a multiple of 64, the columns that a "
            "TMA store writes, got " +
            str(s.oColumns);
+  // S12 of the attribute, which must be able to hold what the planner took.
+  if (s.oColumns % keysPerStep)
+    return "C8: expected o_columns to be a multiple of 16, got " +
+           str(s.oColumns) + "; 0 computes all columns";
   return std::nullopt;
 }
 

@@ -67,7 +67,7 @@ struct BarrierState {
   /// Complete phases.
   Tick count = 0;
   /// Of the last complete phase.
-  std::vector<Waiter> waiters;
+  std::vector<Waiter> waiters = {};
   bool initialised = false, misused = false;
   uint32_t initAgent = 0;
   Tick initTick = 0;

@@ -272,6 +272,9 @@ TEST(Check, C8Chunks) {
                    "divides kv_block"));
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 208; }),
               StartsWith("C8: expected o_columns to be a multiple of 64"));
+  // All columns in one pass, and yet no schedule that an attribute can hold.
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 1000; }),
+              StartsWith("C8: expected o_columns to be a multiple of 16"));
   // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
   EXPECT_THAT(
       wideComplaint([](auto &, Schedule &s) { s.keyChunk = s.valueChunk = 0; }),

@@ -102,11 +102,14 @@ void ProblemFlags::addField(FlagTable &table,
               value.reset();
               if (text == "auto")
                 return llvm::Error::success();
+              constexpr unsigned most = 1 << 16;
               unsigned number = 0, least = field.zeroChooses ? 0 : 1;
-              if (text.getAsInteger(10, number) || number < least)
+              if (text.getAsInteger(10, number) || number < least ||
+                  number > most)
                 return failure("--" + llvm::Twine(field.flag) +
                                ": expected auto or a number from " +
-                               llvm::Twine(least) + ", got '" + text + "'");
+                               llvm::Twine(least) + " to " + llvm::Twine(most) +
+                               ", got '" + text + "'");
               value = number;
               return llvm::Error::success();
             });

@@ -36,16 +36,16 @@ struct SyncEffect {
   /// begins at `offset`. A pointer and a matrix descriptor count from the start
   /// of dynamic shared memory, or from the first allocated column; a lane is
   /// `1 << 16` columns (layout::tmemAddress).
-  mlir::Value address;
+  mlir::Value address = {};
   int64_t offset = 0, extent = 0;
   /// The tensor whose TMA box gives the extent.
-  mlir::Value tensor;
+  mlir::Value tensor = {};
   /// Without a stage, all stages.
-  mlir::Value barrier, stage, parity;
+  mlir::Value barrier = {}, stage = {}, parity = {};
   /// Arrivals of Init, bytes of ArriveExpect.
   int64_t amount = 0;
   /// Accumulator, and shape and kind, of an MMA: what the machine orders by.
-  mlir::Value accumulator;
+  mlir::Value accumulator = {};
   uint32_t shape = 0;
 };
 
