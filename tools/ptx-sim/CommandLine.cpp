@@ -54,7 +54,8 @@ Policies: a program that is right gives the same bytes under every schedule.
   exhaustive   every schedule of one small cluster, up to the order of steps that
                touch nothing in common; tells whether --max-schedules cut it off.
                A step of a warp ends where it changes what others can see, so
-               races inside a step are for the other policies
+               races inside a step, and the order in which a warp that diverged
+               takes its paths, are for the other policies
 
 Examples:
   Add two vectors of 1000 floats, 8 blocks of 128 threads:

@@ -93,22 +93,33 @@ std::string format(const char *pattern, Values... values) {
   return buffer;
 }
 
+/// What runs that agree agreed in: bytes only if any were asked for.
+std::string agreement(const Summary &summary) {
+  return summary.comparison.first.outputs.empty()
+             ? "gave the same findings; no bytes were compared, since no "
+               "--arg is out: or inout:"
+             : "gave the same bytes and findings";
+}
+
 /// How much of the space of schedules an exploration covered.
 std::string exploredText(const Summary &summary) {
   const Comparison &comparison = summary.comparison;
   std::string count = std::to_string(comparison.schedules + 1);
   if (*comparison.exhausted)
-    return "schedules: all " + count +
-           " that are not equivalent gave the same bytes and findings\n";
-  return "schedules: the " + count +
-         " that ran gave the same bytes and findings; NOT exhausted, raise "
-         "--max-schedules=" +
+    return "schedules: all " + count + " that are not equivalent " +
+           agreement(summary) + "\n";
+  return "schedules: the " + count + " that ran " + agreement(summary) +
+         "; NOT exhausted, raise --max-schedules=" +
          std::to_string(summary.line.maxSchedules) +
          format(" or shrink the kernel (longest schedule %zu steps)\n",
                 comparison.longest);
 }
 
 std::string sameText(const Summary &summary) {
+  bool repeated = summary.comparison.exhausted || summary.line.schedules;
+  if (repeated && summary.comparison.first.result.status == Status::StepLimit)
+    return "schedules: all were cut by --max-steps, which says nothing of "
+           "how they end\n";
   if (summary.comparison.exhausted)
     return exploredText(summary);
   if (!summary.line.schedules)
@@ -116,7 +127,7 @@ std::string sameText(const Summary &summary) {
   const char *policy =
       summary.line.options.policy == Policy::Pct ? "pct" : "random";
   return "schedules: " + std::to_string(summary.line.schedules) + " " + policy +
-         " ones gave the same bytes and findings\n";
+         " ones " + agreement(summary) + "\n";
 }
 
 std::string scheduleText(const Summary &summary, Colour colour) {

@@ -82,6 +82,13 @@ static void locate(const Warp *warp, const Instruction *inst,
   finding.ptxWidth = unsigned(std::min(end, text.size()) - at);
 }
 
+/// What is seen here, ended as a sentence: what it means follows.
+static std::string sentence(const std::string &detail) {
+  static constexpr std::string_view ends = ".:;!?";
+  bool ended = detail.empty() || ends.find(detail.back()) != ends.npos;
+  return ended ? detail : detail + ".";
+}
+
 void Report::append(FindingId id, const Site &site, const std::string &detail,
                     const std::string &other) {
   uint32_t line = site.inst ? site.inst->line : 0;
@@ -93,7 +100,7 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
   Finding finding;
   finding.id = info.id;
   finding.severity = info.severity;
-  finding.message = detail + " " + std::string(info.text);
+  finding.message = sentence(detail) + " " + std::string(info.text);
   if (site.inst)
     finding.message = std::string(site.inst->opcode) + ": " + finding.message;
   finding.fix = info.fix;
