@@ -57,9 +57,9 @@ public:
       : problem(problem), overrides(overrides),
         gpu(target::findTarget(target)) {
     start.target = target;
-    if (overrides.pSlices)
-      slices = {*overrides.pSlices};
-    start.pSlices = slices.front();
+    // No level: neither regions nor rings depend on the parts in which P is
+    // handed over. One, unless a person asks for more.
+    start.pSlices = overrides.pSlices.value_or(1);
     buildAxes();
   }
 
@@ -83,8 +83,8 @@ private:
            gpu->smemBytesPerCta;
   }
   void reject(Schedule schedule, std::string reason, unsigned candidates = 1) {
-    result.rejected.push_back({std::move(schedule), std::move(reason),
-                               candidates * unsigned(slices.size())});
+    result.rejected.push_back(
+        {std::move(schedule), std::move(reason), candidates});
   }
   std::optional<std::string> complaint(Schedule schedule) const {
     schedule.kvStages = overrides.kvStages.value_or(leastStages);
@@ -96,10 +96,6 @@ private:
   const target::Target *gpu;
   Schedule start;
   std::vector<Axis> axes;
-  /// Parts in which P may be handed over: one, unless a person asks for more.
-  /// No level: neither regions nor rings depend on them, so that each sound
-  /// leaf is so many candidates.
-  Values slices = {1};
   Candidates result;
 };
 
@@ -230,13 +226,7 @@ void Search::consider(Schedule schedule) {
     return reject(schedule, title(schedule) + ": with q_len " +
                                 std::to_string(problem.qLenHint) +
                                 " the second query tile has no rows");
-  for (unsigned count : slices) {
-    schedule.pSlices = count;
-    if (std::optional<std::string> refused = check(problem, schedule))
-      result.rejected.push_back({schedule, title(schedule) + ": " + *refused});
-    else
-      result.sound.push_back(schedule);
-  }
+  result.sound.push_back(std::move(schedule));
 }
 
 Candidates fmha::schedule::enumerate(const Problem &problem,
