@@ -188,9 +188,9 @@ def attention(
     q_heads is a multiple of kv_heads; scale defaults to 1/sqrt(dim); causal is
     aligned bottom-right. mask is 'none', 'causal' or 'causal-top-left'; window is
     (left, right), the keys before and behind its own that a row sees, None for all.
-    A row's own key is i + kv_len - q_len, or i for causal-top-left. v may have another dim than q and k; all dims are
-    multiples of 8. With v_in_k v is a NumPy view k[..., :dim_v], which a kernel
-    may load together with k.
+    A row's own key is i + kv_len - q_len, or i for causal-top-left. v may have
+    another dim than q and k; all dims are multiples of 8. With v_in_k v is a NumPy
+    view k[..., :dim_v], which a kernel may load together with k.
 
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len].
@@ -199,7 +199,8 @@ def attention(
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
     will not do; TypeError and ValueError for arrays that do not fit, among them
-    lengths above 2**31 - 512 (2**30 - 512 with a window) and grids of more than 2**31 - 1 CTAs.
+    lengths above 2**31 - 512 (2**30 - 512 with a window) and grids of more than
+    2**31 - 1 CTAs.
     """
     if device not in ("sim", "cuda"):
         raise ValueError(f"device: expected 'sim' or 'cuda', got {device!r}")

@@ -226,9 +226,8 @@ MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 ///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
 ///   V6  all regions lie inside what is asked for, and that inside the target's
 ///       capacities; tensor memory comes in powers of two from 32 columns
-///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and P
-///   in
-///       tensor memory has the lanes of its S and of the O that it is
+///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and
+///       P in tensor memory has the lanes of its S and of the O that it is
 ///       multiplied into
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);

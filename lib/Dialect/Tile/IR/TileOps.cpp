@@ -166,6 +166,14 @@ LogicalResult FillOp::verify() {
   return success();
 }
 
+LogicalResult CastOp::verify() {
+  Attribute from = getInput().getType().getPlace(), to = getType().getPlace();
+  if (from == to)
+    return success();
+  return emitOpError() << "expected a result in the place of the input, "
+                       << from << ", since nothing moves, got " << to;
+}
+
 LogicalResult MaskOp::verify() {
   if (bool(getOffset()) != (getLeft() || getRight()))
     return emitOpError() << "expected 'around' an offset where there is a left "

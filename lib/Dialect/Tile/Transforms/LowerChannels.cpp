@@ -171,15 +171,19 @@ static bool isFirstRound(AcquireOp op, unsigned depth) {
 ///   tile.acquire %p1[%n]  // nor does this
 bool ChannelLowering::isKnownFree(AcquireOp op) {
   Barriers &own = barriersOf(op.getChannel());
+  auto waitsAlike = [&](auto earlier) {
+    if (earlier->getBlock() != op->getBlock() || !earlier->isBeforeInBlock(op))
+      return false;
+    Barriers &other = barriersOf(earlier.getChannel());
+    return other.free && other.free == own.free &&
+           other.channel.getDepth() == own.channel.getDepth();
+  };
   return llvm::any_of(op.getMessage().getUsers(), [&](Operation *user) {
-    if (!isa<ReceiveOp, AcquireOp>(user) || user->getBlock() != op->getBlock())
-      return false;
-    if (!user->isBeforeInBlock(op) || user->getOperand(1) != op.getMessage())
-      return false;
-    Barriers &other = barriersOf(user->getOperand(0));
-    bool same = other.free && other.free == own.free &&
-                other.channel.getDepth() == own.channel.getDepth();
-    return same && (isa<AcquireOp>(user) || other.channel.getReleasedBy());
+    if (auto acquire = dyn_cast<AcquireOp>(user))
+      return waitsAlike(acquire);
+    auto receive = dyn_cast<ReceiveOp>(user);
+    return receive && waitsAlike(receive) &&
+           barriersOf(receive.getChannel()).channel.getReleasedBy().has_value();
   });
 }
 

@@ -518,8 +518,7 @@ struct TileSpecialisePass
     if (failed(info) ||
         failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
       return signalPassFailure();
-    FailureOr<KernelParts> parts =
-        findParts(getOperation(), info->schedule.qTiles);
+    FailureOr<KernelParts> parts = findParts(getOperation(), info->schedule);
     if (failed(parts))
       return signalPassFailure();
     Specialiser(getOperation(), *info, *parts).run();

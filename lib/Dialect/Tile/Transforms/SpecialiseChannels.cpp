@@ -1,5 +1,4 @@
-//===- SpecialiseChannels.cpp - The channels between the roles
-//-------------===//
+//===- SpecialiseChannels.cpp - The channels between the roles ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

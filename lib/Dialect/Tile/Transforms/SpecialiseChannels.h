@@ -10,7 +10,6 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISECHANNELS_H
 
 #include "SpecialiseParts.h"
-#include "fmha/Schedule/Schedule.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

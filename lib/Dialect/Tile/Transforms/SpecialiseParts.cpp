@@ -274,13 +274,27 @@ static LogicalResult findFirstKey(KernelParts &parts) {
   return success();
 }
 
-FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
-                                             unsigned queryTiles) {
+/// Places were made for so many slices of P.
+static LogicalResult verifySlices(gpu::GPUFuncOp func, const KernelParts &parts,
+                                  const fmha::schedule::Schedule &schedule) {
+  for (const QueryTileParts &tile : parts.tiles)
+    if (tile.slices.size() != schedule.pSlices)
+      return func.emitError()
+             << "expected p_slices = " << tile.slices.size()
+             << ", the slices in which the kernel moves P, got "
+             << schedule.pSlices
+             << "; make the kernel anew by convert-fmha-to-tile";
+  return success();
+}
+
+FailureOr<KernelParts>
+fmha::tile::findParts(gpu::GPUFuncOp func,
+                      const fmha::schedule::Schedule &schedule) {
   KernelParts parts;
-  parts.tiles.resize(queryTiles);
+  parts.tiles.resize(schedule.qTiles);
   func.walk([&](Operation *op) {
     std::optional<unsigned> tile = queryTileOf(op);
-    if (tile && *tile < queryTiles)
+    if (tile && *tile < schedule.qTiles)
       addPart(parts.tiles[*tile], op);
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       parts.loop = loop;
@@ -290,7 +304,9 @@ FailureOr<KernelParts> fmha::tile::findParts(gpu::GPUFuncOp func,
       parts.valueSlice = slice;
   });
   numberProducts(parts);
-  if (failed(verifyParts(func, parts)) || failed(findFirstKey(parts)))
+  if (failed(verifyParts(func, parts)) ||
+      failed(verifySlices(func, parts, schedule)) ||
+      failed(findFirstKey(parts)))
     return failure();
   return parts;
 }

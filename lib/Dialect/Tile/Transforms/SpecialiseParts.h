@@ -10,6 +10,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISEPARTS_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Schedule/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -74,7 +75,7 @@ struct KernelParts {
 /// Fails with a diagnostic that names the first missing part: the kernel is not
 /// what tile-place leaves behind.
 mlir::FailureOr<KernelParts> findParts(mlir::gpu::GPUFuncOp func,
-                                       unsigned queryTiles);
+                                       const schedule::Schedule &schedule);
 
 } // namespace fmha::tile
 

@@ -252,10 +252,15 @@ def Tile_RowSumOp
 
 def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> {
   let summary = "Rounds every element to nearest even";
-  let description = [{ `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>` }];
+  let description = [{
+    `%h = tile.cast %p : !tile.tile<128x128xf32> to !tile.tile<128x128xbf16>`
+
+    Constraints: both have the same place, so that a thread keeps its columns.
+  }];
   let arguments = (ins Tile_F32Matrix:$input);
   let results = (outs Tile_HalfMatrix:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_RescaleOp : Tile_SameTypeOp<"rescale", [Tile_RowsMatch<["input", "alpha"]>]> {
