@@ -27,6 +27,45 @@ static const char *nameOf(race::Kind kind) {
   return kNames[unsigned(kind)];
 }
 
+/// What orders an access behind an earlier one, by who carried the earlier one
+/// out: a barrier of threads does not wait for an asynchronous unit. Empty
+/// between two threads, for which Findings.def has the advice.
+static std::string_view adviceFor(const race::Access &access,
+                                  const race::Stamp &earlier) {
+  switch (earlier.kind) {
+  case race::Kind::BulkLoad:
+    return "Wait for the mbarrier phase that the earlier copy completes; a "
+           "thread that does not wait itself needs a barrier behind one that "
+           "does.";
+  case race::Kind::BulkRead:
+    return "Let the thread that issued the earlier copy execute "
+           "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read, and "
+           "put a barrier behind it if another thread goes on.";
+  case race::Kind::BulkWrite:
+    return "Let the thread that issued the earlier copy execute "
+           "cp.async.bulk.commit_group and cp.async.bulk.wait_group (not "
+           ".read, which waits for its source alone), and put a barrier behind "
+           "it if another thread goes on.";
+  case race::Kind::CpAsync:
+    return "Let the threads that issued cp.async execute cp.async.wait_group "
+           "or cp.async.wait_all, and put a barrier behind it if another "
+           "thread goes on.";
+  case race::Kind::Mma:
+  case race::Kind::TmemCopy:
+    return "Wait for the mbarrier that a tcgen05.commit behind the earlier "
+           "operation arrives at.";
+  case race::Kind::Thread:
+  case race::Kind::TmemLoad:
+  case race::Kind::TmemStore:
+    break;
+  }
+  if (!access.stamp.async)
+    return "";
+  return "Let the earlier thread arrive, behind its access, at a barrier or "
+         "mbarrier that the thread which issues this operation waits for; if "
+         "it wrote, let it execute fence.proxy.async before it arrives.";
+}
+
 std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
   std::string text = writes ? "written by " : "read by ";
   text += nameOf(stamp.kind);
@@ -87,4 +126,8 @@ void Races::describe(const race::Access &access,
                                     : "reads ";
   report.add(id, site, text + placeOf(conflict.address) + ".",
              nameParty(conflict.other, conflict.otherWrites));
+  // In tensor memory one advice serves all, and a fence that is missing is
+  // named by its finding.
+  if (id == FindingId::RaceShared || id == FindingId::RaceGlobal)
+    report.advise(id, site, adviceFor(access, conflict.other));
 }

@@ -145,6 +145,15 @@ void Report::absorb(Report &&later) {
   dropped += later.dropped;
 }
 
+void Report::advise(FindingId id, const Site &site, std::string_view fix) {
+  uint32_t line = site.inst ? site.inst->line : 0;
+  for (size_t i = fix.empty() ? 0 : findings.size(); i-- > 0;)
+    if (ids[i] == id && findings[i].ptxLine == line) {
+      findings[i].fix = fix;
+      return;
+    }
+}
+
 void Report::moveTo(LaunchResult &result) {
   result.findings = std::move(findings);
   result.findingsDropped = dropped;

@@ -64,6 +64,9 @@ public:
   /// As add, even if the id is switched off: for what ends the launch.
   void addFault(FindingId id, const Site &site, const std::string &detail,
                 const std::string &other = "");
+  /// Gives a finding that was added another advice than Findings.def has for
+  /// all of its id; an empty one changes nothing.
+  void advise(FindingId id, const Site &site, std::string_view fix);
   void moveTo(LaunchResult &result);
   bool empty() const { return findings.empty() && !dropped; }
   /// Takes over the findings of a report whose cluster comes after those of
