@@ -42,21 +42,24 @@ static Dim3 dimensions(const std::vector<uint64_t> &values) {
   return dim;
 }
 
-static void sumShared(const syntax::Block &block, uint32_t &bytes) {
+static void sumShared(const syntax::Block &block, uint64_t &bytes) {
   for (const syntax::Statement &statement : block) {
     for (const syntax::Variable &variable : statement.variables)
       if (variable.space == syntax::Variable::Space::Shared &&
           !variable.isExtern) {
-        uint32_t align = alignOf(variable);
+        uint64_t align = alignOf(variable);
         bytes = (bytes + align - 1) / align * align;
-        bytes += uint32_t(sizeOf(variable));
+        bytes += sizeOf(variable);
       }
     if (statement.scope)
       sumShared(*statement.scope, bytes);
   }
 }
 
-static Module::Entry describeEntry(const syntax::Function &function) {
+/// `moduleShared` is an upper bound of what lies outside of functions: only
+/// what the entry reaches takes room at launch.
+static Module::Entry describeEntry(const syntax::Function &function,
+                                   uint64_t moduleShared) {
   Module::Entry entry;
   entry.name = function.name;
   for (const syntax::Variable &parameter : function.parameters)
@@ -73,7 +76,11 @@ static Module::Entry describeEntry(const syntax::Function &function) {
     else if (directive.name == "maxnreg")
       entry.maxRegisters = uint32_t(directive.values[0]);
   }
-  sumShared(function.body, entry.staticSharedBytes);
+  uint64_t shared = 0;
+  sumShared(function.body, shared);
+  // More than any machine has is refused at launch.
+  entry.staticSharedBytes =
+      uint32_t(std::min<uint64_t>(shared + moduleShared, UINT32_MAX));
   return entry;
 }
 
@@ -87,7 +94,7 @@ Module Module::parse(std::string_view text, std::string name) {
   self->tree = syntax::parse(text, name);
   self->target = self->tree->target;
   self->version = self->tree->version;
-  uint32_t moduleShared = 0;
+  uint64_t moduleShared = 0;
   for (const syntax::Variable &variable : self->tree->variables) {
     using Space = syntax::Variable::Space;
     if (variable.space == Space::Global || variable.space == Space::Const)
@@ -95,14 +102,11 @@ Module Module::parse(std::string_view text, std::string name) {
                                alignOf(variable),
                                variable.space == Space::Const});
     if (variable.space == Space::Shared && !variable.isExtern)
-      moduleShared += uint32_t(sizeOf(variable));
+      moduleShared += sizeOf(variable);
   }
   for (const syntax::Function &function : self->tree->functions)
-    if (function.isEntry && !function.isPrototype) {
-      self->entries.push_back(describeEntry(function));
-      // An upper bound: only what the entry reaches takes room at launch.
-      self->entries.back().staticSharedBytes += moduleShared;
-    }
+    if (function.isEntry && !function.isPrototype)
+      self->entries.push_back(describeEntry(function, moduleShared));
   return Module(std::move(self));
 }
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <map>
 
 using namespace ptxsim::syntax;
@@ -42,26 +43,31 @@ const SpaceName *findSpace(const Token &token) {
   return nullptr;
 }
 
-/// Function directives and how many integers they take (at least, at most).
+/// Function directives, how many integers they take (at least, at most), and
+/// the least that each may be.
 struct FunctionDirective {
   std::string_view name;
   unsigned low, high;
+  uint32_t least;
 };
 constexpr std::array<FunctionDirective, 14> kFunctionDirectives = {
-    {{".maxntid", 1, 3},
-     {".reqntid", 1, 3},
-     {".minnctapersm", 1, 1},
-     {".maxnctapersm", 1, 1},
-     {".maxnreg", 1, 1},
-     {".explicitcluster", 0, 0},
-     {".reqnctapercluster", 1, 3},
-     {".maxclusterrank", 1, 1},
-     {".blocksareclusters", 0, 0},
-     {".noreturn", 0, 0},
-     {".abi_preserve", 1, 1},
-     {".abi_preserve_control", 1, 1},
-     {".unique", 0, 0},
-     {".retain", 0, 0}}};
+    {{".maxntid", 1, 3, 1},
+     {".reqntid", 1, 3, 1},
+     {".minnctapersm", 1, 1, 1},
+     {".maxnctapersm", 1, 1, 1},
+     {".maxnreg", 1, 1, 1},
+     {".explicitcluster", 0, 0, 0},
+     {".reqnctapercluster", 1, 3, 0},
+     {".maxclusterrank", 1, 1, 0},
+     {".blocksareclusters", 0, 0, 0},
+     {".noreturn", 0, 0, 0},
+     {".abi_preserve", 1, 1, 0},
+     {".abi_preserve_control", 1, 1, 0},
+     {".unique", 0, 0, 0},
+     {".retain", 0, 0, 0}}};
+
+/// Larger ones have no use, and sums of sizes and alignments fit their types.
+constexpr uint64_t kMostAlign = 1u << 20;
 
 } // namespace
 
@@ -120,6 +126,15 @@ uint64_t Parser::expectInteger(const char *what) {
   return bits;
 }
 
+uint32_t Parser::expectCount(const std::string &what, uint32_t least) {
+  uint32_t line = token.line;
+  uint64_t value = expectInteger(what.c_str());
+  if (value < least || value > UINT32_MAX)
+    failAt(line, "expected " + what + " from " + std::to_string(least) +
+                     " to 2^32-1, got " + std::to_string(value));
+  return uint32_t(value);
+}
+
 void Parser::skipTo(char symbol) {
   while (!token.is(symbol)) {
     if (token.kind == Token::Kind::End)
@@ -130,19 +145,7 @@ void Parser::skipTo(char symbol) {
 }
 
 void Parser::parseModule() {
-  if (!token.isDirective(".version"))
-    fail("'.version' at the start of the module");
-  advance();
-  if (token.kind != Token::Kind::Float)
-    fail("a version such as 8.8");
-  module.version = token.text;
-  advance();
-  if (!token.isDirective(".target"))
-    fail("'.target' after '.version'");
-  advance();
-  module.target = expectWord("a target such as sm_100a");
-  while (accept(','))
-    expectWord("a target option");
+  parseHeader();
   while (token.kind != Token::Kind::End)
     parseTopLevel();
 }
@@ -158,7 +161,7 @@ bool Parser::parseModuleDirective() {
   }
   if (token.isDirective(".file")) {
     advance();
-    uint32_t index = expectInteger("a file number");
+    uint32_t index = expectCount("a file number");
     if (token.kind != Token::Kind::String)
       fail("a file name in quotes");
     module.files.push_back({index, std::string(token.text)});
@@ -215,6 +218,18 @@ void Parser::parseTopLevel() {
   fail(".entry, .func or a variable");
 }
 
+/// Both say what a block is, and need not agree.
+void Parser::checkExclusive(const Function &function) const {
+  auto has = [&](std::string_view name) {
+    return std::ranges::any_of(
+        function.directives,
+        [&](const Function::Directive &one) { return one.name == name; });
+  };
+  if (has("maxntid") && has("reqntid"))
+    failAt(token.line, "expected .maxntid or .reqntid of '" +
+                           std::string(function.name) + "', got both");
+}
+
 void Parser::parseFunctionDirective(Function &function) {
   for (const FunctionDirective &entry : kFunctionDirectives) {
     if (token.text != entry.name)
@@ -223,13 +238,15 @@ void Parser::parseFunctionDirective(Function &function) {
     advance();
     while (directive.values.size() < entry.high &&
            token.kind == Token::Kind::Integer) {
-      directive.values.push_back(expectInteger("a count"));
+      directive.values.push_back(expectCount(
+          "a number after " + std::string(entry.name), entry.least));
       if (directive.values.size() == entry.high || !accept(','))
         break;
     }
     if (directive.values.size() < entry.low)
       fail("an integer after " + std::string(entry.name));
     function.directives.push_back(std::move(directive));
+    checkExclusive(function);
     return;
   }
   if (token.isDirective(".pragma"))
@@ -290,11 +307,13 @@ Variable Parser::parseVariableSpecifiers() {
     std::string_view text = token.text.substr(1);
     if (text == "align") {
       advance();
-      variable.align = expectInteger("an alignment");
-      if (variable.align == 0 || (variable.align & (variable.align - 1)))
-        failAt(token.line,
-               "expected an alignment that is a power of two, got " +
-                   std::to_string(variable.align));
+      uint32_t line = token.line;
+      uint64_t align = expectInteger("an alignment");
+      if (align > kMostAlign || !std::has_single_bit(align))
+        failAt(line, "expected an alignment that is a power of two and at "
+                     "most 2^20, got " +
+                         std::to_string(align));
+      variable.align = uint32_t(align);
       continue;
     }
     if (text == "attribute") {
@@ -319,10 +338,11 @@ void Parser::parseDeclarator(Variable &variable) {
   variable.line = token.line;
   variable.name = expectWord("the name of a variable");
   if (accept('<')) {
+    uint32_t line = token.line;
     uint64_t count = expectInteger("the number of registers");
     if (variable.space != Variable::Space::Reg || count > (1u << 24))
-      failAt(token.line, "expected a register range of at most 2^24, got <" +
-                             std::to_string(count) + ">");
+      failAt(line, "expected a register range of at most 2^24, got <" +
+                       std::to_string(count) + ">");
     variable.rangeCount = uint32_t(count);
     expect('>', "after the number of registers");
   }
@@ -346,13 +366,15 @@ void Parser::parseDeclarator(Variable &variable) {
 namespace {
 
 /// The largest variable of each space, in bytes, so that sizes, offsets and
-/// sums of a few of them fit their types: 4 GiB of global memory, less than the
-/// 24 bits of a shared address, and no parameter is larger than 32764 bytes.
+/// sums of a few of them fit their types: 4 GiB of global memory, 64 KiB of
+/// constants, less than the 24 bits of a shared address, and no parameter is
+/// larger than 32764 bytes.
 uint64_t mostBytes(Variable::Space space) {
   switch (space) {
   case Variable::Space::Global:
-  case Variable::Space::Const:
     return uint64_t(1) << 32;
+  case Variable::Space::Const:
+    return uint64_t(1) << 16;
   case Variable::Space::Shared:
   case Variable::Space::Local:
     return (uint64_t(1) << 24) - 1;
@@ -370,16 +392,19 @@ uint64_t mostBytes(Variable::Space space) {
 void Parser::checkSize(const Variable &variable) const {
   uint64_t most = mostBytes(variable.space);
   uint64_t bytes = (typeBits(variable.type) + 7) / 8 * variable.vector;
-  bool fits = variable.align <= (1u << 20);
+  std::string extents;
+  bool fits = true;
   for (uint64_t extent : variable.dimensions) {
-    fits = fits && extent <= most;
+    extents += "[" + std::to_string(extent) + "]";
+    // Not a product, which may wrap; zero is an array of unknown size.
+    fits = fits && extent <= most / std::max<uint64_t>(bytes, 1);
     bytes *= fits ? extent : 1;
-    fits = fits && bytes <= most;
   }
   if (!fits)
     failAt(variable.line, "expected at most " + std::to_string(most) +
-                              " bytes and an alignment of at most 2^20 for '" +
-                              std::string(variable.name) + "'");
+                              " bytes for '" + std::string(variable.name) +
+                              "', got " + extents + " elements of ." +
+                              std::string(variable.type));
 }
 
 std::vector<Variable> Parser::parseVariables(Variable prototype) {
@@ -455,8 +480,8 @@ void Parser::parseLoc(Block &block) {
   statement.kind = Statement::Kind::Loc;
   statement.line = token.line;
   advance();
-  statement.file = expectInteger("a file number");
-  statement.fileLine = expectInteger("a line number");
+  statement.file = expectCount("a file number");
+  statement.fileLine = expectCount("a line number");
   expectInteger("a column");
   // ", function_name $L__info + 7, inlined_at 1 20 3": where the call stood.
   while (accept(',')) {

@@ -23,12 +23,18 @@ public:
   void parseModule();
 
 private:
+  // Header.cpp: .version and .target.
+  void parseHeader();
+  void parseVersion();
+  void parseTarget();
+
   // Parser.cpp: module, functions, statements.
   void parseTopLevel();
   bool parseModuleDirective();
   void parseSection();
   void parseFunction(Function function);
   void parseFunctionDirective(Function &function);
+  void checkExclusive(const Function &function) const;
   std::vector<Variable> parseParameterList();
   void parseBlock(Block &block);
   void parseStatement(Block &block);
@@ -62,6 +68,8 @@ private:
   void expect(char symbol, const char *where);
   std::string_view expectWord(const char *what);
   uint64_t expectInteger(const char *what);
+  /// An integer that fits 32 bits and is at least `least`.
+  uint32_t expectCount(const std::string &what, uint32_t least = 0);
   [[noreturn]] void fail(const std::string &expected) const;
   [[noreturn]] void failAt(uint32_t line, const std::string &message) const;
   static std::string spell(const Token &token);

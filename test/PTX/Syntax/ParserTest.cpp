@@ -215,6 +215,76 @@ TEST(Parser, DeepNestingIsAnError) {
     EXPECT_THROW(body(text), Error);
 }
 
+/// 2^32 + 32, which a field of 32 bits would hold as 32, and zeros: each is an
+/// error of ptxas, too.
+TEST(Parser, NumbersOfDirectivesDoNotWrap) {
+  for (const char *directive :
+       {".reqntid 4294967328", ".maxntid 1, 4294967328",
+        ".reqnctapercluster 4294967298", ".maxclusterrank 4294967300",
+        ".maxnreg 4294967328", ".minnctapersm 4294967298", ".reqntid 0",
+        ".maxntid 32, 0", ".maxnreg 0", ".minnctapersm 0"}) {
+    std::string text = kHead + ".entry k()\n" + directive + "\n{ ret; }";
+    try {
+      parse(text, "t.ptx");
+      ADD_FAILURE() << "accepted " << directive;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.line, 5u) << error.what();
+      std::string number(directive + std::string(directive).rfind(' ') + 1);
+      EXPECT_NE(std::string(error.what()).find("to 2^32-1, got " + number),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  for (const char *good :
+       {".reqntid 1024, 1, 1", ".maxntid 4294967295", ".maxnreg 300",
+        ".explicitcluster .reqnctapercluster 8", ".maxclusterrank 0"})
+    EXPECT_NO_THROW(
+        parse(kHead + ".entry k()\n" + good + "\n{ ret; }", "t.ptx"))
+        << good;
+}
+
+TEST(Parser, MaxntidAndReqntidExcludeEachOther) {
+  EXPECT_THROW(
+      parse(kHead + ".entry k() .reqntid 64 .maxntid 64 { ret; }", "t"), Error);
+  EXPECT_NO_THROW(
+      parse(kHead + ".entry k() .reqntid 64 .maxnreg 64 { ret; }", "t"));
+}
+
+TEST(Parser, NumbersOutsideOfFunctionsDoNotWrap) {
+  for (const char *text :
+       {".global .align 4294967300 .b32 g;", ".global .align 3 .b32 g;",
+        ".global .align 0 .b32 g;", ".file 4294967297 \"x.cu\"",
+        ".global .b8 g[4294967296][4294967296];", ".const .b8 c[65537];",
+        ".global .v4 .b32 g[4611686018427387905];"})
+    EXPECT_THROW(parse(kHead + text + "\n", "t.ptx"), Error) << text;
+  EXPECT_NO_THROW(parse(kHead + ".const .b8 c[65536];", "t.ptx"));
+  EXPECT_THROW(body(".loc 1 4294967297 1\nret;"), Error);
+}
+
+TEST(Parser, HeaderNamesWhatPtxHas) {
+  auto refusal = [](const std::string &version, const std::string &target) {
+    try {
+      parse(".version " + version + "\n.target " + target + "\n", "t.ptx");
+      return std::string();
+    } catch (const Error &error) {
+      return std::to_string(error.line) + " " + error.what();
+    }
+  };
+  for (const char *version : {"99.9", "8.9", "7.9", "0.1", "9.10", "10.0"})
+    EXPECT_TRUE(refusal(version, "sm_100a").starts_with("1 ")) << version;
+  EXPECT_NE(
+      refusal("99.9", "sm_80").find("8.0 to 8.8, 9.0 to 9.9), got '99.9'"),
+      std::string::npos);
+  for (const char *target :
+       {"sm_999", "sm_80a", "sm_90f", "sm_100b", "sm_100aa", "debug", "sm_"})
+    EXPECT_TRUE(refusal("8.8", target).starts_with("2 ")) << target;
+  EXPECT_NE(refusal("8.8", "sm_999").find("sm_90[a], sm_100[a|f]"),
+            std::string::npos);
+  EXPECT_TRUE(refusal("8.8", "sm_90, fast").starts_with("2 "));
+  for (const char *target : {"sm_50", "sm_90a", "sm_100f", "sm_120a, debug"})
+    EXPECT_EQ(refusal("9.4", target), "");
+}
+
 TEST(Parser, AbsurdSizesAreErrorsAtTheirLine) {
   for (const std::string &text :
        {".shared .b8 s[16777216];", ".local .b64 l[4294967296];",
