@@ -173,11 +173,19 @@ def filled(text):
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
+def launch_of(header):
+    """The arguments of ptx-sim that show the finding: with a policy, unless the one that
+    it has without does."""
+    launch = header["launch"].replace("%S/", "").replace("%t/", "")
+    policies = re.split(r",\s*", header.get("policies", "eager"))
+    return launch if "eager" in policies else f"{launch} --policy={policies[0]}"
+
+
 def example(finding, root):
     wrong, right = pair_of(finding.id, root)
     header = wrong.header
     up = "../" * PAGE.count("/") + KERNELS
-    launch = header["launch"].replace("%S/", "").replace("%t/", "")
+    launch = launch_of(header)
     also = f" Raises `{header['also'].replace(', ', '`, `')}` as well." if "also" in header else ""
     return "\n".join(
         [

@@ -62,7 +62,8 @@ Examples:
     ptx-sim add.ptx --grid=8 --block=128 --arg=in:a.npy --arg=in:b.npy \
         --arg=out:sum.npy:f32:1000 --arg=u32:1000
   Look for races: run 50 schedules of the asynchronous units and report the
-  first whose result differs from the eager one:
+  first whose result differs from the eager one, with the command that shows
+  both again:
     ptx-sim gemm.ptx --entry=gemm --grid=4,4 --block=256 --smem=98304 \
         --arg=in:a.npy --arg=out:c.npy:f32:64x64 \
         --arg=tmap:a.json --schedules=50
@@ -74,12 +75,13 @@ Examples:
     ptx-sim add.ptx --block=128 ... --sarif=findings.sarif
 
 Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that is
-not supported, 3 stopped by --max-steps. An option given twice: the last counts.)";
+not supported, 3 stopped by --max-steps, or by --policy=exhaustive after 20000
+steps. An option given twice: the last counts.)";
 
 /// What CLI11 fills before it is checked.
 struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
-  std::string maxSchedules = "10000";
+  std::string maxSchedules = "10000", compare;
   std::string traceWarp, traceLimit = "1000";
   /// Values of the options that setOption knows, by name.
   std::map<std::string, std::string> options;
@@ -149,15 +151,20 @@ void declareRun(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_option(
          "--schedules", raw.schedules,
          "Compare N random schedules (pct ones with --policy=pct), from "
-         "the seed on, with the run that the other options describe")
+         "the seed on, with the run that the other options describe; outputs "
+         "that differ are a finding, whatever --checks says")
       ->type_name("N");
+  app.add_option("--compare", raw.compare,
+                 "Compare the run with one schedule: eager, late, random:SEED "
+                 "or pct:SEED")
+      ->type_name("POLICY[:SEED]");
   app.add_option("--max-schedules", raw.maxSchedules,
                  "Schedules that --policy=exhaustive runs at most, default "
                  "10000")
       ->type_name("N");
   app.add_option("--schedule", line.schedulePath,
                  "The one schedule that --policy=exhaustive repeats, as a "
-                 "report names it")
+                 "report names it, and compares with the usual one")
       ->type_name("PATH");
   add("--checks", "checks", "Findings to look for, default all",
       "all|none|ID,...");
@@ -238,10 +245,30 @@ void checkTrace(CommandLine &line, const Raw &raw) {
       parseNumber("trace-limit", raw.traceLimit, UINT64_MAX - 1);
 }
 
+/// The schedule that --compare names.
+ScheduleChoice parseCompare(const std::string &text) {
+  size_t colon = text.find(':');
+  std::string policy = text.substr(0, colon);
+  Options options;
+  bool wrong = setOption(options, "policy", policy).has_value();
+  wrong |= options.randomised() == (colon == text.npos);
+  if (!wrong && colon != text.npos)
+    wrong = setOption(options, "seed", text.substr(colon + 1)).has_value();
+  if (wrong)
+    throw BadInput("--compare is '" + text +
+                   "', expected eager, late, random:SEED or pct:SEED");
+  return {options.policy, options.scheduleSeed};
+}
+
 /// The tool alone knows this policy: it is about many launches.
 bool isExhaustive(const Raw &raw) {
   auto policy = raw.options.find("policy");
   return policy != raw.options.end() && policy->second == "exhaustive";
+}
+
+/// What goes before the complaint about an option, to name its flag.
+std::string flagOf(const std::string &option) {
+  return option == "seed" ? "--schedule-" : "--";
 }
 
 void check(CommandLine &line, const Raw &raw) {
@@ -258,12 +285,18 @@ void check(CommandLine &line, const Raw &raw) {
   for (const auto &[name, value] : raw.options)
     if (!value.empty() && !(exhaustive && name == "policy"))
       if (auto wrong = setOption(line.options, name, value))
-        throw BadInput("--" + *wrong);
+        throw BadInput(flagOf(name) + *wrong +
+                       (name == "policy" ? " | exhaustive" : ""));
   if (exhaustive)
     line.options.policy = Policy::Exhaustive;
-  if (exhaustive && line.schedules)
-    throw BadInput("--schedules draws schedules and --policy=exhaustive runs "
-                   "all: expected one of them");
+  if (!raw.compare.empty())
+    line.compare = parseCompare(raw.compare);
+  if (exhaustive && (line.schedules || line.compare))
+    throw BadInput("--schedules and --compare choose schedules and "
+                   "--policy=exhaustive runs all: expected one of them");
+  if (line.schedules && line.compare)
+    throw BadInput("--schedules draws schedules and --compare names one: "
+                   "expected one of them");
   if (!exhaustive && !line.schedulePath.empty())
     throw BadInput("--schedule is for --policy=exhaustive");
   checkTrace(line, raw);
@@ -271,7 +304,6 @@ void check(CommandLine &line, const Raw &raw) {
     throw BadInput("no PTX file given; try ptx-sim --help");
 }
 
-/// `word` so that a shell reads it back unchanged.
 } // namespace
 
 std::string quote(const std::string &word) {
@@ -307,10 +339,17 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv) {
   return line;
 }
 
+std::string commandText(const CommandLine &line) {
+  std::string command;
+  for (const std::string &word : line.words)
+    command += (command.empty() ? "" : " ") + quote(word);
+  return command;
+}
+
 std::string replayCommand(const CommandLine &line, const std::string &flags) {
   static const char *const dropped[] = {"--schedules", "--schedule-seed",
-                                        "--policy", "--max-schedules",
-                                        "--schedule"};
+                                        "--policy",    "--max-schedules",
+                                        "--schedule",  "--compare"};
   std::string command;
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string &word = line.words[i];

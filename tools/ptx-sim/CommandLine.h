@@ -18,6 +18,12 @@
 
 namespace ptxsim::tool {
 
+/// One schedule of policy eager, late, random or pct.
+struct ScheduleChoice {
+  Policy policy = Policy::Eager;
+  uint64_t seed = 0;
+};
+
 struct CommandLine {
   std::string kernel, entry;
   Dim3 grid;
@@ -26,6 +32,8 @@ struct CommandLine {
   std::vector<std::string> arguments;
   Options options;
   uint64_t schedules = 0, maxSchedules = 10000;
+  /// The schedule to hold the run against.
+  std::optional<ScheduleChoice> compare;
   /// Policy exhaustive: the one schedule to run, empty: all.
   std::string schedulePath;
   bool json = false, listEntries = false;
@@ -42,6 +50,9 @@ std::variant<CommandLine, int> parseCommandLine(int argc, char **argv);
 
 /// A word as a shell takes it.
 std::string quote(const std::string &word);
+
+/// The command itself, as typed to a shell.
+std::string commandText(const CommandLine &line);
 
 /// The command that repeats the run of one schedule, as typed to a shell:
 /// everything that was given, with `flags` in place of what chose schedules.

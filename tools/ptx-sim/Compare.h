@@ -10,8 +10,8 @@
 #define FMHA_TOOLS_PTXSIM_COMPARE_H
 
 #include "CommandLine.h"
+#include "Difference.h"
 #include "Progress.h"
-#include "Run.h"
 
 namespace ptxsim::tool {
 
@@ -20,7 +20,9 @@ struct Divergence {
   /// Which one: "seed 7", or "choices 3:1,8:2".
   std::string schedule;
   std::optional<uint64_t> seed;
-  std::string what, replay;
+  Difference difference;
+  /// The command that runs this schedule, and the first run's to compare.
+  std::string replay;
   Outcome outcome;
 };
 
@@ -28,12 +30,21 @@ struct Divergence {
 struct Comparison {
   Outcome first;
   std::optional<Divergence> divergence;
+  /// The first run's, those that only the schedule that differs has, and
+  /// schedule-dependent-result if bytes differ.
+  std::vector<Finding> findings;
+  /// The worst of both; Findings if there are any.
+  Status status = Status::Ok;
+  /// A schedule besides the first that --max-steps stopped, empty: none.
+  std::string cut;
   /// Schedules that ran besides the first, and warp instructions of all runs.
   uint64_t schedules = 0, instructions = 0;
   /// Policy exhaustive: whether no schedule is left that is not equivalent to
   /// one that ran, and the steps of the longest.
   std::optional<bool> exhausted;
   size_t longest = 0;
+  /// The graph of the first run that has one, or null.
+  const DeadlockReport *deadlock() const;
 };
 
 struct Job {
@@ -42,8 +53,8 @@ struct Job {
   Module module;
 };
 
-/// Runs the launch, and then what --schedules or --policy=exhaustive ask for,
-/// each with fresh memory, until one differs.
+/// Runs the launch, and then what --schedules, --compare or --policy=exhaustive
+/// ask for, each with fresh memory, until one differs.
 Comparison runAll(const Job &job, const LaunchConfig &config,
                   const Arguments &arguments, Progress &progress);
 

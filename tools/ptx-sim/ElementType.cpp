@@ -9,11 +9,13 @@
 #include "ElementType.h"
 
 #include "fmha/PTX/Driver/OptionText.h"
+#include "fmha/PTX/Sim/Units/SmallFloat.h"
 
 #include <algorithm>
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -115,7 +117,31 @@ uint64_t floatBits(const ElementType &type, std::string_view text) {
   }
 }
 
+std::string hexText(std::span<const uint8_t> bytes) {
+  std::string text = "0x";
+  for (size_t i = bytes.size(); i-- > 0;) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
+    text += digits;
+  }
+  return text;
+}
+
+std::string floatText(double value, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
 } // namespace
+
+const ElementType *findNpyType(std::string_view dtype) {
+  for (const ElementType &type : types)
+    // bf16 is only stored as what it is not.
+    if (dtype == type.npy && type.kind != Kind::BF16)
+      return &type;
+  return nullptr;
+}
 
 const ElementType *findType(std::string_view name) {
   for (const ElementType &type : types)
@@ -142,6 +168,32 @@ std::vector<uint8_t> parseValue(const ElementType &type,
   default:
     return bytesOf(floatBits(type, text), type.bytes);
   }
+}
+
+std::string valueText(const ElementType *type, std::span<const uint8_t> bytes) {
+  if (!type || bytes.size() != type->bytes)
+    return hexText(bytes);
+  uint64_t bits = 0;
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bits |= uint64_t(bytes[i]) << (8 * i);
+  unsigned unused = 64 - 8 * type->bytes;
+  switch (type->kind) {
+  case Kind::Unsigned:
+    return std::to_string(bits);
+  case Kind::Signed:
+    return std::to_string(int64_t(bits << unused) >> unused);
+  case Kind::Bits:
+    return hexText(bytes);
+  case Kind::F16:
+    return floatText(decodeF16(uint32_t(bits)), 5);
+  case Kind::BF16:
+    return floatText(decodeBF16(uint32_t(bits)), 4);
+  case Kind::F32:
+    return floatText(std::bit_cast<float>(uint32_t(bits)), 9);
+  case Kind::F64:
+    return floatText(std::bit_cast<double>(bits), 17);
+  }
+  return hexText(bytes);
 }
 
 std::vector<uint8_t> widenBf16(const std::vector<uint8_t> &bytes) {

@@ -10,6 +10,7 @@
 #define FMHA_TOOLS_PTXSIM_ELEMENTTYPE_H
 
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,12 +36,18 @@ struct ElementType {
 
 /// The type called `name`, or null.
 const ElementType *findType(std::string_view name);
+/// The type that a .npy file of NumPy's type string `dtype` holds, or null.
+const ElementType *findNpyType(std::string_view dtype);
 /// All names, for messages.
 std::string typeNames();
 
 /// The value `text` as little-endian bytes of the type, floats rounded to
 /// nearest even. Throws BadInput for what is no such number or out of range.
 std::vector<uint8_t> parseValue(const ElementType &type, std::string_view text);
+
+/// The value that the bytes of one element have, with the digits that tell it
+/// from every other of its type; without a type the bits: "0x0102".
+std::string valueText(const ElementType *type, std::span<const uint8_t> bytes);
 
 /// bf16 bytes as the float32 bytes of the same values.
 std::vector<uint8_t> widenBf16(const std::vector<uint8_t> &bytes);

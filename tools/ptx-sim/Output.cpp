@@ -10,7 +10,9 @@
 
 #include "fmha/PTX/Driver/Report.h"
 #include "fmha/PTX/Sim/Core/Report.h"
+#include "fmha/PTX/Sim/Exploration.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace ptxsim::tool {
@@ -22,15 +24,6 @@ constexpr int schemaVersion = 1;
 
 std::string dump(const Json &json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-/// A run whose only trouble is that another schedule differs is no clean one.
-const char *statusOf(const Summary &summary) {
-  const LaunchResult &result = summary.comparison.first.result;
-  bool finds = summary.comparison.divergence || !result.findings.empty();
-  if (result.status == Status::Ok && finds)
-    return nameOf(Status::Findings);
-  return nameOf(result.status);
 }
 
 bool stored(const Summary &summary) {
@@ -55,8 +48,20 @@ Json outputs(const Summary &summary) {
 }
 
 bool repeats(const Summary &summary) {
-  return summary.line.schedules ||
+  return summary.line.schedules || summary.line.compare ||
          summary.line.options.policy == Policy::Exhaustive;
+}
+
+/// Whether schedules were held against each other, or there is but one.
+bool compares(const Summary &summary) {
+  return summary.comparison.schedules || summary.comparison.exhausted;
+}
+
+uint64_t requested(const Summary &summary) {
+  if (summary.comparison.exhausted)
+    return summary.line.maxSchedules;
+  return std::max<uint64_t>(summary.line.schedules,
+                            summary.comparison.schedules);
 }
 
 Json schedules(const Summary &summary) {
@@ -64,8 +69,7 @@ Json schedules(const Summary &summary) {
     return nullptr;
   const Comparison &comparison = summary.comparison;
   Json json;
-  json["requested"] =
-      comparison.exhausted ? summary.line.maxSchedules : summary.line.schedules;
+  json["requested"] = requested(summary);
   json["exhausted"] =
       comparison.exhausted ? Json(*comparison.exhausted) : Json(nullptr);
   json["first_difference"] = nullptr;
@@ -73,7 +77,7 @@ Json schedules(const Summary &summary) {
     json["first_difference"] = {
         {"seed", divergence->seed ? Json(*divergence->seed) : Json(nullptr)},
         {"schedule", divergence->schedule},
-        {"what", divergence->what},
+        {"what", divergence->difference.what},
         {"replay", divergence->replay}};
     json["first_difference"]["findings"] =
         toJson(divergence->outcome.result.findings);
@@ -93,6 +97,11 @@ std::string format(const char *pattern, Values... values) {
   return buffer;
 }
 
+/// "1 finding", "2 findings".
+std::string counted(uint64_t count, const char *what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 /// What runs that agree agreed in: bytes only if any were asked for.
 std::string agreement(const Summary &summary) {
   return summary.comparison.first.outputs.empty()
@@ -107,7 +116,10 @@ std::string exploredText(const Summary &summary) {
   std::string count = std::to_string(comparison.schedules + 1);
   if (*comparison.exhausted)
     return "schedules: all " + count + " that are not equivalent " +
-           agreement(summary) + "\n";
+           agreement(summary) +
+           "\nexplored: the order of the steps of warps and asynchronous "
+           "units; not the order in which a warp that diverged takes its "
+           "paths\n";
   return "schedules: the " + count + " that ran " + agreement(summary) +
          "; NOT exhausted, raise --max-schedules=" +
          std::to_string(summary.line.maxSchedules) +
@@ -115,47 +127,72 @@ std::string exploredText(const Summary &summary) {
                 comparison.longest);
 }
 
-std::string sameText(const Summary &summary) {
-  bool repeated = summary.comparison.exhausted || summary.line.schedules;
-  if (repeated && summary.comparison.first.result.status == Status::StepLimit)
-    return "schedules: all were cut by --max-steps, which says nothing of "
-           "how they end\n";
-  if (summary.comparison.exhausted)
-    return exploredText(summary);
-  if (!summary.line.schedules)
-    return "";
-  const char *policy =
-      summary.line.options.policy == Policy::Pct ? "pct" : "random";
-  return "schedules: " + std::to_string(summary.line.schedules) + " " + policy +
-         " ones " + agreement(summary) + "\n";
+/// What stopped a launch before its end.
+std::string limitText(const Summary &summary) {
+  bool tooLong = summary.line.options.policy == Policy::Exhaustive &&
+                 !summary.line.options.maxSteps;
+  if (!tooLong)
+    return "--max-steps";
+  return "--policy=exhaustive after " + std::to_string(Exploration::kMaxSteps) +
+         " steps";
 }
 
-std::string scheduleText(const Summary &summary, Colour colour) {
+/// What the schedules that did not differ say.
+std::string sameText(const Summary &summary) {
+  const Comparison &comparison = summary.comparison;
+  if (!repeats(summary))
+    return "";
+  if (comparison.first.result.status == Status::StepLimit)
+    return "schedules: the first was cut by " + limitText(summary) +
+           ", which says nothing of how any ends\n";
+  if (!comparison.cut.empty())
+    return "schedules: that of " + comparison.cut + " was cut by " +
+           limitText(summary) + "; those before it " + agreement(summary) +
+           "\n";
+  if (comparison.exhausted)
+    return exploredText(summary);
+  if (!summary.line.schedulePath.empty())
+    return "schedules: both " + agreement(summary) + "\n";
+  const char *policy =
+      nameOf(summary.line.compare ? summary.line.compare->policy
+             : summary.line.options.policy == Policy::Pct ? Policy::Pct
+                                                          : Policy::Random);
+  return "schedules: " + std::to_string(comparison.schedules) + " " + policy +
+         (comparison.schedules == 1 ? " one " : " ones ") + agreement(summary) +
+         "\n";
+}
+
+std::string scheduleText(const Summary &summary) {
   if (!summary.comparison.divergence)
     return sameText(summary);
   const Divergence &d = *summary.comparison.divergence;
-  std::string result = "schedules: " + d.schedule +
-                       " is the first that differs: " + d.what + "\n";
-  for (const Finding &finding : d.outcome.result.findings)
-    result += describe(finding, summary.line.kernel, summary.text, colour);
-  if (d.outcome.result.deadlock)
-    result += describe(*d.outcome.result.deadlock);
-  return result + "replay: " + d.replay + "\n";
+  bool one = summary.line.compare || !summary.line.schedulePath.empty();
+  return "schedules: " + d.schedule +
+         (one ? " differs: " : " is the first that differs: ") +
+         d.difference.what + "\nreplay: " + d.replay + "\n";
 }
 
-/// Findings that the options look for.
+/// Findings that the options look for. That a result depends on the schedule
+/// shows only where there are several.
 size_t checksOn(const Summary &summary) {
   size_t count = 0;
   for (const FindingInfo &info : allFindings())
-    count += summary.line.options.enabled(std::string(info.id));
+    if (&info == &infoOf(FindingId::ScheduleDependent))
+      count += compares(summary);
+    else
+      count += summary.line.options.enabled(std::string(info.id));
   return count;
 }
 
 /// The policies that ran, the first run's first.
 std::vector<std::string> policiesRun(const Summary &summary) {
   std::vector<std::string> policies = {nameOf(summary.line.options.policy)};
-  bool eachSeed = summary.line.options.randomised();
-  if (summary.line.schedules && !eachSeed)
+  const auto &other = summary.line.compare;
+  if (!compares(summary))
+    return policies;
+  if (other && other->policy != summary.line.options.policy)
+    policies.push_back(nameOf(other->policy));
+  if (summary.line.schedules && !summary.line.options.randomised())
     policies.push_back("random");
   return policies;
 }
@@ -175,16 +212,18 @@ Json checked(const Summary &summary) {
 
 std::string checkedText(const Summary &summary) {
   Json json = checked(summary);
-  std::string text = format("checked %zu of %zu findings (conformance %s) ",
-                            checksOn(summary), allFindings().size(),
-                            json["conformance"].get<std::string>().c_str());
+  std::string text = format(
+      "checked %zu of %zu findings (conformance %s%s) ", checksOn(summary),
+      allFindings().size(), json["conformance"].get<std::string>().c_str(),
+      compares(summary) ? "" : "; --schedules=N compares outputs, too");
   std::string policies;
   for (const std::string &policy : policiesRun(summary))
     policies += (policies.empty() ? "" : " and ") + policy;
   uint64_t schedules = 1 + summary.comparison.schedules;
-  return text + "under policy " + policies + ", " + std::to_string(schedules) +
-         " schedules, " + std::to_string(summary.comparison.instructions) +
-         " warp instructions in all\n";
+  return text + "under policy " + policies + ", " +
+         counted(schedules, "schedule") + ", " +
+         counted(summary.comparison.instructions, "warp instruction") +
+         " in all\n";
 }
 
 } // namespace
@@ -193,16 +232,17 @@ std::string jsonReport(const Summary &summary) {
   const LaunchResult &result = summary.comparison.first.result;
   Json json;
   json["schema_version"] = schemaVersion;
-  json["status"] = statusOf(summary);
+  json["status"] = nameOf(summary.comparison.status);
   json["error"] = nullptr;
   json["entry"] = summary.config.entry;
   json["grid"] = toJson(summary.config.grid);
   json["block"] = toJson(summary.config.block);
   json["cluster"] =
       summary.config.cluster ? toJson(*summary.config.cluster) : Json(nullptr);
-  json["findings"] = toJson(result.findings);
+  json["findings"] = toJson(summary.comparison.findings);
   json["findings_dropped"] = result.findingsDropped;
-  json["deadlock"] = result.deadlock ? toJson(*result.deadlock) : Json(nullptr);
+  const DeadlockReport *deadlock = summary.comparison.deadlock();
+  json["deadlock"] = deadlock ? toJson(*deadlock) : Json(nullptr);
   json["warp_instructions"] = result.warpInstructions;
   json["seconds_run"] = summary.comparison.first.seconds;
   json["outputs"] = outputs(summary);
@@ -232,24 +272,24 @@ std::string jsonError(const std::string &message, unsigned ptxLine) {
 
 std::string textReport(const Summary &summary, Colour colour) {
   const LaunchResult &result = summary.comparison.first.result;
+  const std::vector<Finding> &findings = summary.comparison.findings;
   std::string report;
-  for (const Finding &finding : result.findings)
+  for (const Finding &finding : findings)
     report += describe(finding, summary.line.kernel, summary.text, colour);
-  if (result.deadlock)
-    report += describe(*result.deadlock);
+  if (const DeadlockReport *deadlock = summary.comparison.deadlock())
+    report += describe(*deadlock);
   if (result.findingsDropped)
-    report += std::to_string(result.findingsDropped) + " more findings\n";
-  report += scheduleText(summary, colour);
+    report += counted(result.findingsDropped, "more finding") + "\n";
+  report += scheduleText(summary);
   for (const Json &output : outputs(summary))
     report += "wrote " + output["path"].get<std::string>() + "\n";
   report += summary.config.entry + " grid " + text(summary.config.grid) +
-            " block " + text(summary.config.block) + ": " + statusOf(summary);
-  if (!result.findings.empty())
-    report += format(", %zu findings", result.findings.size());
-  return report +
-         format(", %llu warp instructions in %.3f s\n",
-                static_cast<unsigned long long>(result.warpInstructions),
-                summary.comparison.first.seconds) +
+            " block " + text(summary.config.block) + ": " +
+            nameOf(summary.comparison.status);
+  if (!findings.empty())
+    report += ", " + counted(findings.size(), "finding");
+  return report + ", " + counted(result.warpInstructions, "warp instruction") +
+         format(" in %.3f s\n", summary.comparison.first.seconds) +
          checkedText(summary);
 }
 

@@ -8,7 +8,6 @@
 
 #include "Run.h"
 
-#include "fmha/PTX/Driver/Report.h"
 #include "fmha/PTX/Driver/Target.h"
 
 #include <algorithm>
@@ -79,17 +78,6 @@ std::vector<std::vector<uint8_t>> readOutputs(const Device &device,
   return outputs;
 }
 
-std::string list(const std::vector<Finding> &findings) {
-  std::vector<std::string> lines;
-  for (const Finding &finding : findings)
-    lines.push_back(finding.id + " at line " + std::to_string(finding.ptxLine));
-  std::sort(lines.begin(), lines.end());
-  std::string text;
-  for (const std::string &line : lines)
-    text += (text.empty() ? "" : ", ") + line;
-  return text.empty() ? "none" : text;
-}
-
 } // namespace
 
 Outcome run(const Module &module, LaunchConfig config,
@@ -105,34 +93,6 @@ Outcome run(const Module &module, LaunchConfig config,
   outcome.seconds = span.count();
   outcome.outputs = readOutputs(device, arguments, placed);
   return outcome;
-}
-
-std::optional<std::string> difference(const Arguments &arguments,
-                                      const Outcome &first,
-                                      const Outcome &second) {
-  if (first.result.status != second.result.status)
-    return std::string("status ") + nameOf(second.result.status) + ", was " +
-           nameOf(first.result.status);
-  std::string before = list(first.result.findings);
-  std::string after = list(second.result.findings);
-  if (before != after)
-    return "findings " + after + ", were " + before;
-  size_t output = 0;
-  for (const Argument &argument : arguments.list) {
-    if (!argument.isOutput())
-      continue;
-    const auto &a = first.outputs[output], &b = second.outputs[output];
-    ++output;
-    auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin());
-    if (at != a.end())
-      return argument.outputPath + " differs from byte " +
-             std::to_string(at - a.begin()) + " on";
-  }
-  return std::nullopt;
-}
-
-bool clean(const LaunchResult &result) {
-  return result.status == Status::Ok && result.findings.empty();
 }
 
 } // namespace ptxsim::tool

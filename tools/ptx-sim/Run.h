@@ -26,14 +26,6 @@ struct Outcome {
 Outcome run(const Module &module, LaunchConfig config,
             const Arguments &arguments, const Options &options);
 
-/// What differs between two runs of the same launch, in words, or nothing.
-std::optional<std::string> difference(const Arguments &arguments,
-                                      const Outcome &first,
-                                      const Outcome &second);
-
-/// Whether anything makes the run not clean.
-bool clean(const LaunchResult &result);
-
 } // namespace ptxsim::tool
 
 #endif // FMHA_TOOLS_PTXSIM_RUN_H

@@ -131,12 +131,8 @@ std::string commandOf(const CommandLine &line) {
 
 std::string sarifLog(const Summary &summary) {
   Json results = Json::array();
-  for (const Finding &finding : summary.comparison.first.result.findings)
+  for (const Finding &finding : summary.comparison.findings)
     results.push_back(resultOf(finding, summary));
-  if (summary.comparison.divergence)
-    for (const Finding &finding :
-         summary.comparison.divergence->outcome.result.findings)
-      results.push_back(resultOf(finding, summary));
   Json driver = {{"name", "ptx-sim"},
                  {"semanticVersion", FMHA_VERSION},
                  {"rules", rules()}};

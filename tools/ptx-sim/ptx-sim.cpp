@@ -53,10 +53,10 @@ LaunchConfig configure(const CommandLine &line, const Module::Entry &entry) {
   return config;
 }
 
-ExitCode codeOf(const Outcome &outcome, bool differs) {
-  if (outcome.result.status == Status::StepLimit)
+ExitCode codeOf(Status status) {
+  if (status == Status::StepLimit)
     return StepLimit;
-  return clean(outcome.result) && !differs ? Clean : Findings;
+  return status == Status::Ok ? Clean : Findings;
 }
 
 /// Stores the outputs, unless the kernel did not come to its end.
@@ -100,7 +100,7 @@ int simulate(const Job &job) {
       (line.json ? jsonReport(summary) : textReport(summary, colourOf(stdout)))
           .c_str(),
       stdout);
-  return codeOf(comparison.first, comparison.divergence.has_value());
+  return codeOf(comparison.status);
 }
 
 int complain(bool json, const std::string &message, unsigned ptxLine,

@@ -108,11 +108,12 @@ std::string whoseText(const Finding &finding) {
         std::to_string(cta.z) + ")");
   if (!finding.source.empty())
     add("source " + finding.source);
+  bool seeded =
+      finding.policy == Policy::Random || finding.policy == Policy::Pct;
   if (finding.policy != Policy::Eager)
     add(std::string("policy ") + nameOf(finding.policy) +
-        (finding.policy == Policy::Late
-             ? ""
-             : ", schedule seed " + std::to_string(finding.scheduleSeed)));
+        (seeded ? ", schedule seed " + std::to_string(finding.scheduleSeed)
+                : ""));
   return who;
 }
 

@@ -62,6 +62,7 @@ static Module::Entry describeEntry(const syntax::Function &function,
                                    uint64_t moduleShared) {
   Module::Entry entry;
   entry.name = function.name;
+  entry.line = function.line;
   for (const syntax::Variable &parameter : function.parameters)
     entry.parameters.push_back({std::string(parameter.name),
                                 uint32_t(sizeOf(parameter)),

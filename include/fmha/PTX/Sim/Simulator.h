@@ -194,6 +194,8 @@ enum class Status { Ok, Findings, Deadlock, StepLimit };
 
 struct LaunchResult {
   Status status = Status::Ok;
+  /// Whether a fault ended the launch before its threads did.
+  bool faulted = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   uint64_t warpInstructions = 0;
@@ -221,6 +223,8 @@ public:
   };
   struct Entry {
     std::string name;
+    /// The PTX line of its name.
+    uint32_t line = 0;
     std::vector<Parameter> parameters;
     uint32_t staticSharedBytes = 0;
     std::optional<Dim3> requiredBlock, maxBlock, requiredCluster;

@@ -191,6 +191,9 @@ bool Scheduler::explore(std::vector<Choice> choices) {
   std::optional<size_t> index = exploration.choose(numbers);
   if (!index) {
     machine.stopped = true;
+    // A schedule that is too long says nothing of how it would have ended.
+    if (!exploration.redundant())
+      machine.status = Status::StepLimit;
     return false;
   }
   Footprint &footprint = exploration.footprint();

@@ -278,6 +278,7 @@ LaunchResult ptxsim::runClusters(Machine &machine) {
   sortByCluster(machine, result.findings);
   result.warpInstructions = machine.steps;
   result.status = machine.status;
+  result.faulted = machine.status == Status::Findings;
   result.deadlock = std::move(machine.deadlock);
   if (result.status == Status::Ok && !result.findings.empty())
     result.status = Status::Findings;
