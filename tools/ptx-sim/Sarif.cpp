@@ -120,27 +120,14 @@ Json resultOf(const Finding &finding, const Summary &summary) {
   return result;
 }
 
-std::string commandOf(const CommandLine &line) {
-  std::string command;
-  for (const std::string &word : line.words)
-    command += (command.empty() ? "" : " ") + quote(word);
-  return command;
-}
-
-} // namespace
-
-std::string sarifLog(const Summary &summary) {
-  Json results = Json::array();
-  for (const Finding &finding : summary.comparison.findings)
-    results.push_back(resultOf(finding, summary));
+/// A log of one run of the tool.
+std::string logOf(const Json &invocation, const Json &results) {
   Json driver = {{"name", "ptx-sim"},
                  {"semanticVersion", FMHA_VERSION},
                  {"rules", rules()}};
   Json run;
   run["tool"] = {{"driver", driver}};
-  run["invocations"] =
-      Json::array({{{"executionSuccessful", true},
-                    {"commandLine", commandOf(summary.line)}}});
+  run["invocations"] = Json::array({invocation});
   run["columnKind"] = "unicodeCodePoints";
   run["results"] = results;
   Json log;
@@ -148,6 +135,42 @@ std::string sarifLog(const Summary &summary) {
   log["version"] = "2.1.0";
   log["runs"] = Json::array({run});
   return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json notification(const char *level, const std::string &message) {
+  return {{"level", level}, {"message", textOf(message)}};
+}
+
+} // namespace
+
+std::string sarifLog(const Summary &summary) {
+  const Comparison &comparison = summary.comparison;
+  Json results = Json::array();
+  for (const Finding &finding : comparison.findings)
+    results.push_back(resultOf(finding, summary));
+  Json invocation = {{"executionSuccessful", true},
+                     {"commandLine", commandText(summary.line)}};
+  // No result does not mean a clean kernel then.
+  bool cut = comparison.first.result.status == Status::StepLimit ||
+             !comparison.cut.empty();
+  if (cut)
+    invocation["toolExecutionNotifications"] = Json::array({notification(
+        "warning", "a limit of steps stopped a launch before its end")});
+  return logOf(invocation, results);
+}
+
+std::string sarifFailure(const Failure &failure, const std::string &command) {
+  Json note = notification("error", failure.message);
+  if (!failure.kernel.empty()) {
+    Json place = {{"artifactLocation", {{"uri", uriOf(failure.kernel)}}}};
+    if (failure.ptxLine)
+      place["region"] = {{"startLine", failure.ptxLine}};
+    note["locations"] = Json::array({{{"physicalLocation", place}}});
+  }
+  Json invocation = {{"executionSuccessful", false},
+                     {"commandLine", command},
+                     {"toolExecutionNotifications", Json::array({note})}};
+  return logOf(invocation, Json::array());
 }
 
 } // namespace ptxsim::tool

@@ -103,15 +103,34 @@ int simulate(const Job &job) {
   return codeOf(comparison.status);
 }
 
-int complain(bool json, const std::string &message, unsigned ptxLine,
+/// Where reports of an error go besides the standard error.
+struct Reports {
+  bool json = false;
+  std::string sarif, command;
+};
+
+/// Tells that nothing could be run. A SARIF log of an earlier run must not
+/// stay and look like the answer.
+int complain(const Reports &reports, const Failure &failure,
              const std::string &text) {
   std::fputs(text.c_str(), stderr);
-  if (json)
-    std::fputs(jsonError(message, ptxLine).c_str(), stdout);
+  if (!reports.sarif.empty())
+    if (auto wrong =
+            writeWhole(reports.sarif, sarifFailure(failure, reports.command));
+        wrong && *wrong != failure.message)
+      std::fprintf(stderr, "ptx-sim: error: %s\n", wrong->c_str());
+  if (reports.json)
+    std::fputs(jsonError(failure.message, failure.ptxLine).c_str(), stdout);
   return BadInputCode;
 }
 
+int complain(const Reports &reports, const std::string &message) {
+  return complain(reports, Failure{message, "", 0},
+                  "ptx-sim: error: " + message + "\n");
+}
+
 int runTool(const CommandLine &line) {
+  Reports reports{line.json, line.sarif, commandText(line)};
   std::string text;
   try {
     text = readFile(line.kernel);
@@ -121,15 +140,30 @@ int runTool(const CommandLine &line) {
     std::fputs(listEntries(job.module, line.json).c_str(), stdout);
     return Clean;
   } catch (const Error &error) {
-    return complain(line.json, error.what(), error.line,
+    return complain(reports, Failure{error.what(), line.kernel, error.line},
                     describe(error, line.kernel, text));
   } catch (const BadInput &error) {
-    return complain(line.json, error.what(), 0,
-                    std::string("ptx-sim: error: ") + error.what() + "\n");
+    return complain(reports, error.what());
   } catch (const std::bad_alloc &) {
-    return complain(line.json, "out of memory", 0,
-                    "ptx-sim: error: out of memory\n");
+    return complain(reports, "out of memory");
   }
+}
+
+/// What argv asks for in the way of reports, where the options as a whole are
+/// not understood.
+Reports reportsOf(int argc, char **argv) {
+  static constexpr std::string_view flag = "--sarif";
+  Reports reports;
+  for (int i = 0; i < argc; ++i) {
+    std::string_view word = argv[i];
+    reports.command += (i ? " " : "") + quote(argv[i]);
+    reports.json |= word == "--json";
+    if (word.starts_with("--sarif="))
+      reports.sarif = word.substr(flag.size() + 1);
+    else if (word == flag && i + 1 < argc)
+      reports.sarif = argv[i + 1];
+  }
+  return reports;
 }
 
 } // namespace
@@ -141,11 +175,7 @@ int main(int argc, char **argv) {
       return *code;
     return runTool(std::get<CommandLine>(parsed));
   } catch (const BadInput &error) {
-    // The options are not known, but whoever asked for JSON gets it.
-    bool json = false;
-    for (int i = 1; i < argc; ++i)
-      json |= std::string_view(argv[i]) == "--json";
-    return complain(json, error.what(), 0,
-                    std::string("ptx-sim: error: ") + error.what() + "\n");
+    // The options are not known, but whoever asked for a report gets it.
+    return complain(reportsOf(argc, argv), error.what());
   }
 }
