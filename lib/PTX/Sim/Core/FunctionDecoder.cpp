@@ -8,6 +8,7 @@
 
 #include "FunctionDecoder.h"
 
+#include "Targets.h"
 #include "fmha/PTX/Syntax/Parser.h"
 
 #include <bit>
@@ -202,6 +203,18 @@ void FunctionDecoder::emitHelper(Handler handler, Operand dst, Operand src,
   emit(helper);
 }
 
+/// Throws where the module's .target lacks the instruction.
+static void requireTarget(const syntax::Instruction &text,
+                          std::string_view target) {
+  std::string why = missingTarget(text, target);
+  if (!why.empty())
+    throw Error(Error::Kind::Unsupported,
+                "line " + std::to_string(text.line) + ": '" +
+                    std::string(text.opcode) +
+                    "' is not in the module's target: " + why,
+                text.line);
+}
+
 void FunctionDecoder::decodeInstruction(const syntax::Instruction &text) {
   instruction = &text;
   Instruction inst;
@@ -225,6 +238,7 @@ void FunctionDecoder::decodeInstruction(const syntax::Instruction &text) {
     } else {
       unsupported("no such form is known");
     }
+    requireTarget(text, target());
   } catch (const Error &error) {
     deferred.push_back({uint32_t(code.instructions.size()), error});
     inst.handler = executeTrap;

@@ -96,6 +96,10 @@ CASES = [
     (lambda: [write("short.ptx", HEAD + ".entry k()\n{\n  ret")], ["short.ptx"]),
     (lambda: [write("none.ptx", HEAD)], ["no entry"]),
     (lambda: [write("empty.ptx", "")], ["empty.ptx"]),
+    (
+        lambda: [write("old.ptx", HEAD + ".entry k()\n{\n  setmaxnreg.inc.sync.aligned.u32 64;\n  ret;\n}\n")],
+        ["old.ptx:6", "setmaxnreg", "expected .target sm_90a, sm_100a or sm_100f", "got sm_80"],
+    ),
     (lambda: tma(DIR / "none.json"), ["none.json"]),
     (lambda: tma(write("list.json", "[1]")), ["list.json", "object"]),
     (lambda: tma(write("text.json", "{")), ["text.json", "object"]),
