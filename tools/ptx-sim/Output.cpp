@@ -274,12 +274,17 @@ std::string textReport(const Summary &summary, Colour colour) {
   const LaunchResult &result = summary.comparison.first.result;
   const std::vector<Finding> &findings = summary.comparison.findings;
   std::string report;
+  const DeadlockReport *deadlock = summary.comparison.deadlock();
   for (const Finding &finding : findings)
-    report += describe(finding, summary.line.kernel, summary.text, colour);
-  if (const DeadlockReport *deadlock = summary.comparison.deadlock())
+    report += describe(deadlock ? withoutWaitList(finding) : finding,
+                       summary.line.kernel, summary.text, colour);
+  if (deadlock)
     report += describe(*deadlock);
+  // Up to the limit only what has the same id and line is dropped.
+  bool repeated = result.findings.size() < summary.line.options.maxFindings;
   if (result.findingsDropped)
-    report += counted(result.findingsDropped, "more finding") + "\n";
+    report += counted(result.findingsDropped, "more finding") +
+              (repeated ? ", each like one above at the same line\n" : "\n");
   report += scheduleText(summary);
   for (const Json &output : outputs(summary))
     report += "wrote " + output["path"].get<std::string>() + "\n";

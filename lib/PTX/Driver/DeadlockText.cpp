@@ -68,6 +68,12 @@ std::string listLine(const char *title, const std::vector<std::string> &list,
   return std::string(title) + ": " + (list.empty() ? none : text) + "\n";
 }
 
+/// "1 arrival is missing", "2 arrivals are missing".
+std::string missing(int64_t count, const char *what) {
+  return std::to_string(count) + " " + what +
+         (count == 1 ? " is missing" : "s are missing");
+}
+
 std::string stateText(const WaitObject &object) {
   std::string text;
   auto add = [&text](const std::string &part) {
@@ -79,20 +85,23 @@ std::string stateText(const WaitObject &object) {
     add("the end of a phase of parity " + std::to_string(*object.parityWanted) +
         " is wanted");
   if (object.pendingArrivals)
-    add(std::to_string(*object.pendingArrivals) + " arrivals are missing");
+    add(missing(*object.pendingArrivals, "arrival"));
   if (object.pendingBytes)
-    add(std::to_string(*object.pendingBytes) + " bytes are missing");
+    add(missing(*object.pendingBytes, "byte"));
   return text;
 }
 
-std::string waitersText(const DeadlockReport &report, size_t object) {
+/// Those that wait for an object, or, with -1, for other lanes of their warp or
+/// for nothing.
+std::string waitersText(const DeadlockReport &report, int object) {
   std::string text;
   for (const BlockedPath &path : report.paths)
-    if (path.object == int(object))
-      text += "    waits: " + ctaText(path.cta) + " warp " +
-              std::to_string(path.warp) + " lanes " +
-              hexText(path.lanes, "0x%08llx") + " line " +
-              std::to_string(path.ptxLine) + " " + path.instruction + "\n";
+    if (path.object == object)
+      text += std::string(object < 0 ? "  path: " : "    waits: ") +
+              ctaText(path.cta) + " warp " + std::to_string(path.warp) +
+              " lanes " + hexText(path.lanes, "0x%08llx") + " line " +
+              std::to_string(path.ptxLine) + " " + path.instruction +
+              (object < 0 ? ": " + path.waits : "") + "\n";
   return text;
 }
 
@@ -111,6 +120,14 @@ Json toJson(const DeadlockReport &report) {
   return json;
 }
 
+Finding withoutWaitList(Finding finding) {
+  std::string &message = finding.message;
+  size_t begin = message.find(":\n"), end = message.rfind('\n');
+  if (begin != std::string::npos)
+    message.replace(begin, end + 1 - begin, ".");
+  return finding;
+}
+
 std::string describe(const DeadlockReport &report) {
   std::string text = "wait-for graph:\n";
   for (size_t i = 0; i < report.objects.size(); ++i) {
@@ -119,12 +136,13 @@ std::string describe(const DeadlockReport &report) {
     if (object.address)
       text += " at shared " + hexText(*object.address, "0x%llx");
     text += " of " + ctaText(object.cta) + stateText(object) + "\n";
-    text += waitersText(report, i);
+    text += waitersText(report, int(i));
     text += listLine("    could still complete it", object.couldComplete,
                      "nobody: no warp has such an instruction ahead of it");
     if (!object.events.empty())
       text += listLine("    last events", object.events, "");
   }
+  text += waitersText(report, -1);
   text += listLine("  exited warps", report.exitedWarps, "none");
   return text + listLine("  in flight", report.inFlight, "nothing");
 }

@@ -128,16 +128,21 @@ void print(const State &state, const CUmod_st &module,
   if (!state.settings.messages)
     return;
   size_t shown = std::min(most, result.findings.size());
-  for (size_t i = 0; i < shown; ++i)
-    std::fputs(
-        ptxsim::describe(result.findings[i], module.name, module.text).c_str(),
-        stderr);
+  for (size_t i = 0; i < shown; ++i) {
+    const ptxsim::Finding &finding = result.findings[i];
+    std::fputs(ptxsim::describe(
+                   result.deadlock ? ptxsim::withoutWaitList(finding) : finding,
+                   module.name, module.text)
+                   .c_str(),
+               stderr);
+  }
   if (result.deadlock)
     std::fputs(ptxsim::describe(*result.deadlock).c_str(), stderr);
   uint64_t hidden = result.findings.size() - shown + result.findingsDropped;
   if (hidden)
-    std::fprintf(stderr, "ptxsim: %llu more findings\n",
-                 static_cast<unsigned long long>(hidden));
+    std::fprintf(stderr, "ptxsim: %llu more finding%s\n",
+                 static_cast<unsigned long long>(hidden),
+                 hidden == 1 ? "" : "s");
   if (result.status == Status::StepLimit)
     std::fprintf(stderr,
                  "ptxsim: the launch was stopped after %llu warp "

@@ -48,6 +48,10 @@ nlohmann::ordered_json toJson(const DeadlockReport &report);
 /// The same for a person, several lines.
 std::string describe(const DeadlockReport &report);
 
+/// A finding whose message does not list the paths that wait: for a text in
+/// which the graph follows it.
+Finding withoutWaitList(Finding finding);
+
 enum class Colour { Never, Always };
 
 /// The finding for a person: "file.ptx:12:5: error [id]: message", the line of

@@ -84,7 +84,7 @@ static void locate(const Warp *warp, const Instruction *inst,
 
 /// What is seen here, ended as a sentence: what it means follows.
 static std::string sentence(const std::string &detail) {
-  static constexpr std::string_view ends = ".:;!?";
+  static constexpr std::string_view ends = ".:;!?\n";
   bool ended = detail.empty() || ends.find(detail.back()) != ends.npos;
   return ended ? detail : detail + ".";
 }

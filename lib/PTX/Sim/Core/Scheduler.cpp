@@ -242,10 +242,13 @@ void Scheduler::reportDeadlock(FindingId id) {
     others += (others.empty() ? "" : "; ") + agent;
   if (others.empty())
     others = "nothing is in flight";
-  machine.report.addFault(id, blockedSite(),
-                          std::to_string(graph.paths.size()) +
-                              " paths of warps cannot go on:" + waits + "\n",
-                          others);
+  size_t count = graph.paths.size();
+  machine.report.addFault(
+      id, blockedSite(),
+      std::to_string(count) +
+          (count == 1 ? " path of a warp" : " paths of warps") +
+          " cannot go on:" + waits + "\n",
+      others);
   machine.deadlock = std::move(graph);
   machine.stopped = true;
   machine.status = Status::Deadlock;
