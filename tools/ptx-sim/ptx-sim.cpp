@@ -53,6 +53,16 @@ LaunchConfig configure(const CommandLine &line, const Module::Entry &entry) {
   return config;
 }
 
+/// A trace of a warp that the block does not have would be silent.
+void checkTrace(const CommandLine &line, const Dim3 &block) {
+  uint64_t warps = (block.count() + 31) / 32;
+  if (line.trace && line.trace->warp >= warps)
+    throw BadInput("--trace-warp names warp " +
+                   std::to_string(line.trace->warp) + ", expected one below " +
+                   std::to_string(warps) + ": the block has " +
+                   std::to_string(block.count()) + " threads");
+}
+
 ExitCode codeOf(Status status) {
   if (status == Status::StepLimit)
     return StepLimit;
@@ -88,6 +98,7 @@ int simulate(const Job &job) {
   const Module::Entry &entry = findEntry(job.module, line);
   Arguments arguments = readArguments(line.arguments, entry);
   LaunchConfig config = configure(line, entry);
+  checkTrace(line, config.block);
   Progress progress;
   Comparison comparison = runAll(job, config, arguments, progress);
   progress.clear();

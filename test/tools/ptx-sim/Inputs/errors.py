@@ -76,6 +76,7 @@ CASES = [
     (lambda: [ADD, "--trace-warp=1:0", *GOOD], ["'1:0'", "below 1"]),
     (lambda: [ADD, "--grid=2", "--trace-warp=0,1,0:0", *GOOD], ["'0,1,0:0'"]),
     (lambda: [ADD, "--trace-warp=0:32", *GOOD], ["from 0 to 31"]),
+    (lambda: [ADD, "--block=64", "--trace-warp=0:2", *GOOD], ["warp 2", "below 2", "64 threads"]),
     (lambda: [ADD, "--trace-warp=0:0", "--trace-limit=x", *GOOD], ["--trace-limit", "'x'"]),
     (lambda: [ADD, "--policy=soon", *GOOD], ["--policy", "late | random | pct | exhaustive"]),
     (lambda: [ADD, "--schedule-seed=x", *GOOD], ["--schedule-seed is 'x'"]),
