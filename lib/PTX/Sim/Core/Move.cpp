@@ -87,6 +87,8 @@ void decodeMove(Decoder &decoder, Instruction &inst) {
                : bits / parts == 32 ? Type::B32
                : bits / parts == 16 ? Type::B16
                                     : Type::B8;
+  requireWidth(decoder, 0, type);
+  requireWidth(decoder, 1, type);
   inst.dst = decoder.destinations(0);
   inst.src = decoder.sources(1, partType);
   size_t from = inst.src.size(), to = inst.dst.size();

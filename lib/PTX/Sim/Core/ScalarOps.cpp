@@ -76,14 +76,28 @@ std::vector<Operand> spread(std::span<const Operand> rows) {
 
 } // namespace
 
+void ptxsim::requireWidth(const Decoder &decoder, size_t index, Type type) {
+  unsigned bits = decoder.registerBits(decoder.operand(index));
+  unsigned wanted = scalar::bitWidth(type);
+  bool mayBeWider = wanted < 16 || decoder.text().parts[0] == "cvt";
+  if (!bits || bits == wanted || (mayBeWider && bits > wanted && wanted > 1))
+    return;
+  decoder.unsupported("expected a register of " + std::to_string(wanted) +
+                      " bits, got '" +
+                      std::string(decoder.operand(index).name) + "' of " +
+                      std::to_string(bits));
+}
+
 void ptxsim::decodeScalar(Decoder &decoder, Instruction &inst,
                           const scalar::Form &form) {
   std::vector<Operand> dst = spread(decoder.destinations(0)), src;
+  requireWidth(decoder, 0, form.dst[0]);
   for (size_t i = 1; i < decoder.size(); ++i) {
     if (src.size() >= form.numSrc)
       decoder.unsupported("expected " + std::to_string(form.numSrc) +
                           " sources, got more");
     Type type = form.src[src.size()];
+    requireWidth(decoder, i, type);
     for (Operand row : decoder.sources(i, type))
       src.push_back(row);
   }

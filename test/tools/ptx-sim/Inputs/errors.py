@@ -101,6 +101,14 @@ CASES = [
         lambda: [write("old.ptx", HEAD + ".entry k()\n{\n  setmaxnreg.inc.sync.aligned.u32 64;\n  ret;\n}\n")],
         ["old.ptx:6", "setmaxnreg", "expected .target sm_90a, sm_100a or sm_100f", "got sm_80"],
     ),
+    (
+        lambda: [write("wide.ptx", HEAD + ".entry k()\n{\n  .reg .b64 %q;\n  mov.u32 %q, 1;\n  ret;\n}\n")],
+        ["wide.ptx:7: error: 'mov.u32'", "expected a register of 32 bits, got '%q' of 64"],
+    ),
+    (
+        lambda: [write("struct.ptx", HEAD + ".entry k(.param .b8 s[12]) { ret; }\n"), "--arg=i32:1"],
+        ["gives 4 bytes", "has 12", "bytes:HEX"],
+    ),
     (lambda: tma(DIR / "none.json"), ["none.json"]),
     (lambda: tma(write("list.json", "[1]")), ["list.json", "object"]),
     (lambda: tma(write("text.json", "{")), ["text.json", "object"]),
