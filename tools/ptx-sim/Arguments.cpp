@@ -208,9 +208,11 @@ Arguments readArguments(const std::vector<std::string> &texts,
         entry.parameters[size_t(result.parameter[i])];
     uint32_t size = sizeOf(result.list[i]);
     if (size != parameter.size)
-      refuse(result.list[i], "gives " + std::to_string(size) +
-                                 " bytes, but parameter " + parameter.name +
-                                 " has " + std::to_string(parameter.size));
+      refuse(result.list[i],
+             "gives " + std::to_string(size) + " bytes, but parameter " +
+                 parameter.name + " has " + std::to_string(parameter.size) +
+                 (parameter.size > 8 ? "; a structure is given as bytes:HEX"
+                                     : ""));
   }
   return result;
 }

@@ -287,7 +287,9 @@ std::string textReport(const Summary &summary, Colour colour) {
               (repeated ? ", each like one above at the same line\n" : "\n");
   report += scheduleText(summary);
   for (const Json &output : outputs(summary))
-    report += "wrote " + output["path"].get<std::string>() + "\n";
+    report +=
+        "wrote " + output["path"].get<std::string>() +
+        (result.faulted ? ", incomplete: a fault ended the launch\n" : "\n");
   report += summary.config.entry + " grid " + text(summary.config.grid) +
             " block " + text(summary.config.block) + ": " +
             nameOf(summary.comparison.status);

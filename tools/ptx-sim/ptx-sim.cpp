@@ -69,7 +69,7 @@ ExitCode codeOf(Status status) {
   return status == Status::Ok ? Clean : Findings;
 }
 
-/// Stores the outputs, unless the kernel did not come to its end.
+/// Stores the outputs, unless the kernel hangs or a limit of steps cut it.
 void store(const Arguments &arguments, const Outcome &outcome) {
   bool ended = outcome.result.status == Status::Ok ||
                outcome.result.status == Status::Findings;

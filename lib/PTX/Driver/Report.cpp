@@ -174,8 +174,10 @@ std::string describe(const Error &error, std::string_view file,
   // Some messages begin with their place already.
   std::string_view message = error.what();
   std::string where = place(file, error.line);
-  if (message.starts_with(where))
-    message.remove_prefix(where.size());
+  for (const std::string &known :
+       {where, "line " + std::to_string(error.line) + ": "})
+    if (message.starts_with(known))
+      message.remove_prefix(known.size());
   return where + "error: " + std::string(message) + "\n" +
          excerpt(text, error.line, 0, 0, Colour::Never);
 }

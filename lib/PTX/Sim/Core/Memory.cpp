@@ -84,9 +84,13 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
     return nullptr;
   uint32_t offset = address & 0xFFFFFF;
   if (offset < kSharedBase || uint64_t(offset) + bytes > cta->sharedEnd) {
+    bool none = cta->sharedEnd == kSharedBase;
     machine.fault(FindingId::OutOfBounds, site,
-                  what(access, bytes, "shared", address) + ": expected " +
-                      hex(kSharedBase) + " to " + hex(cta->sharedEnd) + ".");
+                  what(access, bytes, "shared", address) +
+                      (none ? ": the CTA has none; dynamic shared memory is "
+                              "given at launch."
+                            : ": expected " + hex(kSharedBase) + " to " +
+                                  hex(cta->sharedEnd) + "."));
     return nullptr;
   }
   if (!checkAlign(*this, site, offset, bytes, align, "shared", access))
