@@ -98,6 +98,26 @@ TEST(ElementType, IntegersReachBothEnds) {
     EXPECT_THROW(bitsOf(type, text), BadInput) << type << ":" << text;
 }
 
+/// What a value is printed as is read back as the same bits.
+TEST(ElementType, ValueTextReadsBack) {
+  for (auto [name, text] :
+       {std::pair("u8", "255"), std::pair("i8", "-128"), std::pair("s64", "-1"),
+        std::pair("u64", "18446744073709551615"),
+        std::pair("b32", "0xdeadbeef"), std::pair("f16", "0.099976"),
+        std::pair("bf16", "-45.25"), std::pair("f32", "0.100000001"),
+        std::pair("f64", "0.10000000000000001"), std::pair("f16", "-inf")}) {
+    const ElementType &type = *findType(name);
+    std::vector<uint8_t> bytes = parseValue(type, text);
+    EXPECT_EQ(valueText(&type, bytes), text) << name;
+    EXPECT_EQ(parseValue(type, valueText(&type, bytes)), bytes) << name;
+  }
+  const uint8_t odd[] = {1, 2, 0xab};
+  EXPECT_EQ(valueText(nullptr, odd), "0xab0201");
+  EXPECT_EQ(valueText(findType("f32"), odd), "0xab0201");
+  EXPECT_STREQ(findNpyType("f4")->name, "f32");
+  EXPECT_EQ(findNpyType("V3"), nullptr);
+}
+
 TEST(ElementType, WideningKeepsBf16Values) {
   std::vector<uint8_t> wide = widenBf16({0x80, 0x3F, 0x34, 0xC2});
   float values[2];
