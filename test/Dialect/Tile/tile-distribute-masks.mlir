@@ -24,7 +24,7 @@
 // CHECK: scf.if %[[EDGE]]
 // CHECK: %[[END:.*]] = vector.broadcast %[[OWN]]
 // CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %{{.*}}, %[[END]]
+// CHECK: %[[SEEN:.*]] = arith.select %[[BEFORE]]
 // CHECK: %[[BEGIN:.*]] = vector.broadcast %[[OWNFIRST]]
 // CHECK: %[[REACHED:.*]] = arith.cmpi sge, %{{.*}}, %[[BEGIN]]
-// CHECK: %[[LIVE:.*]] = arith.andi %[[BEFORE]], %[[REACHED]]
-// CHECK: arith.select %[[LIVE]]
+// CHECK: arith.select %[[REACHED]], %[[SEEN]],

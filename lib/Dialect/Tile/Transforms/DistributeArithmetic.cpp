@@ -209,15 +209,18 @@ private:
       places.push_back(column / inSlice * pitch + column % inSlice);
     Value indices = arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
-    Value live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, indices,
-                                       broadcast(b, own.end, type));
-    if (own.first) {
-      Value reached = arith::CmpIOp::create(
-          b, arith::CmpIPredicate::sge, indices, broadcast(b, own.first, type));
-      live = arith::AndIOp::create(b, live, reached);
-    }
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
-    return arith::SelectOp::create(b, live, x, none);
+    auto keep = [&](arith::CmpIPredicate seen, Value limit) {
+      Value live =
+          arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
+      x = arith::SelectOp::create(b, live, x, none);
+    };
+    keep(arith::CmpIPredicate::slt, own.end);
+    // Not both conditions in one: a select takes its predicate at once, while
+    // ptxas keeps those that are combined in registers, and spills.
+    if (own.first)
+      keep(arith::CmpIPredicate::sge, own.first);
+    return x;
   }
 };
 
