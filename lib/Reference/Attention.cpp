@@ -42,6 +42,14 @@ std::optional<std::string> Problem::check() const {
     if (bound && (*bound < 0 || *bound > int64_t(1) << 40))
       return "expected the bounds of a window to be from 0 to 2^40" +
              got(*bound);
+  for (const Sequence &one : sequences)
+    if (one.firstQuery < 0 || one.queries < 0 || one.firstKey < 0 ||
+        one.keys < 0 || one.firstQuery + one.queries > qLen ||
+        one.firstKey + one.keys > kvLen || one.queryBatch < 0 ||
+        one.queryBatch >= batch || one.keyBatch < 0)
+      return "expected sequences inside the batch, got one of " +
+             std::to_string(one.queries) + " queries and " +
+             std::to_string(one.keys) + " keys";
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
   return std::nullopt;
@@ -175,6 +183,39 @@ void Head::run(int64_t batch, int64_t head) {
 
 } // namespace
 
+/// The rows of one sequence of a tensor, as a tensor of batch 1.
+static Tensor rowsOf(const Tensor &tensor, int64_t batch, int64_t first) {
+  return {tensor.data + batch * tensor.strides[0] + first * tensor.strides[1],
+          tensor.strides};
+}
+
+static Result sequencesOf(const Problem &problem, const Tensor &q,
+                          const Tensor &k, const Tensor &v, Result result) {
+  for (std::vector<double> *all : {&result.o, &result.a, &result.lse})
+    std::fill(all->begin(), all->end(),
+              std::numeric_limits<double>::quiet_NaN());
+  for (const Sequence &one : problem.sequences) {
+    Problem own = problem;
+    own.sequences.clear();
+    own.batch = 1;
+    own.qLen = one.queries;
+    own.kvLen = one.keys;
+    Result part = attention(own, rowsOf(q, one.queryBatch, one.firstQuery),
+                            rowsOf(k, one.keyBatch, one.firstKey),
+                            rowsOf(v, one.keyBatch, one.firstKey));
+    int64_t row = one.queryBatch * problem.qLen + one.firstQuery;
+    int64_t at = row * problem.qHeads * problem.headDimV;
+    std::copy(part.o.begin(), part.o.end(), result.o.begin() + at);
+    std::copy(part.a.begin(), part.a.end(), result.a.begin() + at);
+    for (int64_t h = 0; h < problem.qHeads; ++h)
+      std::copy_n(part.lse.begin() + h * own.qLen, own.qLen,
+                  result.lse.begin() +
+                      (one.queryBatch * problem.qHeads + h) * problem.qLen +
+                      one.firstQuery);
+  }
+  return result;
+}
+
 Result fmha::reference::attention(const Problem &problem, const Tensor &q,
                                   const Tensor &k, const Tensor &v) {
   Result result;
@@ -182,6 +223,8 @@ Result fmha::reference::attention(const Problem &problem, const Tensor &q,
   result.o.resize(rows * problem.headDimV);
   result.a.resize(rows * problem.headDimV);
   result.lse.resize(rows);
+  if (!problem.sequences.empty())
+    return sequencesOf(problem, q, k, v, std::move(result));
   Head head(problem, q, k, v, result);
   for (int64_t b = 0; b < problem.batch; ++b)
     for (int64_t h = 0; h < problem.qHeads; ++h)

@@ -172,6 +172,98 @@ TEST(Attention, EqualsTheDefinition) {
   }
 }
 
+/// Three sequences, packed on either side or not, are what three problems of
+/// their own give; what no sequence has is NaN in q, k and v, and in the
+/// result.
+static void expectSequences(bool packedQ, bool packedK, std::mt19937 &random) {
+  constexpr int64_t queries[] = {3, 0, 5}, keys[] = {4, 6, 0};
+  Problem p;
+  p.batch = packedQ ? 1 : 3;
+  p.qHeads = 2;
+  p.headDim = p.headDimV = 4;
+  p.qLen = packedQ ? 10 : 5;
+  p.kvLen = packedK ? 11 : 7;
+  p.causal = random() % 2;
+  Inputs in(p, random);
+  // K and V may have another batch than Q.
+  int64_t kBatch = packedK ? 1 : 3;
+  in.k = Storage(kBatch, p.kvLen, 1, 4, random, 1);
+  in.v = Storage(kBatch, p.kvLen, 1, 4, random, 1);
+  Sequence next;
+  std::vector<std::vector<bool>> used(kBatch, std::vector<bool>(p.kvLen));
+  for (int n = 0; n < 3; ++n) {
+    next.queries = queries[n];
+    next.keys = keys[n];
+    in.problem.sequences.push_back(next);
+    std::fill_n(used[next.keyBatch].begin() + next.firstKey, next.keys, true);
+    (packedQ ? next.firstQuery : next.queryBatch) += packedQ ? next.queries : 1;
+    (packedK ? next.firstKey : next.keyBatch) += packedK ? next.keys : 1;
+  }
+  for (int64_t b = 0; b < kBatch; ++b)
+    for (int64_t j = 0; j < p.kvLen; ++j)
+      for (int64_t d = 0; d < 4 && !used[b][j]; ++d) {
+        in.k.set(b, j, 0, d, NAN);
+        in.v.set(b, j, 0, d, NAN);
+      }
+  ASSERT_EQ(in.problem.check(), std::nullopt);
+  Result got = in.run();
+  std::vector<bool> owned(p.batch * p.qLen);
+  for (const Sequence &one : in.problem.sequences)
+    for (int64_t i = 0; i < one.queries; ++i) {
+      int64_t at = one.queryBatch * p.qLen + one.firstQuery + i;
+      owned[at] = true;
+      Inputs own = in;
+      own.problem.sequences.clear();
+      own.problem.qLen = one.queries;
+      own.problem.kvLen = one.keys;
+      own.q.view = {&in.q.data[3] + one.queryBatch * in.q.view.strides[0] +
+                        one.firstQuery * in.q.view.strides[1],
+                    in.q.view.strides};
+      own.k.view = {&in.k.data[3] + one.keyBatch * in.k.view.strides[0] +
+                        one.firstKey * in.k.view.strides[1],
+                    in.k.view.strides};
+      own.v.view = {&in.v.data[3] + one.keyBatch * in.v.view.strides[0] +
+                        one.firstKey * in.v.view.strides[1],
+                    in.v.view.strides};
+      for (int64_t h = 0; h < 2; ++h) {
+        NaiveRow want = naive(own, 0, i, h);
+        for (int64_t d = 0; d < 4; ++d)
+          expectNear(got.o[(at * 2 + h) * 4 + d], want.o[d], 1 + want.a[d]);
+        double lse =
+            got.lse[(one.queryBatch * 2 + h) * p.qLen + one.firstQuery + i];
+        if (std::isinf(want.lse))
+          EXPECT_EQ(lse, -INFINITY);
+        else
+          expectNear(lse, want.lse, 1 + std::fabs(want.lse));
+      }
+    }
+  for (int64_t row = 0; row < int64_t(owned.size()); ++row)
+    for (int64_t d = 0; d < 8 && !owned[row]; ++d)
+      EXPECT_TRUE(std::isnan(got.o[row * 8 + d]));
+}
+
+TEST(Attention, SequencesAreProblemsOfTheirOwn) {
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int n = 0; n < 8; ++n)
+    expectSequences(n & 1, n & 2, random);
+}
+
+TEST(Attention, SequencesOutsideTheBatchAreRefused) {
+  Problem p;
+  p.qLen = p.kvLen = 4;
+  p.headDim = p.headDimV = 1;
+  for (Sequence one :
+       {Sequence{0, 1, 4, 0, 0, 4}, Sequence{0, 0, 4, 0, 2, 3},
+        Sequence{1, 0, 4, 0, 0, 4}, Sequence{0, 0, -1, 0, 0, 4}}) {
+    p.sequences = {one};
+    EXPECT_NE(p.check(), std::nullopt);
+  }
+  p.sequences = {{0, 1, 3, 0, 2, 2}};
+  EXPECT_EQ(p.check(), std::nullopt);
+}
+
 TEST(Attention, LargeLogitsStayFinite) {
   unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

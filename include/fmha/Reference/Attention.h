@@ -44,6 +44,13 @@ struct Tensor {
   }
 };
 
+/// `queries` rows of q from `firstQuery` on, of batch `queryBatch`, and as many
+/// keys from `firstKey` on.
+struct Sequence {
+  int64_t queryBatch = 0, firstQuery = 0, queries = 0;
+  int64_t keyBatch = 0, firstKey = 0, keys = 0;
+};
+
 struct Problem {
   int64_t batch = 1, qHeads = 1, kvHeads = 1;
   int64_t qLen = 0, kvLen = 0, headDim = 0, headDimV = 0;
@@ -53,6 +60,10 @@ struct Problem {
   /// behind it that it sees, all where absent. Conditions intersect.
   bool causal = false, topLeft = false;
   std::optional<int64_t> left, right;
+  /// What attends to what, where it is not all rows of each batch: every
+  /// sequence is a problem of its own, with lengths of its own. Rows of q that
+  /// none has are NaN in the result; nothing of k and v that none has is read.
+  std::vector<Sequence> sequences;
 
   /// Query head h uses KV head floor(h * kvHeads / qHeads).
   int64_t kvHead(int64_t head) const { return head * kvHeads / qHeads; }
