@@ -83,6 +83,25 @@ static std::string maskText(const schedule::Mask &mask) {
   return text + ">";
 }
 
+/// Arguments and operands of the lists that the op reads:
+///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
+///   memref<?xi32>)\n"
+static std::pair<std::string, std::string>
+listTexts(const schedule::Problem &problem) {
+  std::string arguments, operands;
+  const std::pair<const char *, bool> lists[] = {
+      {"kv_lens", problem.kvLens},
+      {"cu_seqlens_q", problem.cuSeqlensQ},
+      {"cu_seqlens_k", problem.cuSeqlensK}};
+  for (auto [name, there] : lists) {
+    if (!there)
+      continue;
+    arguments += llvm::formatv("%{0}: memref<?xi32>, ", name);
+    operands += llvm::formatv("      {0}(%{0} : memref<?xi32>)\n", name);
+  }
+  return {arguments, operands};
+}
+
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
   auto tensor = [&](unsigned headDim) {
@@ -106,16 +125,17 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   }
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
+  auto [listArguments, lists] = listTexts(problem);
   return llvm::formatv(
-             "func.func @attention(%q: {0}, %k: {0}, {6}%o: {1}{2}) {{\n"
+             "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {1}{2}) {{\n"
              "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
-             "      outs(%o{3} : {1}{4}){5}\n"
+             "{9}      outs(%o{3} : {1}{4}){5}\n"
              "  return\n}\n",
              q, v, problem.lse ? ", %lse: " + lse : "",
              problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
-             problem.vInK ? viewOfKey(problem, q, v) : "")
+             problem.vInK ? viewOfKey(problem, q, v) : "", listArguments, lists)
       .str();
 }
 
@@ -231,7 +251,9 @@ KernelSpec specOf(AttentionOp op) {
   KernelSpec spec;
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
-  spec.batch = fixed(AttentionOp::Batch, {q, k, v, o});
+  // The batch of packed tensors is 1, whatever that of sequences is.
+  if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
+    spec.batch = fixed(AttentionOp::Batch, {q, k, v, o});
   spec.qLen = fixed(AttentionOp::Length, {q, o});
   spec.kvLen = fixed(AttentionOp::Length, {k, v});
   spec.qHeads = fixed(AttentionOp::Heads, {q, o});

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Manifest.h"
-#include "fmha/Conversion/TileToNVVM/KernelAbi.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Schedule/Overrides.h"
 #include "fmha/Version.h"
 
@@ -38,17 +38,22 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
                  operand == schedule::Operand::Output;
   bool isV = operand == schedule::Operand::Value ||
              operand == schedule::Operand::Output;
-  return json::Object{
+  const schedule::Problem &problem = spec.problem;
+  json::Object map{
       {"name", name},
       {"kind", "tensor_map"},
       {"tensor", name},
-      {"dtype", std::string(stringify(spec.problem.dtype))},
+      {"dtype", std::string(stringify(problem.dtype))},
       {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
                            isQuery ? "q_len" : "kv_len",
                            isQuery ? "q_heads" : "kv_heads", "batch"}},
       {"box",
        json::Array{boxColumns, schedule::boxRows(schedule, operand), 1, 1}},
       {"swizzle", "128B"}};
+  // The map then ends where a sequence does: include/fmha/Runtime/README.md.
+  if (isQuery ? problem.cuSeqlensQ : problem.cuSeqlensK || problem.kvLens)
+    map["sequences"] = true;
+  return map;
 }
 
 static json::Value parameter(const KernelParameter &parameter,
@@ -96,11 +101,21 @@ static double scaleOf(const KernelSpec &spec) {
 static json::Array gridFactors(const KernelSpec &spec,
                                const schedule::Schedule &schedule) {
   int64_t rows = int64_t(schedule.qTiles) * schedule.qTileRows;
-  json::Array factors{json::Object{{"ceil_div", json::Array{"q_len", rows}}},
+  const char *length = spec.problem.cuSeqlensQ ? "max_q_len" : "q_len";
+  json::Array factors{json::Object{{"ceil_div", json::Array{length, rows}}},
                       "q_heads", "batch"};
   if (unsigned passes = outputPasses(spec.problem, schedule); passes > 1)
     factors.push_back(passes);
   return factors;
+}
+
+/// Fields of the manifest, and flags, that are there where they are true.
+static std::array<std::pair<const char *, bool>, 4>
+switchesOf(const schedule::Problem &problem) {
+  return {{{"v_in_k", problem.vInK},
+           {"kv_lens", problem.kvLens},
+           {"cu_seqlens_q", problem.cuSeqlensQ},
+           {"cu_seqlens_k", problem.cuSeqlensK}}};
 }
 
 std::string fmha::launchManifest(const KernelSpec &spec,
@@ -108,7 +123,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
                                  const std::string &kernel) {
   schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
-  for (const KernelParameter &one : kernelParameters(spec.problem.lse))
+  for (const KernelParameter &one : kernelParameters(spec.problem))
     parameters.push_back(parameter(one, spec, schedule));
   json::Object grid{{"x", gridFactors(spec, schedule)},
                     {"y", json::Array{}},
@@ -132,8 +147,9 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"tmem_columns", map.tmemColumns},
       {"roles", roles(schedule)},
       {"parameters", std::move(parameters)}};
-  if (spec.problem.vInK)
-    manifest["v_in_k"] = true;
+  for (auto [name, on] : switchesOf(spec.problem))
+    if (on)
+      manifest[name] = true;
   if (std::optional<unsigned> left = spec.problem.mask.left)
     manifest["window_left"] = *left;
   if (std::optional<unsigned> right = spec.problem.mask.right)
@@ -222,8 +238,12 @@ static std::string command(const KernelSpec &spec,
       stringify(problem.dtype).data(), problem.headDim);
   if (problem.headDimV != problem.headDim)
     text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
-  if (problem.vInK)
-    text += " --v-in-k";
+  for (auto [name, on] : switchesOf(problem)) {
+    std::string flag = name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if (on)
+      text += " --" + flag;
+  }
   text += maskFlags(problem.mask);
   if (problem.lse)
     text += " --lse";

@@ -10,6 +10,7 @@
 #include "KernelArguments.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
+#include "Sequences.h"
 #include "fmha/Runtime/Files.h"
 
 #include <chrono>
@@ -121,8 +122,9 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
 RunValues extentsOf(const AttentionTensors &tensors) {
   RunValues values;
   const auto &q = tensors.q.dims, &k = tensors.k.dims;
-  values[RunValue::Batch] = q[0];
+  values[RunValue::Batch] = sequenceCount(tensors);
   values[RunValue::QLen] = q[1];
+  values[RunValue::MaxQLen] = longestQueries(tensors);
   values[RunValue::KvLen] = k[1];
   values[RunValue::QHeads] = q[2];
   values[RunValue::KvHeads] = k[2];
@@ -134,12 +136,25 @@ RunValues extentsOf(const AttentionTensors &tensors) {
 struct DeviceTensors {
   DeviceTensor q, k, v, o;
   std::optional<DeviceTensor> lse;
+  /// Of those lists that there are.
+  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK;
 
   const DeviceTensor &get(TensorName name) const {
-    const DeviceTensor *all[] = {&q, &k, &v, &o, lse ? &*lse : nullptr};
+    const DeviceTensor *all[] = {
+        &q,      &k,          &v,         &o, lse ? &*lse : nullptr,
+        &kvLens, &cuSeqlensQ, &cuSeqlensK};
     return *all[size_t(name)];
   }
 };
+
+/// One row of numbers of 32 bits; nobody looks at them as what they are.
+Tensor4 listShape(const std::vector<int32_t> &list) {
+  Tensor4 tensor;
+  tensor.host = const_cast<int32_t *>(list.data());
+  tensor.dims = {1, 1, 1, int64_t(list.size())};
+  tensor.dtype = ElementType::F32;
+  return tensor;
+}
 
 /// A stand-in where the kernel writes LSE and the caller wants none.
 Tensor4 lseShape(const AttentionTensors &tensors) {
@@ -187,15 +202,26 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
   else if (llvm::Error error =
                create(copies.v, tensors.v, Fill::Contents, padding))
     return std::move(error);
-  if (llvm::Error error = create(copies.o, tensors.o, Fill::Poison, padding))
+  // Rows that no sequence has are to be kept.
+  Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
+  if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
     return std::move(error);
+  const std::pair<DeviceTensor &, const std::optional<std::vector<int32_t>> &>
+      lists[] = {{copies.kvLens, tensors.kvLens},
+                 {copies.cuSeqlensQ, tensors.cuSeqlensQ},
+                 {copies.cuSeqlensK, tensors.cuSeqlensK}};
+  for (const auto &[copy, list] : lists)
+    if (list)
+      if (llvm::Error error =
+              create(copy, listShape(*list), Fill::Contents, padding))
+        return std::move(error);
   if (!manifest.lse)
     return std::move(copies);
   Padding around = padding;
   if (!takesLseRowStride(manifest))
     around.rowUnits = 0;
-  if (llvm::Error error =
-          create(copies.lse.emplace(), lseShape(tensors), Fill::Poison, around))
+  if (llvm::Error error = create(copies.lse.emplace(), lseShape(tensors),
+                                 tensors.lse ? outputs : Fill::Poison, around))
     return std::move(error);
   return std::move(copies);
 }
@@ -281,10 +307,12 @@ llvm::Error checkProblem(const Manifest &manifest,
     std::array<int64_t, 4> dims;
   };
   int64_t headDim = manifest.headDim, headDimV = manifest.headDimV;
+  bool isPacked = manifest.cuSeqlensQ || manifest.cuSeqlensK;
+  int64_t kvBatch = isPacked ? k[0] : q[0];
   const Expectation expectations[] = {
       {"q", tensors.q, {q[0], q[1], q[2], headDim}},
-      {"k", tensors.k, {q[0], k[1], k[2], headDim}},
-      {"v", tensors.v, {q[0], k[1], k[2], headDimV}},
+      {"k", tensors.k, {kvBatch, k[1], k[2], headDim}},
+      {"v", tensors.v, {kvBatch, k[1], k[2], headDimV}},
       {"o", tensors.o, {q[0], q[1], q[2], headDimV}},
   };
   for (const Expectation &expected : expectations) {
@@ -297,6 +325,10 @@ llvm::Error checkProblem(const Manifest &manifest,
     if (llvm::Error error = checkAlignment(expected.tensor, expected.name))
       return error;
   }
+  if (llvm::Error error = checkLists(manifest, tensors))
+    return error;
+  if (llvm::Error error = checkSequences(tensors))
+    return error;
   if (llvm::Error error = checkView(manifest, tensors))
     return error;
   if (llvm::Error error = checkLse(manifest, tensors))

@@ -70,11 +70,20 @@ llvm::Error encode(const Parameter &parameter, const DeviceTensor &tensor,
     sizes.push_back(uint64_t(std::max<int64_t>(extent.size, 1)));
     strides.push_back(uint64_t(extent.step) * sizeOf(parameter.dtype));
   }
+  driver::DevicePointer address = tensor.address();
+  std::vector<uint32_t> box = parameter.box;
+  if (parameter.sequences) {
+    address -= sizes[1] * strides[1];
+    sizes.push_back(sizes[1] + 1);
+    strides.push_back(strides[1]);
+    box.push_back(1);
+    elementStrides.push_back(1);
+  }
   driver::Result result = api.encodeTiled(
       map, driverType(parameter.dtype), uint32_t(sizes.size()),
-      reinterpret_cast<void *>(tensor.address()), sizes.data(),
+      reinterpret_cast<void *>(address), sizes.data(),
       // The contiguous dimension has no entry.
-      strides.data() + 1, parameter.box.data(), elementStrides.data(),
+      strides.data() + 1, box.data(), elementStrides.data(),
       /*interleave=*/0, int(parameter.swizzle), driver::promotionL2_256B,
       /*oobFill=*/0);
   return api.check(result, "encoding the tensor map '" + parameter.name + "'");

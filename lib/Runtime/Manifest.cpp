@@ -16,10 +16,11 @@ namespace fmha::runtime {
 namespace {
 
 constexpr llvm::StringLiteral runValueNames[] = {
-    "batch",         "q_len", "kv_len",           "q_heads",
-    "kv_heads",      "group", "lse_stride_batch", "lse_stride_head",
-    "lse_stride_row"};
-constexpr llvm::StringLiteral tensorNames[] = {"q", "k", "v", "o", "lse"};
+    "batch",           "q_len",         "max_q_len", "kv_len",
+    "q_heads",         "kv_heads",      "group",     "lse_stride_batch",
+    "lse_stride_head", "lse_stride_row"};
+constexpr llvm::StringLiteral tensorNames[] = {
+    "q", "k", "v", "o", "lse", "kv_lens", "cu_seqlens_q", "cu_seqlens_k"};
 constexpr llvm::StringLiteral mapDimNames[] = {
     "head_dim", "head_dim_v", "q_len", "kv_len",
     "q_heads",  "kv_heads",   "group", "batch"};
@@ -46,7 +47,8 @@ GridFactor readFactor(JsonNode node) {
 }
 
 void readTensorMap(JsonNode node, Parameter &parameter) {
-  node.fields({"name", "kind", "tensor", "dtype", "dims", "box", "swizzle"});
+  node.fields({"name", "kind", "tensor", "dtype", "dims", "box", "swizzle",
+               "sequences"});
   parameter.tensor = node.field("tensor").choice<TensorName>(tensorNames);
   parameter.dtype = node.field("dtype").choice<ElementType>(mapTypeNames);
   for (const JsonNode &dim : node.field("dims").elements())
@@ -58,6 +60,12 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
        node.field("box").elements(parameter.dims.size()))
     parameter.box.push_back(extent.unsignedInteger(1, 256));
   parameter.swizzle = node.field("swizzle").choice<Swizzle>(swizzleNames);
+  if (!node.has("sequences"))
+    return;
+  parameter.sequences = node.field("sequences").boolean();
+  if (parameter.dims.size() != 4)
+    node.field("dims").complain("4 dimensions of a map with sequences",
+                                std::to_string(parameter.dims.size()));
 }
 
 Parameter readParameter(JsonNode node) {
@@ -105,8 +113,14 @@ void readProblem(JsonNode root, Manifest &manifest) {
   manifest.dtype = root.field("dtype").choice<ElementType>(dtypeNames);
   manifest.headDim = root.field("head_dim").unsignedInteger(1, 1 << 16);
   manifest.headDimV = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
-  if (root.has("v_in_k"))
-    manifest.vInK = root.field("v_in_k").boolean();
+  const std::pair<llvm::StringLiteral, bool &> switches[] = {
+      {"v_in_k", manifest.vInK},
+      {"kv_lens", manifest.kvLens},
+      {"cu_seqlens_q", manifest.cuSeqlensQ},
+      {"cu_seqlens_k", manifest.cuSeqlensK}};
+  for (const auto &[name, on] : switches)
+    if (root.has(name))
+      on = root.field(name).boolean();
   size_t mask = root.field("mask").choice<size_t>(maskNames);
   manifest.mask = maskNames[mask].str();
   if (root.has("window_left"))
@@ -155,12 +169,13 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version", "kernel",       "target",       "dtype",
-               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
-               "window_left",    "window_right", "scale",        "lse",
-               "q_tiles",        "p_placement",  "grid",         "block",
-               "cluster",        "smem_bytes",   "tmem_columns", "roles",
-               "parameters"});
+  root.fields(
+      {"schema_version", "kernel",       "target",       "dtype",
+       "head_dim",       "head_dim_v",   "v_in_k",       "mask",
+       "window_left",    "window_right", "scale",        "lse",
+       "q_tiles",        "p_placement",  "grid",         "block",
+       "cluster",        "smem_bytes",   "tmem_columns", "roles",
+       "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

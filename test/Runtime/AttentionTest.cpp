@@ -194,6 +194,35 @@ TEST_F(Attention, PassesTheManifestsLaunchOn) {
   EXPECT_THAT(seen.mapTypes, testing::Each(9));
 }
 
+/// The map of a tensor of sequences begins as many rows before the tensor as it
+/// has, and has one end more than rows (include/fmha/Runtime/README.md).
+TEST_F(Attention, MapsOfSequencesHaveAFifthDimension) {
+  Problem problem(2, 1, 1, 3, 5, Layout::BSHD);
+  driverLog().maps.clear();
+  run(problem);
+  auto plain = driverLog().maps;
+  for (Parameter &parameter : manifest.parameters)
+    parameter.sequences = parameter.kind == Parameter::Kind::TensorMap &&
+                          parameter.tensor == TensorName::K;
+  manifest.kvLens = true;
+  EXPECT_THAT(problemOf(problem),
+              HasSubstr("expected kv_lens, which the kernel "
+                        "was compiled to read, got none"));
+  problem.tensors.kvLens = {1, 5};
+  driverLog().maps.clear();
+  problemOf(problem);
+  auto maps = driverLog().maps;
+  ASSERT_EQ(maps.size(), plain.size());
+  EXPECT_THAT(maps[1].dims, testing::ElementsAre(64, 5, 1, 2, 6));
+  EXPECT_EQ(maps[1].strides[3], maps[1].strides[0]);
+  EXPECT_EQ(maps[1].strides[0], plain[1].strides[0]);
+  // No address is the same in two runs; the rest of the two maps is.
+  EXPECT_EQ(plain[1].dims[4], 0u);
+  manifest.kvLens = false;
+  EXPECT_THAT(problemOf(problem),
+              HasSubstr("got one compiled without; compile with --kv-lens"));
+}
+
 TEST_F(Attention, FreesEverything) {
   {
     Problem problem(1, 1, 1, 2, 2, Layout::BSHD);

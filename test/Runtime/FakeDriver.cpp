@@ -232,7 +232,7 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
                            int) {
   fake::Map encoded = {};
   encoded.address = address;
-  if (uintptr_t(address) % 16 || rank < 1 || rank > 4)
+  if (uintptr_t(address) % 16 || rank < 1 || rank > 5)
     return 1;
   for (unsigned i = 0; i < rank; ++i) {
     if (dims[i] == 0 || box[i] == 0 || box[i] > 256)
@@ -245,6 +245,7 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
   }
   std::memcpy(map, &encoded, sizeof(encoded));
   log_.mapTypes.push_back(type);
+  log_.maps.push_back(encoded);
   return 0;
 }
 int cuLaunchKernelEx(const void *config, void *function, void **parameters,

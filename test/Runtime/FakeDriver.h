@@ -18,8 +18,8 @@ namespace fake {
 /// How this driver encodes a tensor map, in place of the hardware's format.
 struct Map {
   void *address;
-  uint32_t dims[4];
-  uint64_t strides[3];
+  uint32_t dims[5];
+  uint64_t strides[4];
 };
 static_assert(sizeof(Map) <= 128);
 
@@ -30,6 +30,7 @@ struct Log {
   uint32_t launchSmem = 0;
   std::array<uint32_t, 3> grid = {}, block = {};
   std::vector<int> mapTypes;
+  std::vector<Map> maps;
 };
 
 } // namespace fake

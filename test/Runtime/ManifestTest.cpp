@@ -165,6 +165,22 @@ TEST(Manifest, VInKIsFalseUnlessSaid) {
   EXPECT_EQ(problemOf(value), "manifest.v_in_k: expected true or false, got 1");
 }
 
+TEST(Manifest, ListsAreReadWhereSaid) {
+  llvm::json::Value value = sample();
+  (*value.getAsObject())["kv_lens"] = true;
+  (*value.getAsObject())["cu_seqlens_k"] = true;
+  (*value.getAsObject()
+        ->getArray("parameters")
+        ->front()
+        .getAsObject())["sequences"] = true;
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_TRUE(manifest->kvLens && manifest->cuSeqlensK);
+  EXPECT_FALSE(manifest->cuSeqlensQ);
+  EXPECT_TRUE(manifest->parameters[0].sequences);
+  EXPECT_FALSE(manifest->parameters[1].sequences);
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

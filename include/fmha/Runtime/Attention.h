@@ -30,6 +30,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fmha::runtime {
 
@@ -39,10 +41,28 @@ namespace fmha::runtime {
 /// head floor(h * kv_heads / q_heads). For a kernel with v_in_k v is the first
 /// head_dim_v columns of k: its address and strides. `o` and `lse` are written;
 /// lse without a host address is not asked for.
+///
+/// Lists are given where the kernel was compiled with them. kvLens has the keys
+/// of each sequence. cuSeqlensQ says where each sequence of packed queries
+/// begins and the last one ends; q, o and lse then have batch 1, and rows of o
+/// and lse that no sequence has are left as they are. cuSeqlensK does so for k
+/// and v.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
+  std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
 };
+
+/// The sentence that says which list, or which entry of one, does not fit the
+/// other tensors, as an error.
+llvm::Error checkSequences(const AttentionTensors &tensors);
+/// The sequences of a batch: as many as a list has, or the batch of q.
+int64_t sequenceCount(const AttentionTensors &tensors);
+/// Rows [first, second) of q, or of k and v, that sequence n has; the lists
+/// must have passed checkProblem().
+std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
+                                      int64_t n);
+std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n);
 
 /// Words as the command line has them; all but `padding` is for the simulator
 /// alone and ignored by a GPU.
@@ -82,7 +102,8 @@ constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
 /// The sentence that says how `tensors` disagree with each other or with the
 /// kernel, as an error: shapes, types, alignment, lengths and a grid beyond the
-/// limits, and outputs that share memory with another tensor.
+/// limits, entries of a list that do not fit, and outputs that share memory
+/// with another tensor.
 llvm::Error checkProblem(const Manifest &manifest,
                          const AttentionTensors &tensors);
 

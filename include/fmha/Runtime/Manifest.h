@@ -29,6 +29,7 @@ namespace fmha::runtime {
 enum class RunValue {
   Batch,
   QLen,
+  MaxQLen,
   KvLen,
   QHeads,
   KvHeads,
@@ -54,7 +55,7 @@ struct GridFactor {
 };
 
 /// The tensors of the problem, as parameters name them.
-enum class TensorName { Q, K, V, O, Lse };
+enum class TensorName { Q, K, V, O, Lse, KvLens, CuSeqlensQ, CuSeqlensK };
 llvm::StringRef stringify(TensorName name);
 
 enum class Swizzle { None, B32, B64, B128 };
@@ -84,6 +85,8 @@ struct Parameter {
   std::vector<MapDim> dims;
   std::vector<uint32_t> box;
   Swizzle swizzle = Swizzle::None;
+  /// TensorMap: with a fifth dimension for the ends of sequences.
+  bool sequences = false;
   /// U32 and U64.
   RunValue value = RunValue::Batch;
 };
@@ -99,6 +102,8 @@ struct Manifest {
   uint32_t headDim = 0, headDimV = 0;
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
+  /// The lists that the kernel reads.
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
   /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;

@@ -39,6 +39,10 @@ struct Problem {
   /// V is the first head_dim_v columns of K: one buffer, as in multi-head
   /// latent attention.
   bool vInK = false;
+  /// Lengths of K and V are read from memory, one a sequence; queries, keys and
+  /// values are packed, sequence behind sequence, and where each begins is read
+  /// from memory.
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;

@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelFunction.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,9 +42,19 @@ struct ConvertFMHAToTilePass
   void runOnOperation() override;
 };
 
+/// The rows of a tensor that one sequence has: those of a batch, `start` null,
+/// or `length` rows from `start` on. All of type index.
+struct Sequence {
+  Value batch, start, length;
+
+  /// What a copy of some of the rows says of them.
+  Value limit() const { return start ? length : Value(); }
+};
+
 /// What one CTA knows of its place in the grid, all of type index.
 struct Coordinates {
-  Value batch, head, kvHead, qLen, kvLen;
+  Value head, kvHead;
+  Sequence queries, keys;
   /// First query row of each tile.
   SmallVector<Value> rows;
   /// The first key that some row of the CTA may see, down to a whole block;
@@ -87,6 +99,11 @@ private:
   }
   Value extent(unsigned argument, int64_t dimension) {
     return memref::DimOp::create(b, func.getArgument(argument), dimension);
+  }
+  /// The operand of that name; null if the kernel has none.
+  Value operand(const std::string &name) {
+    auto n = parameterIndex(kernelOperands(op.getProblem()), name);
+    return n ? Value(func.getArgument(*n)) : Value();
   }
   template <typename OpTy> Value make(Value lhs, Value rhs) {
     return OpTy::create(b, lhs, rhs);
@@ -136,6 +153,10 @@ private:
     return b.getF32FloatAttr(scale == 0 ? 1.0f : scale);
   }
 
+  Value buildEntry(Value list, Value number);
+  Value clamp(Value number, Value least, Value most);
+  Sequence buildSequence(Value extent, Value batch, Value starts,
+                         Value lengths);
   Coordinates buildCoordinates();
   Value buildFirstKey(const Coordinates &at);
   Value buildBlockCount(const Coordinates &at);
@@ -163,29 +184,63 @@ private:
   SmallVector<Value> chunkColumns;
 };
 
-enum Argument : unsigned {
-  Query = 0,
-  Key = 1,
-  Values = 2,
-  Output = 3,
-  Lse = 4
-};
+enum Argument : unsigned { Query = 0, Key = 1, Values = 2, Output = 3 };
+
+Value KernelBuilder::buildEntry(Value list, Value number) {
+  Value entry = memref::LoadOp::create(b, list, ValueRange{number});
+  return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+}
+
+Value KernelBuilder::clamp(Value number, Value least, Value most) {
+  return make<arith::MinSIOp>(make<arith::MaxSIOp>(number, least), most);
+}
+
+/// Lists come from memory and may say anything; a host that checked them
+/// changes nothing, but no kernel reads or writes outside of its tensors.
+///
+///   start = clamp(starts[b], 0, extent); end = clamp(starts[b + 1], start,
+///   extent); length = clamp(lengths[b], 0, end - start)
+Sequence KernelBuilder::buildSequence(Value extent, Value batch, Value starts,
+                                      Value lengths) {
+  Sequence made{batch, Value(), extent};
+  if (!starts && !lengths)
+    return made;
+  Value zero = index(0);
+  if (starts) {
+    made.batch = zero;
+    made.start = clamp(buildEntry(starts, batch), zero, extent);
+    Value next = make<arith::AddIOp>(batch, index(1));
+    Value end = clamp(buildEntry(starts, next), made.start, extent);
+    made.length = make<arith::SubIOp>(end, made.start);
+  }
+  if (lengths) {
+    made.start = made.start ? made.start : zero;
+    made.length = clamp(buildEntry(lengths, batch), zero, made.length);
+  }
+  return made;
+}
 
 Coordinates KernelBuilder::buildCoordinates() {
   Coordinates at;
   int64_t rowsPerCta = int64_t(plan.qTiles) * plan.qTileRows;
-  at.qLen = extent(Query, AttentionOp::Length);
-  at.kvLen = extent(Key, AttentionOp::Length);
+  Value queryRows = extent(Query, AttentionOp::Length), longest = queryRows;
+  Value keyRows = extent(Key, AttentionOp::Length);
+  if (Value said = operand("max_q_len"))
+    longest = arith::IndexCastUIOp::create(b, b.getIndexType(), said);
   Value heads = extent(Query, AttentionOp::Heads);
   Value kvHeads = extent(Key, AttentionOp::Heads);
   // The grid has one dimension, since only x may exceed 65535.
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   buildPass(at, id);
-  Value rowBlocks = make<arith::CeilDivUIOp>(at.qLen, index(rowsPerCta));
+  Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
   Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
   Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
   at.head = make<arith::RemUIOp>(headAndBatch, heads);
-  at.batch = make<arith::DivUIOp>(headAndBatch, heads);
+  Value batch = make<arith::DivUIOp>(headAndBatch, heads);
+  at.queries =
+      buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
+  at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
+                          operand("kv_lens"));
   at.kvHead =
       make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
   Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
@@ -195,7 +250,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   if (op.getMask().isTopLeft())
     at.offset = index(0);
   else
-    at.offset = make<arith::SubIOp>(at.kvLen, at.qLen);
+    at.offset = make<arith::SubIOp>(at.keys.length, at.queries.length);
   if (op.getMask().left)
     at.firstKey = buildFirstKey(at);
   at.blocks = buildBlockCount(at);
@@ -227,21 +282,27 @@ Value KernelBuilder::buildFirstKey(const Coordinates &at) {
 /// matter, and none if that is negative. Without a window the last row sits at
 /// the last key at most.
 Value KernelBuilder::buildBlockCount(const Coordinates &at) {
-  Value keys = at.kvLen;
+  Value keys = at.keys.length;
   if (std::optional<unsigned> right = op.getMask().rightBound()) {
     Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
-    Value lastSeen =
-        make<arith::AddIOp>(make<arith::MinSIOp>(end, at.qLen), at.offset);
+    Value lastSeen = make<arith::AddIOp>(
+        make<arith::MinSIOp>(end, at.queries.length), at.offset);
     if (*right)
       lastSeen = make<arith::AddIOp>(lastSeen, index(*right));
     if (*right || op.getMask().isTopLeft())
-      lastSeen = make<arith::MinSIOp>(lastSeen, at.kvLen);
+      lastSeen = make<arith::MinSIOp>(lastSeen, at.keys.length);
     keys = lastSeen;
   }
   if (at.firstKey)
     keys = make<arith::SubIOp>(keys, at.firstKey);
   if (!op.getMask().isFull())
     keys = make<arith::MaxSIOp>(keys, index(0));
+  // The grid is for the longest sequence: others leave CTAs without rows.
+  if (at.queries.start) {
+    Value hasRows = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                          at.rows.front(), at.queries.length);
+    keys = arith::SelectOp::create(b, hasRows, keys, index(0));
+  }
   return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
 }
 
@@ -332,10 +393,10 @@ tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
   auto attribute = [&](std::optional<unsigned> bound) {
     return bound ? b.getI64IntegerAttr(*bound) : IntegerAttr();
   };
-  return tile::MaskOp::create(b, s.getType(), s, at.rows[tile], column,
-                              at.kvLen, mask.isFull() ? Value() : at.offset,
-                              attribute(mask.left),
-                              attribute(mask.rightBound()));
+  return tile::MaskOp::create(
+      b, s.getType(), s, at.rows[tile], column, at.keys.length,
+      mask.isFull() ? Value() : at.offset, attribute(mask.left),
+      attribute(mask.rightBound()));
 }
 
 /// One KV block and one query tile of online softmax:
@@ -367,8 +428,9 @@ BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
                   Value column) -> Value {
     TileType type = TileType::get(b.getContext(), {rows, columns},
                                   op.getElementType(), Attribute());
-    return tile::LoadOp::create(b, type, func.getArgument(argument), at.batch,
-                                row, at.kvHead, column, Value());
+    return tile::LoadOp::create(b, type, func.getArgument(argument),
+                                at.keys.batch, row, at.kvHead, column,
+                                at.keys.start, at.keys.limit(), Value());
   };
   BlockTiles block;
   int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
@@ -403,26 +465,29 @@ void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
 /// below the length.
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   FloatAttr scaleAttr = softmaxScale();
-  Value lseRows = at.qLen;
+  const Sequence &queries = at.queries;
+  Value lseRows = queries.length;
   if (op.getLse() && at.column) {
     Value first =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at.column, index(0));
-    lseRows = arith::SelectOp::create(b, first, at.qLen, index(0));
+    lseRows = arith::SelectOp::create(b, first, lseRows, index(0));
   }
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     Value max = results[3 * tile], sum = results[3 * tile + 1];
     Value acc = results[3 * tile + 2];
     TileType type = tileType(outputColumns(), op.getElementType());
     Value out = mark(tile::NormalizeOp::create(b, type, acc, sum), tile);
-    mark(tile::StoreOp::create(b, out, func.getArgument(Output), at.batch,
-                               at.rows[tile], at.head, at.column),
+    mark(tile::StoreOp::create(b, out, func.getArgument(Output), queries.batch,
+                               at.rows[tile], at.head, at.column, queries.start,
+                               queries.limit()),
          tile);
     if (!op.getLse())
       continue;
     Value lse =
         mark(tile::LseOp::create(b, rowType(), max, sum, scaleAttr), tile);
-    mark(tile::StoreRowsOp::create(b, lse, func.getArgument(Lse), at.batch,
-                                   at.head, at.rows[tile], lseRows),
+    mark(tile::StoreRowsOp::create(b, lse, operand("lse"), queries.batch,
+                                   at.head, at.rows[tile], queries.start,
+                                   lseRows),
          tile);
   }
 }
@@ -433,8 +498,9 @@ void KernelBuilder::build() {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     queries.push_back(mark(
         tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
-                             func.getArgument(Query), at.batch, at.rows[tile],
-                             at.head, Value(), Value()),
+                             func.getArgument(Query), at.queries.batch,
+                             at.rows[tile], at.head, Value(), at.queries.start,
+                             at.queries.limit(), Value()),
         tile));
   chunkColumns = {Value()};
   for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
@@ -457,53 +523,6 @@ void KernelBuilder::build() {
   }
   buildEpilogue(at, loop.getResults());
   gpu::ReturnOp::create(b);
-}
-
-/// Every kernel takes run-time extents and strides, whatever its op knows.
-MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
-                         Type element, bool contiguous) {
-  SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
-  if (contiguous)
-    strides.back() = 1;
-  return MemRefType::get(shape, element,
-                         StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
-}
-
-FunctionType kernelType(AttentionOp op) {
-  MLIRContext *ctx = op.getContext();
-  constexpr int64_t dyn = ShapedType::kDynamic;
-  auto tensor = [&](int64_t headDim) -> Type {
-    return dynamicMemref(ctx, {dyn, dyn, dyn, headDim}, op.getElementType(),
-                         /*contiguous=*/true);
-  };
-  SmallVector<Type> inputs = {tensor(op.getHeadDim()), tensor(op.getHeadDim()),
-                              tensor(op.getHeadDimV()),
-                              tensor(op.getHeadDimV())};
-  if (op.getLse())
-    inputs.push_back(dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
-                                   /*contiguous=*/false));
-  return FunctionType::get(ctx, inputs, {});
-}
-
-/// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) }
-gpu::GPUFuncOp makeKernel(AttentionOp op, SymbolTable &symbols) {
-  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
-  MLIRContext *ctx = op.getContext();
-  OpBuilder b(ctx);
-  auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_fwd_kernel");
-  symbols.insert(module);
-  b.setInsertionPointToStart(&module.getBodyRegion().front());
-  auto func =
-      gpu::GPUFuncOp::create(b, op.getLoc(), "fmha_fwd", kernelType(op));
-  unsigned warps = 0;
-  for (const schedule::Role &role : plan.roles)
-    warps = std::max(warps, role.firstWarp + role.warps);
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  func.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(warps * 32), 1, 1}));
-  func->setAttr("fmha.schedule", op.getScheduleAttr());
-  func->setAttr("fmha.problem", op.getProblemAttr());
-  return func;
 }
 
 /// What is needed of `op` to make a kernel in `module`, which its symbol must

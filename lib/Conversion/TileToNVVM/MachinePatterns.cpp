@@ -61,8 +61,11 @@ static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
   Value column = i32(b, op.getColumn());
   if (Value first = op.getFirst())
     column = LLVM::AddOp::create(b, toI32(b, first), column);
-  return {column, toI32(b, op.getRow()), toI32(b, op.getHead()),
-          toI32(b, op.getBatch())};
+  SmallVector<Value> at = {column, toI32(b, op.getRow()),
+                           toI32(b, op.getHead()), toI32(b, op.getBatch())};
+  if (Value end = op.getEnd())
+    at.push_back(toI32(b, end));
+  return at;
 }
 
 /// How tcgen05.ld and st share lanes out to threads, and the offset of the

@@ -8,9 +8,9 @@
 
 #include "MachinePatterns.h"
 #include "fmha/Conversion/Passes.h"
-#include "fmha/Conversion/TileToNVVM/KernelAbi.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,12 +50,12 @@ static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Rank 4: a tensor map; rank 3: the LSE's pointer.
+/// Rank 4: a tensor map; rank 3: the LSE's pointer; rank 1: that of lengths.
 static Type convertMemref(MemRefType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getRank() == 4)
     return parameterType(KernelParameter::Kind::TensorMap, ctx);
-  if (type.getRank() == 3)
+  if (type.getRank() == 3 || type.getRank() == 1)
     return parameterType(KernelParameter::Kind::Pointer, ctx);
   return {};
 }
@@ -74,8 +74,9 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   LogicalResult
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    std::vector<KernelParameter> parameters =
-        kernelParameters(/*lse=*/op.getNumArguments() == 5);
+    schedule::Problem problem = tile::readOptionalOperands(op);
+    problem.lse = op.getNumArguments() > kernelOperands(problem).size();
+    std::vector<KernelParameter> parameters = kernelParameters(problem);
     SmallVector<Type> types;
     for (const KernelParameter &parameter : parameters)
       types.push_back(parameterType(parameter.kind, getContext()));
@@ -85,7 +86,7 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
         LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
     setAttributes(func, op, parameters);
 
-    // Memref operand n becomes parameter n; the rest follow behind.
+    // Operand n becomes parameter n; the rest follow behind.
     TypeConverter::SignatureConversion signature(op.getNumArguments());
     for (unsigned n = 0; n < op.getNumArguments(); ++n)
       signature.addInputs(n, types[n]);
@@ -149,8 +150,9 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 /// its body.
 Value parameterOf(Operation *op, const std::string &name) {
   auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-  bool lse = func.getNumArguments() > kernelParameters(false).size();
-  return func.getArgument(parameterIndex(kernelParameters(lse), name));
+  schedule::Problem problem = tile::readOptionalOperands(func);
+  problem.lse = func.getNumArguments() > kernelParameters(problem).size();
+  return func.getArgument(*parameterIndex(kernelParameters(problem), name));
 }
 
 /// memref.dim %q, 1 -> the parameter q_len
@@ -195,6 +197,27 @@ struct LowerLseStore : public OpConversionPattern<memref::StoreOp> {
                                         b.getF32Type(), adaptor.getMemref(),
                                         ArrayRef<LLVM::GEPArg>{offset});
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), address);
+    return success();
+  }
+};
+
+/// %n = memref.load %kv_lens[%i]: dense, and nobody writes it.
+struct LowerLengthLoad : public OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getIndices().size() != 1)
+      return rewriter.notifyMatchFailure(op, "not a list of lengths");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value at =
+        arith::IndexCastOp::create(b, b.getI64Type(), op.getIndices().front());
+    Value address =
+        LLVM::GEPOp::create(b, adaptor.getMemref().getType(), op.getType(),
+                            adaptor.getMemref(), ArrayRef<LLVM::GEPArg>{at});
+    auto load =
+        rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), address);
+    load.setInvariant(true);
     return success();
   }
 };
@@ -295,9 +318,10 @@ struct ConvertTileToNVVMPass
     });
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
-    patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
-                 LowerThreadId, LowerBlockId, LowerShuffle, LowerLog2>(
-        converter, &getContext());
+    patterns
+        .add<LowerKernel, LowerReturn, LowerDim, LowerLseStore, LowerLengthLoad,
+             LowerThreadId, LowerBlockId, LowerShuffle, LowerLog2>(
+            converter, &getContext());
     ConversionTarget target(getContext());
     // Other people's functions in the module are left as they are.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(

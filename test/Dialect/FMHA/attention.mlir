@@ -89,3 +89,21 @@ func.func @memory_spaces(%q: memref<1x8x1x64xf16>, %k: memref<1x8x1x64xf16, 1>,
       outs(%out, %lse : memref<1x8x1x64xf16>, memref<1x1x8xf32, strided<[?, ?, 3], offset: ?>>)
   return
 }
+
+// Sequences of their own lengths, each list alone and all together.
+// CHECK-LABEL: func.func @sequences
+func.func @sequences(%q: memref<3x?x4x64xf16>, %k: memref<3x?x2x64xf16>, %pq: memref<1x?x4x64xf16>,
+                     %pk: memref<1x?x2x64xf16>, %out: memref<3x?x4x64xf16>, %pout: memref<1x?x4x64xf16>,
+                     %lens: memref<3xi32>, %starts: memref<4xi32>) {
+  // CHECK: kv_lens(%{{.*}} : memref<3xi32>) outs
+  fmha.attention ins(%q, %k, %k : memref<3x?x4x64xf16>, memref<3x?x2x64xf16>, memref<3x?x2x64xf16>)
+      kv_lens(%lens : memref<3xi32>) outs(%out : memref<3x?x4x64xf16>)
+  // CHECK: cu_seqlens_q(%{{.*}} : memref<4xi32>) outs
+  fmha.attention ins(%pq, %k, %k : memref<1x?x4x64xf16>, memref<3x?x2x64xf16>, memref<3x?x2x64xf16>)
+      cu_seqlens_q(%starts : memref<4xi32>) outs(%pout : memref<1x?x4x64xf16>)
+  // CHECK: kv_lens(%{{.*}} : memref<3xi32>) cu_seqlens_q(%{{.*}} : memref<4xi32>) cu_seqlens_k(%{{.*}} : memref<4xi32>) outs
+  fmha.attention ins(%pq, %pk, %pk : memref<1x?x4x64xf16>, memref<1x?x2x64xf16>, memref<1x?x2x64xf16>)
+      kv_lens(%lens : memref<3xi32>) cu_seqlens_q(%starts : memref<4xi32>) cu_seqlens_k(%starts : memref<4xi32>)
+      outs(%pout : memref<1x?x4x64xf16>)
+  return
+}

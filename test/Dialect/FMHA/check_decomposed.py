@@ -46,6 +46,25 @@ KERNELS = [
 ]
 
 
+# Sequences of their own lengths: (mask, names of lists), and what each list holds.
+# Rows that no sequence has are NaN in the inputs, and keep 7 in the output.
+LISTS = {
+    "kv_lens": [4, 0, 5],
+    "cu_seqlens_q": [0, 3, 3, 9],
+    "cu_seqlens_k": [0, 6, 7, 12],
+}
+SEQUENCES = [
+    ("none", ("kv_lens",)),
+    ("causal", ("kv_lens",)),
+    ("causal", ("cu_seqlens_q", "cu_seqlens_k")),
+    ("none, left = 1", ("cu_seqlens_q",)),
+    ("causal_top_left", ("cu_seqlens_k",)),
+    ("causal, left = 2", ("kv_lens", "cu_seqlens_q")),
+    ("none, right = 0", ("kv_lens", "cu_seqlens_k")),
+    ("none", ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")),
+]
+
+
 def round_to(value, dtype):
     if dtype == "f16":
         return struct.unpack("<e", struct.pack("<e", value))[0]
@@ -152,6 +171,65 @@ def check(kernel, spec, problem, rng):
     return wrong
 
 
+def sequences_of(lists, q_len, kv_len):
+    """(batch of q, first query, queries, batch of k, first key, keys) of each of 3."""
+    starts_q, starts_k = lists.get("cu_seqlens_q"), lists.get("cu_seqlens_k")
+    lengths = lists.get("kv_lens")
+    for n in range(3):
+        first_q, end_q = starts_q[n : n + 2] if starts_q else (0, q_len)
+        first_k, end_k = starts_k[n : n + 2] if starts_k else (0, kv_len)
+        keys = lengths[n] if lengths else end_k - first_k
+        yield (0 if starts_q else n, first_q, end_q - first_q,
+               0 if starts_k else n, first_k, keys)
+
+
+def check_sequences(mask, names, rng):
+    """How many values were wrong."""
+    dtype, dim, q_heads, kv_heads = "bf16", 8, 2, 1
+    lists = {name: LISTS[name] for name in names}
+    if "cu_seqlens_k" in names and "kv_lens" in names:
+        lists["kv_lens"] = [5, 1, 2]
+    q_len, kv_len = (11 if "cu_seqlens_q" in names else 4), (13 if "cu_seqlens_k" in names else 6)
+    batch_q, batch_k = (1 if "cu_seqlens_q" in names else 3), (1 if "cu_seqlens_k" in names else 3)
+    q = make((batch_q, q_len, q_heads, dim), "normal", dtype, rng)
+    k = make((batch_k, kv_len, kv_heads, dim), "normal", dtype, rng)
+    v = make((batch_k, kv_len, kv_heads, dim), "normal", dtype, rng)
+    sequences = list(sequences_of(lists, q_len, kv_len))
+    used = {(bk, first + j) for _, _, _, bk, first, keys in sequences for j in range(keys)}
+    for value in (k, v):
+        for b in range(batch_k):
+            for j in range(kv_len):
+                if (b, j) not in used:
+                    at = (b * kv_len + j) * dim
+                    value.data[at : at + dim] = array.array("f", [math.nan] * dim)
+    kernel = Kernel(dtype, dim, dim, mask, None, lists=names)
+    output, lse = kernel(q, k, v, "bshd", [array.array("i", lists[n]) for n in names], held=7.0)
+    views = [View(value, "bshd") for value in (q, k, v, output)]
+    wrong, owned = 0, set()
+    for bq, first_q, queries, bk, first_k, keys in sequences:
+        for h in range(q_heads):
+            for i in range(queries):
+                owned.add((bq, first_q + i))
+                seen = visible_keys(mask, i, queries, keys)
+                want, size, want_lse = reference_row(
+                    views[0][bq, first_q + i, h],
+                    [views[1][bk, first_k + j, 0] for j in seen],
+                    [views[2][bk, first_k + j, 0] for j in seen],
+                    1 / math.sqrt(dim), dim,
+                )
+                for got, r, a in zip(views[3][bq, first_q + i, h], want, size):
+                    wrong += not close(got, r, UNIT[dtype] * 1.1 * (abs(r) + a) + 1e-6)
+                got_lse = lse.data[(bq * q_heads + h) * q_len + first_q + i]
+                bound = 1e-5 * max(1, abs(want_lse)) + 1e-5 if seen else 0
+                wrong += not close(got_lse, want_lse, bound)
+    for b in range(batch_q):
+        for i in range(q_len):
+            if (b, i) not in owned:
+                wrong += any(x != 7.0 for h in range(q_heads) for x in views[3][b, i, h])
+                wrong += any(lse.data[(b * q_heads + h) * q_len + i] != 7.0 for h in range(q_heads))
+    return wrong
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().getrandbits(32)
     print(f"seed {seed}")
@@ -164,7 +242,13 @@ def main():
             failures += bool(wrong)
             if wrong:
                 print(f"WRONG: {wrong} values of {spec} {problem}")
-    print(f"{len(KERNELS) * len(LENGTHS) - failures} of {len(KERNELS) * len(LENGTHS)} right")
+    for mask, names in SEQUENCES:
+        wrong = check_sequences(mask, names, rng)
+        failures += bool(wrong)
+        if wrong:
+            print(f"WRONG: {wrong} values of sequences {mask} {names}")
+    count = len(KERNELS) * len(LENGTHS) + len(SEQUENCES)
+    print(f"{count - failures} of {count} right")
     return 1 if failures else 0
 
 

@@ -88,7 +88,7 @@ def write_npy(path, value):
 
 MODULE = """
 func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
-                     %lse32: {lse32}) attributes {{llvm.emit_c_interface}} {{
+                     %lse32: {lse32}{arguments}) attributes {{llvm.emit_c_interface}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -101,11 +101,9 @@ func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
   %q = arith.truncf %qt : tensor<?x?x?x{d}xf32> to tensor<?x?x?x{d}x{t}>
   %k = arith.truncf %kt : tensor<?x?x?x{d}xf32> to tensor<?x?x?x{d}x{t}>
   %v = arith.truncf %vt : tensor<?x?x?x{dv}xf32> to tensor<?x?x?x{dv}x{t}>
-  %out = tensor.empty(%batch, %length, %heads) : tensor<?x?x?x{dv}x{t}>
-  %lse = tensor.empty(%batch, %heads, %length) : tensor<?x?x?xf32>
-  %o, %l = fmha.attention
+{destinations}{tensors}  %o, %l = fmha.attention
       ins(%q, %k, %v : tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{dv}x{t}>)
-      outs(%out, %lse : tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>)
+{operands}      outs(%out, %lse : tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>)
       {{{attributes}}} -> tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>
   %ot = arith.extf %o : tensor<?x?x?x{dv}x{t}> to tensor<?x?x?x{dv}xf32>
   bufferization.materialize_in_destination %ot in restrict writable %o32
@@ -117,22 +115,50 @@ func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
 """
 
 
-def module_text(dtype, head_dim, head_dim_v, mask, scale):
+# Destinations are overwritten whole, unless rows that no packed sequence has keep
+# what they held.
+EMPTY = """  %out = tensor.empty(%batch, %length, %heads) : tensor<?x?x?x{dv}x{t}>
+  %lse = tensor.empty(%batch, %heads, %length) : tensor<?x?x?xf32>
+"""
+HELD = """  %held = bufferization.to_tensor %o32 restrict : {o32} to tensor<?x?x?x{dv}xf32>
+  %out = arith.truncf %held : tensor<?x?x?x{dv}xf32> to tensor<?x?x?x{dv}x{t}>
+  %lse = bufferization.to_tensor %lse32 restrict writable : {lse32} to tensor<?x?x?xf32>
+"""
+
+
+def list_texts(lists):
+    """Arguments, tensors and operands of the lists that the op reads."""
+    arguments = "".join(f", %{name}_list: memref<?xi32>" for name in lists)
+    tensors = "".join(
+        f"  %{name} = bufferization.to_tensor %{name}_list restrict : memref<?xi32> to tensor<?xi32>\n"
+        for name in lists
+    )
+    operands = "".join(f"      {name}(%{name} : tensor<?xi32>)\n" for name in lists)
+    return {"arguments": arguments, "tensors": tensors, "operands": operands}
+
+
+def module_text(dtype, head_dim, head_dim_v, mask, scale, lists):
     data = "memref<?x?x?x{}xf32, strided<[?, ?, ?, 1]>>"
     attributes = [f"mask = #fmha.mask<{mask}>"]
     if scale is not None:
         bits = struct.unpack("<Q", struct.pack("<d", scale))[0]
         attributes.append(f"scale = 0x{bits:016X} : f64")
+    types = {
+        "q32": data.format(head_dim),
+        "k32": data.format(head_dim),
+        "v32": data.format(head_dim_v),
+        "o32": data.format(head_dim_v),
+        "lse32": "memref<?x?x?xf32>",
+        "d": head_dim,
+        "dv": head_dim_v,
+        "t": dtype,
+    }
+    destinations = (HELD if "cu_seqlens_q" in lists else EMPTY).format(**types)
     return MODULE.format(
-        q32=data.format(head_dim),
-        k32=data.format(head_dim),
-        v32=data.format(head_dim_v),
-        o32=data.format(head_dim_v),
-        lse32="memref<?x?x?xf32>",
-        d=head_dim,
-        dv=head_dim_v,
-        t=dtype,
         attributes=", ".join(attributes),
+        destinations=destinations,
+        **types,
+        **list_texts(lists),
     )
 
 
@@ -163,11 +189,12 @@ def descriptor(value, order):
 
 
 class Kernel:
-    """One compiled decomposition: types, head dims, mask and scale are fixed."""
+    """One compiled decomposition: types, head dims, mask, scale and the names of the
+    lists that the op reads are fixed."""
 
     def __init__(self, dtype, head_dim, head_dim_v=None, mask="none", scale=None,
-                 fmha_opt="fmha-opt", llvm_bin=None):
-        text = module_text(dtype, head_dim, head_dim_v or head_dim, mask, scale)
+                 fmha_opt="fmha-opt", llvm_bin=None, lists=()):
+        text = module_text(dtype, head_dim, head_dim_v or head_dim, mask, scale, lists)
         find = lambda tool: os.path.join(llvm_bin, tool) if llvm_bin else tool
         with tempfile.TemporaryDirectory() as folder:
             library = os.path.join(folder, "attention.so")
@@ -192,14 +219,18 @@ class Kernel:
             raise InputError(f"{command[0]} failed:\n{done.stderr.decode()}")
         return done.stdout
 
-    def __call__(self, q, k, v, layout="bshd"):
-        """(output, lse) of Arrays in `layout`; the output has the same layout."""
+    def __call__(self, q, k, v, layout="bshd", lists=(), held=0.0):
+        """(output, lse) of Arrays in `layout`; the output has the same layout. `lists`
+        are arrays of type "i"; `held` is what the destinations hold before."""
         order = LAYOUTS[layout]
         batch, q_len, q_heads = (q.shape[i] for i in order[:3])
         output = Array(q.shape[:3] + v.shape[3:])
         lse = Array((batch, q_heads, q_len))
+        for value in (output, lse):
+            value.data = array.array("f", [held] * len(value.data))
         operands = [descriptor(value, order) for value in (q, k, v, output)]
         operands.append(descriptor(lse, (0, 1, 2)))
+        operands += [descriptor(Array((len(one),), one), (0,)) for one in lists]
         self.function(*(ctypes.byref(operand) for operand in operands))
         return output, lse
 

@@ -171,3 +171,21 @@ func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
   %0 = tile.slice %p from 32 : !tile.tile<128x128xf16, #tile.tmem<column = 64>> -> !tile.tile<128x32xf16, #tile.tmem<column = 96>>
   return
 }
+
+// -----
+
+func.func @load_start(%t: memref<?x?x?x64xf16>, %i: index) {
+  // expected-error@+1 {{expected start and length of a sequence, or neither, got a start alone}}
+  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0>}
+      : (memref<?x?x?x64xf16>, index, index, index, index) -> !tile.tile<128x64xf16>
+  return
+}
+
+// -----
+
+func.func @store_length(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x64xf16>) {
+  // expected-error@+1 {{expected start and length of a sequence, or neither, got a length alone}}
+  "tile.store"(%v, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1>}
+      : (!tile.tile<128x64xf16>, memref<?x?x?x64xf16>, index, index, index, index) -> ()
+  return
+}

@@ -30,6 +30,10 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
   %j = tile.join %3, %3 : !tile.tile<128x16xbf16>, !tile.tile<128x16xbf16> -> !tile.tile<128x32xbf16>
   // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16, #tile.smem<offset = 0>> -> <128x16xbf16, #tile.smem<offset = 64>>
   %4 = tile.slice %1 from 32 : !slot -> !tile.tile<128x16xbf16, #tile.smem<offset = 64>>
+  // CHECK: tile.load %{{.*}}[{{.*}}] column %{{.*}} within[%{{.*}}, %{{.*}}] into %{{.*}} as !tile.tile
+  %within = tile.load %t[%b, %r, %h] column %r within [%r, %h] into %slot as !slot : !tensor -> !slot
+  // CHECK: tile.store %{{.*}}, %{{.*}}[{{.*}}] within[%{{.*}}, %{{.*}}] : <128x64xbf16>, memref
+  tile.store %o, %t[%b, %r, %h] within [%r, %h] : !q, !tensor
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column %{{.*}} : <128x64xbf16>, memref
   tile.store %o, %t[%b, %r, %h] column %r : !q, !tensor
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : <128x64xbf16>, memref

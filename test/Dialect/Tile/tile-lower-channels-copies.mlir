@@ -34,7 +34,19 @@ gpu.module @kernels {
         %slot = tile.acquire %ch[%b] : !tile.channel<!q> -> !q
         %0 = tile.load %q[%b, %r, %h] into %slot as !q : !t -> !q
       }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+      // Of a sequence, rows count from as many before its end as the tensor has: length -
+      // within + row, and the end is start + within.
+      // CHECK: tile.role "mma"
+      // CHECK: %[[LENGTH:.*]] = memref.dim %[[Q]], %c1
+      // CHECK: %[[BEFORE:.*]] = arith.subi %[[LENGTH]], %[[H]]
+      // CHECK: %[[ROW:.*]] = arith.addi %[[BEFORE]], %[[R]]
+      // CHECK: %[[END:.*]] = arith.addi %[[B]], %[[H]]
+      // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 0 before %[[END]] to
+      // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 64 before %[[END]] to
+      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+        %slot = tile.acquire %ch[%r] : !tile.channel<!q> -> !q
+        %0 = tile.load %q[%b, %r, %h] within [%b, %h] into %slot as !q : !t -> !q
+      }
       // CHECK: tile.role "store"
       tile.role "store" warps 14 to 15 registers 144 single_thread {
         %0 = tile.receive %out[%b] : !tile.channel<!q> -> !q
@@ -43,6 +55,9 @@ gpu.module @kernels {
         // Shared memory must outlive the copies: one wait for both.
         // CHECK-NEXT: tile.tma_store_wait
         tile.store %0, %o[%b, %r, %h] : !q, !t
+        // CHECK: %[[END:.*]] = arith.addi %[[B]], %[[R]]
+        // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %{{.*}}, %[[H]]] column 0 before %[[END]]
+        tile.store %0, %o[%b, %r, %h] within [%b, %r] : !q, !t
       }
     }
     gpu.return

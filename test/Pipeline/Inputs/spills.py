@@ -45,6 +45,14 @@ sliced = itertools.product(
 )
 
 
+# Windows add a limit to each row, lists of lengths what the place of a row follows from.
+lists = ("--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k")
+placed = itertools.product(
+    ("--head-dim=64", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
+    (("--window-left=100", "--causal"), ("--window-left=100", "--window-right=30", *lists), ("--causal", *lists)),
+)
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -63,6 +71,11 @@ def sliced_flags(kind):
     return ["--target=sm_100a", "--head-dim=128", *tiles.split(), f"--p-placement={placement}", f"--p-slices={slices}", *features]
 
 
+def placed_flags(kind):
+    dims, placement, features = kind
+    return ["--target=sm_100a", *dims.split(), f"--p-placement={placement}", "--lse", *features]
+
+
 def assemble(numbered):
     number, flags = numbered
     target = flags[0].removeprefix("--target=")
@@ -79,7 +92,8 @@ def assemble(numbered):
 
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced)]
+        flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
+                 *map(placed_flags, placed)]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

@@ -66,6 +66,9 @@ schedule::Problem AttentionOp::getProblem() {
   problem.mask = getMask();
   problem.lse = bool(getLse());
   problem.vInK = isValueInKey();
+  problem.kvLens = bool(getKvLens());
+  problem.cuSeqlensQ = bool(getCuSeqlensQ());
+  problem.cuSeqlensK = bool(getCuSeqlensK());
   problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
   problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
   problem.batchHint = hintOf(getQuery().getType().getDimSize(Batch));
@@ -83,8 +86,14 @@ DictionaryAttr AttentionOp::getProblemAttr() {
       b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
       b.getNamedAttr("mask", b.getStringAttr(stringify(getMask().kind))),
       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
-  if (isValueInKey())
-    entries.push_back(b.getNamedAttr("v_in_k", b.getUnitAttr()));
+  const std::pair<StringLiteral, bool> switches[] = {
+      {"v_in_k", isValueInKey()},
+      {"kv_lens", bool(getKvLens())},
+      {"cu_seqlens_q", bool(getCuSeqlensQ())},
+      {"cu_seqlens_k", bool(getCuSeqlensK())}};
+  for (auto [name, on] : switches)
+    if (on)
+      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
   if (getMask().left)
     entries.push_back(
         b.getNamedAttr("window_left", b.getI64IntegerAttr(*getMask().left)));

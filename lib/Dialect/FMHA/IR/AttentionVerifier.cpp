@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C21 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints C1-C23 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -34,7 +34,11 @@ static constexpr StringLiteral dimensionNames[] = {"batch", "length", "heads",
 namespace {
 struct Operand {
   StringLiteral name;
+  Value value;
   ShapedType type;
+  Operand(StringLiteral name, Value value)
+      : name(name), value(value),
+        type(value ? cast<ShapedType>(value.getType()) : ShapedType()) {}
 };
 
 class Verifier {
@@ -55,6 +59,8 @@ private:
   LogicalResult memorySpaces();
   LogicalResult schedule();
   LogicalResult aliases();
+  LogicalResult lengths();
+  LogicalResult sequences();
 
   LogicalResult layout(const Operand &operand);
   LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
@@ -70,21 +76,28 @@ private:
   std::optional<Operand> lse;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
-  /// The same, and lse where there is one.
-  SmallVector<Operand, 5> all;
+  /// kv_lens, cu_seqlens_q and cu_seqlens_k, those that there are.
+  SmallVector<Operand, 3> lists;
+  /// All of these.
+  SmallVector<Operand, 8> all;
 };
 } // namespace
 
 Verifier::Verifier(AttentionOp op)
-    : op(op), query{"query", op.getQuery().getType()},
-      key{"key", op.getKey().getType()},
-      value{"value", op.getValue().getType()},
-      output{"output", op.getOutput().getType()},
-      data{query, key, value, output}, all{query, key, value, output} {
+    : op(op), query("query", op.getQuery()), key("key", op.getKey()),
+      value("value", op.getValue()), output("output", op.getOutput()),
+      data{query, key, value, output} {
+  for (const Operand &list : {Operand("kv_lens", op.getKvLens()),
+                              Operand("cu_seqlens_q", op.getCuSeqlensQ()),
+                              Operand("cu_seqlens_k", op.getCuSeqlensK())})
+    if (list.value)
+      lists.push_back(list);
+  llvm::append_range(all, data);
   if (op.getLse()) {
-    lse = Operand{"lse", cast<ShapedType>(op.getLse().getType())};
+    lse = Operand("lse", op.getLse());
     all.push_back(*lse);
   }
+  llvm::append_range(all, lists);
 }
 
 LogicalResult Verifier::run() {
@@ -95,7 +108,8 @@ LogicalResult Verifier::run() {
       &Verifier::kinds,        &Verifier::ranks,    &Verifier::elementTypes,
       &Verifier::headDims,     &Verifier::extents,  &Verifier::headGroups,
       &Verifier::lseShape,     &Verifier::scale,    &Verifier::layouts,
-      &Verifier::memorySpaces, &Verifier::schedule, &Verifier::aliases};
+      &Verifier::memorySpaces, &Verifier::schedule, &Verifier::aliases,
+      &Verifier::lengths,      &Verifier::sequences};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -174,11 +188,15 @@ LogicalResult Verifier::equalExtents(unsigned constraint, const Operand &a,
 }
 
 LogicalResult Verifier::extents() {
-  for (const Operand &operand : {key, value, output})
-    if (failed(equalExtents(8, query, AttentionOp::Batch, operand,
-                            AttentionOp::Batch)))
-      return failure();
-  if (failed(equalExtents(9, key, AttentionOp::Length, value,
+  bool isPacked = op.getCuSeqlensQ() || op.getCuSeqlensK();
+  if (!isPacked && failed(equalExtents(8, query, AttentionOp::Batch, key,
+                                       AttentionOp::Batch)))
+    return failure();
+  if (failed(equalExtents(8, query, AttentionOp::Batch, output,
+                          AttentionOp::Batch)) ||
+      failed(equalExtents(8, key, AttentionOp::Batch, value,
+                          AttentionOp::Batch)) ||
+      failed(equalExtents(9, key, AttentionOp::Length, value,
                           AttentionOp::Length)) ||
       failed(equalExtents(10, key, AttentionOp::Heads, value,
                           AttentionOp::Heads)) ||
@@ -243,8 +261,9 @@ LogicalResult Verifier::layout(const Operand &operand) {
   if (failed(type.getStridesAndOffset(strideList, offset)))
     return error(15) << "expected a strided layout of " << operand.name
                      << ", got " << type;
-  // The log-sum-exp is written by ordinary stores, which take any stride.
-  if (lse && operand.name == lse->name)
+  // Only TMA cares: the log-sum-exp is written by ordinary stores.
+  if (llvm::none_of(
+          data, [&](const Operand &one) { return one.value == operand.value; }))
     return success();
   if (failed(strides(operand, strideList)))
     return failure();
@@ -348,19 +367,74 @@ static bool hasElements(Value memref) {
 LogicalResult Verifier::aliases() {
   if (!isa<MemRefType>(query.type))
     return success();
-  unsigned firstDestination = data.size() - 1;
-  for (unsigned n = firstDestination; n < all.size(); ++n)
-    for (unsigned other = 0; other < n; ++other) {
-      Value a = op->getOperand(n), b = op->getOperand(other);
-      if (!hasElements(a) || !hasElements(b))
+  size_t first = data.size() - 1, last = first + bool(lse);
+  for (size_t n = first; n <= last; ++n)
+    for (auto [number, other] : llvm::enumerate(all)) {
+      const Operand &written = all[n];
+      Value a = written.value, b = other.value;
+      // Two destinations are one pair, told with the later one.
+      bool isPair = number < n || number > last;
+      if (!isPair || !hasElements(a) || !hasElements(b))
         continue;
       if (isViewOf(a, b) || isViewOf(b, a))
-        return error(21) << "expected " << all[n].name << " and "
-                         << all[other].name << " to share no memory, got "
+        return error(21) << "expected " << written.name << " and " << other.name
+                         << " to share no memory, got "
                          << (a == b ? "one memref for both"
                                     : "a view of the other one")
-                         << "; give " << all[n].name << " a memref of its own";
+                         << "; give " << written.name << " a memref of its own";
     }
+  return success();
+}
+
+LogicalResult Verifier::lengths() {
+  for (const Operand &list : lists) {
+    if (list.type.getRank() != 1 ||
+        !list.type.getElementType().isSignlessInteger(32))
+      return error(22) << "expected " << list.name
+                       << " to be a list of i32, got " << list.type;
+    auto memref = dyn_cast<MemRefType>(list.type);
+    if (memref && !memref.areTrailingDimsContiguous(1))
+      return error(22) << "expected " << list.name << " to be contiguous, got "
+                       << memref;
+  }
+  return success();
+}
+
+/// The number of sequences, by each operand that tells it. What is packed has
+/// batch 1.
+LogicalResult Verifier::sequences() {
+  std::optional<std::pair<StringLiteral, int64_t>> first;
+  auto agree = [&](const Operand &operand, int64_t count) -> LogicalResult {
+    if (ShapedType::isDynamic(count))
+      return success();
+    if (!first)
+      first = {operand.name, count};
+    if (first->second == count)
+      return success();
+    return error(operand.type.getRank() == 1 ? 23 : 8)
+           << "expected " << operand.name << " to be for " << first->second
+           << " sequences, as " << first->first << " is, got one for " << count;
+  };
+  for (auto [operand, starts] : {std::pair(query, op.getCuSeqlensQ()),
+                                 std::pair(key, op.getCuSeqlensK())}) {
+    int64_t batch = operand.type.getDimSize(AttentionOp::Batch);
+    if (starts && !ShapedType::isDynamic(batch) && batch != 1)
+      return error(8) << "expected the batch of " << operand.name
+                      << ", which is packed, to be 1, got " << batch;
+    if (!starts && failed(agree(operand, batch)))
+      return failure();
+  }
+  for (const Operand &list : lists) {
+    int64_t entries = list.type.getDimSize(0);
+    int64_t extra = list.value == op.getKvLens() ? 0 : 1;
+    if (!ShapedType::isDynamic(entries) && entries < extra)
+      return error(23) << "expected " << list.name
+                       << " to have an entry more than there are sequences, "
+                          "got none";
+    if (failed(agree(list, ShapedType::isDynamic(entries) ? entries
+                                                          : entries - extra)))
+      return failure();
+  }
   return success();
 }
 

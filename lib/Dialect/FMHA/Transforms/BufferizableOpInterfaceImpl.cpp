@@ -21,8 +21,10 @@ struct AttentionBufferization
                                               fmha::AttentionOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    // Destinations are overwritten whole, so a caller may pass tensor.empty.
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    // Destinations are overwritten whole, so a caller may pass tensor.empty;
+    // but rows that no packed sequence has are kept.
+    return cast<fmha::AttentionOp>(op).getCuSeqlensQ() ||
+           !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 
   bool bufferizesToElementwiseAccess(Operation *, const AnalysisState &,

@@ -37,6 +37,13 @@ using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
 /// Positions of loops, as a map from a generic's loops to an operand's indices.
 using Indices = SmallVector<unsigned, 5>;
 
+/// What a query row may attend to where sequences have lengths of their own:
+/// keys [first, end) of a batch of K, and the key that the row sits at. A row
+/// that no sequence has sees none.
+struct RowKeys {
+  Value exists, batch, first, end, place;
+};
+
 class Decomposition {
 public:
   Decomposition(RewriterBase &rewriter, AttentionOp op);
@@ -61,13 +68,23 @@ private:
   Value asTensor(Value operand);
   Value repeatHeads(Value keysOrValues);
   Value scores(Value keys);
+  Value scoresOfSequences(Value keys, Value init);
   Value rowShift();
+  Value sequenceOfRows();
+  Value entry(OpBuilder &builder, Location location, Value list, Value number);
+  RowKeys keysOfRow(OpBuilder &builder, Location location, Value batch,
+                    Value row);
+  Value isVisible(OpBuilder &builder, Location location, RowKeys keys,
+                  Value key);
   Value masked(OpBuilder &builder, Location location, Value score, Value shift);
   Value scaleAndMask(Value scores);
   Value rowMaxima(Value scores);
   Value exponentials(Value scores, Value maxima);
   Value rowSums(Value weights);
   Value weightedSums(Value weights, Value values);
+  Value weightedSumsOfSequences(Value weights, Value values, Value init);
+  Value kept(OpBuilder &builder, Location location, Value row, Value result,
+             Value old);
   Value normalise(Value weighted, Value sums);
   Value logSumExp(Value maxima, Value sums);
   void replace(ValueRange results);
@@ -76,6 +93,10 @@ private:
   AttentionOp op;
   Location location;
   Value query, key, value;
+  /// Null where the op has none; the last is, for each packed query row, the
+  /// sequence that has it, or the number of sequences.
+  Value kvLens, startsQ, startsK, sequences;
+  bool hasLists = false;
   Value zero, minusInfinity;
   OpFoldResult batch, queryHeads, queryLength, keyLength;
 };
@@ -87,6 +108,10 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   query = asTensor(op.getQuery());
   key = asTensor(op.getKey());
   value = asTensor(op.getValue());
+  kvLens = asTensor(op.getKvLens());
+  startsQ = asTensor(op.getCuSeqlensQ());
+  startsK = asTensor(op.getCuSeqlensK());
+  hasLists = kvLens || startsQ || startsK;
   zero = constant(0.0);
   minusInfinity = constant(-std::numeric_limits<double>::infinity());
   SmallVector<OpFoldResult> querySizes =
@@ -99,6 +124,8 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
 }
 
 void Decomposition::run() {
+  if (startsQ)
+    sequences = sequenceOfRows();
   Value keys = repeatHeads(key);
   Value values = repeatHeads(value);
   Value masked = scaleAndMask(scores(keys));
@@ -161,6 +188,8 @@ static Value extend(OpBuilder &builder, Location location, Value element) {
 //===----------------------------------------------------------------------===//
 
 Value Decomposition::asTensor(Value operand) {
+  if (!operand)
+    return operand;
   auto memref = dyn_cast<MemRefType>(operand.getType());
   if (!memref)
     return operand;
@@ -176,6 +205,8 @@ Value Decomposition::repeatHeads(Value keysOrValues) {
   Value heads = size(query, AttentionOp::Heads);
   OpFoldResult headDim = tensor::getMixedSizes(
       rewriter, location, keysOrValues)[AttentionOp::HeadDim];
+  OpFoldResult batch = tensor::getMixedSizes(rewriter, location,
+                                             keysOrValues)[AttentionOp::Batch];
   Value empty = tensor::EmptyOp::create(rewriter, location,
                                         {batch, queryHeads, keyLength, headDim},
                                         rewriter.getF32Type());
@@ -195,6 +226,8 @@ Value Decomposition::repeatHeads(Value keysOrValues) {
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, n, d].
 Value Decomposition::scores(Value keys) {
   Value init = filled(zero, {batch, queryHeads, queryLength, keyLength});
+  if (hasLists)
+    return scoresOfSequences(keys, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,
                         ValueRange elements) -> Value {
     Value queryElement = extend(builder, location, elements[0]);
@@ -205,6 +238,160 @@ Value Decomposition::scores(Value keys) {
   return generic(4, 1, {{query, {0, 2, 1, 4}}, {keys, {0, 1, 3, 4}}},
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
+
+//===----------------------------------------------------------------------===//
+// Sequences of their own lengths
+//===----------------------------------------------------------------------===//
+
+/// [m] -> how many sequences end at or before row m.
+Value Decomposition::sequenceOfRows() {
+  Value one = arith::ConstantIndexOp::create(rewriter, location, 1);
+  Value none = arith::ConstantIndexOp::create(rewriter, location, 0);
+  Value count =
+      arith::SubIOp::create(rewriter, location, size(startsQ, 0), one);
+  Value ends = tensor::ExtractSliceOp::create(
+      rewriter, location, startsQ, ArrayRef<OpFoldResult>{one},
+      ArrayRef<OpFoldResult>{count},
+      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
+  auto add = [&](OpBuilder &builder, Location location,
+                 ValueRange elements) -> Value {
+    Value end = arith::IndexCastOp::create(builder, location,
+                                           builder.getIndexType(), elements[0]);
+    Value behind = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::sle, end, index(builder, 0));
+    Value more = arith::SelectOp::create(builder, location, behind, one, none);
+    return arith::AddIOp::create(builder, location, elements[1], more);
+  };
+  return generic(1, 1, {{ends, {1}}}, {filled(none, {queryLength}), {0}}, add);
+}
+
+Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
+                           Value number) {
+  Value element = tensor::ExtractOp::create(builder, location, list, number);
+  return arith::IndexCastOp::create(builder, location, builder.getIndexType(),
+                                    element);
+}
+
+RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
+                                 Value batch, Value row) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, location, value);
+  };
+  auto add = [&](Value a, Value b) -> Value {
+    return arith::AddIOp::create(builder, location, a, b);
+  };
+  auto subtract = [&](Value a, Value b) -> Value {
+    return arith::SubIOp::create(builder, location, a, b);
+  };
+  RowKeys keys;
+  Value sequence = batch, queries = size(query, AttentionOp::Length);
+  Value firstQuery = index(0);
+  keys.exists =
+      arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+  if (startsQ) {
+    Value count = subtract(tensor::DimOp::create(builder, location, startsQ, 0),
+                           index(1));
+    sequence = tensor::ExtractOp::create(builder, location, sequences, row);
+    keys.exists = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::slt, sequence, count);
+    // A row of none takes the first entry, whose keys it does not see.
+    sequence = arith::SelectOp::create(builder, location, keys.exists, sequence,
+                                       index(0));
+    firstQuery = entry(builder, location, startsQ, sequence);
+    queries = subtract(
+        entry(builder, location, startsQ, add(sequence, index(1))), firstQuery);
+  }
+  keys.batch = startsK ? index(0) : sequence;
+  keys.first = index(0);
+  keys.end = size(key, AttentionOp::Length);
+  if (startsK) {
+    keys.first = entry(builder, location, startsK, sequence);
+    keys.end = entry(builder, location, startsK, add(sequence, index(1)));
+  }
+  if (kvLens)
+    keys.end = add(keys.first, entry(builder, location, kvLens, sequence));
+  keys.place = add(keys.first, subtract(row, firstQuery));
+  if (!op.getMask().isTopLeft())
+    keys.place =
+        add(keys.place, subtract(subtract(keys.end, keys.first), queries));
+  return keys;
+}
+
+Value Decomposition::isVisible(OpBuilder &builder, Location location,
+                               RowKeys keys, Value key) {
+  auto both = [&](Value seen, arith::CmpIPredicate how, Value bound) -> Value {
+    Value inside = arith::CmpIOp::create(builder, location, how, key, bound);
+    return arith::AndIOp::create(builder, location, seen, inside);
+  };
+  Value seen = both(keys.exists, arith::CmpIPredicate::sge, keys.first);
+  seen = both(seen, arith::CmpIPredicate::slt, keys.end);
+  auto bound = [&](int64_t distance) -> Value {
+    return arith::AddIOp::create(
+        builder, location, keys.place,
+        arith::ConstantIndexOp::create(builder, location, distance));
+  };
+  if (std::optional<unsigned> right = op.getMask().rightBound())
+    seen = both(seen, arith::CmpIPredicate::sle, bound(*right));
+  if (op.getMask().left)
+    seen = both(seen, arith::CmpIPredicate::sge,
+                bound(-int64_t(*op.getMask().left)));
+  return seen;
+}
+
+/// As scores(), from the batch of K that the row's sequence has.
+Value Decomposition::scoresOfSequences(Value keys, Value init) {
+  OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
+  Value shape = tensor::EmptyOp::create(
+      rewriter, location, {keyLength, headDim}, rewriter.getF32Type());
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    RowKeys row =
+        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+    Value element = tensor::ExtractOp::create(
+        builder, location, keys,
+        ValueRange{row.batch, index(builder, 1), index(builder, 3),
+                   index(builder, 4)});
+    Value product = arith::MulFOp::create(
+        builder, location, extend(builder, location, elements[0]), element);
+    return arith::AddFOp::create(builder, location, elements[2], product);
+  };
+  return generic(4, 1, {{query, {0, 2, 1, 4}}, {shape, {3, 4}}},
+                 {init, {0, 1, 2, 3}}, multiplyAdd);
+}
+
+/// As weightedSums(); what a row does not see does not matter, be it NaN.
+Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
+                                             Value init) {
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    RowKeys row =
+        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+    Value key = index(builder, 4);
+    Value element = tensor::ExtractOp::create(
+        builder, location, values,
+        ValueRange{row.batch, index(builder, 1), key, index(builder, 3)});
+    Value product =
+        arith::MulFOp::create(builder, location, elements[0], element);
+    Value seen = isVisible(builder, location, row, key);
+    product = arith::SelectOp::create(builder, location, seen, product, zero);
+    return arith::AddFOp::create(builder, location, elements[1], product);
+  };
+  return generic(4, 1, {{weights, {0, 1, 2, 4}}}, {init, {0, 1, 2, 3}},
+                 multiplyAdd);
+}
+
+/// `old` where no sequence has the row.
+Value Decomposition::kept(OpBuilder &builder, Location location, Value row,
+                          Value result, Value old) {
+  if (!startsQ)
+    return result;
+  Value exists = keysOfRow(builder, location, row, row).exists;
+  return arith::SelectOp::create(builder, location, exists, result, old);
+}
+
+//===----------------------------------------------------------------------===//
+// The steps, continued
+//===----------------------------------------------------------------------===//
 
 /// The key that row 0 sits at.
 Value Decomposition::rowShift() {
@@ -241,10 +428,17 @@ Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
 /// scale * s where the mask lets row m see key n, -inf elsewhere.
 Value Decomposition::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
-  Value shift = rowShift();
+  Value shift = hasLists ? Value() : rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
     Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
+    if (hasLists) {
+      RowKeys row =
+          keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+      Value seen = isVisible(builder, location, row, index(builder, 3));
+      return arith::SelectOp::create(builder, location, seen, scaled,
+                                     minusInfinity);
+    }
     if (op.getMask().isFull())
       return scaled;
     return masked(builder, location, scaled, shift);
@@ -293,6 +487,8 @@ Value Decomposition::rowSums(Value weights) {
 Value Decomposition::weightedSums(Value weights, Value values) {
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDimV());
   Value init = filled(zero, {batch, queryHeads, queryLength, headDim});
+  if (hasLists)
+    return weightedSumsOfSequences(weights, values, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,
                         ValueRange elements) -> Value {
     Value product =
@@ -315,8 +511,9 @@ Value Decomposition::normalise(Value weighted, Value sums) {
         arith::DivFOp::create(builder, location, elements[0], elements[1]);
     Value result =
         arith::SelectOp::create(builder, location, empty, zero, quotient);
-    return arith::TruncFOp::create(builder, location, op.getElementType(),
-                                   result);
+    Value rounded =
+        arith::TruncFOp::create(builder, location, op.getElementType(), result);
+    return kept(builder, location, index(builder, 1), rounded, elements[2]);
   };
   return generic(4, 0, {{weighted, {0, 2, 1, 3}}, {sums, {0, 2, 1}}},
                  {destination, {0, 1, 2, 3}}, divide);
@@ -325,10 +522,12 @@ Value Decomposition::normalise(Value weighted, Value sums) {
 /// max + log(sum); -inf where the row saw no key, as log(0) is -inf.
 Value Decomposition::logSumExp(Value maxima, Value sums) {
   Value destination = asTensor(op.getLse());
-  auto combine = [](OpBuilder &builder, Location location,
-                    ValueRange elements) -> Value {
+  auto combine = [&](OpBuilder &builder, Location location,
+                     ValueRange elements) -> Value {
     Value logarithm = math::LogOp::create(builder, location, elements[1]);
-    return arith::AddFOp::create(builder, location, elements[0], logarithm);
+    Value result =
+        arith::AddFOp::create(builder, location, elements[0], logarithm);
+    return kept(builder, location, index(builder, 2), result, elements[2]);
   };
   return generic(3, 0, {{maxima, {0, 1, 2}}, {sums, {0, 1, 2}}},
                  {destination, {0, 1, 2}}, combine);

@@ -58,7 +58,19 @@ static LogicalResult verifyTileOfMemref(Operation *op, TileType tile,
   return success();
 }
 
+/// Rows of one sequence have a first one and a number.
+template <typename CopyOp> static LogicalResult verifyWithin(CopyOp op) {
+  if (bool(op.getStart()) == bool(op.getLength()))
+    return success();
+  return op.emitOpError() << "expected start and length of a sequence, or "
+                             "neither, got "
+                          << (op.getStart() ? "a start" : "a length")
+                          << " alone";
+}
+
 LogicalResult LoadOp::verify() {
+  if (failed(verifyWithin(*this)))
+    return failure();
   if (getInto() && getInto().getType() != getType())
     return emitOpError() << "expected a slot of the result's type " << getType()
                          << ", got " << getInto().getType();
@@ -67,6 +79,8 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
+  if (failed(verifyWithin(*this)))
+    return failure();
   return verifyTileOfMemref(*this, getValue().getType(),
                             cast<MemRefType>(getDest().getType()));
 }

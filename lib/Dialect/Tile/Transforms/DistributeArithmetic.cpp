@@ -366,6 +366,8 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
       inside = arith::AndIOp::create(b, inside, isLeftHalf(b));
     auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
+    if (op.getStart())
+      row = arith::AddIOp::create(b, op.getStart(), row);
     memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
                             ValueRange{op.getBatch(), op.getHead(), row});
     rewriter.eraseOp(op);

@@ -9,6 +9,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -20,17 +21,34 @@ bool tile::isTiledKernel(gpu::GPUFuncOp func) {
   return func->hasAttr("fmha.schedule");
 }
 
-static schedule::Problem problemOf(gpu::GPUFuncOp func) {
+schedule::Problem tile::readOptionalOperands(Operation *func) {
   schedule::Problem problem;
+  auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem");
+  if (!said)
+    return problem;
+  problem.vInK = said.contains("v_in_k");
+  problem.kvLens = said.contains("kv_lens");
+  problem.cuSeqlensQ = said.contains("cu_seqlens_q");
+  problem.cuSeqlensK = said.contains("cu_seqlens_k");
+  return problem;
+}
+
+/// All but an LSE is said by fmha.problem; that is there if there is one
+/// operand more.
+static schedule::Problem operandsOf(gpu::GPUFuncOp func) {
+  schedule::Problem problem = tile::readOptionalOperands(func);
+  problem.lse = func.getNumArguments() > kernelOperands(problem).size();
+  return problem;
+}
+
+static schedule::Problem problemOf(gpu::GPUFuncOp func) {
+  schedule::Problem problem = operandsOf(func);
   auto query = cast<MemRefType>(func.getArgument(0).getType());
   auto value = cast<MemRefType>(func.getArgument(2).getType());
   problem.dtype = query.getElementType().isF16() ? schedule::DataType::F16
                                                  : schedule::DataType::BF16;
   problem.headDim = query.getDimSize(3);
   problem.headDimV = value.getDimSize(3);
-  problem.lse = func.getNumArguments() == 5;
-  if (auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem"))
-    problem.vInK = said.contains("v_in_k");
   func.walk([&](MaskOp op) {
     if (op.getLeft())
       problem.mask.left = *op.getLeft();
@@ -40,21 +58,42 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
   return problem;
 }
 
+/// Whether a value of `type` can be that operand.
+static bool fits(const KernelParameter &operand, Type type) {
+  if (operand.kind == KernelParameter::Kind::U32)
+    return type.isSignlessInteger(32);
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref)
+    return false;
+  if (operand.kind == KernelParameter::Kind::TensorMap)
+    return memref.getRank() == 4;
+  bool isLse = operand.name == "lse";
+  return memref.getRank() == (isLse ? 3 : 1) &&
+         memref.getElementType().isF32() == isLse;
+}
+
+static LogicalResult checkOperands(gpu::GPUFuncOp func) {
+  std::vector<KernelParameter> operands = kernelOperands(operandsOf(func));
+  ArrayRef<Type> types = func.getArgumentTypes();
+  if (operands.size() == types.size() &&
+      llvm::all_of_zip(operands, types, fits))
+    return success();
+  InFlightDiagnostic error =
+      func.emitError()
+      << "expected memrefs q, k, v, o of rank 4 and perhaps lse of rank 3";
+  for (const KernelParameter &operand : operands)
+    if (operand.name.find('_') != std::string::npos)
+      error << ", " << operand.name;
+  return error << " as operands, got " << func.getFunctionType();
+}
+
 FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
   if (!attr)
     return func.emitError()
            << "has no fmha.schedule; kernels come from convert-fmha-to-tile";
-  bool shaped = func.getNumArguments() == 4 || func.getNumArguments() == 5;
-  for (auto [n, type] : llvm::enumerate(func.getArgumentTypes())) {
-    auto memref = dyn_cast<MemRefType>(type);
-    shaped = shaped && memref && memref.getRank() == (n == 4 ? 3 : 4);
-  }
-  if (!shaped)
-    return func.emitError()
-           << "expected memrefs q, k, v, o of rank 4 and perhaps "
-              "lse of rank 3 as operands, got "
-           << func.getFunctionType();
+  if (failed(checkOperands(func)))
+    return failure();
   KernelInfo info;
   info.problem = problemOf(func);
   info.schedule = attr.getValue();

@@ -55,6 +55,8 @@ private:
   void lowerReceive(ReceiveOp op);
   void lowerPublish(PublishOp op);
   void lowerRelease(ReleaseOp op);
+  template <typename CopyOp>
+  std::pair<Value, Value> boxRow(CopyOp op, Value tensor);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
   bool isKnownFree(AcquireOp op);
@@ -267,6 +269,18 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
+/// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
+/// the row counts from as many rows before its end as the tensor has.
+template <typename CopyOp>
+std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value tensor) {
+  if (!op.getStart())
+    return {op.getRow(), Value()};
+  Value extent = memref::DimOp::create(b, tensor, 1);
+  Value before = arith::SubIOp::create(b, extent, op.getLength());
+  return {arith::AddIOp::create(b, before, op.getRow()),
+          arith::AddIOp::create(b, op.getStart(), op.getLength())};
+}
+
 /// %t = tile.load %k[...] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %k[...] column 0 to %p0 signals %full[%stage]
@@ -278,19 +292,21 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   TileType tile = op.getType();
   Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
+  auto [row, end] = boxRow(op, op.getSrc());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
-    TmaLoadOp::create(b, op.getSrc(), op.getBatch(), op.getRow(), op.getHead(),
-                      int32_t(panel * panelColumns), op.getColumn(),
+    TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
+                      int32_t(panel * panelColumns), op.getColumn(), end,
                       panelAddress(tile, stage, panel), own.full, stage);
   op.erase();
 }
 
 void ChannelLowering::lowerStore(StoreOp op) {
   TileType tile = op.getValue().getType();
+  auto [row, end] = boxRow(op, op.getDest());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
-                       op.getBatch(), op.getRow(), op.getHead(),
-                       int32_t(panel * panelColumns), op.getColumn());
+                       op.getBatch(), row, op.getHead(),
+                       int32_t(panel * panelColumns), op.getColumn(), end);
   // Shared memory must outlive the reads of the copy.
   TmaStoreWaitOp::create(b);
   op.erase();

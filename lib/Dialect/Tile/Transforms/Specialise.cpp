@@ -185,7 +185,8 @@ void Specialiser::loadInto(LoadOp original, Value channel, Value message,
   Value slot =
       AcquireOp::create(b, original.getType(), channel, message).getResult();
   LoadOp::create(b, original.getType(), original.getSrc(), original.getBatch(),
-                 row, original.getHead(), original.getColumn(), slot);
+                 row, original.getHead(), original.getColumn(),
+                 original.getStart(), original.getLength(), slot);
   publish(channel, message);
 }
 
@@ -487,9 +488,12 @@ void Specialiser::run() {
   b.setInsertionPoint(func.getBody().front().getTerminator());
   blocks = parts.loop.getUpperBound();
   if (parts.tiles.size() == 2) {
-    Value length = memref::DimOp::create(b, func.getArgument(0), 1);
+    LoadOp query = parts.tiles[1].query;
+    Value length = query.getLength();
+    if (!length)
+      length = memref::DimOp::create(b, query.getSrc(), 1);
     secondActive = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         parts.tiles[1].query.getRow(), length);
+                                         query.getRow(), length);
   }
   Channels made = buildChannels(b, parts, info.schedule);
   std::tie(ring, valueRing, channels) =

@@ -8,6 +8,7 @@
 
 #include "TraceReader.h"
 
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Layout/Tmem.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -198,10 +199,33 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
       })
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
             arith::ExtSIOp, arith::TruncIOp>([&](auto cast) {
-        steps.push_back(valueStep(StepCode::Copy, result, id(cast.getIn())));
+        Value in = cast.getIn();
+        // The only number among a kernel's operands is max_q_len.
+        bool isOperand = in.getParentBlock() == &func.getBody().front() &&
+                         isa<BlockArgument>(in);
+        steps.push_back(isOperand ? valueStep(StepCode::QueryLength, result)
+                                  : valueStep(StepCode::Copy, result, id(in)));
         return true;
       })
       .Default(false);
+}
+
+/// A run is of sequence 0, the first that is packed and the only one: it begins
+/// at 0, and its end, which entry 1 is, is its length.
+bool TraceReader::readListEntry(memref::LoadOp load, Steps &steps) {
+  auto list = dyn_cast<BlockArgument>(load.getMemref());
+  if (!list || load.getIndices().size() != 1)
+    return false;
+  std::vector<KernelParameter> operands = kernelOperands(info.problem);
+  const std::string &name = operands[list.getArgNumber()].name;
+  uint32_t result = id(load), length = name == "kv_lens" ? result : fresh();
+  steps.push_back(valueStep(name == "cu_seqlens_q" ? StepCode::QueryLength
+                                                   : StepCode::KeyLength,
+                            length));
+  if (name != "kv_lens")
+    arithmetic(Arithmetic::Mul, result, id(load.getIndices().front()), length,
+               steps);
+  return true;
 }
 
 /// Lengths, indices of thread and block, and what depends on data.
@@ -224,6 +248,8 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
+      .Case<memref::LoadOp>(
+          [&](memref::LoadOp load) { return readListEntry(load, steps); })
       .Case<memref::DimOp>([&](memref::DimOp dim) {
         // Tensors are [batch, length, heads, dim]: q, k, v, o.
         auto argument = dyn_cast<BlockArgument>(dim.getSource());

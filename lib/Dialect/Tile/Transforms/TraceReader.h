@@ -11,6 +11,7 @@
 
 #include "KernelTrace.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace fmha::tile {
@@ -39,6 +40,7 @@ private:
   mlir::LogicalResult readOp(mlir::Operation *op, Steps &steps);
   bool readInteger(mlir::Operation *op, Steps &steps);
   bool readLeaf(mlir::Operation *op, Steps &steps);
+  bool readListEntry(mlir::memref::LoadOp load, Steps &steps);
   bool readAddress(mlir::Operation *op, Steps &steps);
   void readIf(mlir::scf::IfOp op, Steps &steps);
   void readFor(mlir::scf::ForOp op, Steps &steps);

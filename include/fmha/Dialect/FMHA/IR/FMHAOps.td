@@ -21,6 +21,7 @@ def FMHA_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
                                     "::mlir::ShapedType">;
 
 def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
+    AttrSizedOperandSegments,
     DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
@@ -59,6 +60,18 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     far as they fit a CTA's memories (rules C2 and C6 of
     include/fmha/Schedule/Schedule.h).
 
+    Sequences of a batch may differ in length:
+    - `kv_lens` [batch]: sequence b has that many keys, and no more than the
+      length of `key`; what lies behind them, NaN included, never matters.
+    - `cu_seqlens_q` [batch + 1]: queries are packed, sequence behind sequence, in
+      a `query` and `output` of batch 1: sequence b has the rows from entry b on
+      to entry b + 1. `lse` is packed alike, [1, q_heads, length]. Rows of
+      `output` and `lse` that no sequence has keep what the destination held.
+    - `cu_seqlens_k` [batch + 1]: keys and values are packed alike.
+    They compose: a sequence has the keys that `cu_seqlens_k` gives it, of which
+    `kv_lens` may leave the first only; q_len and kv_len in the meaning of a mask
+    are those of the sequence.
+
     - `scale`: any f64 value that is finite as f32, 0 and negative included;
       absent means 1 / sqrt(head_dim).
     - `mask`: see `#fmha.mask`; absent means none.
@@ -80,6 +93,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
                          memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>,
                          memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>)
         outs(%out : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>)
+
+    // Packed queries and keys, sequences of any length.
+    fmha.attention
+        ins(%q, %k, %v : memref<1x?x32x128xbf16>, memref<1x?x8x128xbf16>,
+                         memref<1x?x8x128xbf16>)
+        cu_seqlens_q(%starts_q : memref<?xi32>)
+        cu_seqlens_k(%starts_k : memref<?xi32>)
+        outs(%out : memref<1x?x32x128xbf16>) {mask = #fmha.mask<causal>}
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
@@ -91,7 +112,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C5) Head dims (dimension 3) are static, positive and at most 65536.
     - (C6) `query` and `key` have the same head dim.
     - (C7) `value` and `output` have the same head dim.
-    - (C8) All operands have the same batch.
+    - (C8) `query` and `output`, and `key` and `value`, have the same batch: that of
+      all operands, or 1 where they are packed.
     - (C9) `key` and `value` have the same length.
     - (C10) `key` and `value` have the same number of heads.
     - (C11) `output` has the length and the number of heads of `query`.
@@ -113,12 +135,21 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C21) A destination that is a memref shares no memory with another operand:
       neither is the other one nor a view (subview, cast, ...) of it. What only
       the addresses tell is checked before launch.
+    - (C22) `kv_lens`, `cu_seqlens_q` and `cu_seqlens_k` have rank 1 and elements of
+      type i32; as memrefs they are contiguous.
+    - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
+      one more. Before launch: no entry of `kv_lens` is negative or beyond the
+      length of `key`; those of the others begin with 0, never fall, and do not
+      exceed the length of what they cut.
   }];
 
   let arguments = (ins
     Arg<FMHA_TensorOrMemRef, "queries">:$query,
     Arg<FMHA_TensorOrMemRef, "keys">:$key,
     Arg<FMHA_TensorOrMemRef, "values">:$value,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence">:$kv_lens,
+    Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of queries begins">:$cu_seqlens_q,
+    Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of keys begins">:$cu_seqlens_k,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     OptionalAttr<F64Attr>:$scale,
@@ -129,6 +160,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:`
               type($query) `,` type($key) `,` type($value) `)`
+    (`kv_lens` `(` $kv_lens^ `:` type($kv_lens) `)`)?
+    (`cu_seqlens_q` `(` $cu_seqlens_q^ `:` type($cu_seqlens_q) `)`)?
+    (`cu_seqlens_k` `(` $cu_seqlens_k^ `:` type($cu_seqlens_k) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     attr-dict (`->` type($results)^)?
   }];
@@ -138,10 +172,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
+    /// Which of the operands that the op may have is `output`.
+    static constexpr unsigned outputIndex = 6;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
-      return ::mlir::MutableOperandRange(getOperation(), /*start=*/3,
-                                         getLse() ? 2 : 1);
+      return ::mlir::MutableOperandRange(
+          getOperation(), getODSOperandIndexAndLength(outputIndex).first,
+          getLse() ? 2 : 1);
     }
 
     /// f16 or bf16.

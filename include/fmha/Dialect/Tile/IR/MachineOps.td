@@ -124,31 +124,36 @@ def Tile_TmemAddressOp : Tile_Op<"tmem_address", [Pure]> {
 /// [batch, length, heads, dim], of which TMA copies boxes.
 def Tile_Tensor : MemRefRankOf<[F16, BF16], [4]>;
 
-def Tile_TmaLoadOp : Tile_MachineOp<"tma_load"> {
+def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box into shared memory";
   let description = [{
     The box begins at `column`, or that many columns behind `first`.
+
+    A tensor of sequences has a map of five dimensions, [head_dim, rows, heads, batch, ends], whose first address lies
+    as many rows before the tensor as it has. `end` is the row behind the sequence, and `row` counts from as many rows
+    before it as the tensor has: `extent` - length + i for row i. So the map ends where the sequence does.
+
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
   let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Tile_BoxColumnAttr:$column,
-                       Optional<Index>:$first, LLVM_PointerInAddressSpace<3>:$dest, Tile_BarrierType:$barrier,
-                       Index:$stage);
+                       Optional<Index>:$first, Optional<Index>:$end, LLVM_PointerInAddressSpace<3>:$dest,
+                       Tile_BarrierType:$barrier, Index:$stage);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? `to` $dest `signals` $barrier
-    `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
+    $src `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? (`before` $end^)? `to` $dest
+    `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
   }];
 }
 
-def Tile_TmaStoreOp : Tile_MachineOp<"tma_store"> {
+def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{
-    The box begins at `column`, or that many columns behind `first`.
+    The box begins at `column`, or that many columns behind `first`; `end` and `row` are those of `tile.tma_load`.
     `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$src, Tile_Tensor:$dest, Index:$batch, Index:$row, Index:$head,
-                       Tile_BoxColumnAttr:$column, Optional<Index>:$first);
+                       Tile_BoxColumnAttr:$column, Optional<Index>:$first, Optional<Index>:$end);
   let assemblyFormat = [{
-    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? attr-dict
+    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? (`before` $end^)? attr-dict
     `:` type($src) `,` type($dest)
   }];
 }

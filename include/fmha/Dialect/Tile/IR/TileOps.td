@@ -40,40 +40,49 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     beyond the length and columns at or beyond the head dim read as zero and touch no memory. `into` is the slot that the
     tile is to lie in, once it has one.
 
+    `within` [start, length] makes it rows of one sequence: row 0 lies at `start` of the length dimension, and rows at or
+    beyond `length` read as zero, whatever the tensor holds there. The sequence must lie inside the tensor.
+
     ```mlir
     %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     %v = tile.load %V[%batch, %col, %head] column %first
         : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x256xbf16>
+    %w = tile.load %V[%batch, %col, %head] within [%start, %kv_len]
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     ```
 
     Constraints: the tile has no more columns than the head dim rounded up to 16.
   }];
   let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$column,
-                       Optional<Tile_TileType>:$into);
+                       Optional<Index>:$start, Optional<Index>:$length, Optional<Tile_TileType>:$into);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`into` $into^ `as` type($into))? attr-dict
-    `:` type($src) `->` type($result)
+    $src `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
+    (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes the part of a tile that lies inside the tensor";
   let description = [{
     Columns of the tile go to columns from `column` on, 0 if it is absent; rows and columns that the tensor does not have
+    are not written. `within` [start, length] makes it rows of one sequence, as for `tile.load`: rows at or beyond `length`
     are not written.
 
     ```mlir
     tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+    tile.store %o, %O[%zero, %row, %head] within [%start, %q_len]
+        : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
     ```
 
     Constraints: as for `tile.load`.
   }];
   let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head,
-                       Optional<Index>:$column);
+                       Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length);
   let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`column` $column^)? attr-dict `:` type($value) `,` type($dest)
+    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
+    attr-dict `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
@@ -118,15 +127,18 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
 def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes one number a row, for the rows below `length`";
   let description = [{
-    Row r of `value` goes to `dest`[`batch`, `head`, `row` + r] where `row` + r < `length`.
+    Row r of `value` goes to `dest`[`batch`, `head`, `row` + r] where `row` + r < `length`; with `start` to as many rows
+    behind that one.
 
     ```mlir
     tile.store_rows %lse, %L[%batch, %head, %row] below %q_len : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
     ```
   }];
-  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$head, Index:$row, Index:$length);
+  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$head, Index:$row,
+                       Optional<Index>:$start, Index:$length);
   let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $head `,` $row `]` `below` $length attr-dict `:` type($value) `,` type($dest)
+    $value `,` $dest `[` $batch `,` $head `,` $row `]` (`from` $start^)? `below` $length attr-dict
+    `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
 }

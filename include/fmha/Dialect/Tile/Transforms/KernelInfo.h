@@ -36,6 +36,10 @@ struct KernelInfo {
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
 bool isTiledKernel(mlir::gpu::GPUFuncOp func);
 
+/// The tensors beside q, k, v and o that a kernel has, as far as `fmha.problem`
+/// of `func`, a gpu.func or llvm.func, says so: an LSE needs no saying.
+schedule::Problem readOptionalOperands(mlir::Operation *func);
+
 /// What a kernel has been through, as far as its ops show, in the order of the
 /// passes.
 enum class KernelStage { Tiled, Placed, Specialised, Synchronised, Machine };

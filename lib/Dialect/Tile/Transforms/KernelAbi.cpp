@@ -6,35 +6,51 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Conversion/TileToNVVM/KernelAbi.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
-#include <cassert>
+#include "fmha/Schedule/Schedule.h"
 
 using namespace fmha;
 
-std::vector<KernelParameter> fmha::kernelParameters(bool lse) {
+std::vector<KernelParameter>
+fmha::kernelOperands(const schedule::Problem &problem) {
   using Kind = KernelParameter::Kind;
-  std::vector<KernelParameter> parameters;
+  std::vector<KernelParameter> operands;
   for (const char *tensor : {"q", "k", "v", "o"})
-    parameters.push_back({tensor, Kind::TensorMap});
-  if (lse) {
-    parameters.push_back({"lse", Kind::Pointer});
+    operands.push_back({tensor, Kind::TensorMap});
+  if (problem.lse)
+    operands.push_back({"lse", Kind::Pointer});
+  if (problem.kvLens)
+    operands.push_back({"kv_lens", Kind::Pointer});
+  if (problem.cuSeqlensQ)
+    operands.push_back({"cu_seqlens_q", Kind::Pointer});
+  if (problem.cuSeqlensK)
+    operands.push_back({"cu_seqlens_k", Kind::Pointer});
+  if (problem.cuSeqlensQ)
+    operands.push_back({"max_q_len", Kind::U32});
+  return operands;
+}
+
+std::vector<KernelParameter>
+fmha::kernelParameters(const schedule::Problem &problem) {
+  using Kind = KernelParameter::Kind;
+  std::vector<KernelParameter> parameters = kernelOperands(problem);
+  if (problem.lse)
     for (const char *stride :
          {"lse_stride_batch", "lse_stride_head", "lse_stride_row"})
       parameters.push_back({stride, Kind::U64});
-  }
   for (const char *extent : {"q_len", "kv_len", "q_heads", "kv_heads"})
     parameters.push_back({extent, Kind::U32});
   return parameters;
 }
 
-unsigned fmha::parameterIndex(const std::vector<KernelParameter> &parameters,
-                              const std::string &name) {
+std::optional<unsigned>
+fmha::parameterIndex(const std::vector<KernelParameter> &parameters,
+                     const std::string &name) {
   for (unsigned n = 0; n < parameters.size(); ++n)
     if (parameters[n].name == name)
       return n;
-  assert(false && "no such kernel parameter");
-  return 0;
+  return std::nullopt;
 }
 
 std::optional<std::string> fmha::extentParameter(unsigned operand,

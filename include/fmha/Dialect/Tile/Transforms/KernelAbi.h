@@ -11,12 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_CONVERSION_TILETONVVM_KERNELABI_H
-#define FMHA_CONVERSION_TILETONVVM_KERNELABI_H
+#ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H
+#define FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H
 
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace fmha::schedule {
+struct Problem;
+}
 
 namespace fmha {
 
@@ -26,13 +30,19 @@ struct KernelParameter {
   Kind kind;
 };
 
-/// q, k, v, o as tensor maps; with an LSE its pointer and its strides of batch,
-/// head and row in elements; then q_len, kv_len, q_heads, kv_heads.
-std::vector<KernelParameter> kernelParameters(bool lse);
+/// The operands of the kernel at the levels above: q, k, v, o as tensor maps;
+/// as far as the problem has them lse, kv_lens, cu_seqlens_q and cu_seqlens_k
+/// as pointers; with cu_seqlens_q the number max_q_len.
+std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
-/// The index of a parameter by its name; it must exist.
-unsigned parameterIndex(const std::vector<KernelParameter> &parameters,
-                        const std::string &name);
+/// The operands; with an LSE its strides of batch, head and row in elements;
+/// then q_len, kv_len, q_heads, kv_heads.
+std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem);
+
+/// The index of a parameter by its name, if there is one.
+std::optional<unsigned>
+parameterIndex(const std::vector<KernelParameter> &parameters,
+               const std::string &name);
 
 /// The parameter that holds extent `dimension` ([batch, length, heads, dim]) of
 /// operand `operand` (q, k, v, o), if a kernel may ask for it.
@@ -41,4 +51,4 @@ std::optional<std::string> extentParameter(unsigned operand,
 
 } // namespace fmha
 
-#endif // FMHA_CONVERSION_TILETONVVM_KERNELABI_H
+#endif // FMHA_DIALECT_TILE_TRANSFORMS_KERNELABI_H

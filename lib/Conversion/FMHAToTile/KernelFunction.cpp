@@ -1,0 +1,68 @@
+//===- KernelFunction.cpp - The function of a kernel ----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelFunction.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// Every kernel takes run-time extents and strides, whatever its op knows.
+static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
+                                Type element, bool contiguous) {
+  SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
+  if (contiguous)
+    strides.back() = 1;
+  return MemRefType::get(shape, element,
+                         StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
+}
+
+/// The type of each operand at this level, in the order of the ABI.
+static FunctionType kernelType(AttentionOp op) {
+  MLIRContext *ctx = op.getContext();
+  constexpr int64_t dyn = ShapedType::kDynamic;
+  auto typeOf = [&](const KernelParameter &operand) -> Type {
+    if (operand.kind == KernelParameter::Kind::U32)
+      return IntegerType::get(ctx, 32);
+    if (operand.name == "lse")
+      return dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
+                           /*contiguous=*/false);
+    if (operand.kind == KernelParameter::Kind::Pointer)
+      return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
+    bool isValue = operand.name == "v" || operand.name == "o";
+    return dynamicMemref(
+        ctx, {dyn, dyn, dyn, isValue ? op.getHeadDimV() : op.getHeadDim()},
+        op.getElementType(), /*contiguous=*/true);
+  };
+  SmallVector<Type> inputs;
+  for (const KernelParameter &operand : kernelOperands(op.getProblem()))
+    inputs.push_back(typeOf(operand));
+  return FunctionType::get(ctx, inputs, {});
+}
+
+gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, SymbolTable &symbols) {
+  const schedule::Schedule &plan = op.getScheduleAttr().getValue();
+  MLIRContext *ctx = op.getContext();
+  OpBuilder b(ctx);
+  auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_fwd_kernel");
+  symbols.insert(module);
+  b.setInsertionPointToStart(&module.getBodyRegion().front());
+  auto func =
+      gpu::GPUFuncOp::create(b, op.getLoc(), "fmha_fwd", kernelType(op));
+  unsigned warps = 0;
+  for (const schedule::Role &role : plan.roles)
+    warps = std::max(warps, role.firstWarp + role.warps);
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(warps * 32), 1, 1}));
+  func->setAttr("fmha.schedule", op.getScheduleAttr());
+  func->setAttr("fmha.problem", op.getProblemAttr());
+  return func;
+}

@@ -1,0 +1,29 @@
+//===- KernelFunction.h - The function of a kernel --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_KERNELFUNCTION_H
+#define FMHA_LIB_CONVERSION_FMHATOTILE_KERNELFUNCTION_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir {
+class SymbolTable;
+}
+
+namespace fmha {
+
+/// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
+/// operands of the ABI, the threads of the schedule, and what the kernel is
+/// made for.
+mlir::gpu::GPUFuncOp makeKernel(AttentionOp op, mlir::SymbolTable &symbols);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOTILE_KERNELFUNCTION_H

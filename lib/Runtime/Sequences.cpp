@@ -1,0 +1,152 @@
+//===- Sequences.cpp - Sequences of their own lengths ---------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sequences.h"
+#include "fmha/Runtime/Files.h"
+
+#include <algorithm>
+
+namespace fmha::runtime {
+namespace {
+
+using List = std::optional<std::vector<int32_t>>;
+
+/// A list as errors speak of it, with the extent of the tensor that it cuts.
+struct NamedList {
+  llvm::StringLiteral name, tensor;
+  const List &list;
+  int64_t batch, extent;
+};
+
+/// "kv_lens[3]: expected ..., got 7".
+llvm::Error entryError(const NamedList &one, size_t entry,
+                       const llvm::Twine &expected) {
+  return failure(one.name + "[" + llvm::Twine(entry) + "]: expected " +
+                 expected + ", got " + llvm::Twine((*one.list)[entry]));
+}
+
+/// Entries of cu_seqlens: 0, none below the one before, none behind the tensor.
+llvm::Error checkStarts(const NamedList &one) {
+  const std::vector<int32_t> &starts = *one.list;
+  if (one.batch != 1)
+    return failure("tensor '" + one.tensor +
+                   "': expected batch 1, for it is "
+                   "packed as " +
+                   one.name + " says, got batch " + llvm::Twine(one.batch));
+  if (starts.empty())
+    return failure(one.name + ": expected an entry more than there are "
+                              "sequences, got none");
+  if (starts.front() != 0)
+    return entryError(one, 0, "0, where the first sequence begins");
+  for (size_t n = 1; n < starts.size(); ++n)
+    if (starts[n] < starts[n - 1])
+      return entryError(one, n,
+                        "no less than the entry before it, " +
+                            llvm::Twine(starts[n - 1]));
+  for (size_t n = 1; n < starts.size(); ++n)
+    if (starts[n] > one.extent)
+      return entryError(one, n,
+                        "at most the length of '" + one.tensor + "', " +
+                            llvm::Twine(one.extent));
+  return llvm::Error::success();
+}
+
+llvm::Error checkKeyCounts(const NamedList &one,
+                           const AttentionTensors &tensors) {
+  for (size_t n = 0; n < one.list->size(); ++n) {
+    int64_t most = one.extent;
+    if (tensors.cuSeqlensK)
+      most = (*tensors.cuSeqlensK)[n + 1] - (*tensors.cuSeqlensK)[n];
+    int64_t keys = (*one.list)[n];
+    if (keys < 0 || keys > most)
+      return entryError(
+          one, n, "0 to " + llvm::Twine(most) + ", the keys that there are");
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+int64_t sequenceCount(const AttentionTensors &tensors) {
+  if (tensors.cuSeqlensQ)
+    return int64_t(tensors.cuSeqlensQ->size()) - 1;
+  return tensors.q.dims[0];
+}
+
+std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
+                                      int64_t n) {
+  if (!tensors.cuSeqlensQ)
+    return {0, tensors.q.dims[1]};
+  return {(*tensors.cuSeqlensQ)[n], (*tensors.cuSeqlensQ)[n + 1]};
+}
+
+std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n) {
+  std::pair<int64_t, int64_t> keys = {0, tensors.k.dims[1]};
+  if (tensors.cuSeqlensK)
+    keys = {(*tensors.cuSeqlensK)[n], (*tensors.cuSeqlensK)[n + 1]};
+  if (tensors.kvLens)
+    keys.second = keys.first + (*tensors.kvLens)[n];
+  return keys;
+}
+
+int64_t longestQueries(const AttentionTensors &tensors) {
+  int64_t longest = 0;
+  for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
+    auto [first, end] = queriesOf(tensors, n);
+    longest = std::max(longest, end - first);
+  }
+  return longest;
+}
+
+llvm::Error checkLists(const Manifest &manifest,
+                       const AttentionTensors &tensors) {
+  const std::tuple<llvm::StringLiteral, llvm::StringLiteral, bool, bool>
+      lists[] = {
+          {"kv_lens", "kv-lens", manifest.kvLens, tensors.kvLens.has_value()},
+          {"cu_seqlens_q", "cu-seqlens-q", manifest.cuSeqlensQ,
+           tensors.cuSeqlensQ.has_value()},
+          {"cu_seqlens_k", "cu-seqlens-k", manifest.cuSeqlensK,
+           tensors.cuSeqlensK.has_value()}};
+  for (auto [name, flag, wanted, given] : lists) {
+    if (wanted && !given)
+      return failure("expected " + name +
+                     ", which the kernel was compiled to read, got none");
+    if (given && !wanted)
+      return failure("expected a kernel that reads " + name +
+                     ", got one compiled without; compile with --" + flag);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkSequences(const AttentionTensors &tensors) {
+  const auto &q = tensors.q.dims, &k = tensors.k.dims;
+  const NamedList startsQ = {"cu_seqlens_q", "q", tensors.cuSeqlensQ, q[0],
+                             q[1]};
+  const NamedList startsK = {"cu_seqlens_k", "k", tensors.cuSeqlensK, k[0],
+                             k[1]};
+  const NamedList lengths = {"kv_lens", "k", tensors.kvLens, k[0], k[1]};
+  for (const NamedList *one : {&startsQ, &startsK})
+    if (one->list)
+      if (llvm::Error error = checkStarts(*one))
+        return error;
+  int64_t count = sequenceCount(tensors);
+  int64_t got = startsK.list ? int64_t(startsK.list->size()) - 1 : k[0];
+  if (got != count)
+    return failure(llvm::Twine(startsK.list ? "cu_seqlens_k" : "tensor 'k'") +
+                   ": expected " + llvm::Twine(count) +
+                   " sequences, as q has, got " + llvm::Twine(got));
+  if (!lengths.list)
+    return llvm::Error::success();
+  got = int64_t(lengths.list->size());
+  if (got != count)
+    return failure("kv_lens: expected " + llvm::Twine(count) +
+                   " entries, one a sequence, got " + llvm::Twine(got));
+  return checkKeyCounts(lengths, tensors);
+}
+
+} // namespace fmha::runtime

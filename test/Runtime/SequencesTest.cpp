@@ -1,0 +1,101 @@
+//===- SequencesTest.cpp - Sequences of their own lengths -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Runtime/Attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace fmha::runtime;
+using testing::Pair;
+
+namespace {
+
+/// Shapes alone: nothing here reads an element.
+AttentionTensors shapes(int64_t qBatch, int64_t qLen, int64_t kBatch,
+                        int64_t kvLen) {
+  AttentionTensors tensors;
+  tensors.q.dims = tensors.o.dims = {qBatch, qLen, 2, 64};
+  tensors.k.dims = tensors.v.dims = {kBatch, kvLen, 1, 64};
+  return tensors;
+}
+
+std::string problemOf(const AttentionTensors &tensors) {
+  return llvm::toString(checkSequences(tensors));
+}
+
+} // namespace
+
+TEST(Sequences, WithoutListsAreTheBatches) {
+  AttentionTensors tensors = shapes(3, 5, 3, 7);
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_EQ(sequenceCount(tensors), 3);
+  EXPECT_THAT(queriesOf(tensors, 2), Pair(0, 5));
+  EXPECT_THAT(keysOf(tensors, 2), Pair(0, 7));
+}
+
+TEST(Sequences, AreCutByTheirLists) {
+  AttentionTensors tensors = shapes(1, 9, 1, 12);
+  tensors.cuSeqlensQ = {0, 4, 4, 8};
+  tensors.cuSeqlensK = {0, 1, 6, 12};
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_EQ(sequenceCount(tensors), 3);
+  EXPECT_THAT(queriesOf(tensors, 1), Pair(4, 4));
+  EXPECT_THAT(queriesOf(tensors, 2), Pair(4, 8));
+  EXPECT_THAT(keysOf(tensors, 1), Pair(1, 6));
+  tensors.kvLens = {1, 2, 0};
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_THAT(keysOf(tensors, 1), Pair(1, 3));
+  EXPECT_THAT(keysOf(tensors, 2), Pair(6, 6));
+}
+
+TEST(Sequences, OfOneSideAreTheBatchOfTheOther) {
+  AttentionTensors tensors = shapes(2, 5, 1, 8);
+  tensors.cuSeqlensK = {0, 8, 8};
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_EQ(sequenceCount(tensors), 2);
+  tensors.cuSeqlensK = {0, 8};
+  EXPECT_EQ(problemOf(tensors),
+            "cu_seqlens_k: expected 2 sequences, as q has, got 1");
+  tensors = shapes(1, 5, 2, 8);
+  tensors.cuSeqlensQ = {0, 1, 2, 3};
+  EXPECT_EQ(problemOf(tensors),
+            "tensor 'k': expected 3 sequences, as q has, got 2");
+}
+
+TEST(Sequences, NameTheEntryThatDoesNotFit) {
+  AttentionTensors tensors = shapes(2, 5, 2, 8);
+  tensors.kvLens = {8, 9};
+  EXPECT_EQ(problemOf(tensors),
+            "kv_lens[1]: expected 0 to 8, the keys that there are, got 9");
+  tensors.kvLens = {-1, 0};
+  EXPECT_EQ(problemOf(tensors),
+            "kv_lens[0]: expected 0 to 8, the keys that there are, got -1");
+  tensors.kvLens = {1};
+  EXPECT_EQ(problemOf(tensors),
+            "kv_lens: expected 2 entries, one a sequence, got 1");
+  tensors = shapes(1, 5, 2, 8);
+  tensors.cuSeqlensQ = {0, 3, 2};
+  EXPECT_EQ(problemOf(tensors), "cu_seqlens_q[2]: expected no less than the "
+                                "entry before it, 3, got 2");
+  tensors.cuSeqlensQ = {0, 3, 6};
+  EXPECT_EQ(problemOf(tensors),
+            "cu_seqlens_q[2]: expected at most the length of 'q', 5, got 6");
+  tensors.cuSeqlensQ = {1, 3, 5};
+  EXPECT_EQ(
+      problemOf(tensors),
+      "cu_seqlens_q[0]: expected 0, where the first sequence begins, got 1");
+  tensors.cuSeqlensQ = std::vector<int32_t>();
+  EXPECT_EQ(problemOf(tensors), "cu_seqlens_q: expected an entry more than "
+                                "there are sequences, got none");
+  tensors = shapes(2, 5, 2, 8);
+  tensors.cuSeqlensQ = {0, 3, 5};
+  EXPECT_EQ(problemOf(tensors),
+            "tensor 'q': expected batch 1, for it is packed "
+            "as cu_seqlens_q says, got batch 2");
+}
