@@ -52,6 +52,18 @@ void FlagTable::addText(llvm::StringRef name, llvm::StringRef placeholder,
       });
 }
 
+void FlagTable::addOptionalText(llvm::StringRef name,
+                                llvm::StringRef placeholder,
+                                llvm::StringRef help,
+                                std::function<void(std::string)> set) {
+  auto take = [set](llvm::StringRef text) -> llvm::Error {
+    set(text.str());
+    return llvm::Error::success();
+  };
+  flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
+                   /*isSwitch=*/true, /*oneDash=*/false, take});
+}
+
 void FlagTable::addCount(llvm::StringRef name, llvm::StringRef help,
                          std::optional<uint64_t> &value, uint64_t low,
                          uint64_t high) {
@@ -155,7 +167,10 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
       value = arguments[++i];
     }
     if (flag->isSwitch && hasValue && value.empty())
-      return failure(name + ": expected true or false, got ''");
+      return failure(
+          name + ": expected " +
+          (flag->placeholder.empty() ? "true or false" : flag->placeholder) +
+          ", got ''");
     if (llvm::Error error = flag->set(value))
       return error;
   }
@@ -172,6 +187,8 @@ void FlagTable::printHelp(llvm::raw_ostream &stream) const {
     std::string spelling = flag.spelling();
     if (!flag.isSwitch)
       spelling += (flag.oneDash ? " " : "=") + flag.placeholder;
+    else if (!flag.placeholder.empty())
+      spelling += "[=" + flag.placeholder + "]";
     stream << "  " << spelling;
     // Long spellings get a line of their own.
     if (spelling.size() > 28)

@@ -46,6 +46,10 @@ public:
 
   void addText(llvm::StringRef name, llvm::StringRef placeholder,
                llvm::StringRef help, std::string &value);
+  /// "--name" or "--name=placeholder"; `set` gets an empty text of the first.
+  void addOptionalText(llvm::StringRef name, llvm::StringRef placeholder,
+                       llvm::StringRef help,
+                       std::function<void(std::string)> set);
   void addCount(llvm::StringRef name, llvm::StringRef help,
                 std::optional<uint64_t> &value, uint64_t low = 0,
                 uint64_t high = UINT64_MAX);

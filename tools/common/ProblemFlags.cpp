@@ -49,6 +49,7 @@ void ProblemFlags::add(FlagTable &table) {
             windowLeft);
   addWindow(table, "window-right", "keys behind its own that a row sees",
             windowRight);
+  addLists(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
   table.addSwitch("lse", "write the log-sum-exp of each row too",
@@ -68,6 +69,20 @@ void ProblemFlags::add(FlagTable &table) {
     addField(table, field);
   table.addText("schedule", "#fmha.schedule<...>",
                 "the whole schedule, as a PTX heading gives it", schedule);
+}
+
+void ProblemFlags::addLists(FlagTable &table) {
+  auto addList = [&](llvm::StringRef name, llvm::StringRef help,
+                     std::optional<std::string> &file) {
+    table.addOptionalText(name, "F.npy", help,
+                          [&file](std::string text) { file = text; });
+  };
+  addList("kv-lens", "int32 [batch]: the keys of each sequence", kvLens);
+  addList("cu-seqlens-q",
+          "int32 [batch + 1]: q is packed, [rows, heads, dim]; where each "
+          "sequence begins, and the last one's end",
+          cuSeqlensQ);
+  addList("cu-seqlens-k", "likewise for k and v", cuSeqlensK);
 }
 
 void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
@@ -131,6 +146,9 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.mask.right = boundOf(flags.windowRight);
   problem.lse = flags.lse.value_or(false);
   problem.vInK = flags.vInK.value_or(false);
+  problem.kvLens = flags.kvLens.has_value();
+  problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
+  problem.cuSeqlensK = flags.cuSeqlensK.has_value();
   auto hint = [](std::optional<uint64_t> length) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
   };
@@ -164,6 +182,21 @@ static llvm::Error checkWindow(llvm::StringRef flag,
     given = -1;
   return agree<int64_t>(flag, given, there ? int64_t(*there) : -1, file,
                         number);
+}
+
+/// A list can only be given to an op that has it.
+static llvm::Error checkLists(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  const std::tuple<llvm::StringLiteral, bool, bool> lists[] = {
+      {"kv-lens", flags.kvLens.has_value(), problem.kvLens},
+      {"cu-seqlens-q", flags.cuSeqlensQ.has_value(), problem.cuSeqlensQ},
+      {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK}};
+  for (auto [name, given, there] : lists)
+    if (given && !there)
+      return failure("--" + name + " contradicts '" + flags.input +
+                     "': expected an op with that operand, got one without; "
+                     "leave the flag out, or change the file");
+  return llvm::Error::success();
 }
 
 static llvm::Error checkAgainst(const ProblemFlags &flags,
@@ -200,6 +233,8 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
     return error;
   if (llvm::Error error =
           agree("v-in-k", flags.vInK, problem.vInK, flags.input, yesNo))
+    return error;
+  if (llvm::Error error = checkLists(flags, problem))
     return error;
   double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
   // Scales in MLIR text may be f32 literals.

@@ -33,6 +33,9 @@ struct ProblemFlags {
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
   std::optional<bool> lse, vInK;
+  /// Files of the lists that the kernel reads; empty ones say only that it
+  /// does.
+  std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK;
   std::string layout = "bshd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
@@ -41,6 +44,7 @@ struct ProblemFlags {
   void add(FlagTable &table);
 
 private:
+  void addLists(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,
                  const std::string &help, std::optional<int64_t> &bound);
   void addField(FlagTable &table, const schedule::ScheduleField &field);

@@ -16,9 +16,11 @@ namespace fmha::tools {
 
 namespace {
 
-reference::Problem problemOf(const Shape &shape, const KernelSpec &spec) {
+reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
+  const Shape &shape = host.shape;
+  std::vector<reference::Sequence> sequences = sequencesOf(host.tensors());
   reference::Problem problem;
-  problem.batch = shape.batch;
+  problem.batch = host.q.view.dims[0];
   problem.qHeads = shape.qHeads;
   problem.kvHeads = shape.kvHeads;
   problem.qLen = shape.qLen;
@@ -30,6 +32,7 @@ reference::Problem problemOf(const Shape &shape, const KernelSpec &spec) {
   problem.causal = mask.kind != schedule::Mask::None;
   problem.topLeft = mask.isTopLeft();
   problem.left = mask.left;
+  problem.sequences = std::move(sequences);
   problem.right = mask.right;
   return problem;
 }
@@ -51,8 +54,7 @@ reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec) {
   Widened q(problem.q), k(problem.k), v(problem.v);
   // A view has K's strides and no bits of its own.
-  return reference::attention(problemOf(problem.shape, spec), q.tensor,
-                              k.tensor,
+  return reference::attention(problemOf(problem, spec), q.tensor, k.tensor,
                               spec.problem.vInK ? k.tensor : v.tensor);
 }
 
@@ -66,8 +68,8 @@ reference::Comparison compareWith(const reference::Result &expected,
   // An empty LSE is compared as well, and has no address of its own.
   const float nothing = 0;
   const float *lse = problem.lse.empty() ? &nothing : problem.lse.data();
-  return reference::compare(problemOf(problem.shape, spec), expected, type,
-                            o.tensor, problem.hasLse ? lse : nullptr);
+  return reference::compare(problemOf(problem, spec), expected, type, o.tensor,
+                            problem.hasLse ? lse : nullptr);
 }
 
 std::string explainFailure(const reference::Comparison &comparison) {

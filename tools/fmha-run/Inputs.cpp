@@ -57,8 +57,9 @@ void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
           visit(b, l, h, d);
 }
 
+/// The shape of a packed array, of batch 1, has no batch.
 HostArray allocate(const std::array<int64_t, 4> &dims,
-                   const std::string &layout, ElementType type) {
+                   const std::string &layout, ElementType type, bool isPacked) {
   HostArray array;
   bool bshd = layout == "bshd";
   array.view.dims = dims;
@@ -66,6 +67,8 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
   array.view.dtype = type;
   array.shape = {dims[0], bshd ? dims[1] : dims[2], bshd ? dims[2] : dims[1],
                  dims[3]};
+  if (isPacked)
+    array.shape.erase(array.shape.begin());
   array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3]);
   array.view.host = array.bits.data();
   return array;
@@ -86,8 +89,11 @@ llvm::Error fillFromFile(HostArray &array, const NpyArray &file,
   if (file.shape != array.shape)
     return failure(
         "'" + name + "': expected the shape " + formatShape(array.shape) +
-        (layout == "bshd" ? " [batch, length, heads, dim]"
-                          : " [batch, heads, length, dim]") +
+        (array.shape.size() == 3
+             ? (layout == "bshd" ? " [rows, heads, dim] of a packed one"
+                                 : " [heads, rows, dim] of a packed one")
+             : (layout == "bshd" ? " [batch, length, heads, dim]"
+                                 : " [batch, heads, length, dim]")) +
         ", got " + formatShape(file.shape) + "; change the flags or --layout");
   auto values = toFloats(file, name);
   if (!values)
@@ -107,10 +113,29 @@ void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
       });
 }
 
+/// Fills rows of `array` that no range has with NaN.
+void fillGaps(HostArray &array, int64_t batch,
+              std::vector<std::pair<int64_t, int64_t>> ranges) {
+  const auto &dims = array.view.dims, &steps = array.view.strides;
+  for (int64_t l = 0; l < dims[1]; ++l) {
+    bool used = llvm::any_of(ranges, [&](auto range) {
+      return range.first <= l && l < range.second;
+    });
+    for (int64_t h = 0; !used && h < dims[2]; ++h)
+      for (int64_t d = 0; d < dims[3]; ++d)
+        array.bits[batch * steps[0] + l * steps[1] + h * steps[2] + d] = 0xffff;
+  }
+}
+
 /// Fills what is still unknown from the shape of a file's array.
-void adopt(const NpyArray &file, const std::string &layout,
+void adopt(NpyArray file, const std::string &layout, bool isPacked,
            std::optional<uint64_t> *batch, std::optional<uint64_t> *length,
            std::optional<uint64_t> *heads, std::optional<uint64_t> *dim) {
+  std::optional<uint64_t> unused = 1;
+  if (isPacked && file.shape.size() == 3) {
+    file.shape.insert(file.shape.begin(), 1);
+    batch = &unused;
+  }
   if (file.shape.size() != 4)
     return;
   bool bshd = layout == "bshd";
@@ -201,15 +226,17 @@ float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
                      &data[b * steps[0] + l * steps[1] + h * steps[2] + d]);
 }
 
-AttentionTensors HostProblem::tensors() {
-  AttentionTensors tensors{q.view, k.view, v.view, o.view, std::nullopt};
+AttentionTensors HostProblem::tensors() const {
+  AttentionTensors tensors{q.view,           k.view,          v.view,
+                           o.view,           std::nullopt,    lists.kvLens,
+                           lists.cuSeqlensQ, lists.cuSeqlensK};
   if (!hasLse)
     return tensors;
   Tensor4 &view = tensors.lse.emplace();
-  view.dims = {shape.batch, shape.qLen, shape.qHeads, 1};
+  view.dims = {q.view.dims[0], shape.qLen, shape.qHeads, 1};
   view.strides = denseStrides(view.dims, Layout::BHSD);
   view.dtype = ElementType::F32;
-  view.host = lse.data();
+  view.host = const_cast<float *>(lse.data());
   return tensors;
 }
 
@@ -228,26 +255,96 @@ llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
       return array.takeError();
     target = std::move(*array);
   }
+  auto lists = readLists(flags.problem);
+  if (!lists)
+    return lists.takeError();
+  files.lists = std::move(*lists);
   return files;
 }
 
 void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
   std::optional<uint64_t> headDim = flags.headDim, headDimV = flags.headDimV;
+  bool packedQ = flags.cuSeqlensQ.has_value();
+  bool packedK = flags.cuSeqlensK.has_value();
   if (files.q)
-    adopt(*files.q, flags.layout, &flags.batch, &flags.qLen, &flags.qHeads,
-          &headDim);
+    adopt(*files.q, flags.layout, packedQ, &flags.batch, &flags.qLen,
+          &flags.qHeads, &headDim);
   if (files.k)
-    adopt(*files.k, flags.layout, &flags.batch, &flags.kvLen, &flags.kvHeads,
-          &headDim);
+    adopt(*files.k, flags.layout, packedK, &flags.batch, &flags.kvLen,
+          &flags.kvHeads, &headDim);
   if (files.v)
-    adopt(*files.v, flags.layout, &flags.batch, &flags.kvLen, &flags.kvHeads,
-          &headDimV);
+    adopt(*files.v, flags.layout, packedK, &flags.batch, &flags.kvLen,
+          &flags.kvHeads, &headDimV);
+  files.lists.adoptExtents(flags);
   // An input file in MLIR says the head dims itself; the arrays are held
   // against it later.
   if (!flags.input.empty())
     return;
   flags.headDim = headDim;
   flags.headDimV = headDimV;
+}
+
+/// What no sequence has must not matter: so it is NaN.
+static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
+                       const InputFiles &files) {
+  AttentionTensors tensors = problem.tensors();
+  std::vector<std::pair<int64_t, int64_t>> queries, keys;
+  auto fill = [&](HostArray &array, bool isPacked, bool isRandom, auto ranges) {
+    if (!isRandom)
+      return;
+    for (int64_t b = 0; b < array.view.dims[0]; ++b)
+      fillGaps(array, b, isPacked ? ranges : decltype(ranges){ranges[b]});
+  };
+  for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
+    queries.push_back(queriesOf(tensors, n));
+    keys.push_back(keysOf(tensors, n));
+  }
+  fill(problem.q, spec.cuSeqlensQ, !files.q, queries);
+  fill(problem.k, spec.cuSeqlensK, !files.k, keys);
+  fill(problem.v, spec.cuSeqlensK, !files.v && !spec.vInK, keys);
+}
+
+/// Fills q, k and v, each from its file or with random numbers.
+static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
+                              const schedule::Problem &spec,
+                              const InputFiles &files) {
+  const Shape &shape = problem.shape;
+  ElementType type = spec.dtype == schedule::DataType::BF16 ? ElementType::BF16
+                                                            : ElementType::F16;
+  struct Input {
+    HostArray &array;
+    bool isPacked;
+    int64_t length, heads, dim;
+    const std::optional<NpyArray> &file;
+    const std::string &path;
+  };
+  const Input inputs[] = {{problem.q, spec.cuSeqlensQ, shape.qLen, shape.qHeads,
+                           shape.headDim, files.q, flags.q},
+                          {problem.k, spec.cuSeqlensK, shape.kvLen,
+                           shape.kvHeads, shape.headDim, files.k, flags.k},
+                          {problem.v, spec.cuSeqlensK, shape.kvLen,
+                           shape.kvHeads, shape.headDimV, files.v, flags.v}};
+  uint32_t stream = 0;
+  const std::string &layout = flags.problem.layout;
+  for (const Input &input : inputs) {
+    if (spec.vInK && &input.array == &problem.v)
+      continue;
+    input.array = allocate({input.isPacked ? 1 : shape.batch, input.length,
+                            input.heads, input.dim},
+                           layout, type, input.isPacked);
+    if (!input.file)
+      fillRandom(input.array, flags.seed.value_or(0), stream);
+    else if (llvm::Error error =
+                 fillFromFile(input.array, *input.file, input.path, layout))
+      return error;
+    ++stream;
+  }
+  if (spec.vInK)
+    problem.v = columnsOf(problem.k, shape.headDimV);
+  problem.o = allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen,
+                        shape.qHeads, shape.headDimV},
+                       layout, type, spec.cuSeqlensQ);
+  return llvm::Error::success();
 }
 
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
@@ -258,46 +355,23 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     return shape.takeError();
   HostProblem problem;
   problem.shape = *shape;
-  const std::string &layout = flags.problem.layout;
-  ElementType type = spec.dtype == schedule::DataType::BF16 ? ElementType::BF16
-                                                            : ElementType::F16;
-  struct Input {
-    HostArray &array;
-    int64_t length, heads, dim;
-    const std::optional<NpyArray> &file;
-    const std::string &path;
-  };
-  const Input inputs[] = {
-      {problem.q, shape->qLen, shape->qHeads, shape->headDim, files.q, flags.q},
-      {problem.k, shape->kvLen, shape->kvHeads, shape->headDim, files.k,
-       flags.k},
-      {problem.v, shape->kvLen, shape->kvHeads, shape->headDimV, files.v,
-       flags.v}};
+  problem.lists = files.lists;
   if (spec.vInK && files.v)
     return failure("'" + flags.v +
                    "': expected no file for v, which is the "
                    "first columns of k (v-in-k); leave --v out");
-  uint32_t stream = 0;
-  for (const Input &input : inputs) {
-    if (spec.vInK && &input.array == &problem.v)
-      continue;
-    input.array = allocate({shape->batch, input.length, input.heads, input.dim},
-                           layout, type);
-    if (!input.file)
-      fillRandom(input.array, flags.seed.value_or(0), stream);
-    else if (llvm::Error error =
-                 fillFromFile(input.array, *input.file, input.path, layout))
-      return std::move(error);
-    ++stream;
-  }
-  if (spec.vInK)
-    problem.v = columnsOf(problem.k, shape->headDimV);
-  problem.o =
-      allocate({shape->batch, shape->qLen, shape->qHeads, shape->headDimV},
-               layout, type);
+  if (llvm::Error error = checkLists(files.lists, spec))
+    return std::move(error);
+  if (llvm::Error error = fillInputs(problem, flags, spec, files))
+    return std::move(error);
   problem.hasLse = spec.lse;
   if (spec.lse)
-    problem.lse.resize(shape->batch * shape->qHeads * shape->qLen);
+    problem.lse.resize(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
+  if (!problem.lists.any())
+    return problem;
+  if (llvm::Error error = checkSequences(problem.tensors()))
+    return std::move(error);
+  fillUnused(problem, spec, files);
   return problem;
 }
 
@@ -313,9 +387,10 @@ llvm::Error writeOutputs(const RunFlags &flags, const HostProblem &problem) {
   if (flags.lseOut.empty())
     return llvm::Error::success();
   const Shape &shape = problem.shape;
-  return writeNpy(
-      flags.lseOut,
-      fromFloats({shape.batch, shape.qHeads, shape.qLen}, problem.lse));
+  std::vector<int64_t> shapeOfLse = {shape.qHeads, shape.qLen};
+  if (!problem.lists.cuSeqlensQ)
+    shapeOfLse.insert(shapeOfLse.begin(), shape.batch);
+  return writeNpy(flags.lseOut, fromFloats(shapeOfLse, problem.lse));
 }
 
 } // namespace fmha::tools

@@ -8,11 +8,14 @@
 #ifndef FMHA_TOOLS_RUN_INPUTS_H
 #define FMHA_TOOLS_RUN_INPUTS_H
 
+#include "Lists.h"
 #include "RunFlags.h"
 #include "fmha/Runtime/Npy.h"
 
 namespace fmha::tools {
 
+/// Where q, or k and v, are packed their batch is 1, whatever `batch`, the
+/// number of sequences, is, and the length is that of all sequences.
 struct Shape {
   int64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 128, kvLen = 128;
   int64_t headDim = 128, headDimV = 128;
@@ -36,9 +39,11 @@ struct HostProblem {
   /// [batch, q_heads, q_len], empty if not asked for.
   std::vector<float> lse;
   bool hasLse = false;
+  /// What the kernel reads beside the tensors.
+  Lists lists;
 
   /// Views of the arrays for a launch.
-  runtime::AttentionTensors tensors();
+  runtime::AttentionTensors tensors() const;
   /// Fills the outputs with NaN: what the kernel does not write shows.
   void poisonOutputs();
 };
@@ -47,6 +52,7 @@ struct HostProblem {
 /// to fit.
 struct InputFiles {
   std::optional<runtime::NpyArray> q, k, v;
+  Lists lists;
 };
 llvm::Expected<InputFiles> readInputs(const RunFlags &flags);
 
@@ -57,7 +63,8 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files);
 /// from the files or with N(0,1) numbers of `seed`: for tensor i of q, k, v a
 /// std::mt19937_64 seeded with std::seed_seq{low half, high half of seed, i};
 /// Box-Muller on its draws, in the order batch, length, head, dim whatever the
-/// layout; rounded to the type.
+/// layout; rounded to the type. Random rows that no sequence has are NaN, which
+/// must not reach a result; files are taken as they are.
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files);

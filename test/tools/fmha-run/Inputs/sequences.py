@@ -1,0 +1,80 @@
+"""sequences.py FMHA_RUN [--jobs=N]: sequences of their own lengths, in every combination of kv_lens, cu_seqlens_q
+and cu_seqlens_k, with harsh lengths and the other features in turn. Rows of q, k and v that no sequence has are NaN,
+which fmha-run writes there, and such rows of the output must stay as they were."""
+
+import itertools
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import matrix  # noqa: E402
+import npy  # noqa: E402
+
+LISTS = [names for count in (1, 2, 3) for names in itertools.combinations(("kv_lens", "cu_seqlens_q", "cu_seqlens_k"), count)]
+# Queries and keys of three sequences each: nothing, one, tiles and blocks and one more or less.
+SEQUENCES = [
+    ((300, 0, 1), (129, 64, 300)),
+    ((128, 129, 127), (0, 128, 257)),
+    ((1, 1, 1), (1, 0, 385)),
+    ((70, 255, 2), (300, 300, 127)),
+    ((0, 0, 256), (63, 65, 64)),
+    ((0, 0, 0), (5, 0, 7)),
+]
+FEATURES = [
+    dict(),
+    dict(causal=True),
+    dict(mask="causal-top-left", head_dim=64),
+    dict(window_left=40, window_right=30, q_tile_rows=64),
+    dict(causal=True, window_left=100, head_dim=256),
+    dict(head_dim=192, head_dim_v=128, causal=True),
+    dict(head_dim=72, head_dim_v=40, v_in_k=True),
+    dict(head_dim=512, q_tile_rows=128),
+]
+
+
+def starts(counts):
+    return list(itertools.accumulate(counts, initial=0))
+
+
+def write(folder, name, values):
+    path = os.path.join(folder, f"{name}.npy")
+    npy.write(path, (len(values),), values, "<i4")
+    return path
+
+
+def case_of(folder, n, names, lengths, features):
+    """The flags of one run; rows behind the last sequence on both sides."""
+    queries, keys = lengths
+    case = dict(features, batch=3, lse=True, seed=n, q_len=max(queries) + n % 3, kv_len=max(keys) + n % 2,
+                p_placement=("tmem", "smem")[n % 2], policy=("eager", "late", "random")[n % 3], dtype=("bf16", "f16")[n // 2 % 2],
+                layout=("bshd", "bhsd")[n // 3 % 2], q_heads=(1, 4, 2)[n % 3], kv_heads=(1, 2, 1)[n % 3])
+    if "kv_lens" in names:
+        # Behind the keys that count there are some more.
+        case["kv_lens"] = write(folder, f"lens{n}", keys)
+        if "cu_seqlens_k" in names:
+            keys = [count + 7 * i for i, count in enumerate(keys)]
+    if "cu_seqlens_q" in names:
+        case.update(cu_seqlens_q=write(folder, f"cuq{n}", starts(queries)), q_len=sum(queries) + n % 3)
+    if "cu_seqlens_k" in names:
+        case.update(cu_seqlens_k=write(folder, f"cuk{n}", starts(keys)), kv_len=sum(keys) + n % 2)
+    return case
+
+
+def main():
+    tool = sys.argv[1]
+    jobs = next((int(word[7:]) for word in sys.argv[2:] if word.startswith("--jobs=")), os.cpu_count())
+    with tempfile.TemporaryDirectory() as folder:
+        cases = []
+        for n, (names, lengths) in enumerate(itertools.product(LISTS, SEQUENCES)):
+            cases.append(case_of(folder, n, names, lengths, FEATURES[n % len(FEATURES)]))
+        chosen = [dict(case, policy=None) for case in cases[3::8]]
+        failures = matrix.run_all(tool, cases, jobs) + matrix.same_bits(tool, jobs, folder, chosen, seeds=3)
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+//===- Lists.cpp - Lengths of sequences, from files -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lists.h"
+#include "fmha/Runtime/Files.h"
+#include "fmha/Runtime/Npy.h"
+
+#include <cstring>
+
+namespace fmha::tools {
+
+using namespace runtime;
+
+static llvm::Expected<std::vector<int32_t>> readList(const std::string &path,
+                                                     llvm::StringRef flag) {
+  if (path.empty())
+    return failure("--" + flag + ": expected a file, --" + flag + "=F.npy");
+  auto array = readNpy(path);
+  if (!array)
+    return array.takeError();
+  if (array->type != NpyType::I32 || array->shape.size() != 1)
+    return failure("'" + path +
+                   "': expected an int32 array of one dimension, "
+                   "got " +
+                   nameOf(array->type) + " " + formatShape(array->shape));
+  std::vector<int32_t> list(array->elementCount());
+  if (!list.empty())
+    std::memcpy(list.data(), array->data.data(), list.size() * sizeof(list[0]));
+  return list;
+}
+
+llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
+  Lists lists;
+  struct {
+    const char *flag;
+    const std::optional<std::string> &path;
+    std::optional<std::vector<int32_t>> &target;
+  } all[] = {{"kv-lens", flags.kvLens, lists.kvLens},
+             {"cu-seqlens-q", flags.cuSeqlensQ, lists.cuSeqlensQ},
+             {"cu-seqlens-k", flags.cuSeqlensK, lists.cuSeqlensK}};
+  for (auto &[flag, path, target] : all) {
+    if (!path)
+      continue;
+    auto list = readList(*path, flag);
+    if (!list)
+      return list.takeError();
+    target = std::move(*list);
+  }
+  return lists;
+}
+
+void Lists::adoptExtents(ProblemFlags &flags) const {
+  auto packed = [&](const std::optional<std::vector<int32_t>> &starts,
+                    std::optional<uint64_t> &length) {
+    if (!starts || starts->empty())
+      return;
+    if (!flags.batch)
+      flags.batch = starts->size() - 1;
+    if (!length)
+      length = uint64_t(std::max(starts->back(), 0));
+  };
+  packed(cuSeqlensQ, flags.qLen);
+  packed(cuSeqlensK, flags.kvLen);
+  if (kvLens && !flags.batch)
+    flags.batch = kvLens->size();
+}
+
+llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
+  const std::tuple<llvm::StringLiteral, bool, bool> all[] = {
+      {"kv-lens", problem.kvLens, lists.kvLens.has_value()},
+      {"cu-seqlens-q", problem.cuSeqlensQ, lists.cuSeqlensQ.has_value()},
+      {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()}};
+  for (auto [flag, wanted, given] : all)
+    if (wanted && !given)
+      return failure("expected --" + flag +
+                     "=F.npy, which the op of the input "
+                     "file reads, got none");
+  return llvm::Error::success();
+}
+
+std::vector<reference::Sequence> sequencesOf(const AttentionTensors &tensors) {
+  std::vector<reference::Sequence> all;
+  if (!tensors.kvLens && !tensors.cuSeqlensQ && !tensors.cuSeqlensK)
+    return all;
+  for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
+    auto [firstQuery, endQuery] = queriesOf(tensors, n);
+    auto [firstKey, endKey] = keysOf(tensors, n);
+    reference::Sequence one;
+    one.queryBatch = tensors.cuSeqlensQ ? 0 : n;
+    one.firstQuery = firstQuery;
+    one.queries = endQuery - firstQuery;
+    one.keyBatch = tensors.cuSeqlensK ? 0 : n;
+    one.firstKey = firstKey;
+    one.keys = endKey - firstKey;
+    all.push_back(one);
+  }
+  return all;
+}
+
+} // namespace fmha::tools
