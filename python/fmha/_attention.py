@@ -20,11 +20,28 @@ Policy = Literal["eager", "late", "random"]
 Device = Literal["sim", "cuda"]
 
 
-def _import(array: Any, name: str, dtype: DType | None) -> tuple[Array, DType]:
+def _lengths(value: Any, name: str) -> npt.NDArray[np.int32] | None:
+    """A list of lengths or places as int32."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise TypeError(f"{name}: expected a list of integers, got {array.dtype} of shape {array.shape}")
+    if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
+        raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
+    return np.ascontiguousarray(array, np.int32)
+
+
+def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[Array, DType]:
     """The bits (uint16) of a 4-dimensional array and its type as kernels name it.
-    float32 is rounded to `dtype`, bf16 unless said."""
+    float32 is rounded to `dtype`, bf16 unless said. A packed array has no batch, and
+    gets one of 1."""
     if not isinstance(array, np.ndarray):
         array = _from_dlpack(array, name)
+    if packed:
+        if array.ndim != 3:
+            raise ValueError(f"{name}: expected 3 dimensions of a packed array, got shape {array.shape}")
+        array = array[np.newaxis]
     if array.ndim != 4:
         raise ValueError(f"{name}: expected 4 dimensions, got shape {array.shape}")
     if array.dtype == np.float32:
@@ -91,9 +108,10 @@ def _bshd(array: Array, layout: Layout) -> Array:
     return array if layout == "bshd" else array.transpose(0, 2, 1, 3)
 
 
-def _check_shapes(q: Array, k: Array, v: Array) -> None:
-    """q, k, v in bshd order."""
-    if not (q.shape[0] == k.shape[0] == v.shape[0]):
+def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
+    """q, k, v in bshd order; the batches of packed ones say nothing."""
+    batches = {k.shape[0], v.shape[0]} | (set() if packed else {q.shape[0]})
+    if len(batches) > 1:
         raise ValueError(
             f"batch: expected one size, got q {q.shape[0]}, k {k.shape[0]}, v {v.shape[0]}"
         )
@@ -137,6 +155,9 @@ class Options(TypedDict, total=False):
     mask: Mask
     window: Window
     v_in_k: bool
+    kv_lens: Any
+    cu_seqlens_q: Any
+    cu_seqlens_k: Any
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -168,6 +189,9 @@ def attention(
     mask: Mask = "none",
     window: Window = (None, None),
     v_in_k: bool = False,
+    kv_lens: Any = None,
+    cu_seqlens_q: Any = None,
+    cu_seqlens_k: Any = None,
     scale: float | None = None,
     lse: bool = False,
     layout: Layout = "bshd",
@@ -192,9 +216,14 @@ def attention(
     another dim than q and k; all dims are multiples of 8. With v_in_k v is a NumPy
     view k[..., :dim_v], which a kernel may load together with k.
 
+    Sequences of their own lengths: kv_lens [batch] are the keys of each. With
+    cu_seqlens_q [batch + 1] q and the output are packed, [rows, heads, dim] or
+    [heads, rows, dim], and sequence b has rows cu_seqlens_q[b] to [b + 1]; rows that
+    none has are 0. cu_seqlens_k says so of k and v. Masks count in the sequence.
+
     The output has the layout and type of q; with lse=True a pair of it and the
-    natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len].
-    Rows without keys are 0, and -inf.
+    natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
+    or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
@@ -209,21 +238,28 @@ def attention(
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)
-    inputs, kind = _import_all((q, k, v), layout, dtype)
+    lists = {
+        name: _lengths(value, name)
+        for name, value in (("kv_lens", kv_lens), ("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k))
+    }
+    packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
+    inputs, kind = _import_all((q, k, v), layout, dtype, packed)
     if v_in_k:  # Rounding and packing copy: the view is taken again.
         inputs = (inputs[0], inputs[1], inputs[1][..., : inputs[2].shape[3]])
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
-        window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
+        lists=tuple(name for name, value in lists.items() if value is not None), window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
     out = np.zeros((*q_shape[:3], head_dim_v), np.uint16)
     logs = np.zeros((batch, q_heads, q_len), np.float32) if lse else None
-    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks))
+    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists)
     result = _widen(out, kind) if was_float32 else _typed(out, kind)
+    if packed[0]:
+        result, logs = result[0], None if logs is None else logs[0]
     return result if logs is None else (result, logs)
 
 
@@ -236,16 +272,16 @@ def _check_view(k: Any, v: Any) -> None:
 
 
 def _import_all(
-    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None
+    arrays: tuple[Any, Any, Any], layout: Layout, dtype: DType | None, packed: tuple[bool, bool]
 ) -> tuple[tuple[Array, Array, Array], DType]:
     """Bits of q, k and v in bshd order, checked against each other, and their type."""
     (q, q_kind), (k, k_kind), (v, v_kind) = (
-        _import(array, name, dtype) for array, name in zip(arrays, "qkv")
+        _import(array, name, dtype, packed[name != "q"]) for array, name in zip(arrays, "qkv")
     )
     if not q_kind == k_kind == v_kind:
         raise TypeError(f"q, k, v: expected one type, got {q_kind}, {k_kind}, {v_kind}")
     inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
-    _check_shapes(*inputs)
+    _check_shapes(*inputs, any(packed))
     return inputs, q_kind
 
 
@@ -255,6 +291,7 @@ def _run(
     out: Array,
     logs: Array | None,
     settings: tuple[Device, Policy, int, str],
+    lists: dict[str, npt.NDArray[np.int32] | None],
 ) -> None:
     """Writes `out` (bshd) and `logs`, or raises what went wrong."""
     device, policy, seed, checks = settings
@@ -265,6 +302,7 @@ def _run(
         status, findings, driver_error, _, _ = _native.run(
             kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
             device, library, policy, seed, checks,
+            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _native
@@ -15,6 +16,7 @@ QTiles = Literal["auto", 1, 2]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +103,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim: int = 128,
     head_dim_v: int | None = None,
     v_in_k: bool = False,
+    lists: Sequence[List] = (),
     causal: bool = False,
     mask: Mask = "none",
     window: Window = (None, None),
@@ -126,7 +129,8 @@ def compile(  # noqa: A001  (the package's own word for it)
 
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
-    v_in_k (V is the first head_dim_v columns of K, in one buffer), mask (causal
+    v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
+    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
@@ -146,6 +150,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             q_len,
             kv_len,
             v_in_k,
+            list(lists),
         )
     fields: dict[str, Count] = {
         "q_tiles": q_tiles,

@@ -33,6 +33,7 @@ def build_module(
     q_len: int,
     kv_len: int,
     v_in_k: bool,
+    lists: list[str],
 ) -> str: ...
 def compile(
     text: str, name: str, target: str, p_placement: str, fields: dict[str, int]
@@ -51,5 +52,8 @@ def run(
     policy: str,
     schedule_seed: int,
     checks: str,
+    kv_lens: npt.NDArray[np.int32] | None = None,
+    cu_seqlens_q: npt.NDArray[np.int32] | None = None,
+    cu_seqlens_k: npt.NDArray[np.int32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

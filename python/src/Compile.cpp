@@ -68,12 +68,30 @@ static schedule::Mask parseMask(const std::string &name,
                             .c_str());
 }
 
+static void parseLists(const std::vector<std::string> &lists,
+                       schedule::Problem &problem) {
+  const std::map<std::string, bool *> known = {
+      {"kv_lens", &problem.kvLens},
+      {"cu_seqlens_q", &problem.cuSeqlensQ},
+      {"cu_seqlens_k", &problem.cuSeqlensK}};
+  for (const std::string &name : lists) {
+    auto found = known.find(name);
+    if (found == known.end())
+      throw nb::value_error(("lists: expected 'kv_lens', 'cu_seqlens_q' or "
+                             "'cu_seqlens_k', got '" +
+                             name + "'")
+                                .c_str());
+    *found->second = true;
+  }
+}
+
 static std::string build(const std::string &dtype, unsigned headDim,
                          unsigned headDimV, const std::string &mask,
                          std::optional<unsigned> left,
                          std::optional<unsigned> right,
                          std::optional<double> scale, bool lse, unsigned qLen,
-                         unsigned kvLen, bool vInK) {
+                         unsigned kvLen, bool vInK,
+                         const std::vector<std::string> &lists) {
   KernelSpec spec;
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
@@ -81,6 +99,7 @@ static std::string build(const std::string &dtype, unsigned headDim,
   spec.problem.mask = parseMask(mask, left, right);
   spec.problem.lse = lse;
   spec.problem.vInK = vInK;
+  parseLists(lists, spec.problem);
   spec.problem.qLenHint = qLen;
   spec.problem.kvLenHint = kvLen;
   spec.scale = scale;
@@ -252,7 +271,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
-             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("v_in_k"));
+             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("v_in_k"),
+             nb::arg("lists"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
              Unlocked());

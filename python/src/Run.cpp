@@ -38,6 +38,8 @@ using Array4 = nb::ndarray<Element, nb::ndim<4>, nb::device::cpu>;
 using Input = Array4<const uint16_t>;
 using Output = Array4<uint16_t>;
 using Lse = Array4<float>;
+using List =
+    nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Value> static Value take(llvm::Expected<Value> value) {
   if (!value)
@@ -58,6 +60,13 @@ static Tensor4 view(const Array4<Element> &array, ElementType dtype) {
   if (array.size() == 0)
     tensor.strides = denseStrides(tensor.dims, Layout::BSHD);
   return tensor;
+}
+
+static std::optional<std::vector<int32_t>>
+numbers(const std::optional<List> &list) {
+  if (!list)
+    return std::nullopt;
+  return std::vector<int32_t>(list->data(), list->data() + list->size());
 }
 
 /// The device for `kind` and `target`, opened once. It lives as long as the
@@ -115,7 +124,9 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     Input q, Input k, Input v, Output o, std::optional<Lse> lse,
                     const std::string &deviceKind, const std::string &library,
                     const std::string &policy, uint64_t scheduleSeed,
-                    const std::string &checks) {
+                    const std::string &checks, std::optional<List> kvLens,
+                    std::optional<List> cuSeqlensQ,
+                    std::optional<List> cuSeqlensK) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
@@ -124,6 +135,9 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.o = view(o, manifest.dtype);
   if (lse)
     tensors.lse = view(*lse, ElementType::F32);
+  tensors.kvLens = numbers(kvLens);
+  tensors.cuSeqlensQ = numbers(cuSeqlensQ);
+  tensors.cuSeqlensK = numbers(cuSeqlensK);
   RunOptions options;
   options.policy = policy;
   options.scheduleSeed = scheduleSeed;
@@ -176,6 +190,9 @@ void fmha::python::bindRun(nb::module_ &module) {
   module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
              nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
              nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-             nb::arg("schedule_seed"), nb::arg("checks"));
+             nb::arg("schedule_seed"), nb::arg("checks"),
+             nb::arg("kv_lens") = nb::none(),
+             nb::arg("cu_seqlens_q") = nb::none(),
+             nb::arg("cu_seqlens_k") = nb::none());
   module.def("bits", &bits, nb::arg("array"));
 }

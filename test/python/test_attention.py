@@ -89,6 +89,48 @@ def test_v_may_be_columns_of_k(random, dtype, layout):
         fmha.attention(q, k, k[..., 8:48], **options)
 
 
+def test_keys_behind_kv_lens_do_not_matter(random):
+    q, k, v = draw(random, np.float16, 3, 40, 200, 2, 1, 64)
+    lens = [200, 0, 129]
+    expected = [reference(q[b : b + 1], k[b : b + 1, :n], v[b : b + 1, :n], True) for b, n in enumerate(lens)]
+    for b, n in enumerate(lens):
+        k[b, n:] = v[b, n:] = np.nan
+    out, lse = fmha.attention(q, k, v, kv_lens=lens, causal=True, lse=True)
+    for b in range(3):
+        assert_close(out[b : b + 1].astype(np.float64), lse[b : b + 1], expected[b], 2.0**-11)
+
+
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_packed_sequences_are_each_their_own(random, layout):
+    starts, starts_k = [0, 130, 130, 163], [0, 7, 40, 200]
+    q, k, v = draw(random, np.float16, 1, 165, 201, 2, 1, 64)
+    arrays = [x[0] if layout == "bshd" else np.ascontiguousarray(x[0].transpose(1, 0, 2)) for x in (q, k, v)]
+    out, lse = fmha.attention(*arrays, cu_seqlens_q=starts, cu_seqlens_k=np.array(starts_k), lse=True, layout=layout)
+    out = out if layout == "bshd" else out.transpose(1, 0, 2)
+    assert out.shape == (165, 2, 64) and lse.shape == (2, 165)
+    for b in range(3):
+        rows, keys = slice(*starts[b : b + 2]), slice(*starts_k[b : b + 2])
+        expected = reference(q[:, rows], k[:, keys], v[:, keys])
+        assert_close(out[np.newaxis, rows].astype(np.float64), lse[np.newaxis, :, rows], expected, 2.0**-11)
+    assert not out[163:].any()
+
+
+def test_lists_that_do_not_fit_are_named(random):
+    q, k, v = draw(random, np.float16, 2, 4, 9, 1, 1, 64)
+    with pytest.raises(ValueError, match=r"kv_lens\[1\]: expected 0 to 9, .* got 10"):
+        fmha.attention(q, k, v, kv_lens=[3, 10])
+    with pytest.raises(ValueError, match="expected 2 entries"):
+        fmha.attention(q, k, v, kv_lens=[3])
+    with pytest.raises(TypeError, match="kv_lens: expected a list of integers"):
+        fmha.attention(q, k, v, kv_lens=[1.5, 2])
+    with pytest.raises(ValueError, match="numbers of 32 bits"):
+        fmha.attention(q, k, v, kv_lens=[2**31, 2])
+    with pytest.raises(ValueError, match="q: expected 3 dimensions of a packed array"):
+        fmha.attention(q, k, v, cu_seqlens_q=[0, 4, 8])
+    with pytest.raises(ValueError, match=r"cu_seqlens_q\[1\]: expected at most the length"):
+        fmha.attention(q[0], k[:1], v[:1], cu_seqlens_q=[0, 5])
+
+
 @pytest.mark.parametrize("scale", [0.0, -0.3, 2.0])
 def test_any_finite_scale(random, scale):
     q, k, v = draw(random, np.float16, 1, 64, 150, 1, 1, 64)
