@@ -60,17 +60,25 @@ void noteChange(const Site &site, BarrierEntry &entry) {
                        entry.sync);
 }
 
-/// A use of the barrier; an arrival also hands on what the lanes know. One
-/// word for all lanes that use the same barrier.
+/// What a use of a barrier tells the race detector besides that there is one:
+/// nothing; that the phase needs it; that it hands on what the lanes know; that
+/// they have seen the last phase complete.
+enum class Tells : uint8_t { Nothing, Needed, Arrival, Seen };
+
+/// One word for all lanes that use the same barrier.
 void noteUse(const Site &site, BarrierEntry &entry, LaneMask users,
-             bool arrives) {
+             Tells tells) {
   Races *races = racesOf(site);
   if (!races)
     return;
   races->barrierUse(site, *site.warp->cluster.ctas[entry.rank], entry.offset,
                     entry.sync, users);
-  if (arrives)
+  if (tells == Tells::Needed)
+    races->precede(*site.warp, users, entry.sync);
+  else if (tells == Tells::Arrival)
     races->arrive(*site.warp, users, entry.sync, site.inst->order, entry.rank);
+  else if (tells == Tells::Seen)
+    races->seePhase(site, users, entry.sync);
 }
 
 BarrierEntry *barrierOf(Warp &warp, const Instruction &inst, unsigned lane) {
@@ -137,7 +145,8 @@ uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
 
 /// Lanes at barriers whose phase waits for fewer arrivals than the warp makes:
 /// some of them arrive when it is complete. The race detector does not tell the
-/// lanes of a warp apart, so that such a warp hands on with the later phase.
+/// lanes of a warp apart, so that such a warp hands on with the later phase; it
+/// precedes the earlier one all the same.
 LaneMask straddling(const Warp &warp, const Payload &payload,
                     const Entries &entries) {
   LaneMask mask = 0;
@@ -164,12 +173,12 @@ LaneMask lanesAt(const Entries &entries, const BarrierEntry *entry) {
 
 /// Tells the race detector of `lanes`, one word for all at the same barrier.
 void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
-              LaneMask lanes, bool arrives) {
+              LaneMask lanes, Tells tells) {
   while (lanes) {
     unsigned lane = unsigned(std::countr_zero(lanes));
     LaneMask same = lanes & lanesAt(entries, entries[lane]);
     if (entries[lane])
-      noteUse(warp.site(inst, int(lane)), *entries[lane], same, arrives);
+      noteUse(warp.site(inst, int(lane)), *entries[lane], same, tells);
     lanes &= ~same;
   }
 }
@@ -186,8 +195,9 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
   });
   bool releases = payload.form.arrives && racesOf(warp);
   LaneMask late = releases ? straddling(warp, payload, entries) : 0;
-  noteUses(warp, inst, entries, active & ~late, payload.form.arrives);
-  noteUses(warp, inst, entries, active & late, false);
+  Tells tells = payload.form.arrives ? Tells::Arrival : Tells::Needed;
+  noteUses(warp, inst, entries, active & ~late, tells);
+  noteUses(warp, inst, entries, active & late, Tells::Needed);
   forLanes(active, [&](unsigned lane) {
     BarrierEntry *entry = entries[lane];
     if (!entry || warp.machine.stopped)
@@ -204,7 +214,7 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     MbarrierFault fault = (entry->object.*payload.form.update)(amount);
     settle(warp.cluster, site, *entry, fault, phase, payload.form.what, amount);
   });
-  noteUses(warp, inst, entries, active & late, payload.form.arrives);
+  noteUses(warp, inst, entries, active & late, tells);
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
@@ -221,7 +231,7 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   Entries entries{};
   forLanes(done,
            [&](unsigned lane) { entries[lane] = barrierOf(warp, inst, lane); });
-  noteUses(warp, inst, entries, done, false);
+  noteUses(warp, inst, entries, done, Tells::Seen);
   const BarrierEntry *last = nullptr;
   forLanes(done, [&](unsigned lane) {
     if (entries[lane] && entries[lane] != last)

@@ -126,8 +126,10 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
   }
   entry.record(what, amount, site);
   if (entry.object.phase != phaseBefore) {
-    if (cluster.races)
+    if (cluster.races) {
+      cluster.races->judgePhase(site, entry.offset, entry.sync);
       cluster.races->complete(entry.sync);
+    }
     cluster.notify(&entry);
   }
   cluster.changed();

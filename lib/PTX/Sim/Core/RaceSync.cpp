@@ -37,13 +37,12 @@ race::Actor Races::laneActor(const WarpState &state, unsigned lane) {
 
 /// Lanes hand on what they did up to `until`. The warp's own component of what
 /// it knows says up to when its lanes know of each other.
-void Races::handOn(race::Knowledge &given, const Warp &warp, WarpState &state,
+void Races::handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
                    LaneMask active, race::Time until) {
   if ((warp.live & ~active) == 0)
-    return given.seen.raise(state.actor, until);
-  eachLane(active, [&](unsigned lane) {
-    given.seen.raise(laneActor(state, lane), until);
-  });
+    return given.raise(state.actor, until);
+  eachLane(active,
+           [&](unsigned lane) { given.raise(laneActor(state, lane), until); });
 }
 
 RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
@@ -51,7 +50,7 @@ RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
   WarpState &state = stateOf(warp);
   RaceTicket result{state.knows};
   LaneMask issuer = who.lane < 0 ? kFullMask : LaneMask(1) << who.lane;
-  handOn(result.knows, warp, state, issuer, state.time);
+  handOn(result.knows.seen, warp, state, issuer, state.time);
   result.knows.seen.raise(stream.actor, stream.time);
   // A commit implies tcgen05.fence::before_thread_sync.
   if (stream.kind == Kind::Mma)
@@ -76,18 +75,21 @@ void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
   Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
   // In practice a remote arrive has no scope either, and works.
   if (order.scope < need && launch.isa)
-    return;
+    return precede(warp, active, point);
   // fence.mbarrier_init makes a release of any arrival, for that alone.
   point.gathering.inits.raise(state.actor, state.knows.inits.at(state.actor));
   if (order.releases) {
     point.gathering.join(state.knows);
-    handOn(point.gathering, warp, state, active, state.time);
+    handOn(point.gathering.seen, warp, state, active, state.time);
     tick(state);
-  } else if (state.fenced && state.fenceScope >= need) {
+    return;
+  }
+  if (state.fenced && state.fenceScope >= need) {
     point.gathering.join(*state.fenced);
-    handOn(point.gathering, warp, state, active & state.fencedLanes,
+    handOn(point.gathering.seen, warp, state, active & state.fencedLanes,
            state.fenceTime);
   }
+  precede(warp, active, point);
 }
 
 void Races::arrive(const RaceTicket &ticket, SyncPoint &point) {
@@ -105,9 +107,12 @@ void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
   WarpState &state = stateOf(warp);
   if (order.acquires)
     state.knows.join(point.completed);
-  else
+  else {
     publish(state.observed,
             {number, warp.cta.rank, Scope::Gpu, point.completed});
+    state.knows.flow.join(point.completed.seen);
+    state.knows.flow.join(point.completed.flow);
+  }
 }
 
 bool Races::inScope(const Warp &warp, const Published &published,
@@ -162,9 +167,10 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
   Published entry = {number, warp.cta.rank, scope, *given, ++launch.versions};
   LaneMask lane = LaneMask(1) << access.stamp.lane;
   if (order.releases)
-    handOn(entry.knows, warp, state, lane, state.time);
+    handOn(entry.knows.seen, warp, state, lane, state.time);
   else
-    handOn(entry.knows, warp, state, lane & state.fencedLanes, state.fenceTime);
+    handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
+           state.fenceTime);
   if (&places == &launch.published)
     launch.lanes[number] = lanes;
   publish(places[address], entry);
@@ -240,6 +246,6 @@ void Races::tensorFenceAfter(const Warp &warp) {
 
 void Races::lanesMeet(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
-  handOn(state.knows, warp, state, active, state.time);
+  handOn(state.knows.seen, warp, state, active, state.time);
   tick(state);
 }

@@ -45,9 +45,10 @@ Report::Report(const Options &options)
 }
 
 bool Report::findsRaces(bool isa) const {
-  for (FindingId id : {FindingId::RaceShared, FindingId::RaceGlobal,
-                       FindingId::RaceTmem, FindingId::MissingProxyFence,
-                       FindingId::SmemInUseAtExit, FindingId::DsmemAfterExit})
+  for (FindingId id :
+       {FindingId::RaceShared, FindingId::RaceGlobal, FindingId::RaceTmem,
+        FindingId::MissingProxyFence, FindingId::SmemInUseAtExit,
+        FindingId::DsmemAfterExit, FindingId::MbarrierPhaseOverrun})
     if (enabled(id))
       return true;
   return isa && (enabled(FindingId::TcgenMissingFence) ||

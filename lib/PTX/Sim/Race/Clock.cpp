@@ -27,6 +27,7 @@ void Knowledge::join(const Knowledge &other) {
   globalProxy.join(other.globalProxy);
   tensor.join(other.tensor);
   inits.join(other.inits);
+  flow.join(other.flow);
   for (const auto &[cluster, known] : other.others)
     joinOther(cluster, known);
 }

@@ -122,6 +122,14 @@ public:
   void arrive(const Warp &warp, LaneMask lanes, SyncPoint &point,
               race::Ordering order, uint32_t rank);
   void arrive(const RaceTicket &ticket, SyncPoint &point);
+  /// Lanes do something that a phase needs, and hand on nothing: what they have
+  /// done comes before its completion all the same.
+  void precede(const Warp &warp, LaneMask lanes, SyncPoint &point);
+  /// Lanes have seen that the last phase of an mbarrier is complete.
+  void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
+  /// `site` completes another phase: can it before all of them have seen the
+  /// last one?
+  void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
   /// The phase is complete; wakes nobody, but those that wait acquire.
   void complete(SyncPoint &point);
   void acquire(const Warp &warp, SyncPoint &point, race::Ordering order);
@@ -153,8 +161,9 @@ private:
   bool initFenced(const race::Access &access, const race::Stamp &init) const;
   bool knownByLane(const CtaState &state, race::Actor actor) const;
   race::Actor laneActor(const WarpState &state, unsigned lane);
-  void handOn(race::Knowledge &given, const Warp &warp, WarpState &state,
+  void handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
               LaneMask lanes, race::Time until);
+  bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
   void synchronise(std::unordered_map<uint64_t, PublishedList> &places,
                    uint64_t address, race::Access &access);
   void absorb(const Warp &warp, WarpState &state, const Published &published,

@@ -9,12 +9,19 @@
 #ifndef FMHA_PTX_SIM_CORE_SYNCPOINT_H
 #define FMHA_PTX_SIM_CORE_SYNCPOINT_H
 
-#include "fmha/PTX/Sim/Core/Types.h"
+#include "fmha/PTX/Sim/Core/Report.h"
 #include "fmha/PTX/Sim/Race/Shadow.h"
 
 namespace ptxsim {
 
 class Races;
+
+/// A wait has said that a phase is complete.
+struct PhaseSeen {
+  Site site;
+  LaneMask lanes = 0;
+  race::Time time = 0;
+};
 
 /// What has arrived at a barrier, and what its last complete phase carries.
 /// Arrivals of earlier phases stay: each arrival is a read-modify-write, so a
@@ -28,6 +35,9 @@ struct SyncPoint {
   /// The last use by each warp, for an inval or init that nothing orders
   /// behind.
   std::vector<race::Stamp> uses;
+  /// Who has seen the last complete phase of an mbarrier, the latest wait of
+  /// each group of lanes.
+  std::vector<PhaseSeen> seers;
 };
 
 /// What the signal of an agent carries; empty without a race detector.

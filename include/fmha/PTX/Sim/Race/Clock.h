@@ -77,6 +77,10 @@ struct Knowledge {
   VectorClock tensor;
   /// Of warps: what fence.mbarrier_init orders before, mbarrier.init alone.
   VectorClock inits;
+  /// What is not in `seen`, and yet has come before: relaxed arrivals and waits
+  /// hand on nothing, but nobody goes on behind a wait before what it waits
+  /// for.
+  VectorClock flow;
   /// The same of clusters other than the owner's, by number.
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
 
