@@ -118,7 +118,7 @@ void Races::describe(const race::Access &access,
   if (!report.enabled(id))
     return;
   // A box of many bytes gives one text.
-  if (!launch.reported.insert({uint16_t(id), access.stamp.line}).second)
+  if (!reported.insert({uint16_t(id), access.stamp.line}).second)
     return;
   std::string text = conflict.fault == Fault::InitFence
                          ? "signals an mbarrier in "

@@ -93,6 +93,24 @@ TEST(Spread, FindingsKeepTheirOrderAndCounts) {
                         });
 }
 
+TEST(Spread, ARaceCountsOncePerCluster) {
+  Kernel kernel;
+  kernel.grid = {12, 1, 1};
+  kernel.block = {64, 1, 1};
+  kernel.words = 12 * 64;
+  kernel.declarations = ".shared .align 4 .b32 s;\n";
+  // Each CTA has the same race, in 32 lanes of two warps.
+  kernel.body = "mov.u32 %r4, s; st.shared.u32 [%r4], %r1;\n"
+                "st.global.u32 [%rd1], %r0;";
+  underEveryThreadCount(kernel, true,
+                        [](const Kernel &, const LaunchResult &r) {
+                          ASSERT_EQ(r.findings.size(), 1u) << describe(r);
+                          EXPECT_EQ(r.findings[0].id, "race-shared");
+                          EXPECT_EQ(r.findings[0].cta.x, 0u);
+                          EXPECT_EQ(r.findingsDropped, 12u - 1);
+                        });
+}
+
 TEST(Spread, SharedMemoryOfTheGridFallsBackToTheOrder) {
   Kernel kernel;
   kernel.grid = {32, 1, 1};

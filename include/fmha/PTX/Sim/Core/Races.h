@@ -46,8 +46,6 @@ struct LaunchRaces {
   uint32_t clusters = 0;
   /// Publications so far.
   uint64_t versions = 0;
-  /// Finding and PTX line of what has been reported.
-  std::set<std::pair<uint16_t, uint32_t>> reported;
   bool isa = true;
   /// Of the cluster that runs, and of those that have released to others.
   race::LanesOfClusters lanes;
@@ -187,6 +185,9 @@ private:
   std::shared_ptr<race::Lanes> lanes;
   std::unordered_map<uint64_t, PublishedList> published;
   std::map<uint64_t, uint8_t> mmaKeys;
+  /// Finding and PTX line of what has been reported. Of a cluster alone, so
+  /// that counts do not hang on which clusters share a core.
+  std::set<std::pair<uint16_t, uint32_t>> reported;
   /// The party that acts, while a shadow is asked.
   Site site;
   Access kind = Access::Read;
