@@ -79,21 +79,30 @@ bool mayComplete(std::string_view kind, std::string_view opcode) {
 class Ahead {
 public:
   explicit Ahead(const Warp &warp) : program(warp.machine.program) {
-    for (const Path &path : warp.paths) {
-      for (const Frame &frame : path.frames)
-        if (&frame != &path.frames.front())
-          add(*(&frame - 1)->code, frame.returnPc);
-      add(*path.frames.back().code, path.pc);
-    }
+    for (const Path &path : warp.paths)
+      begin(path);
+    followAll();
+  }
+  Ahead(const Warp &warp, const Path &path) : program(warp.machine.program) {
+    begin(path);
+    followAll();
+  }
+  std::vector<const Instruction *> instructions;
+
+private:
+  void begin(const Path &path) {
+    for (const Frame &frame : path.frames)
+      if (&frame != &path.frames.front())
+        add(*(&frame - 1)->code, frame.returnPc);
+    add(*path.frames.back().code, path.pc);
+  }
+  void followAll() {
     while (!work.empty()) {
       auto [code, pc] = work.back();
       work.pop_back();
       follow(*code, pc);
     }
   }
-  std::vector<const Instruction *> instructions;
-
-private:
   void add(const Code &code, uint32_t pc) {
     std::vector<bool> &seen = visited[&code];
     seen.resize(code.instructions.size());
@@ -187,6 +196,12 @@ int objectOf(const Warp &warp, const Wait &wait,
   return found->second;
 }
 
+std::string hexLanes(LaneMask lanes) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", lanes);
+  return text;
+}
+
 std::string waitsText(const Warp &warp, const Path &path) {
   switch (path.status) {
   case Path::Status::Waiting:
@@ -194,7 +209,7 @@ std::string waitsText(const Warp &warp, const Path &path) {
   case Path::Status::AtJoin:
     return "waits for the other side of a branch";
   case Path::Status::Gathering:
-    return "waits for lanes of a collective";
+    return "waits for lanes " + hexLanes(path.missing) + " of its warp";
   case Path::Status::Ready:
     break;
   }
@@ -219,6 +234,12 @@ BlockedPath describePath(const Warp &warp, const Path &path) {
 }
 
 } // namespace
+
+bool ptxsim::mayReach(const Warp &warp, const Path &path,
+                      const Instruction &inst) {
+  const auto ahead = Ahead(warp, path).instructions;
+  return std::find(ahead.begin(), ahead.end(), &inst) != ahead.end();
+}
 
 DeadlockReport ptxsim::explainDeadlock(const Cluster &cluster) {
   DeadlockReport report;

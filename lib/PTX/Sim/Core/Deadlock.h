@@ -17,6 +17,10 @@ namespace ptxsim {
 /// only.
 DeadlockReport explainDeadlock(const Cluster &cluster);
 
+/// Whether the code that a path may still execute has the instruction, whatever
+/// the registers hold.
+bool mayReach(const Warp &warp, const Path &path, const Instruction &inst);
+
 /// "cta 0,0,0 warp 3".
 std::string nameOf(const Warp &warp);
 

@@ -10,10 +10,13 @@
 // their paths have been before. A path that arrives early sleeps (Gathering);
 // the last one executes for all. An .aligned instruction wants all lanes that
 // have not exited. If the missing lanes can only come after the waiting ones
-// have moved on, the instruction is reported and executes with those there.
+// have moved on, the instruction is reported and executes with those there. If
+// they could come, and wait for something that never happens, it is innocent:
+// that is a deadlock.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Deadlock.h"
 #include "Handlers.h"
 
 using namespace ptxsim;
@@ -88,6 +91,7 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   }
   save();
   paths[current].status = Path::Status::Gathering;
+  paths[current].missing = need & ~mask;
   paths[current].wait = {};
   paths[current].wait.inst = &inst;
   recount();
@@ -110,9 +114,20 @@ void Warp::finishGathering(const Instruction &inst, bool waits) {
   recount();
 }
 
+/// Whether lanes that the collective of `gathering` misses wait for something
+/// else on a way that leads there.
+bool Warp::heldUp(const Path &gathering) const {
+  for (const Path &path : paths)
+    if (path.status == Path::Status::Waiting &&
+        (path.mask & gathering.missing) &&
+        mayReach(*this, path, *gathering.wait.inst))
+      return true;
+  return false;
+}
+
 bool Warp::releaseGathering() {
   for (Path &path : paths) {
-    if (path.status != Path::Status::Gathering)
+    if (path.status != Path::Status::Gathering || heldUp(path))
       continue;
     path.status = Path::Status::Ready;
     path.forced = true;

@@ -46,6 +46,52 @@ const WaitObject *find(const DeadlockReport &report, const std::string &name) {
 
 } // namespace
 
+TEST(Deadlock, ACollectiveWhoseLanesAreHeldUpIsInnocent) {
+  // Lane 0 waits for a phase that nobody completes, and would come to the
+  // instruction that the others stand at.
+  for (const char *collective :
+       {"bar.warp.sync 0xffffffff;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;",
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"}) {
+    SCOPED_TRACE(collective);
+    underEveryPolicy([&](Options options) {
+      Kernel kernel;
+      kernel.declarations = ".shared .align 8 .b64 full;\n";
+      kernel.body =
+          std::string("setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, full;\n"
+                      "@%p1 bra MEET;\n"
+                      "mbarrier.init.shared::cta.b64 [%r4], 1;\n"
+                      "A: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], "
+                      "0;\n@!%p2 bra A;\nMEET: ") +
+          collective;
+      kernel.options = options;
+      LaunchResult result = kernel.run();
+      EXPECT_EQ(result.status, Status::Deadlock) << describe(result);
+      ASSERT_EQ(result.findings.size(), 1u) << describe(result);
+      EXPECT_EQ(result.findings[0].id, "deadlock");
+      ASSERT_TRUE(result.deadlock.has_value());
+      EXPECT_EQ(result.deadlock->paths.size(), 2u);
+      EXPECT_NE(find(*result.deadlock, "full"), nullptr);
+    });
+  }
+}
+
+TEST(Deadlock, ACollectiveThatItsLanesNeverReachIsAtFault) {
+  // Lane 0 waits on a way that leads past the shfl of the others: its mask is
+  // wrong, whatever becomes of the wait.
+  underEveryPolicy([&](Options options) {
+    Kernel kernel;
+    kernel.declarations = ".shared .align 8 .b64 full;\n";
+    kernel.body = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, full;\n"
+                  "@%p1 bra MEET;\nmbarrier.init.shared::cta.b64 [%r4], 1;\n"
+                  "A: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], 0;\n"
+                  "@!%p2 bra A;\nret;\n"
+                  "MEET: shfl.sync.idx.b32 %r6, %r1, 1, 31, -1;";
+    kernel.options = options;
+    LaunchResult result = kernel.run();
+    EXPECT_TRUE(hasFinding(result, "member-mask")) << describe(result);
+  });
+}
+
 TEST(Deadlock, GraphNamesBarriersAndWhoCouldArrive) {
   underEveryPolicy([](Options options) {
     Kernel kernel = circle();

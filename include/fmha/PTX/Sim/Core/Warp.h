@@ -76,6 +76,8 @@ struct Path {
   /// Instructions at which a soft wait was ended without cause since the
   /// machine last changed; meeting one again means that the path goes round.
   std::vector<const Instruction *> wokenAt;
+  /// While it gathers: lanes of other paths that the collective wants.
+  LaneMask missing = 0;
   /// Execute the next collective with the lanes that are there.
   bool forced = false;
 };
@@ -158,7 +160,8 @@ public:
   bool endSoftWaits();
   bool releaseJoin();
   /// Lets a path that gathers lanes for a collective go on without the missing
-  /// ones, and reports them; false if there is none.
+  /// ones, and reports them; false if there is none, or none whose lanes are
+  /// not just held up on their way.
   bool releaseGathering();
   /// The machine has changed: soft waits may be ended again.
   void machineChanged();
@@ -181,6 +184,7 @@ private:
   bool settle(Outcome outcome, const Instruction &inst);
   bool converge(const Instruction &inst, LaneMask &active);
   bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
+  bool heldUp(const Path &gathering) const;
   bool canArrive(LaneMask missing, const Instruction &inst) const;
   void finishGathering(const Instruction &inst, bool waits);
   void recount();
