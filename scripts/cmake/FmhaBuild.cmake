@@ -42,7 +42,10 @@ if(FMHA_BUILD_FUZZERS)
     -fno-sanitize=vptr -fno-sanitize-recover=undefined -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
-if(FMHA_SANITIZE)
+if(FMHA_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=thread)
+elseif(FMHA_SANITIZE)
   # The packaged LLVM is not instrumented, so vptr checks across the border
   # would report its types.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr
