@@ -40,6 +40,56 @@ UNRAISED = {
     "that it stands for.",
 }
 
+# Ids whose findings have one party, by the reason. Those of all others name a
+# second one: `other_party` in the report.
+ALONE = {
+    "The wait-for graph names all parties.": ["deadlock", "livelock"],
+    "The instruction is wrong whatever others do.": [
+        "out-of-bounds",
+        "misaligned",
+        "illegal-instruction",
+        "trap",
+        "assertion",
+        "stack-overflow",
+        "write-to-constant",
+        "dsmem-bad-rank",
+        "barrier-bad-operand",
+        "access_out_of_physical_bounds",
+        "allocation_granularity_invalid",
+        "current_warp_owner_invalid",
+        "invalid_datapath_alignment",
+        "sp_used_in_unsupported_env",
+        "sparse_mismatch_between_idesc_mod",
+        "mma-smem-descriptor",
+        "mma-instruction-descriptor",
+        "mma-shape-unusual",
+        "tma-bad-map",
+        "tma-inner-unaligned",
+        "tma-negative-store",
+        "tma-shared-alignment",
+        "bulk-operand",
+        "mbarrier-count",
+    ],
+    "Something is missing that nobody did.": [
+        "uninit-shared",
+        "uninit-global",
+        "uninit-local",
+        "tmem-uninit",
+        "tmem-leak",
+        "unallocated_columns_access",
+        "unallocated_columns_being_dealloced",
+        "mbarrier-not-initialised",
+        "mbarrier-tx-left",
+    ],
+    "It is about lanes of one warp.": [
+        "aligned-partial-warp",
+        "member-mask",
+        "shfl-undefined",
+        "cluster-barrier-misuse",
+    ],
+    "It is a sum over many.": ["mbarrier-tx-range", "setmaxnreg-pool"],
+}
+
 STRING = r'"((?:[^"\\]|\\.)*)"'
 STRINGS = rf"((?:{STRING}\s*)+)"
 FINDING = re.compile(
@@ -60,7 +110,8 @@ ptx-sim deadlock.ptx --block=64
 ```
 
 In the examples `-` is the mistake, `+` the repair, and `// <-` marks where the finding is reported.
-A severity of `error` or `warning` opens each description; what mends the mistake follows in bold.
+A severity of `error` or `warning` opens each description; what mends the mistake follows in bold. A report names the other
+party of a conflict as well, its line and its warp or operation in flight, unless the description says why there is none.
 """
 
 
@@ -201,7 +252,9 @@ def example(finding, root):
 
 def section(finding, root):
     text = f"### `{finding.id}`\n\n"
-    text += filled(f"{finding.severity.capitalize()}: {finding.wrong} **{finding.mend}**") + "\n"
+    alone = [reason for reason, ids in ALONE.items() if finding.id in ids]
+    one_party = f" One party: {alone[0][0].lower() + alone[0][1:]}" if alone else ""
+    text += filled(f"{finding.severity.capitalize()}: {finding.wrong} **{finding.mend}**{one_party}") + "\n"
     if finding.id in UNRAISED:
         return text + filled(f"No example: {UNRAISED[finding.id]}")
     return text + example(finding, root)

@@ -94,6 +94,29 @@ def test_the_mistake_raises_its_finding_and_no_other(id, tmp_path):
 
 @needs_simulator
 @pytest.mark.parametrize("id", IDS)
+def test_the_finding_names_both_parties(id, tmp_path):
+    wrong, _ = checks_page.pair_of(id)
+    alone = [reason for reason, ids in checks_page.ALONE.items() if id in ids]
+    for policy in words(wrong.header.get("policies")) or POLICIES:
+        report = launch(wrong, policy, tmp_path)
+        for finding in report["findings"]:
+            if finding["id"] != id:
+                continue
+            party = finding["other_party"]
+            assert (party is None) == bool(alone), (alone, finding)
+            if not party:
+                continue
+            assert party["ptx_line"] and party["ptx_column"] and party["warp"] is not None, finding
+            assert str(party["ptx_line"]) in finding["other"], "the sentence speaks of the party"
+
+
+def test_one_reason_for_each_id_with_one_party():
+    alone = [id for ids in checks_page.ALONE.values() for id in ids]
+    assert len(alone) == len(set(alone)) and set(alone) <= set(FINDINGS)
+
+
+@needs_simulator
+@pytest.mark.parametrize("id", IDS)
 def test_the_repaired_twin_runs_clean(id, tmp_path):
     _, right = checks_page.pair_of(id)
     for policy in POLICIES:

@@ -49,43 +49,42 @@ size_t ruleIndex(const std::string &id) {
 }
 
 /// The PTX region: line, columns where known, and the line as a snippet.
-Json regionOf(const Finding &finding, const std::string &text) {
-  Json region = {{"startLine", finding.ptxLine}};
-  if (finding.ptxColumn) {
-    region["startColumn"] = finding.ptxColumn;
-    region["endColumn"] = finding.ptxColumn + finding.ptxWidth;
+Json regionOf(const Party &party, const std::string &text) {
+  Json region = {{"startLine", party.ptxLine}};
+  if (party.ptxColumn) {
+    region["startColumn"] = party.ptxColumn;
+    region["endColumn"] = party.ptxColumn + party.ptxWidth;
   }
-  region["snippet"] = textOf(lineOf(text, finding.ptxLine));
+  region["snippet"] = textOf(lineOf(text, party.ptxLine));
   return region;
 }
 
 /// "kernel/cta(0,0,0)/warp3/lane5", as far as it is known.
-std::string whereOf(const Finding &finding, const std::string &entry) {
-  const Dim3 &cta = finding.cta;
+std::string whereOf(const Party &party, const std::string &entry) {
+  const Dim3 &cta = party.cta;
   std::string where = entry;
-  if (finding.warp < 0)
+  if (party.warp < 0)
     return where;
   where += "/cta(" + std::to_string(cta.x) + "," + std::to_string(cta.y) + "," +
-           std::to_string(cta.z) + ")/warp" + std::to_string(finding.warp);
-  if (finding.lane >= 0)
-    where += "/lane" + std::to_string(finding.lane);
+           std::to_string(cta.z) + ")/warp" + std::to_string(party.warp);
+  if (party.lane >= 0)
+    where += "/lane" + std::to_string(party.lane);
   return where;
 }
 
-Json locationOf(const Finding &finding, const Summary &summary) {
+Json locationOf(const Party &party, const Summary &summary) {
   Json place = {{"artifactLocation", {{"uri", uriOf(summary.line.kernel)}}}};
-  if (finding.ptxLine)
-    place["region"] = regionOf(finding, summary.text);
-  Json logical = {
-      {"name", summary.config.entry},
-      {"fullyQualifiedName", whereOf(finding, summary.config.entry)},
-      {"kind", "function"}};
+  if (party.ptxLine)
+    place["region"] = regionOf(party, summary.text);
+  Json logical = {{"name", summary.config.entry},
+                  {"fullyQualifiedName", whereOf(party, summary.config.entry)},
+                  {"kind", "function"}};
   return {{"physicalLocation", place},
           {"logicalLocations", Json::array({logical})}};
 }
 
 /// The source line that .loc names, and the other party.
-Json relatedTo(const Finding &finding) {
+Json relatedTo(const Finding &finding, const Summary &summary) {
   Json list = Json::array();
   size_t colon = finding.source.rfind(':');
   if (colon != std::string::npos) {
@@ -97,9 +96,13 @@ Json relatedTo(const Finding &finding) {
                     {"message", textOf("compiled from here")},
                     {"physicalLocation", place}});
   }
-  if (!finding.other.empty())
-    list.push_back(
-        {{"id", list.size()}, {"message", textOf("other: " + finding.other)}});
+  if (!finding.other.empty()) {
+    Json other = finding.otherParty ? locationOf(*finding.otherParty, summary)
+                                    : Json::object();
+    other["id"] = list.size();
+    other["message"] = textOf("other: " + finding.other);
+    list.push_back(other);
+  }
   return list;
 }
 
@@ -110,7 +113,7 @@ Json resultOf(const Finding &finding, const Summary &summary) {
   result["level"] = nameOf(finding.severity);
   result["message"] = textOf(finding.message + " " + finding.fix);
   result["locations"] = Json::array({locationOf(finding, summary)});
-  if (Json related = relatedTo(finding); !related.empty())
+  if (Json related = relatedTo(finding, summary); !related.empty())
     result["relatedLocations"] = related;
   result["partialFingerprints"] = {
       {"findingAndLine/v1",

@@ -93,31 +93,74 @@ std::string place(std::string_view file, unsigned line, unsigned column = 0) {
   return result + ": ";
 }
 
-std::string whoseText(const Finding &finding) {
+/// "warp 3, lane 0, CTA (0, 0, 0), source x.cu:7", as far as it is known.
+std::string whoseText(const Party &party) {
   std::string who;
   auto add = [&who](const std::string &part) {
     who += (who.empty() ? "" : ", ") + part;
   };
-  const Dim3 &cta = finding.cta;
-  if (finding.warp >= 0)
-    add("warp " + std::to_string(finding.warp));
-  if (finding.lane >= 0)
-    add("lane " + std::to_string(finding.lane));
-  if (finding.warp >= 0)
+  const Dim3 &cta = party.cta;
+  if (party.warp >= 0)
+    add("warp " + std::to_string(party.warp));
+  if (party.lane >= 0)
+    add("lane " + std::to_string(party.lane));
+  if (party.warp >= 0)
     add("CTA (" + std::to_string(cta.x) + ", " + std::to_string(cta.y) + ", " +
         std::to_string(cta.z) + ")");
-  if (!finding.source.empty())
-    add("source " + finding.source);
-  bool seeded =
-      finding.policy == Policy::Random || finding.policy == Policy::Pct;
-  if (finding.policy != Policy::Eager)
-    add(std::string("policy ") + nameOf(finding.policy) +
-        (seeded ? ", schedule seed " + std::to_string(finding.scheduleSeed)
-                : ""));
+  if (!party.source.empty())
+    add("source " + party.source);
   return who;
 }
 
+/// Who, and under which schedule.
+std::string circumstances(const Finding &finding) {
+  std::string who = whoseText(finding);
+  if (finding.policy == Policy::Eager)
+    return who;
+  who +=
+      std::string(who.empty() ? "" : ", ") + "policy " + nameOf(finding.policy);
+  if (finding.policy == Policy::Random || finding.policy == Policy::Pct)
+    who += ", schedule seed " + std::to_string(finding.scheduleSeed);
+  return who;
+}
+
+/// The other side: what there is to say of it, its line and who that is.
+std::string otherText(const Finding &finding, std::string_view text,
+                      Colour colour) {
+  if (finding.other.empty())
+    return "";
+  std::string result = "  other: " + finding.other + "\n";
+  if (!finding.otherParty)
+    return result;
+  const Party &party = *finding.otherParty;
+  result +=
+      excerpt(text, party.ptxLine, party.ptxColumn, party.ptxWidth, colour);
+  return result + "  by " + whoseText(party) + "\n";
+}
+
 } // namespace
+
+/// Line, columns and source of a party, into the object that names it.
+static void placeInto(Json &json, const Party &party) {
+  bool placed = party.ptxColumn != 0;
+  json["ptx_line"] = party.ptxLine ? Json(party.ptxLine) : Json(nullptr);
+  json["ptx_column"] = placed ? Json(party.ptxColumn) : Json(nullptr);
+  json["ptx_end_column"] =
+      placed ? Json(party.ptxColumn + party.ptxWidth) : Json(nullptr);
+  json["source"] = orNull(party.source);
+}
+
+static Json toJson(const std::optional<Party> &party) {
+  if (!party)
+    return nullptr;
+  Json json;
+  json["agent"] = orNull(party->agent);
+  json["cta"] = toJson(party->cta);
+  json["warp"] = orNull(party->warp);
+  json["lane"] = orNull(party->lane);
+  placeInto(json, *party);
+  return json;
+}
 
 Json toJson(const Finding &finding) {
   Json json;
@@ -139,6 +182,7 @@ Json toJson(const Finding &finding) {
       placed ? Json(finding.ptxColumn + finding.ptxWidth) : Json(nullptr);
   json["policy"] = nameOf(finding.policy);
   json["schedule_seed"] = finding.scheduleSeed;
+  json["other_party"] = toJson(finding.otherParty);
   return json;
 }
 
@@ -160,10 +204,9 @@ std::string describe(const Finding &finding, std::string_view file,
       finding.message + "\n" +
       excerpt(text, finding.ptxLine, finding.ptxColumn, finding.ptxWidth,
               colour);
-  if (std::string who = whoseText(finding); !who.empty())
+  if (std::string who = circumstances(finding); !who.empty())
     result += "  at " + who + "\n";
-  if (!finding.other.empty())
-    result += "  other: " + finding.other + "\n";
+  result += otherText(finding, text, colour);
   if (!finding.fix.empty())
     result += painted(colour, cyan, "  fix: ") + finding.fix + "\n";
   return result;

@@ -53,10 +53,10 @@ int ptxsimSetOption(const char *name, const char *value);
  * block, cluster, dynamic_smem_bytes, status (ok | findings | deadlock |
  * step_limit | error), error (null, or why the launch was refused), findings
  * [{id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
- * ptx_column, ptx_end_column, policy, schedule_seed}], deadlock (null, or the
- * wait-for graph), findings_dropped, warp_instructions, seconds_run. "null"
- * before the first launch. The text stays valid until this thread asks again.
- */
+ * ptx_column, ptx_end_column, policy, schedule_seed, other_party}], deadlock
+ * (null, or the wait-for graph), findings_dropped, warp_instructions,
+ * seconds_run. "null" before the first launch. The text stays valid until this
+ * thread asks again. */
 const char *ptxsimLastReport(void);
 
 /* The report over all launches since cuInit or ptxsimReset, the object that

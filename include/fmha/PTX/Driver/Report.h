@@ -33,8 +33,11 @@ const char *nameOf(Policy policy);
 const char *nameOf(Severity severity);
 
 /// {id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
-/// ptx_column, ptx_end_column, policy, schedule_seed}. `message` ends with the
-/// sentence of `fix`; the end column is the first behind the instruction.
+/// ptx_column, ptx_end_column, policy, schedule_seed, other_party}. `message`
+/// ends with the sentence of `fix`; the end column is the first behind the
+/// instruction. `other` is a sentence, and `other_party` whom it speaks of:
+/// {agent, cta, warp, lane, ptx_line, ptx_column, ptx_end_column, source}, or
+/// null where that is nobody.
 nlohmann::ordered_json toJson(const Finding &finding);
 nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
 /// [x, y, z]

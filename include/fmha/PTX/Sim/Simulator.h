@@ -125,24 +125,34 @@ struct Options {
 
 enum class Severity { Error, Warning };
 
-/// One thing that the simulated program did wrong. Ids are stable and listed
-/// in include/fmha/PTX/Sim/Findings.def.
-struct Finding {
+/// Who did something, and where in the text.
+struct Party {
+  Dim3 cta{0, 0, 0};
+  /// -1 where it is nobody in particular; lane -1 is the whole warp.
+  int warp = -1, lane = -1;
+  /// Where the instruction begins, 1-based, and the characters that it takes
+  /// on that line; 0 where there is none.
+  unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
+  /// "file:line" from .loc, empty where there is none.
+  std::string source;
+  /// What the warp has issued and acts in its place: "TMA load of 512 bytes to
+  /// shared 0x400". Empty where the warp itself does.
+  std::string agent;
+};
+
+/// One thing that the simulated program did wrong, and the party that was found
+/// at it. Ids are stable and listed in include/fmha/PTX/Sim/Findings.def.
+struct Finding : Party {
   std::string id;
   Severity severity = Severity::Error;
   /// What happened, with expected and got.
   std::string message;
   /// How to mend it.
   std::string fix;
-  /// Where the instruction begins, 1-based, and the characters that it takes
-  /// on that line; 0 where there is none.
-  unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
-  /// "file:line" from .loc, empty where there is none.
-  std::string source;
-  int warp = -1, lane = -1;
-  Dim3 cta{0, 0, 0};
-  /// The other party (who waits for what, who wrote last), empty if none.
+  /// What there is to say of the other side (who waits for what, who wrote
+  /// last), empty if nothing; and who that is, if it is somebody.
   std::string other;
+  std::optional<Party> otherParty;
   /// The schedule that showed it.
   Policy policy = Policy::Eager;
   uint64_t scheduleSeed = 0;

@@ -36,6 +36,12 @@ struct Payload {
 
 std::string amount(uint32_t bytes) { return std::to_string(bytes) + " bytes"; }
 
+/// Whether `size` bytes at `place` have one of the bytes.
+bool has(const SharedRef &place, uint32_t size, const Cta &cta, uint32_t offset,
+         uint32_t bytes) {
+  return place.cta == &cta && overlap(place.offset, size, offset, bytes);
+}
+
 /// Global to shared memory of one or more CTAs.
 class BulkLoad : public Agent {
 public:
@@ -63,6 +69,13 @@ public:
     }
   }
   bool notesFootprint() const override { return true; }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t size,
+               Access access) const override {
+    return access == Access::Write &&
+           std::any_of(targets.begin(), targets.end(), [&](const auto &target) {
+             return has(target.shared, bytes, cta, offset, size);
+           });
+  }
   std::string describe() const override {
     return "bulk load of " + amount(bytes) + " to shared " +
            describeShared(*targets[0].shared.cta, targets[0].shared.offset);
@@ -102,6 +115,12 @@ public:
     completeTx(cluster, site, target.barrier, bytes, ticket);
   }
   bool notesFootprint() const override { return true; }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t size,
+               Access access) const override {
+    return access == Access::Read
+               ? has(source, bytes, cta, offset, size)
+               : !reduction && has(target.shared, bytes, cta, offset, size);
+  }
   std::string describe() const override {
     return "bulk copy of " + amount(bytes) + " to shared " +
            describeShared(*target.shared.cta, target.shared.offset);
@@ -141,6 +160,10 @@ public:
     staging->assign(source.data(), source.data() + bytes);
     endAsyncRead(*source.cta, source.offset, bytes);
     finish(cluster);
+  }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t size,
+               Access access) const override {
+    return access == Access::Read && has(source, bytes, cta, offset, size);
   }
   std::string describe() const override {
     return "bulk store reading " + amount(bytes) + " at shared " +

@@ -50,6 +50,14 @@ public:
         return;
     cluster.notify(&groups);
   }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t size,
+               Access access) const override {
+    return access == Access::Write &&
+           std::any_of(lanes.begin(), lanes.end(), [&](const LaneCopy &copy) {
+             return copy.shared.cta == &cta &&
+                    overlap(copy.shared.offset, bytes, offset, size);
+           });
+  }
   std::string describe() const override {
     return "cp.async of " + std::to_string(bytes) + " bytes per lane";
   }

@@ -99,7 +99,8 @@ Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
     if (entry->object.live)
       warp.machine.report.add(FindingId::MbarrierReinit, site,
                               "the mbarrier is in " +
-                                  entry->object.describeState());
+                                  entry->object.describeState(),
+                              otherAt("initialised by", entry->lastInit));
     uint64_t phase = entry->object.phase;
     noteChange(site, *entry);
     entry->lastInit = site;

@@ -64,6 +64,22 @@ BarrierEntry &MbarrierTable::at(uint32_t offset) {
   return *entry;
 }
 
+Site MbarrierTable::barrierAt(uint32_t offset, uint32_t bytes) const {
+  for (const auto &[at, entry] : entries)
+    if (entry->object.live && overlap(at, Mbarrier::stateBytes, offset, bytes))
+      return entry->lastInit;
+  return {};
+}
+
+/// Who set the count that arrivals are held against.
+static Other initOf(const BarrierEntry &entry) {
+  std::string state = entry.object.describeState() + lastEvents(entry);
+  if (!entry.lastInit.warp)
+    return state;
+  return {"the init" + describeSite(entry.lastInit) + "; " + state,
+          entry.lastInit};
+}
+
 /// Bytes that the open phase still expects, or brought too many.
 static void reportBytes(const Cta &cta, const BarrierEntry &entry) {
   const Mbarrier &object = entry.object;
@@ -84,8 +100,7 @@ static void reportArrivals(const Cta &cta, const BarrierEntry &entry) {
       "mbarrier at shared " + describeShared(cta, entry.offset) +
           " ends with " + std::to_string(arrived) + " of " +
           std::to_string(object.expected) + " arrivals, expected all or none.",
-      "the init" + describeSite(entry.lastInit) + "; " +
-          object.describeState() + lastEvents(entry));
+      initOf(entry));
 }
 
 void MbarrierTable::atCtaExit(Cta &cta) {
@@ -111,17 +126,24 @@ BarrierEntry *findBarrier(Cluster &cluster, const Site &site,
   return &entry;
 }
 
+/// Faults of an arrival that the count of the init could have allowed.
+static bool isOfCount(MbarrierFault fault) {
+  return fault == MbarrierFault::ArriveUnderflow ||
+         fault == MbarrierFault::DropsLast;
+}
+
 bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
             MbarrierFault fault, uint64_t phaseBefore, const char *what,
             uint32_t amount) {
   if (fault != MbarrierFault::None) {
     char where[16];
     std::snprintf(where, sizeof where, "0x%x", entry.offset);
+    Other state = entry.object.describeState() + lastEvents(entry);
     cluster.machine.fault(findingOf(fault), site,
                           std::string(what) + " " + std::to_string(amount) +
                               " on the mbarrier at shared " + where + ": " +
                               describe(fault),
-                          entry.object.describeState() + lastEvents(entry));
+                          isOfCount(fault) ? initOf(entry) : state);
     return false;
   }
   entry.record(what, amount, site);

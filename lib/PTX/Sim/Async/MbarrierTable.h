@@ -46,6 +46,7 @@ class MbarrierTable : public UnitState {
 public:
   BarrierEntry &at(uint32_t offset);
   void atCtaExit(Cta &cta) override;
+  Site barrierAt(uint32_t offset, uint32_t bytes) const override;
 
 private:
   std::unordered_map<uint32_t, std::unique_ptr<BarrierEntry>> entries;

@@ -136,10 +136,13 @@ bool checkAInTmem(const Site &site, MmaWork &work) {
     TensorMemory &memory = memoryOf(*cta);
     if (!checkColumns(memory, site, range.column, range.count, "A of the MMA"))
       return false;
-    if (memory.inUse(range, {TensorMemory::StoreWrites}) ||
-        (!inIssueOrder(site) && memory.inUse(range, {TensorMemory::MmaWrites})))
+    const TmemUser *writer = memory.user(range, {TensorMemory::StoreWrites});
+    if (!writer && !inIssueOrder(site))
+      writer = memory.user(range, {TensorMemory::MmaWrites});
+    if (writer)
       report.add(FindingId::TmemInFlight, site,
-                 "A of the MMA, " + describeColumns(range.column, range.count));
+                 "A of the MMA, " + describeColumns(range.column, range.count),
+                 inFlightUse(*writer));
   }
   if (work.aTmem.base.lane != work.d.lane)
     report.add(FindingId::InvalidDatapathAlignment, site,
@@ -158,11 +161,14 @@ bool checkAccumulator(const Site &site, MmaWork &work) {
     Report &report = site.warp->machine.report;
     std::string text =
         "D of the MMA, " + describeColumns(range.column, range.count);
-    if (memory.inUse(range, {TensorMemory::StoreWrites}))
-      report.add(FindingId::TmemInFlight, site, text);
-    if (memory.inUse(range, {TensorMemory::LoadReads}) ||
-        (!inIssueOrder(site) && memory.inUse(range, {TensorMemory::MmaReads})))
-      report.add(FindingId::TmemWriteUnderRead, site, text);
+    if (auto *writer = memory.user(range, {TensorMemory::StoreWrites}))
+      report.add(FindingId::TmemInFlight, site, text, inFlightUse(*writer));
+    const TmemUser *reader = memory.user(range, {TensorMemory::LoadReads});
+    if (!reader && !inIssueOrder(site))
+      reader = memory.user(range, {TensorMemory::MmaReads});
+    if (reader)
+      report.add(FindingId::TmemWriteUnderRead, site, text,
+                 inFlightUse(*reader));
   }
   return true;
 }
@@ -232,9 +238,9 @@ MmaAgent::MmaAgent(const Site &site, MmaWork given)
   if (Races *races = racesOf(site))
     noteMma(*races, site, work);
   for (Cta *cta : work.ctas) {
-    memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites);
+    memoryOf(*cta).begin(work.accumulator(), TensorMemory::MmaWrites, site);
     if (work.form.aInTmem)
-      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::MmaReads);
+      memoryOf(*cta).begin(work.aTmem.range(), TensorMemory::MmaReads, site);
     else
       beginRead(*cta, work.a);
     beginRead(*cta, work.b);
@@ -296,14 +302,23 @@ void MmaAgent::complete(Cluster &cluster) {
   for (unsigned part = 0; part < work.ctas.size(); ++part) {
     Cta &cta = *work.ctas[part];
     run(cta, part, b);
-    memoryOf(cta).end(work.accumulator(), TensorMemory::MmaWrites);
+    memoryOf(cta).end(work.accumulator(), TensorMemory::MmaWrites, site);
     if (work.form.aInTmem)
-      memoryOf(cta).end(work.aTmem.range(), TensorMemory::MmaReads);
+      memoryOf(cta).end(work.aTmem.range(), TensorMemory::MmaReads, site);
     else
       endRead(cta, work.a);
     endRead(cta, work.b);
   }
   cluster.changed();
+}
+
+bool MmaAgent::touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+                       Access access) const {
+  auto mine = std::find(work.ctas.begin(), work.ctas.end(), &cta);
+  if (access != Access::Read || mine == work.ctas.end())
+    return false;
+  return hasByte(work.b, offset, bytes) ||
+         (!work.form.aInTmem && hasByte(work.a, offset, bytes));
 }
 
 std::string MmaAgent::describe() const {

@@ -46,6 +46,8 @@ public:
   MmaAgent(const Site &site, MmaWork work);
   void complete(Cluster &cluster) override;
   std::string describe() const override;
+  bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+               Access access) const override;
 
 private:
   void gatherB(std::vector<float> &b) const;

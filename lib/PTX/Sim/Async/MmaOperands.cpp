@@ -138,6 +138,14 @@ void endRead(Cta &cta, const SmemOperand &operand) {
     });
 }
 
+bool hasByte(const SmemOperand &operand, uint32_t offset, uint32_t bytes) {
+  bool found = false;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    found |= overlap(address, chunkBytes, offset, bytes);
+  });
+  return found;
+}
+
 void noteRead(Races &races, const RaceStream &stream, const Site &site,
               Cta &cta, const SmemOperand &operand) {
   race::Access read = races.sharedAccess(stream, site, cta, Access::Read);

@@ -35,6 +35,9 @@ void checkReady(const Site &site, Cta &cta, const SmemOperand &operand);
 void beginRead(Cta &cta, const SmemOperand &operand);
 void endRead(Cta &cta, const SmemOperand &operand);
 
+/// Whether the operand has one of the shared bytes.
+bool hasByte(const SmemOperand &operand, uint32_t offset, uint32_t bytes);
+
 /// Tells the race detector of the read.
 void noteRead(Races &races, const RaceStream &stream, const Site &site,
               Cta &cta, const SmemOperand &operand);

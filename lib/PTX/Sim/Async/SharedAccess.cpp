@@ -50,7 +50,8 @@ bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   auto where = [&] { return "shared " + describeShared(cta, at); };
   if (shadow & kAsyncWrite)
     report.add(FindingId::AsyncWriteInFlight, site,
-               "reads " + where() + " while a copy to it is in flight");
+               "reads " + where() + " while a copy to it is in flight",
+               inFlightAt(cta, at, 1, Access::Write));
   else if (!(shadow & kWritten))
     report.add(FindingId::UninitShared, site,
                "the async proxy reads " + where() + ", which nobody wrote");
@@ -166,13 +167,15 @@ void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
       std::to_string(bytes) + " bytes at shared " + describeShared(cta, offset);
   Report &report = cta.machine.report;
   if (seen & kAsyncRead)
-    report.add(FindingId::AsyncReadInFlight, site,
-               "a copy overwrites " + where);
+    report.add(FindingId::AsyncReadInFlight, site, "a copy overwrites " + where,
+               inFlightAt(cta, offset, bytes, Access::Read));
   if (seen & kAsyncWrite)
     report.add(FindingId::AsyncWriteInFlight, site,
-               "a second copy writes " + where);
+               "a second copy writes " + where,
+               inFlightAt(cta, offset, bytes, Access::Write));
   if (seen & kBarrier)
-    report.add(FindingId::MbarrierLiveAccess, site, "a copy writes " + where);
+    report.add(FindingId::MbarrierLiveAccess, site, "a copy writes " + where,
+               barrierAt(cta, offset, bytes));
 }
 
 void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,

@@ -51,6 +51,17 @@ void forFootprint(const TilePlan &plan, uint32_t base, Visit visit) {
     });
 }
 
+/// Whether the box has one of the bytes.
+bool boxHas(const TilePlan &plan, const SharedRef &box, const Cta &cta,
+            uint32_t offset, uint32_t bytes) {
+  bool found = false;
+  if (box.cta == &cta)
+    forFootprint(plan, box.offset, [&](uint32_t at, uint32_t size) {
+      found |= overlap(at, size, offset, bytes);
+    });
+  return found;
+}
+
 class TensorLoad : public Agent {
 public:
   TensorLoad(const Site &site, Plan plan, std::vector<CopyTarget> targets)
@@ -87,6 +98,13 @@ public:
                    tickets[i]);
   }
   bool notesFootprint() const override { return true; }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+               Access access) const override {
+    return access == Access::Write &&
+           std::any_of(targets.begin(), targets.end(), [&](const auto &target) {
+             return boxHas(*plan, target.shared, cta, offset, bytes);
+           });
+  }
   std::string describe() const override {
     return "TMA load of " + sizeText(*plan) + " to shared " +
            describeShared(*targets[0].shared.cta, targets[0].shared.offset);
@@ -146,6 +164,10 @@ public:
       endAsyncRead(*source.cta, at, bytes);
     });
     finish(cluster);
+  }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+               Access access) const override {
+    return access == Access::Read && boxHas(*plan, source, cta, offset, bytes);
   }
   std::string describe() const override {
     return "TMA store reading " + sizeText(*plan) + " at shared " +

@@ -81,29 +81,46 @@ bool TensorMemory::isAllocated(uint32_t column, uint32_t count) const {
   return true;
 }
 
-void TensorMemory::begin(const TmemRange &range, Use use) {
-  for (uint32_t g = 0; g < groups; ++g)
-    if (range.groups >> g & 1)
-      for (uint32_t c = range.column; c < range.column + range.count; ++c)
-        ++uses[use][g][c];
+const TensorMemory::Allocation *TensorMemory::holder(uint32_t column) const {
+  auto after = allocations.upper_bound(column);
+  if (after == allocations.begin())
+    return nullptr;
+  const auto &[first, allocation] = *std::prev(after);
+  return column - first < allocation.columns ? &allocation : nullptr;
 }
 
-void TensorMemory::end(const TmemRange &range, Use use) {
-  for (uint32_t g = 0; g < groups; ++g)
-    if (range.groups >> g & 1)
-      for (uint32_t c = range.column; c < range.column + range.count; ++c)
-        --uses[use][g][c];
+void TensorMemory::begin(const TmemRange &range, Use use, const Site &site) {
+  users.push_back({range, use, site});
 }
 
-bool TensorMemory::inUse(const TmemRange &range,
-                         std::initializer_list<Use> kinds) const {
-  uint16_t any = 0;
-  for (Use use : kinds)
-    for (uint32_t g = 0; g < groups; ++g)
-      if (range.groups >> g & 1)
-        for (uint32_t c = range.column; c < range.column + range.count; ++c)
-          any |= uses[use][g][c];
-  return any;
+void TensorMemory::end(const TmemRange &range, Use use, const Site &site) {
+  auto found =
+      std::find_if(users.begin(), users.end(), [&](const TmemUser &user) {
+        return user.use == use && user.site.inst == site.inst &&
+               user.site.warp == site.warp &&
+               user.range.groups == range.groups &&
+               user.range.column == range.column &&
+               user.range.count == range.count;
+      });
+  if (found != users.end())
+    users.erase(found);
+}
+
+const TmemUser *TensorMemory::user(const TmemRange &range,
+                                   std::initializer_list<Use> kinds) const {
+  for (const TmemUser &user : users)
+    if ((user.range.groups & range.groups) &&
+        overlap(user.range.column, user.range.count, range.column,
+                range.count) &&
+        std::find(kinds.begin(), kinds.end(), user.use) != kinds.end())
+      return &user;
+  return nullptr;
+}
+
+Other inFlightUse(const TmemUser &user) {
+  std::string what(user.site.inst->opcode);
+  return {what + " of " + whoseText(user.site) + " is in flight", user.site,
+          what};
 }
 
 void TensorMemory::forgetDone(const Cluster &cluster) {
@@ -124,13 +141,17 @@ std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group) {
 }
 
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group) {
-  if (memory.ctaGroup == 0)
+  if (memory.ctaGroup == 0) {
     memory.ctaGroup = group;
+    memory.groupAt = site;
+  }
   if (memory.ctaGroup != group)
     site.warp->machine.report.add(
         FindingId::CtaGroupMixed, site,
         ".cta_group::" + std::to_string(group) +
-            " after .cta_group::" + std::to_string(memory.ctaGroup));
+            " after .cta_group::" + std::to_string(memory.ctaGroup),
+        otherAt("the first tcgen05 instruction of the CTA is that of",
+                memory.groupAt));
 }
 
 bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,

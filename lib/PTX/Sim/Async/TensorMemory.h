@@ -24,6 +24,13 @@ struct TmemRange {
   uint32_t column = 0, count = 0;
 };
 
+/// An operation in flight, and the cells that it reads or writes.
+struct TmemUser {
+  TmemRange range;
+  uint8_t use = 0;
+  Site site;
+};
+
 /// What a thread has issued to the tensor core and not completed yet.
 struct PipeEntry {
   /// The key of copies, which every later MMA waits for.
@@ -74,6 +81,11 @@ public:
   void release(uint32_t column);
   std::map<uint32_t, Allocation> allocations;
   bool isAllocated(uint32_t column, uint32_t count) const;
+  /// The allocation that holds a column, or null.
+  const Allocation *holder(uint32_t column) const;
+  /// The last tcgen05.relinquish_alloc_permit, the smallest tcgen05.alloc, the
+  /// instruction that chose the .cta_group; none yet without a warp.
+  Site relinquishedAt, smallestAt, groupAt;
   bool relinquished = false;
   uint32_t smallestAllocation = tmemColumns;
   unsigned ctaGroup = 0;
@@ -82,9 +94,12 @@ public:
   /// What an operation does to the cells: tcgen05.ld reads, an MMA reads A or
   /// writes D, tcgen05.st writes.
   enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
-  void begin(const TmemRange &range, Use use);
-  void end(const TmemRange &range, Use use);
-  bool inUse(const TmemRange &range, std::initializer_list<Use> kinds) const;
+  void begin(const TmemRange &range, Use use, const Site &site);
+  void end(const TmemRange &range, Use use, const Site &site);
+  /// The oldest operation in flight that uses some of the cells in one of these
+  /// ways, or null.
+  const TmemUser *user(const TmemRange &range,
+                       std::initializer_list<Use> kinds) const;
 
   /// MMAs, copies and shifts in issue order.
   std::vector<PipeEntry> pipe;
@@ -93,7 +108,7 @@ public:
 private:
   std::vector<uint32_t> cells;
   std::array<std::array<uint64_t, 2>, tmemColumns> written{};
-  std::array<std::array<std::array<uint16_t, tmemColumns>, groups>, 4> uses{};
+  std::vector<TmemUser> users;
   std::array<bool, blocks> taken{};
 };
 
@@ -108,6 +123,9 @@ void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);
 /// columns are a finding only.
 bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,
                   uint32_t count, const char *what);
+
+/// "tcgen05.ld of warp 3 in line 27 is in flight".
+Other inFlightUse(const TmemUser &user);
 
 /// "columns 0..127" for reports.
 std::string describeColumns(uint32_t column, uint32_t count);

@@ -47,11 +47,14 @@ bool checkRequest(TensorMemory &memory, const Site &site, uint32_t columns) {
   }
   if (memory.relinquished)
     machine.report.add(FindingId::PhaseInvalidDuringAlloc, site,
-                       "the CTA has relinquished its permit to allocate");
+                       "the CTA has relinquished its permit to allocate",
+                       otherAt("relinquished by", memory.relinquishedAt));
   if (columns > memory.smallestAllocation)
-    machine.report.add(FindingId::TmemAllocGrows, site,
-                       std::to_string(columns) + " columns after " +
-                           std::to_string(memory.smallestAllocation));
+    machine.report.add(
+        FindingId::TmemAllocGrows, site,
+        std::to_string(columns) + " columns after " +
+            std::to_string(memory.smallestAllocation),
+        otherAt("the smaller allocation is that of", memory.smallestAt));
   return true;
 }
 
@@ -77,6 +80,8 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
     };
     return Outcome::Retry;
   }
+  if (columns <= memory.smallestAllocation)
+    memory.smallestAt = site;
   memory.smallestAllocation = std::min(memory.smallestAllocation, columns);
   auto address = sharedAddress(warp, inst, inst.address,
                                unsigned(std::countr_zero(active)));
@@ -108,22 +113,25 @@ Outcome executeDealloc(Warp &warp, const Instruction &inst, LaneMask active) {
   Report &report = warp.machine.report;
   auto found = memory.allocations.find(address);
   if (found == memory.allocations.end()) {
-    bool held = address < tmemColumns && memory.isAllocated(address, 1);
+    const TensorMemory::Allocation *held = memory.holder(address);
     report.add(held ? FindingId::ColBeingDeallocedNotReturnedByAlloc
                     : FindingId::UnallocatedColumnsBeingDealloced,
-               site, "address " + std::to_string(address));
+               site, "address " + std::to_string(address),
+               held ? otherAt("allocated by", held->site) : Other());
     return Outcome::Next;
   }
   if (found->second.columns != columns)
     report.add(FindingId::ColBeingDeallocedNotReturnedByAlloc, site,
                std::to_string(columns) + " columns, expected the " +
                    std::to_string(found->second.columns) +
-                   " that were allocated");
+                   " that were allocated",
+               otherAt("allocated by", found->second.site));
   TmemRange range{0xff, address, found->second.columns};
-  if (memory.inUse(range, {TensorMemory::LoadReads, TensorMemory::MmaReads,
-                           TensorMemory::MmaWrites, TensorMemory::StoreWrites}))
+  if (auto *user = memory.user(
+          range, {TensorMemory::LoadReads, TensorMemory::MmaReads,
+                  TensorMemory::MmaWrites, TensorMemory::StoreWrites}))
     report.add(FindingId::TmemDeallocInFlight, site,
-               describeColumns(range.column, range.count));
+               describeColumns(range.column, range.count), inFlightUse(*user));
   if (Races *races = racesOf(warp))
     races->tensorFreed(site, warp.cta, range.column, range.count);
   memory.release(address);
@@ -135,6 +143,7 @@ Outcome executeRelinquish(Warp &warp, const Instruction &inst, LaneMask) {
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   checkCtaGroup(memory, warp.site(inst), inst.data<unsigned>());
   memory.relinquished = true;
+  memory.relinquishedAt = warp.site(inst);
   return Outcome::Next;
 }
 

@@ -33,7 +33,8 @@ public:
       : Agent(site), ctas(std::move(ctas)), shape(shape), source(source),
         target(target) {
     for (Cta *cta : this->ctas) {
-      cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites);
+      cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites,
+                                            site);
       beginRead(*cta, source);
       if (Races *races = racesOf(site))
         note(*races, *cta);
@@ -44,10 +45,15 @@ public:
       TensorMemory &memory = cta->states.get<TensorMemory>();
       for (uint32_t row = 0; row < shape.rows; ++row)
         copyRow(*cta, memory, row);
-      memory.end(range(), TensorMemory::MmaWrites);
+      memory.end(range(), TensorMemory::MmaWrites, site);
       endRead(*cta, source);
     }
     cluster.changed();
+  }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+               Access access) const override {
+    return access == Access::Read && hasByte(source, offset, bytes) &&
+           std::find(ctas.begin(), ctas.end(), &cta) != ctas.end();
   }
   std::string describe() const override {
     return "tcgen05.cp into " + describeColumns(target.column, shape.columns);
@@ -100,10 +106,11 @@ bool checkCopy(const Site &site, const std::vector<Cta *> &ctas,
       return false;
     checkReady(site, *cta, source);
     TmemRange range{0xff, target.column, shape.columns};
-    if (memory.inUse(range, {TensorMemory::LoadReads}))
+    if (auto use = memory.user(range, {TensorMemory::LoadReads}))
       site.warp->machine.report.add(
           FindingId::TmemWriteUnderRead, site,
-          "tcgen05.cp writes " + describeColumns(range.column, range.count));
+          "tcgen05.cp writes " + describeColumns(range.column, range.count),
+          inFlightUse(*use));
   }
   return true;
 }

@@ -164,11 +164,19 @@ bool performsNow(Warp &warp) {
          (options.randomised() && warp.cluster.random(2));
 }
 
-bool refersTo(const TmemQueues &queues, uint32_t base, Operand operand) {
+/// The load in flight that will write the register, or null.
+const Pending *loadOf(const TmemQueues &queues, uint32_t base,
+                      Operand operand) {
   if (!operand.valid() || operand.isConstant())
-    return false;
+    return nullptr;
   size_t row = base + operand.index();
-  return row < queues.rows.size() && queues.rows[row];
+  if (row >= queues.rows.size() || !queues.rows[row])
+    return nullptr;
+  for (const Pending &pending : queues.loads)
+    for (Operand written : pending.inst->dst)
+      if (pending.rowBase + written.index() == row)
+        return &pending;
+  return nullptr;
 }
 
 void finishLoads(Warp &warp, TmemQueues &queues) {
@@ -186,18 +194,23 @@ void watchRegisters(Warp &warp, const Instruction &inst, LaneMask) {
     return;
   TmemQueues &queues = warp.states.get<TmemQueues>();
   uint32_t base = warp.frame().rowBase;
-  bool touches = refersTo(queues, base, inst.guard) ||
-                 refersTo(queues, base, inst.address.base);
-  for (Operand operand : inst.src)
-    touches |= refersTo(queues, base, operand);
-  for (Operand operand : inst.dst)
-    touches |= refersTo(queues, base, operand);
-  if (!touches)
+  const Pending *load = nullptr;
+  auto look = [&](Operand operand) {
+    if (!load)
+      load = loadOf(queues, base, operand);
+  };
+  look(inst.guard);
+  look(inst.address.base);
+  std::for_each(inst.src.begin(), inst.src.end(), look);
+  std::for_each(inst.dst.begin(), inst.dst.end(), look);
+  if (!load)
     return;
+  Site from = warp.site(*load->inst);
   warp.machine.report.add(FindingId::TcgenLdRegister, warp.site(inst),
                           "the register belongs to tcgen05.ld of line " +
-                              std::to_string(queues.loads.back().inst->line) +
-                              ", expected tcgen05.wait::ld in between");
+                              std::to_string(load->inst->line) +
+                              ", expected tcgen05.wait::ld in between",
+                          otherAt("loaded by", from));
   finishLoads(warp, queues);
 }
 
@@ -235,10 +248,11 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
     return Outcome::Fault;
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   for (const TmemRange &range : pending.ranges)
-    if (memory.inUse(range, anyWrite))
+    if (auto *writer = memory.user(range, anyWrite))
       warp.machine.report.add(FindingId::TmemInFlight, warp.site(inst),
                               "tcgen05.ld reads " +
-                                  describeColumns(range.column, range.count));
+                                  describeColumns(range.column, range.count),
+                              inFlightUse(*writer));
   bool practice = warp.machine.options.conformance == Conformance::Practice;
   note(warp, inst, pending, race::Kind::TmemLoad, practice);
   // ptxas waits where a register is used, so in practice a load is over when
@@ -250,7 +264,7 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   if (performsNow(warp))
     performLoad(warp, pending);
   for (const TmemRange &range : pending.ranges)
-    memory.begin(range, TensorMemory::LoadReads);
+    memory.begin(range, TensorMemory::LoadReads, warp.site(inst));
   TmemQueues &queues = warp.states.get<TmemQueues>();
   poisonRegisters(warp, pending, queues);
   queues.loads.push_back(std::move(pending));
@@ -264,10 +278,12 @@ void checkStoreTarget(Warp &warp, const Instruction &inst,
   for (const TmemRange &range : pending.ranges) {
     std::string text =
         "tcgen05.st writes " + describeColumns(range.column, range.count);
-    if (memory.inUse(range, anyWrite))
-      report.add(FindingId::TmemInFlight, warp.site(inst), text);
-    if (memory.inUse(range, anyRead))
-      report.add(FindingId::TmemWriteUnderRead, warp.site(inst), text);
+    if (auto *writer = memory.user(range, anyWrite))
+      report.add(FindingId::TmemInFlight, warp.site(inst), text,
+                 inFlightUse(*writer));
+    if (auto *reader = memory.user(range, anyRead))
+      report.add(FindingId::TmemWriteUnderRead, warp.site(inst), text,
+                 inFlightUse(*reader));
   }
 }
 
@@ -291,7 +307,7 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
     performStore(warp, pending);
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   for (const TmemRange &range : pending.ranges)
-    memory.begin(range, TensorMemory::StoreWrites);
+    memory.begin(range, TensorMemory::StoreWrites, warp.site(inst));
   warp.states.get<TmemQueues>().stores.push_back(std::move(pending));
   return Outcome::Next;
 }
@@ -300,7 +316,7 @@ void release(Warp &warp, std::vector<Pending> &queue, TensorMemory::Use use) {
   TensorMemory &memory = warp.cta.states.get<TensorMemory>();
   for (const Pending &pending : queue)
     for (const TmemRange &range : pending.ranges)
-      memory.end(range, use);
+      memory.end(range, use, warp.site(*pending.inst));
   queue.clear();
 }
 

@@ -14,6 +14,7 @@
 
 #include "Scheduler.h"
 
+#include "fmha/PTX/Sim/Core/Parties.h"
 #include "fmha/PTX/Sim/Core/Races.h"
 
 using namespace ptxsim;
@@ -109,7 +110,8 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
         FindingId::BarrierMismatch, warp.site(inst),
         "barrier " + std::to_string(id) + " expected " +
             std::to_string(expectedBy(cta, barrier)) + " threads, got " +
-            (count ? std::to_string(count) : "no count") + ".");
+            (count ? std::to_string(count) : "no count") + ".",
+        otherAt("the arrival before was that of", barrier.lastArrival));
   barrier.expected = uint32_t(count);
   bool whole = data.aligned || active == warp.live;
   barrier.arrived += whole ? 32 : uint32_t(std::popcount(active));
@@ -124,10 +126,13 @@ Outcome executeBarrier(Warp &warp, const Instruction &inst, LaneMask active) {
     collect(warp, inst, data, barrier, active);
   uint32_t expected = expectedBy(cta, barrier);
   if (barrier.arrived > expected)
-    warp.machine.report.add(FindingId::BarrierMismatch, warp.site(inst),
-                            "barrier " + std::to_string(id) + " expected " +
-                                std::to_string(expected) + " threads, got " +
-                                std::to_string(barrier.arrived) + ".");
+    warp.machine.report.add(
+        FindingId::BarrierMismatch, warp.site(inst),
+        "barrier " + std::to_string(id) + " expected " +
+            std::to_string(expected) + " threads, got " +
+            std::to_string(barrier.arrived) + ".",
+        otherAt("the arrival before was that of", barrier.lastArrival));
+  barrier.lastArrival = warp.site(inst);
   if (barrier.arrived >= expected) {
     complete(cta, barrier);
     return Outcome::Next;

@@ -167,7 +167,7 @@ void Machine::fillConstants() {
 }
 
 void Machine::fault(FindingId id, const Site &site, const std::string &detail,
-                    const std::string &other) {
+                    const Other &other) {
   report.addFault(id, site, detail, other);
   stopped = true;
   status = Status::Findings;

@@ -8,6 +8,8 @@
 
 #include "MemoryAccess.h"
 
+#include "fmha/PTX/Sim/Core/Parties.h"
+
 using namespace ptxsim;
 
 static std::string hex(uint64_t value) {
@@ -70,11 +72,14 @@ static void checkSharedShadow(Cluster &cluster, const Site &site, Cta &cta,
   if (!generic)
     return;
   if (any & kBarrier)
-    report.add(FindingId::MbarrierLiveAccess, site, text + ".");
+    report.add(FindingId::MbarrierLiveAccess, site, text + ".",
+               barrierAt(cta, offset, bytes));
   if (any & kAsyncWrite)
-    report.add(FindingId::AsyncWriteInFlight, site, text + ".");
+    report.add(FindingId::AsyncWriteInFlight, site, text + ".",
+               inFlightAt(cta, offset, bytes, Access::Write));
   if (access != Access::Read && (any & kAsyncRead))
-    report.add(FindingId::AsyncReadInFlight, site, text + ".");
+    report.add(FindingId::AsyncReadInFlight, site, text + ".",
+               inFlightAt(cta, offset, bytes, Access::Read));
 }
 
 uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
@@ -99,7 +104,8 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   if (cta->exited() && site.warp && &site.warp->cta != cta)
     machine.report.add(FindingId::DsmemAfterExit, site,
                        what(access, bytes, "shared", address) + " of rank " +
-                           std::to_string(cta->rank) + ".");
+                           std::to_string(cta->rank) + ".",
+                       exitOf(*cta));
   if (!cta->sharedShadow.empty()) {
     checkSharedShadow(*this, site, *cta, offset, bytes, access, generic);
     uint8_t *shadow = cta->sharedShadow.data() + offset;

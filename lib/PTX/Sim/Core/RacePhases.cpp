@@ -19,6 +19,8 @@
 #include "Handlers.h"
 #include "RaceState.h"
 
+#include "fmha/PTX/Sim/Core/Parties.h"
+
 #include <bit>
 
 using namespace ptxsim;
@@ -63,12 +65,10 @@ bool Races::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
 void Races::judgePhase(const Site &by, uint32_t offset, SyncPoint &point) {
   for (const PhaseSeen &seen : point.seers)
     if (!inFlow(point.gathering, seen))
-      cluster.machine.report.add(FindingId::MbarrierPhaseOverrun, by,
-                                 "completes a phase of the mbarrier " +
-                                     sharedName(cluster.machine, offset) + ".",
-                                 "the phase before was waited for by warp " +
-                                     std::to_string(seen.site.warp->index) +
-                                     " in line " +
-                                     std::to_string(seen.site.inst->line));
+      cluster.machine.report.add(
+          FindingId::MbarrierPhaseOverrun, by,
+          "completes a phase of the mbarrier " +
+              sharedName(cluster.machine, offset) + ".",
+          otherAt("the phase before was waited for by", seen.site));
   point.seers.clear();
 }

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaceState.h"
+#include "Spread.h"
+
+#include "fmha/PTX/Sim/Core/Program.h"
 
 #include <cstdio>
 
@@ -79,6 +82,36 @@ std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
   return text + " in line " + std::to_string(stamp.line);
 }
 
+/// The first instruction of a line: that is all that a stamp keeps.
+static const Instruction *instructionAt(const Program &program, uint32_t line) {
+  for (const auto &[function, code] : program.codes)
+    for (const Instruction &inst : code->instructions)
+      if (inst.line == line)
+        return &inst;
+  return nullptr;
+}
+
+/// The warp may be of a cluster that has ended.
+Party Races::partyOf(const race::Stamp &stamp) const {
+  const Machine &machine = cluster.machine;
+  uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;
+  Party party;
+  Dim3 first =
+      owner == number ? cluster.first : firstCta(machine, uint64_t(owner) - 1);
+  const Dim3 &shape = cluster.shape;
+  party.cta = {first.x + rank % shape.x, first.y + rank / shape.x % shape.y,
+               first.z + rank / (shape.x * shape.y)};
+  party.warp = int(stamp.warp % ctaWarps);
+  if (stamp.lane < 32)
+    party.lane = stamp.lane;
+  if (const Instruction *inst = instructionAt(machine.program, stamp.line)) {
+    locate(machine, *inst, party);
+    if (stamp.kind != race::Kind::Thread)
+      party.agent = inst->opcode;
+  }
+  return party;
+}
+
 std::string Races::placeOf(uint64_t address) const {
   char text[64];
   if (space == Space::Local)
@@ -125,7 +158,8 @@ void Races::describe(const race::Access &access,
                      : access.write ? "writes "
                                     : "reads ";
   report.add(id, site, text + placeOf(conflict.address) + ".",
-             nameParty(conflict.other, conflict.otherWrites));
+             {nameParty(conflict.other, conflict.otherWrites),
+              partyOf(conflict.other)});
   // In tensor memory one advice serves all, and a fence that is missing is
   // named by its finding.
   if (id == FindingId::RaceShared || id == FindingId::RaceGlobal)

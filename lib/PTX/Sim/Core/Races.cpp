@@ -8,6 +8,8 @@
 
 #include "RaceState.h"
 
+#include "fmha/PTX/Sim/Core/Parties.h"
+
 #include <algorithm>
 
 using namespace ptxsim;
@@ -206,7 +208,8 @@ void Races::noteRemoteUse(const Site &who, const Cta &cta, uint32_t offset,
   if (cta.exited())
     cluster.machine.report.add(FindingId::DsmemAfterExit, who,
                                "use of an mbarrier of rank " +
-                                   std::to_string(cta.rank) + ".");
+                                   std::to_string(cta.rank) + ".",
+                               exitOf(cta));
 }
 
 /// Keeps the last use of each warp.
@@ -293,7 +296,8 @@ void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
   if (cta.exited())
     cluster.machine.report.add(FindingId::SmemInUseAtExit, who,
                                "the CTA of rank " + std::to_string(cta.rank) +
-                                   " has ended before it is issued.");
+                                   " has ended before it is issued.",
+                               exitOf(cta));
   ctas[cta.rank].touch(stream.actor, {stream.time, who});
 }
 
@@ -315,6 +319,7 @@ void Races::warpExits(const Warp &warp) {
       cluster.machine.report.add(
           touch.id, touch.site,
           "no warp of the CTA of rank " + std::to_string(warp.cta.rank) +
-              " knows that it is done when the last one exits.");
+              " knows that it is done when the last one exits.",
+          exitOf(warp.cta));
   }
 }

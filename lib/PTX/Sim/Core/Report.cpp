@@ -56,31 +56,52 @@ bool Report::findsRaces(bool isa) const {
 }
 
 /// "file:line" of the instruction's .loc.
-static std::string sourceOf(const Warp *warp, const Instruction *inst) {
-  if (!warp || !inst || !inst->sourceLine)
-    return "";
-  for (const auto &[index, name] : warp->machine.program.module->files)
-    if (index == inst->sourceFile)
-      return name + ":" + std::to_string(inst->sourceLine);
+static std::string sourceOf(const syntax::Module &module,
+                            const Instruction &inst) {
+  if (inst.sourceLine)
+    for (const auto &[index, name] : module.files)
+      if (index == inst.sourceFile)
+        return name + ":" + std::to_string(inst.sourceLine);
   return "";
 }
 
-/// Column and width of the instruction on its line. The opcode is a view into
-/// the module's text.
-static void locate(const Warp *warp, const Instruction *inst,
-                   Finding &finding) {
-  if (!warp || !inst || inst->opcode.empty())
+/// The opcode is a view into the module's text.
+void ptxsim::locate(const Machine &machine, const Instruction &inst,
+                    Party &party) {
+  const syntax::Module &module = *machine.program.module;
+  party.ptxLine = inst.line;
+  party.source = sourceOf(module, inst);
+  std::string_view text = module.text;
+  if (inst.opcode.empty() || inst.opcode.data() < text.data() ||
+      inst.opcode.data() >= text.data() + text.size())
     return;
-  std::string_view text = warp->machine.program.module->text;
-  if (inst->opcode.data() < text.data() ||
-      inst->opcode.data() >= text.data() + text.size())
-    return;
-  size_t at = size_t(inst->opcode.data() - text.data());
+  size_t at = size_t(inst.opcode.data() - text.data());
   size_t begin = at ? text.rfind('\n', at - 1) + 1 : 0;
   // A statement ends at its semicolon, or goes on in the next line.
   size_t end = text.find_first_of(";\r\n", at);
-  finding.ptxColumn = unsigned(at - begin + 1);
-  finding.ptxWidth = unsigned(std::min(end, text.size()) - at);
+  party.ptxColumn = unsigned(at - begin + 1);
+  party.ptxWidth = unsigned(std::min(end, text.size()) - at);
+}
+
+static void fill(Party &party, const Site &site) {
+  if (!site.warp)
+    return;
+  party.warp = int(site.warp->index);
+  party.lane = site.lane;
+  party.cta = site.warp->cta.id;
+  if (site.inst)
+    locate(site.warp->machine, *site.inst, party);
+}
+
+std::string ptxsim::whoseText(const Site &site) {
+  std::string text = "warp " + std::to_string(site.warp->index);
+  if (site.lane >= 0)
+    text += " lane " + std::to_string(site.lane);
+  if (site.warp->cluster.ctas.size() > 1)
+    text += " of the CTA of rank " + std::to_string(site.warp->cta.rank);
+  if (site.inst)
+    text += " in line " + std::to_string(site.inst->line);
+  return text;
 }
 
 /// What is seen here, ended as a sentence: what it means follows.
@@ -91,7 +112,7 @@ static std::string sentence(const std::string &detail) {
 }
 
 void Report::append(FindingId id, const Site &site, const std::string &detail,
-                    const std::string &other) {
+                    const Other &other) {
   uint32_t line = site.inst ? site.inst->line : 0;
   if (seen[{uint16_t(id), line}]++ || findings.size() >= maxFindings) {
     ++dropped;
@@ -107,27 +128,25 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
   finding.fix = info.fix;
   finding.policy = policy;
   finding.scheduleSeed = scheduleSeed;
-  finding.ptxLine = line;
-  locate(site.warp, site.inst, finding);
-  finding.source = sourceOf(site.warp, site.inst);
-  finding.lane = site.lane;
-  finding.other = other;
-  if (site.warp) {
-    finding.warp = int(site.warp->index);
-    finding.cta = site.warp->cta.id;
+  fill(finding, site);
+  finding.other = other.text;
+  finding.otherParty = other.party;
+  if (other.site.warp) {
+    finding.otherParty.emplace().agent = other.agent;
+    fill(*finding.otherParty, other.site);
   }
   findings.push_back(std::move(finding));
   ids.push_back(id);
 }
 
 void Report::add(FindingId id, const Site &site, const std::string &detail,
-                 const std::string &other) {
+                 const Other &other) {
   if (enabled(id))
     append(id, site, detail, other);
 }
 
 void Report::addFault(FindingId id, const Site &site, const std::string &detail,
-                      const std::string &other) {
+                      const Other &other) {
   append(id, site, detail, other);
 }
 

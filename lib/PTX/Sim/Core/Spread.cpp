@@ -21,8 +21,7 @@ static uint64_t clusterCount(const Machine &machine) {
   return machine.config.grid.count() / machine.clusterShape.count();
 }
 
-/// The first CTA of a cluster, x running fastest.
-static Dim3 firstCta(const Machine &machine, uint64_t cluster) {
+Dim3 ptxsim::firstCta(const Machine &machine, uint64_t cluster) {
   const Dim3 &grid = machine.config.grid, &shape = machine.clusterShape;
   uint64_t columns = grid.x / shape.x, rows = grid.y / shape.y;
   return {uint32_t(cluster % columns) * shape.x,

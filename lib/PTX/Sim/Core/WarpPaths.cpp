@@ -149,6 +149,8 @@ bool Warp::releaseJoin() {
 
 Outcome Warp::exitLanes(LaneMask lanes) {
   live &= ~lanes;
+  if (!live)
+    cta.lastExit = site(code[pc]);
   for (Join &join : joins) {
     join.expected &= ~lanes;
     join.used &= join.expected != 0;

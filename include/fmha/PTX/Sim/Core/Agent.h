@@ -46,6 +46,12 @@ public:
   /// Whether everything that `complete` touches goes through functions that
   /// note it for an exploration. Otherwise the agent conflicts with all others.
   virtual bool notesFootprint() const { return false; }
+  /// Whether it will write (Write) or read (Read) one of these shared bytes,
+  /// for findings that name it.
+  virtual bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+                       Access access) const {
+    return false;
+  }
 
   /// Agents that must complete before this one (issue order of a pipe).
   std::vector<AgentId> after;

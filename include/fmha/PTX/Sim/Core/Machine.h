@@ -58,6 +58,8 @@ struct NamedBarrier {
   };
   std::vector<Pending> pending;
   SyncPoint sync;
+  /// Who arrived last.
+  Site lastArrival;
 };
 
 class Cta {
@@ -78,6 +80,8 @@ public:
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;
   unsigned liveWarps = 0;
+  /// Where the last lanes of a warp have exited, of the last warp that did.
+  Site lastExit;
   bool exited() const { return liveWarps == 0; }
 };
 
@@ -201,7 +205,7 @@ public:
 
   /// Reports and stops the launch.
   void fault(FindingId id, const Site &site, const std::string &detail,
-             const std::string &other = "");
+             const Other &other = {});
   /// Note what the step of an exploration touches; nothing elsewhere.
   void noteShared(const Cta &cta, uint64_t offset, uint64_t bytes, bool writes);
   void noteGlobal(uint64_t address, uint64_t bytes, bool writes);

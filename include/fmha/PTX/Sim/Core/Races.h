@@ -172,6 +172,7 @@ private:
                      const race::Conflict &conflict);
   void describe(const race::Access &access, const race::Conflict &conflict);
   std::string nameParty(const race::Stamp &stamp, bool writes) const;
+  Party partyOf(const race::Stamp &stamp) const;
   std::string placeOf(uint64_t address) const;
 
   Cluster &cluster;

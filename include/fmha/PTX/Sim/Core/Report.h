@@ -47,6 +47,29 @@ struct Site {
   int lane = -1;
 };
 
+/// The other side of a finding: what there is to say of it, and who it is.
+struct Other {
+  Other() = default;
+  /// Nobody in particular.
+  Other(std::string text) : text(std::move(text)) {}
+  /// `agent` is what the site has issued, if that is what acts.
+  Other(std::string text, const Site &site, std::string agent = "")
+      : text(std::move(text)), site(site), agent(std::move(agent)) {}
+  Other(std::string text, Party party)
+      : text(std::move(text)), party(std::move(party)) {}
+  std::string text;
+  Site site;
+  std::string agent;
+  /// In place of the site, whose warp may be gone.
+  std::optional<Party> party;
+};
+
+/// "warp 3 lane 0 in line 27", with the rank of the CTA where there are
+/// several.
+std::string whoseText(const Site &site);
+/// Where an instruction is in the text of a launch.
+void locate(const Machine &machine, const Instruction &inst, Party &party);
+
 class Report {
 public:
   explicit Report(const Options &options);
@@ -60,10 +83,10 @@ public:
   /// and PTX line, the rest are counted. `detail` says expected and got; what
   /// Findings.def says went wrong is appended to it.
   void add(FindingId id, const Site &site, const std::string &detail,
-           const std::string &other = "");
+           const Other &other = {});
   /// As add, even if the id is switched off: for what ends the launch.
   void addFault(FindingId id, const Site &site, const std::string &detail,
-                const std::string &other = "");
+                const Other &other = {});
   /// Gives a finding that was added another advice than Findings.def has for
   /// all of its id; an empty one changes nothing.
   void advise(FindingId id, const Site &site, std::string_view fix);
@@ -75,7 +98,7 @@ public:
 
 private:
   void append(FindingId id, const Site &site, const std::string &detail,
-              const std::string &other);
+              const Other &other);
   std::array<bool, size_t(FindingId::Count)> on{};
   bool anyShadow = false;
   unsigned maxFindings;

@@ -9,7 +9,7 @@
 #ifndef FMHA_PTX_SIM_CORE_UNITSTATE_H
 #define FMHA_PTX_SIM_CORE_UNITSTATE_H
 
-#include "fmha/PTX/Sim/Core/Types.h"
+#include "fmha/PTX/Sim/Core/Report.h"
 
 #include <memory>
 #include <vector>
@@ -23,6 +23,8 @@ struct UnitState {
   /// Called when the last warp of the CTA has exited and everything in flight
   /// has completed; the place to report leaks.
   virtual void atCtaExit(Cta &cta) {}
+  /// Who has made these shared bytes of the CTA a live mbarrier, if it did.
+  virtual Site barrierAt(uint32_t offset, uint32_t bytes) const { return {}; }
 };
 
 unsigned nextUnitStateId();
