@@ -157,11 +157,11 @@ void Races::describe(const race::Access &access,
                          ? "signals an mbarrier in "
                      : access.write ? "writes "
                                     : "reads ";
-  report.add(id, site, text + placeOf(conflict.address) + ".",
-             {nameParty(conflict.other, conflict.otherWrites),
-              partyOf(conflict.other)});
+  bool kept = report.add(id, site, text + placeOf(conflict.address) + ".",
+                         {nameParty(conflict.other, conflict.otherWrites),
+                          partyOf(conflict.other)});
   // In tensor memory one advice serves all, and a fence that is missing is
-  // named by its finding.
-  if (id == FindingId::RaceShared || id == FindingId::RaceGlobal)
+  // named by its finding. What repeats in a later cluster advises nobody.
+  if (kept && (id == FindingId::RaceShared || id == FindingId::RaceGlobal))
     report.advise(id, site, adviceFor(access, conflict.other));
 }

@@ -111,12 +111,12 @@ static std::string sentence(const std::string &detail) {
   return ended ? detail : detail + ".";
 }
 
-void Report::append(FindingId id, const Site &site, const std::string &detail,
+bool Report::append(FindingId id, const Site &site, const std::string &detail,
                     const Other &other) {
   uint32_t line = site.inst ? site.inst->line : 0;
   if (seen[{uint16_t(id), line}]++ || findings.size() >= maxFindings) {
     ++dropped;
-    return;
+    return false;
   }
   const FindingInfo &info = infoOf(id);
   Finding finding;
@@ -137,12 +137,12 @@ void Report::append(FindingId id, const Site &site, const std::string &detail,
   }
   findings.push_back(std::move(finding));
   ids.push_back(id);
+  return true;
 }
 
-void Report::add(FindingId id, const Site &site, const std::string &detail,
+bool Report::add(FindingId id, const Site &site, const std::string &detail,
                  const Other &other) {
-  if (enabled(id))
-    append(id, site, detail, other);
+  return enabled(id) && append(id, site, detail, other);
 }
 
 void Report::addFault(FindingId id, const Site &site, const std::string &detail,

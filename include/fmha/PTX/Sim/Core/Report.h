@@ -82,7 +82,8 @@ public:
   /// Adds a finding unless its id is switched off. One finding is kept per id
   /// and PTX line, the rest are counted. `detail` says expected and got; what
   /// Findings.def says went wrong is appended to it.
-  void add(FindingId id, const Site &site, const std::string &detail,
+  /// True if it is kept.
+  bool add(FindingId id, const Site &site, const std::string &detail,
            const Other &other = {});
   /// As add, even if the id is switched off: for what ends the launch.
   void addFault(FindingId id, const Site &site, const std::string &detail,
@@ -97,7 +98,7 @@ public:
   void absorb(Report &&later);
 
 private:
-  void append(FindingId id, const Site &site, const std::string &detail,
+  bool append(FindingId id, const Site &site, const std::string &detail,
               const Other &other);
   std::array<bool, size_t(FindingId::Count)> on{};
   bool anyShadow = false;
