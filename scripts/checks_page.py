@@ -87,6 +87,7 @@ ALONE = {
         "shfl-undefined",
         "cluster-barrier-misuse",
     ],
+    "It is about whole runs.": ["schedule-dependent-result"],
     "It is a sum over many.": ["mbarrier-tx-range", "setmaxnreg-pool"],
 }
 
