@@ -236,6 +236,11 @@ static Complaint checkChunks(const Case &c) {
     return "C8: expected key_chunk to be a multiple of 64, the columns of a "
            "panel, got " +
            str(s.keyChunk);
+  uint64_t keyColumns = panelColumns * panelsOf(c.problem.headDim);
+  if (s.keyChunk > keyColumns)
+    return "C8: expected key_chunk to be at most " + str(keyColumns) +
+           ", head_dim in whole panels, got " + str(s.keyChunk) +
+           "; 0 brings all columns";
   constexpr unsigned keysPerStep = 16;
   if (s.valueChunk && (s.valueChunk % keysPerStep || s.kvBlock % s.valueChunk))
     return "C8: expected value_chunk to be a multiple of 16 that divides "
@@ -249,6 +254,10 @@ static Complaint checkChunks(const Case &c) {
   if (s.oColumns % keysPerStep)
     return "C8: expected o_columns to be a multiple of 16, got " +
            str(s.oColumns) + "; 0 computes all columns";
+  if (unsigned all = paddedColumns(c.problem.headDimV); s.oColumns > all)
+    return "C8: expected o_columns to be at most " + str(all) +
+           ", head_dim_v in whole steps of an MMA, got " + str(s.oColumns) +
+           "; 0 computes all columns";
   return std::nullopt;
 }
 

@@ -35,10 +35,14 @@ constexpr unsigned statsPerTile = 128;
 /// Ends of the map are rounded to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;
 
+/// Panels that hold `columns`.
+constexpr uint64_t panelsOf(uint64_t columns) {
+  return (columns + panelColumns - 1) / panelColumns;
+}
+
 /// Bytes of a tile of `columns` 16-bit elements: whole panels.
 constexpr uint64_t panelTileBytes(uint64_t rows, uint64_t columns) {
-  uint64_t panels = (columns + panelColumns - 1) / panelColumns;
-  return panels * rows * panelColumns * elementBytes;
+  return panelsOf(columns) * rows * panelColumns * elementBytes;
 }
 
 struct Footprint {

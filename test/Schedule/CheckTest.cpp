@@ -275,6 +275,11 @@ TEST(Check, C8Chunks) {
   // All columns in one pass, and yet no schedule that an attribute can hold.
   EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 1000; }),
               StartsWith("C8: expected o_columns to be a multiple of 16"));
+  // Wider than the head: 576 columns of K, nine panels, and 512 of V.
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.keyChunk = 640; }),
+              StartsWith("C8: expected key_chunk to be at most 576, "));
+  EXPECT_THAT(wideComplaint([](auto &, Schedule &s) { s.oColumns = 528; }),
+              StartsWith("C8: expected o_columns to be at most 512, "));
   // Whole blocks of 144 and 64 KiB fit no ring beside a query of 144 KiB.
   EXPECT_THAT(
       wideComplaint([](auto &, Schedule &s) { s.keyChunk = s.valueChunk = 0; }),

@@ -208,7 +208,8 @@ unsigned boxRows(const Schedule &schedule, Operand operand);
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
 ///   C8  features that no pass builds are off: exp2_emulated, persistent,
 ///       splits; chunks and slices of P divide their block, o_columns are whole
-///       panels, and share_kv needs a V that is the first columns of K
+///       panels, no chunk is wider than its head, and share_kv needs a V that
+///       is the first columns of K
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the

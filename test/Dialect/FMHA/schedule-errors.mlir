@@ -65,6 +65,11 @@ func.func private @s4_cta_group() attributes {a = #fmha.schedule<cta_group = 4>}
 
 // -----
 
+// expected-error @below {{expected a number of 32 bits without sign, got -1}}
+func.func private @negative_stages() attributes {s = #fmha.schedule<kv_stages = -1>}
+
+// -----
+
 // expected-error @below {{#fmha.schedule S5: expected kv_stages, p_slices and splits to be positive, got 0, 1 and 1}}
 func.func private @s5_kv_stages() attributes {a = #fmha.schedule<kv_stages = 0>}
 

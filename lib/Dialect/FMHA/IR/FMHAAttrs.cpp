@@ -110,13 +110,6 @@ static void printValue(AsmPrinter &printer, const std::string &value) {
   printer.printString(value);
 }
 
-static ParseResult parseValue(AsmParser &parser, unsigned &value) {
-  return parser.parseInteger(value);
-}
-static void printValue(AsmPrinter &printer, unsigned value) {
-  printer << value;
-}
-
 static ParseResult parseValue(AsmParser &parser, double &value) {
   return parser.parseFloat(value);
 }
@@ -125,8 +118,7 @@ static void printValue(AsmPrinter &printer, double value) {
 }
 
 /// Parsed with its sign, so that an error says the number that was written.
-static ParseResult parseValue(AsmParser &parser,
-                              std::optional<unsigned> &value) {
+static ParseResult parseValue(AsmParser &parser, unsigned &value) {
   SMLoc location = parser.getCurrentLocation();
   int64_t number = 0;
   if (parser.parseInteger(number))
@@ -136,6 +128,14 @@ static ParseResult parseValue(AsmParser &parser,
            << "expected a number of 32 bits without sign, got " << number;
   value = unsigned(number);
   return success();
+}
+static void printValue(AsmPrinter &printer, unsigned value) {
+  printer << value;
+}
+
+static ParseResult parseValue(AsmParser &parser,
+                              std::optional<unsigned> &value) {
+  return parseValue(parser, value.emplace());
 }
 static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   assert(value && "what is absent is not printed");
