@@ -19,7 +19,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <tuple>
 #include <utility>
 
 using namespace fmha;
@@ -162,19 +162,26 @@ double softmaxClocks(const TileWork &w, const Cost &cost) {
   return busiest / w.kernel.tiles;
 }
 
+double handOverOf(const TileWork &w) {
+  return w.gpu.probabilityLatency + (w.pInSmem() ? w.gpu.proxyFenceLatency : 0);
+}
+
 double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
-  double softmax = cost.softmaxClocks;
-  double waits = w.gpu.scoreLatency + w.gpu.probabilityLatency;
-  if (w.pInSmem())
-    waits += w.gpu.proxyFenceLatency;
+  double softmax = cost.softmaxClocks, slices = w.kernel.pSlices;
+  double stored = softmax + slices * cost.handOver;
   // A second S lets QK of the next block run beside softmax of this one.
   if (w.kernel.scoreStages > 1)
-    return waits + softmax;
-  double slices = w.kernel.pSlices;
-  double beside = (slices - 1) / slices * std::min(softmax, p.pv.clocks);
+    return w.gpu.scoreLatency + stored;
+  double byFirst = softmax / slices + cost.handOver + p.pv.clocks;
+  double byLast = stored + p.pv.clocks / slices;
   double scales = w.kernel.scaleBlock ? 2.0 * w.gpu.scaleCopyLatency : 0;
-  return p.qk.clocks + w.gpu.mmaLatency + waits + softmax + p.pv.clocks -
-         beside + scales;
+  return p.qk.clocks + w.gpu.mmaLatency + w.gpu.scoreLatency +
+         std::max(byFirst, byLast) + scales;
+}
+
+double turnsOf(const TileWork &w, const Cost &cost) {
+  double waits = (w.kernel.pSlices - 1.0) * cost.handOver;
+  return w.kernel.tiles * (cost.softmaxClocks + waits);
 }
 
 /// What a whole ring cannot bring: the message that an MMA reads.
@@ -242,50 +249,81 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   if (gpu->hasTcgen05)
     cost.rescaleClocks =
         2 * work.outputs() * sizeof(float) / gpu->tmemBytesPerClock;
+  cost.handOver = handOverOf(work);
   cost.chain = chainOf(work, both, cost);
-  double busiest = cost.of(cost.bound());
+  cost.turns = turnsOf(work, cost);
   cost.loads = loadsOf(work, cost.traffic);
-  cost.clocks = std::max({busiest, cost.chain, cost.loads});
-  cost.serial = cost.chain > std::max(busiest, cost.loads);
+  double beside = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
+  cost.clocks = std::max(beside, cost.chain);
+  cost.serial = cost.chain > beside;
   constexpr double unitOfKeys = 128;
   cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
                       (double(kernel.tiles) * kernel.tileRows * kernel.keys);
   return cost;
 }
 
-Cost fmha::schedule::modelCost(const Problem &problem,
-                               const Schedule &schedule) {
+Cost fmha::schedule::modelCost(const Problem &problem, const Schedule &schedule,
+                               Launches *launches) {
   KernelModel kernel = modelOf(problem, schedule);
   Cost cost = modelCost(kernel);
   cost.clocksPerRow *=
       double(kernel.tiles) * kernel.tileRows / rowsPerCta(problem, kernel);
-  if (std::optional<Workload> workload = workloadOf(problem))
-    cost.launchClocks = estimate(kernel, *workload).clocks;
+  if (launches)
+    cost.launchClocks = launches->estimate(kernel, cost).clocks;
   return cost;
 }
 
-/// "MMA and SMEM within 5 %", or nothing where one unit stands alone.
+Cost fmha::schedule::modelCost(const Problem &problem,
+                               const Schedule &schedule) {
+  std::optional<Launches> launches;
+  if (std::optional<Workload> workload = workloadOf(problem))
+    launches.emplace(*workload);
+  return modelCost(problem, schedule, launches ? &*launches : nullptr);
+}
+
+/// Busy for as long as the busiest unit.
+static bool isBusiest(const Cost &cost, unsigned unit) {
+  constexpr double rounding = 1e-9;
+  return cost.busy[unit] >= (1 - rounding) * cost.of(cost.bound());
+}
+
+/// "exp", or "exp and SMEM" where both are busy for as long.
+static std::string busiestUnits(const Cost &cost, const char *between) {
+  std::string text;
+  for (unsigned i = 0; i < unitCount; ++i)
+    if (isBusiest(cost, i))
+      text += (text.empty() ? "" : between) + std::string(stringify(Unit(i)));
+  return text;
+}
+
+/// "; MMA and SMEM within 5 %", or nothing where no other unit is close.
 static std::string closeUnits(const Cost &cost) {
   constexpr double near = 0.95;
   std::string text;
   for (unsigned i = 0; i < unitCount; ++i)
-    if (Unit(i) != cost.bound() && cost.busy[i] >= near * cost.of(cost.bound()))
+    if (!isBusiest(cost, i) && cost.busy[i] >= near * cost.of(cost.bound()))
       text += (text.empty() ? "" : " and ") + std::string(stringify(Unit(i)));
   return text.empty() ? text : "; " + text + " within 5 %";
 }
 
 std::string fmha::schedule::boundBy(const Cost &cost) {
-  std::string unit(stringify(cost.bound()));
-  if (!cost.serial && cost.loads > cost.of(cost.bound()))
-    return "bound by loads, too few stages for the latency of memory "
-           "(modelled, " +
-           rounded(cost.loads) + " clk; the busiest unit is " + unit + ")";
-  if (!cost.serial)
-    return unit + "-bound (modelled" + closeUnits(cost) + ")";
-  return "bound by the chain of one tile, QK, softmax, PV and the waits "
-         "between "
-         "(modelled, " +
-         rounded(cost.chain) + " clk; the busiest unit is " + unit +
+  double busiest = cost.of(cost.bound());
+  std::string what;
+  double clocks = cost.chain;
+  if (cost.serial) {
+    what = "the chain of one tile, QK, softmax, PV and the waits between";
+  } else if (cost.loads > std::max(busiest, cost.turns)) {
+    what = "loads, too few stages for the latency of memory";
+    clocks = cost.loads;
+  } else if (cost.turns > busiest) {
+    what = "the turns of softmax, which waits for each slice of P";
+    clocks = cost.turns;
+  } else {
+    return busiestUnits(cost, "- and ") + "-bound (modelled" +
+           closeUnits(cost) + ")";
+  }
+  return "bound by " + what + " (modelled, " + rounded(clocks) +
+         " clk; the busiest unit is " + busiestUnits(cost, " and ") +
          closeUnits(cost) + ")";
 }
 
@@ -316,15 +354,17 @@ std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
         shortest > 0 && cost.launchClocks > shortest * (1 + launchTolerance);
     return tells ? cost.launchClocks : 0;
   };
-  std::vector<size_t> places(costs.size());
-  std::iota(places.begin(), places.end(), 0);
-  std::sort(places.begin(), places.end(), [&](size_t i, size_t j) {
-    const Cost &a = costs[i], &b = costs[j];
-    if (launch(a) != launch(b))
-      return launch(a) < launch(b);
-    if (isCheaper(a, b) || isCheaper(b, a))
-      return isCheaper(a, b);
-    return i < j;
-  });
+  // Keys first: there are thousands of costs, and many comparisons of each.
+  using Key = std::tuple<double, double, double, size_t>;
+  std::vector<Key> keys;
+  keys.reserve(costs.size());
+  for (const Cost &cost : costs)
+    keys.emplace_back(launch(cost), cost.clocksPerRow, cost.of(cost.bound()),
+                      keys.size());
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> places;
+  places.reserve(keys.size());
+  for (const Key &key : keys)
+    places.push_back(std::get<size_t>(key));
   return places;
 }

@@ -55,13 +55,7 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
          uint64_t(keys.first) / kernel.keys;
 }
 
-/// KV blocks of all CTAs of one head, and of the longest of them. The tiles of
-/// a CTA go through the blocks that either of them sees.
-struct Blocks {
-  double all = 0, longest = 0;
-};
-
-Blocks blocksOf(const KernelModel &kernel, const Workload &w) {
+Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
   // Beyond so many CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;
   uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
@@ -101,38 +95,53 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
   return double(w.batch) * (queries + keys) * kernel.elementBytes;
 }
 
-double launchClocks(const KernelModel &kernel, const Workload &w,
-                    const target::Target &gpu, const Estimate &sofar) {
-  double block = modelCost(kernel).clocks, trips = 2.0 * gpu.memoryLatency;
-  Blocks blocks = blocksOf(kernel, w);
-  double heads = double(w.batch * w.qHeads * kernel.passes);
-  double tripsPaid = kernel.persistent ? 1 : sofar.waves;
-  double even = w.mask.isFull() ? sofar.waves * blocks.longest
-                                : heads * blocks.all / gpu.sms;
-  return std::max(even, blocks.longest) * block + tripsPaid * trips;
-}
-
 } // namespace
 
-Estimate fmha::schedule::estimate(const KernelModel &kernel,
-                                  const Workload &w) {
+const Blocks &Launches::blocksOf(const KernelModel &kernel) {
+  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  for (const Counted &one : counted)
+    if (one.rows == rows && one.keys == kernel.keys)
+      return one.blocks;
+  counted.push_back({rows, kernel.keys, countBlocks(kernel, workload)});
+  return counted.back().blocks;
+}
+
+double Launches::clocks(const KernelModel &kernel, const Cost &block,
+                        const Estimate &sofar) {
+  const target::Target &gpu = *target::findTarget(kernel.target);
+  double trips = 2.0 * gpu.memoryLatency;
+  const Blocks &blocks = blocksOf(kernel);
+  double heads = double(workload.batch * workload.qHeads * kernel.passes);
+  double tripsPaid = kernel.persistent ? 1 : sofar.waves;
+  double even = workload.mask.isFull() ? sofar.waves * blocks.longest
+                                       : heads * blocks.all / gpu.sms;
+  return std::max(even, blocks.longest) * block.clocks + tripsPaid * trips;
+}
+
+Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   const target::Target *gpu = target::findTarget(kernel.target);
   assert(gpu && "no such target");
   Estimate result;
   uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
-  result.ctas = w.batch * w.qHeads * kernel.passes * ceilDiv(w.qLen, rows);
+  result.ctas = workload.batch * workload.qHeads * kernel.passes *
+                ceilDiv(workload.qLen, rows);
   if (result.ctas == 0)
     return result;
   result.waves = double(ceilDiv(result.ctas, gpu->sms));
   result.occupancy = double(result.ctas) / (result.waves * gpu->sms);
   double hertz = gpu->clockMhz * 1e6;
-  double memory = memoryBytes(kernel, w) / (gpu->memoryGigabytes * 1e9);
-  double compute = launchClocks(kernel, w, *gpu, result) / hertz;
+  double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
+  double compute = clocks(kernel, block, result) / hertz;
   result.memoryBound = memory > compute;
   result.seconds = std::max(memory, compute);
   result.clocks = result.seconds * hertz;
-  result.teraflops = flops(kernel, w) / result.seconds * 1e-12;
+  result.teraflops = flops(kernel, workload) / result.seconds * 1e-12;
   return result;
+}
+
+Estimate fmha::schedule::estimate(const KernelModel &kernel,
+                                  const Workload &workload) {
+  return Launches(workload).estimate(kernel, modelCost(kernel));
 }
 
 std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {

@@ -22,8 +22,9 @@ namespace {
 /// What a tile has done so far.
 struct Tile {
   std::string name;
-  double scoresReady = 0, scoresFree = 0;
-  double probabilitiesReady = 0, outputReady = 0;
+  double scoresReady = 0, scoresFree = 0, outputReady = 0;
+  /// When the MMA may read each slice of P.
+  std::vector<double> slicesReady;
 };
 
 class Play {
@@ -78,17 +79,24 @@ void Play::multiplyScores(Tile &tile, unsigned block) {
 
 void Play::softmax(Tile &tile, unsigned block) {
   double begin = std::max(tile.scoresReady + gpu.scoreLatency, expFree);
-  expFree = begin + cost.softmaxClocks;
-  tile.probabilitiesReady = expFree + gpu.probabilityLatency;
+  bool inTmem = schedule.pPlacement == PPlacement::Tmem;
+  // A slice's exponentials begin when the one before it is handed over.
+  double stored = begin;
+  tile.slicesReady.clear();
+  for (unsigned n = 0; n < schedule.pSlices; ++n) {
+    expFree = stored + cost.softmaxClocks / schedule.pSlices;
+    stored = expFree + cost.handOver;
+    tile.slicesReady.push_back(stored);
+  }
+  // Through shared memory the fence is no access to S any more.
+  double written = inTmem ? stored : expFree + gpu.probabilityLatency;
   // P covers half of S; the scores themselves are in registers by then.
   add("S" + tile.name, "softmax" + tile.name, "read S", block, tile.scoresReady,
-      tile.probabilitiesReady);
-  if (schedule.pPlacement == PPlacement::Tmem)
+      written);
+  if (inTmem)
     add("P" + tile.name, "softmax" + tile.name, "write P", block, begin,
-        tile.probabilitiesReady);
-  else
-    tile.probabilitiesReady += gpu.proxyFenceLatency;
-  tile.scoresFree = tile.probabilitiesReady;
+        written);
+  tile.scoresFree = stored;
   if (block == 0)
     return;
   // The row maximum is known when the exponentials begin.
@@ -99,17 +107,21 @@ void Play::softmax(Tile &tile, unsigned block) {
   tile.outputReady = until;
 }
 
+/// The slices' products follow each other; what P's owner still writes when the
+/// first begins is drawn as written.
 void Play::multiplyOutput(Tile &tile, unsigned block) {
-  double begin = std::max({mmaFree, tile.probabilitiesReady, tile.outputReady});
-  mmaFree = begin + cost.pvClocks;
-  add("O" + tile.name, "mma", "O += P V", block, begin, mmaFree);
+  mmaFree = std::max(mmaFree, tile.outputReady);
+  for (double ready : tile.slicesReady) {
+    double begin = std::max(mmaFree, ready);
+    mmaFree = begin + cost.pvClocks / schedule.pSlices;
+    add("O" + tile.name, "mma", "O += P V", block, begin, mmaFree);
+  }
   tile.outputReady = mmaFree + gpu.mmaLatency;
   if (schedule.pPlacement != PPlacement::Tmem)
     return;
-  add("S" + tile.name, "mma", "holds P", block, tile.probabilitiesReady,
-      mmaFree);
-  add("P" + tile.name, "mma", "read P", block, tile.probabilitiesReady,
-      mmaFree);
+  double written = tile.slicesReady.back();
+  add("S" + tile.name, "mma", "holds P", block, written, mmaFree);
+  add("P" + tile.name, "mma", "read P", block, written, mmaFree);
   tile.scoresFree = mmaFree;
 }
 

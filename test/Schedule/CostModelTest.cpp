@@ -60,7 +60,9 @@ TEST(CostModel, B300HalvesTheExponentials) {
 }
 
 TEST(CostModel, OneTileTakesTurns) {
-  Cost one = costOf(128, "sm_100a", {1, {}, PPlacement::Tmem});
+  Overrides whole{1, {}, PPlacement::Tmem};
+  whole.pSlices = 1;
+  Cost one = costOf(128, "sm_100a", whole);
   EXPECT_TRUE(one.serial);
   // The end of an MMA 136 clocks later, S loaded in 200, P stored in 120.
   EXPECT_DOUBLE_EQ(one.clocks, one.of(Unit::Mma) + one.of(Unit::Mufu) + 456);
@@ -142,11 +144,54 @@ TEST(CostModel, AShallowRingWaitsForMemory) {
 }
 
 TEST(CostModel, SlicesLetPvRunBesideSoftmax) {
+  // One hand-over of 120 clocks more for each slice, and 30 for its fence where
+  // P is in shared memory; the last slice's product is left behind softmax.
+  for (auto [placement, handOver] :
+       {std::pair(PPlacement::Tmem, 120.0), {PPlacement::Smem, 150.0}}) {
+    Schedule schedule;
+    schedule.pPlacement = placement;
+    double whole = modelCost(problemOf(128), schedule).chain;
+    for (unsigned slices : {2u, 4u}) {
+      schedule.pSlices = slices;
+      Cost sliced = modelCost(problemOf(128), schedule);
+      EXPECT_NEAR(
+          whole - sliced.chain,
+          (1 - 1.0 / slices) * sliced.pvClocks - (slices - 1) * handOver, 1e-9);
+    }
+  }
+}
+
+TEST(CostModel, TheFirstSliceBoundsALongProduct) {
+  // PV of 512 columns takes 2057.6 clocks, longer than 1032 of softmax: it runs
+  // without a gap from the first of two slices on.
+  KernelModel kernel;
+  kernel.tiles = 1;
+  kernel.headDimV = 512;
+  kernel.pSlices = 2;
+  Cost cost = modelCost(kernel);
+  EXPECT_NEAR(cost.chain,
+              cost.qkClocks + 136 + 200 + 1032.0 / 2 + 120 + cost.pvClocks,
+              1e-9);
+}
+
+TEST(CostModel, SlicesKeepTheOtherTileWaitingForItsTurn) {
+  // Head dim 64: two tiles of 1032 clocks of exponentials, which bound them;
+  // each wait between slices comes on top.
   Schedule schedule;
-  double whole = modelCost(problemOf(128), schedule).chain;
-  schedule.pSlices = 4;
-  Cost sliced = modelCost(problemOf(128), schedule);
-  EXPECT_NEAR(whole - sliced.chain, 0.75 * sliced.pvClocks, 1e-9);
+  EXPECT_DOUBLE_EQ(modelCost(problemOf(64), schedule).turns, 2 * 1032);
+  schedule.pSlices = 2;
+  Cost sliced = modelCost(problemOf(64), schedule);
+  EXPECT_DOUBLE_EQ(sliced.turns, 2 * (1032 + 120));
+  EXPECT_DOUBLE_EQ(sliced.clocks, sliced.turns);
+  EXPECT_THAT(boundBy(sliced), HasSubstr("bound by the turns of softmax"));
+  EXPECT_THAT(boundBy(sliced), HasSubstr("2304 clk"));
+}
+
+TEST(CostModel, NamesAllUnitsThatAreBusiest) {
+  Cost cost;
+  cost.busy = {100, 100, 96, 50, 0, 0, 0};
+  cost.clocks = 100;
+  EXPECT_EQ(boundBy(cost), "exp- and MMA-bound (modelled; SMEM within 5 %)");
 }
 
 TEST(CostModel, WideOutputsTakeSeveralInstructions) {

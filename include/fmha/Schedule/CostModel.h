@@ -45,8 +45,19 @@
 //
 // The busiest unit bounds a block from one side. From the other it is the chain
 // of one tile: QK, its wait, the load of S, softmax, the store of P, PV, since
-// P lies over S. Handing P over in s slices lets PV run beside softmax; a
-// second S takes QK out of the chain.
+// P lies over S. A second S takes QK out of the chain. P in s slices lets the
+// product of a slice begin when that slice is stored, but softmax waits for
+// each store before it goes on: with softmax of E clocks, a hand-over of L
+// (latency of P, and the fence between the proxies where P is in shared memory)
+// and a product of M, P V is done
+//
+//   max(E/s + L + M, E + s L + M/s)
+//
+// clocks after S is in registers, by the first slice or by the last one.
+//
+//   turns  the softmax roles of the tiles take turns at the exp unit, each with
+//          the waits between its slices: tiles * (E + (s-1) L). No tile is
+//          taken to fill the waits of another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,13 +123,18 @@ struct Cost {
   /// Clocks of one tile alone: each product, softmax, and a rescale of O where
   /// it happens.
   double qkClocks = 0, pvClocks = 0, softmaxClocks = 0, rescaleClocks = 0;
+  /// Clocks of one hand-over of P, or of a slice of it.
+  double handOver = 0;
   /// Clocks from one block to the next of a tile that has the SM for itself.
   double chain = 0;
+  /// Clocks in which the softmax roles of all tiles had their turns.
+  double turns = 0;
   /// Clocks in which the rings can bring a block.
   double loads = 0;
-  /// Clocks until the block is done: the busiest unit, the chain or the loads.
+  /// Clocks until the block is done: the busiest unit, the chain, the turns or
+  /// the loads.
   double clocks = 0;
-  /// The chain takes longer than the busiest unit and the loads.
+  /// The chain takes longer than the busiest unit, the turns and the loads.
   bool serial = false;
   /// Clocks per query row that exists and 128 keys, all passes together.
   double clocksPerRow = 0;
@@ -139,8 +155,14 @@ Cost modelCost(const KernelModel &kernel);
 /// it. The problem's hints say how many rows exist and how many CTAs there are.
 Cost modelCost(const Problem &problem, const Schedule &schedule);
 
-/// "exp-bound (modelled; MMA and SMEM within 5 %)", or that the chain or the
-/// loads bound it.
+class Launches;
+/// The same for many schedules of one problem. `launches` is of that problem's
+/// workload, or null where a hint is missing.
+Cost modelCost(const Problem &problem, const Schedule &schedule,
+               Launches *launches);
+
+/// "exp-bound (modelled; MMA and SMEM within 5 %)", or that the chain, the
+/// turns or the loads bound it.
 std::string boundBy(const Cost &cost);
 
 /// "exp-bound (modelled; MMA and SMEM within 5 %): per KV block of 2 query

@@ -43,7 +43,35 @@ struct Estimate {
   bool memoryBound = false;
 };
 
-/// An empty workload takes no time.
+/// KV blocks of all CTAs of one head, and of the longest of them. The tiles of
+/// a CTA go through the blocks that either of them sees.
+struct Blocks {
+  double all = 0, longest = 0;
+};
+
+/// Estimates for one workload. The blocks that tiles of one shape have to go
+/// through are counted once for all kernels.
+class Launches {
+public:
+  explicit Launches(const Workload &workload) : workload(workload) {}
+  /// `block` is modelCost(kernel). An empty workload takes no time.
+  Estimate estimate(const KernelModel &kernel, const Cost &block);
+
+private:
+  const Blocks &blocksOf(const KernelModel &kernel);
+  double clocks(const KernelModel &kernel, const Cost &block,
+                const Estimate &sofar);
+
+  /// Rows of a CTA, keys of a block.
+  struct Counted {
+    uint64_t rows, keys;
+    Blocks blocks;
+  };
+  Workload workload;
+  std::vector<Counted> counted;
+};
+
+/// The same for one kernel.
 Estimate estimate(const KernelModel &kernel, const Workload &workload);
 
 /// What the hints of a problem say, or nothing if one is missing.

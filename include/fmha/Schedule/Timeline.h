@@ -9,7 +9,8 @@
 // The first blocks of a KV loop, played out with the clocks of the cost model:
 // one MMA pipe that takes products in the order in which the mma role issues
 // them, one exp unit that the softmax roles share first come, first served, and
-// the waits between. A drawing of what the schedule means, no measurement.
+// the waits between. A product of P in slices is a span for each slice. A
+// drawing of what the schedule means, no measurement.
 //
 //===----------------------------------------------------------------------===//
 
