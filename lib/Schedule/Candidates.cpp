@@ -8,6 +8,8 @@
 
 #include "Candidates.h"
 
+#include "Check.h"
+
 #include "fmha/Schedule/Resources.h"
 #include "fmha/Target/Target.h"
 
@@ -20,11 +22,11 @@ namespace {
 
 using Values = std::vector<unsigned>;
 
-/// One level of the tree. `decides` lists the rules of check() that fields of
-/// this level and of those above it settle, blank-separated.
+/// One level of the tree. `decides` are the rules of check() that fields of
+/// this level and of those above it settle.
 struct Axis {
   Values values;
-  std::string_view decides;
+  Rules decides;
   void (*set)(Schedule &, unsigned);
 };
 
@@ -35,21 +37,6 @@ const ScheduleField *fieldOf(std::string_view name) {
   return nullptr;
 }
 
-bool contains(std::string_view list, std::string_view rule) {
-  for (size_t at = 0; at < list.size();) {
-    size_t end = std::min(list.find(' ', at), list.size());
-    if (list.substr(at, end - at) == rule)
-      return true;
-    at = end + 1;
-  }
-  return false;
-}
-
-/// "C6" of "C6: 2 query tiles need ...".
-std::string_view ruleOf(std::string_view reason) {
-  return reason.substr(0, reason.find(':'));
-}
-
 class Search {
 public:
   Search(const Problem &problem, std::string_view target,
@@ -57,38 +44,37 @@ public:
       : problem(problem), overrides(overrides),
         gpu(target::findTarget(target)) {
     start.target = target;
-    // No level: neither regions nor rings depend on the parts in which P is
-    // handed over. One, unless a person asks for more.
-    start.pSlices = overrides.pSlices.value_or(1);
+    start.kvStages = leastStages;
+    // What is asked for belongs to a branch from its root on.
+    for (const ScheduleField &field : scheduleFields())
+      if (std::optional<unsigned> wanted = overrides.*field.wanted)
+        field.set(start, *wanted);
     buildAxes();
   }
 
   Candidates run() {
-    descend(start, 0);
+    descend(start, 0, 0);
     return std::move(result);
   }
 
 private:
   void buildAxes();
   /// A level for the field of that name: the value asked for, or `values`.
-  void axis(std::string_view name, Values values, std::string_view decides);
-  void descend(const Schedule &above, size_t level);
+  void axis(std::string_view name, Values values, Rules decides);
+  void descend(const Schedule &above, size_t level, Rules settledAbove);
   void consider(Schedule schedule);
-  /// Deepens the rings of `schedule`, and notes why they cannot be deeper.
-  void chooseStages(Schedule &schedule);
+  /// Deepens the rings of `schedule`. The first that the target cannot hold,
+  /// or nothing if they are as deep as they may be.
+  std::optional<Schedule> chooseStages(Schedule &schedule) const;
   /// One stage less, if one is left to take.
   bool shrinkRings(Schedule &schedule) const;
-  bool fits(const Schedule &schedule) const {
-    return resourcesOf(problem, schedule).smemBytes + smemMargin <=
-           gpu->smemBytesPerCta;
+  /// Whether check() takes it, or one with fewer stages that it becomes.
+  bool mend(Schedule &schedule) const;
+  bool isSound(const Schedule &schedule) const {
+    return !refusal(problem, schedule, rulesWithoutRoles);
   }
-  void reject(Schedule schedule, std::string reason, unsigned candidates = 1) {
-    result.rejected.push_back(
-        {std::move(schedule), std::move(reason), candidates});
-  }
-  std::optional<std::string> complaint(Schedule schedule) const {
-    schedule.kvStages = overrides.kvStages.value_or(leastStages);
-    return check(problem, withRoles(std::move(schedule)));
+  void reject(Schedule schedule, unsigned candidates = 1) {
+    result.rejected.push_back({std::move(schedule), candidates});
   }
 
   const Problem &problem;
@@ -96,6 +82,9 @@ private:
   const target::Target *gpu;
   Schedule start;
   std::vector<Axis> axes;
+  /// Ways to hand over P, none the level of a field: rings do not depend on
+  /// them.
+  Values slices;
   Candidates result;
 };
 
@@ -111,8 +100,7 @@ Values parts(unsigned whole, unsigned least, unsigned most) {
 
 } // namespace
 
-void Search::axis(std::string_view name, Values values,
-                  std::string_view decides) {
+void Search::axis(std::string_view name, Values values, Rules decides) {
   const ScheduleField *field = fieldOf(name);
   if (std::optional<unsigned> wanted = overrides.*field->wanted)
     values = {*wanted};
@@ -125,78 +113,80 @@ void Search::buildAxes() {
   constexpr unsigned wide = 128;
   bool wideKeys = problem.headDim > wide, wideValues = problem.headDimV > wide;
   bool uneven = problem.headDim != problem.headDimV;
-  axes.push_back({{1, 2}, "C1 C4", [](Schedule &s, unsigned group) {
+  axes.push_back({{1, 2}, rule(1) | rule(4), [](Schedule &s, unsigned group) {
                     s.ctaGroup = group;
                   }});
-  axis("q_tiles", {2, 1}, "");
-  axis("q_tile_rows", {128, 64}, "");
-  axis("kv_block", {128, 64, 256}, "C3");
+  axis("q_tiles", {2, 1}, 0);
+  axis("q_tile_rows", {128, 64}, 0);
+  axis("kv_block", {128, 64, 256}, rule(3));
   axis("o_columns", wideValues ? parts(problem.headDimV, 64, 256) : Values{0},
-       "C2");
+       rule(2));
   Values placements = {unsigned(PPlacement::Tmem), unsigned(PPlacement::Smem),
                        unsigned(PPlacement::Registers)};
   if (overrides.pPlacement != PPlacement::Auto)
     placements = {unsigned(overrides.pPlacement)};
-  axes.push_back({placements, "C5", [](Schedule &s, unsigned placement) {
+  axes.push_back({placements, rule(5), [](Schedule &s, unsigned placement) {
                     s.pPlacement = PPlacement(placement);
                   }});
-  axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, "C8");
+  axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));
   axis("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
-       "C8");
-  axis("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0}, "C8");
+       rule(8));
+  axis("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0}, rule(8));
   bool ownRing = wideKeys || wideValues || uneven;
-  axis("v_stages", ownRing ? Values{0, 1} : Values{0}, "C8");
+  axis("v_stages", ownRing ? Values{0, 1} : Values{0}, rule(8));
+  slices = {1};
+  if (overrides.pSlices)
+    slices = {*overrides.pSlices};
 }
 
-void Search::descend(const Schedule &above, size_t level) {
+void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
   if (level == axes.size())
     return consider(above);
-  unsigned below = 1;
+  const Axis &axis = axes[level];
+  Rules settled = settledAbove | axis.decides;
+  unsigned below = unsigned(slices.size());
   for (size_t i = level + 1; i < axes.size(); ++i)
     below *= unsigned(axes[i].values.size());
-  for (unsigned value : axes[level].values) {
+  for (unsigned value : axis.values) {
     Schedule schedule = above;
-    axes[level].set(schedule, value);
-    std::optional<std::string> reason;
-    if (level + 1 < axes.size() && !axes[level].decides.empty())
-      reason = complaint(schedule);
-    bool settled = false;
-    for (size_t i = 0; reason && i <= level; ++i)
-      settled |= contains(axes[i].decides, ruleOf(*reason));
-    if (settled)
-      reject(withRoles(schedule), title(schedule) + ": " + *reason, below);
+    axis.set(schedule, value);
+    std::optional<Refusal> found;
+    if (axis.decides)
+      found = refusal(problem, schedule, rulesWithoutRoles);
+    if (found && settled & rule(found->rule))
+      reject(std::move(schedule), below);
     else
-      descend(schedule, level + 1);
+      descend(schedule, level + 1, settled);
   }
 }
 
-void Search::chooseStages(Schedule &schedule) {
+std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   // Beside a ring of V's own one stage of K is in use while V's is filled.
   unsigned least = schedule.vStages ? 1 : leastStages;
   schedule.kvStages = overrides.kvStages.value_or(least);
   bool growsK = !overrides.kvStages;
   bool growsV = schedule.vStages && !overrides.vStages;
   if (!gpu)
-    return;
-  Schedule deeper = schedule;
-  bool full = false;
-  while (!full) {
+    return std::nullopt;
+  Rings rings = ringsOf(problem, schedule);
+  uint64_t others = resourcesOf(problem, schedule).smemBytes - rings.bytes();
+  while (growsK || growsV) {
     // The ring that brings fewer bytes of what it must bring grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);
-    deeper = schedule;
-    unsigned &stages = value ? deeper.vStages : deeper.kvStages;
-    if ((!growsK && !growsV) || stages >= mostStages)
-      return;
+    unsigned &stages = value ? schedule.vStages : schedule.kvStages;
+    if (stages >= mostStages)
+      return std::nullopt;
     ++stages;
-    full = !fits(deeper);
-    if (!full)
-      schedule = deeper;
+    rings.stages = schedule.kvStages;
+    rings.valueStages = schedule.vStages;
+    uint64_t bytes = others + rings.bytes();
+    if (bytes + smemMargin <= gpu->smemBytesPerCta)
+      continue;
+    Schedule deeper = schedule;
+    --stages;
+    return bytes > gpu->smemBytesPerCta ? std::optional(deeper) : std::nullopt;
   }
-  // A candidate that fails for another reason says so by itself.
-  if (check(problem, schedule))
-    return;
-  if (std::optional<std::string> reason = check(problem, deeper))
-    reject(deeper, title(deeper) + ": " + *reason);
+  return std::nullopt;
 }
 
 bool Search::shrinkRings(Schedule &schedule) const {
@@ -207,26 +197,37 @@ bool Search::shrinkRings(Schedule &schedule) const {
   return key && --schedule.kvStages;
 }
 
-void Search::consider(Schedule schedule) {
-  schedule.roles = defaultRoles(schedule.qTiles);
-  chooseStages(schedule);
-  std::optional<std::string> reason = check(problem, schedule);
+bool Search::mend(Schedule &schedule) const {
+  std::optional<Refusal> found = refusal(problem, schedule, rulesWithoutRoles);
+  if (!found)
+    return true;
   // check() knows regions of a schedule that the resource model may not.
-  for (Schedule smaller = schedule;
-       reason && ruleOf(*reason) == "C6" && shrinkRings(smaller);)
-    if (!check(problem, smaller)) {
+  for (Schedule smaller = schedule; found->rule == 6 && shrinkRings(smaller);)
+    if (isSound(smaller)) {
       schedule = smaller;
-      reason.reset();
+      return true;
     }
-  if (reason)
-    return reject(schedule, title(schedule) + ": " + *reason);
+  return false;
+}
+
+void Search::consider(Schedule schedule) {
+  std::optional<Schedule> deeper = chooseStages(schedule);
   bool emptyTile = schedule.qTiles > 1 && problem.qLenHint != 0 &&
-                   problem.qLenHint <= schedule.qTileRows;
-  if (emptyTile && !overrides.qTiles)
-    return reject(schedule, title(schedule) + ": with q_len " +
-                                std::to_string(problem.qLenHint) +
-                                " the second query tile has no rows");
-  result.sound.push_back(std::move(schedule));
+                   problem.qLenHint <= schedule.qTileRows && !overrides.qTiles;
+  size_t done = 0;
+  for (; done < slices.size(); ++done) {
+    Schedule sliced = schedule;
+    sliced.pSlices = slices[done];
+    if (emptyTile || !mend(sliced)) {
+      // More slices mend nothing.
+      reject(std::move(sliced), unsigned(slices.size() - done));
+      break;
+    }
+    result.sound.push_back(std::move(sliced));
+  }
+  // A candidate that fails for another reason says so by itself.
+  if (done && deeper)
+    reject(std::move(*deeper));
 }
 
 Candidates fmha::schedule::enumerate(const Problem &problem,

@@ -27,7 +27,8 @@ constexpr unsigned leastStages = 2, mostStages = 8;
 constexpr unsigned smemMargin = 1024;
 
 struct Candidates {
-  /// Those that check() takes, the usual ones first.
+  /// Those that check() takes with the roles of withRoles(), the usual ones
+  /// first.
   std::vector<Schedule> sound;
   /// Those that it refuses, and those that it would take but that have a tile
   /// without rows.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Check.h"
 #include "Footprint.h"
 
 #include "fmha/Layout/Tmem.h"
@@ -413,16 +414,44 @@ static Complaint checkWarps(const Case &c) {
   return checkRegisters(c, owners, warps);
 }
 
+namespace {
+
+struct Entry {
+  unsigned number;
+  Complaint (*complaint)(const Case &);
+};
+
+/// Later rules rely on earlier ones: sizes mean nothing before the extents that
+/// they are made of.
+constexpr Entry entries[] = {
+    {1, checkTarget}, {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks}, {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},   {4, checkCtaGroup},  {5, checkPlacement},
+    {6, checkSmem},   {7, checkThreshold}, {8, checkFeatures},
+    {9, checkRoles},  {10, checkWarps}};
+
+} // namespace
+
+std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
+                                               const Schedule &schedule,
+                                               Rules rules) {
+  Case c{problem, schedule, target::findTarget(schedule.target)};
+  unsigned place = 0;
+  for (const auto &[number, complaint] : entries) {
+    ++place;
+    // Every rule looks at the target.
+    if (!(rules & rule(number)) && c.gpu)
+      continue;
+    if (Complaint text = complaint(c))
+      return Refusal{std::move(*text), number, place};
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> fmha::schedule::check(const Problem &problem,
                                                  const Schedule &schedule) {
-  Case c{problem, schedule, target::findTarget(schedule.target)};
-  // Later rules rely on earlier ones: sizes mean nothing before the extents
-  // that they are made of.
-  for (auto rule :
-       {checkTarget, checkTiles, checkHeadDims, checkChunks, checkSlices,
-        checkSharing, checkTmem, checkCtaGroup, checkPlacement, checkSmem,
-        checkThreshold, checkFeatures, checkRoles, checkWarps})
-    if (Complaint complaint = rule(c))
-      return complaint;
-  return std::nullopt;
+  std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+  if (!found)
+    return std::nullopt;
+  return std::move(found->text);
 }

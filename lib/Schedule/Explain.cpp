@@ -130,9 +130,11 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   };
   std::string text = "schedule for " + s.target + ": " +
                      std::string(stringify(problem.dtype)) + ", head_dim " +
-                     str(problem.headDim) + ", mask " +
-                     stringify(problem.mask) +
-                     (problem.lse ? ", with LSE" : "") + '\n';
+                     str(problem.headDim);
+  if (problem.headDimV != problem.headDim)
+    text += ", head_dim_v " + str(problem.headDimV);
+  text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
+          stringify(problem.mask) + (problem.lse ? ", with LSE" : "") + '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   std::string stages =
       s.vStages
@@ -165,7 +167,8 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   text += tabulateRoles(plan.schedule) + '\n';
   text += tabulateResources(problem, plan) + '\n';
   text += drawTmem(plan.map) + '\n' + drawSmem(plan.map, capacity);
-  for (const std::string &list : {listRunnersUp(plan), listRejected(plan)})
+  for (const std::string &list :
+       {listRunnersUp(problem, plan), listRejected(problem, plan)})
     text += (list.empty() ? "" : "\n") + list;
   return text;
 }

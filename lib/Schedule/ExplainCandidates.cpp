@@ -24,57 +24,104 @@ using namespace fmha::schedule;
 /// Runners-up in a report; the rest is counted.
 static constexpr size_t mostShown = 4;
 
-/// The reason without the candidate's title and without its numbers.
-static std::string kindOf(const Rejected &rejected) {
-  std::string own = title(rejected.schedule) + ": ", kind;
-  const std::string &reason = rejected.reason;
-  size_t begin = reason.compare(0, own.size(), own) == 0 ? own.size() : 0;
+/// How `other` loses against `best`.
+static std::string slower(const Cost &other, const Cost &best) {
+  bool launch = best.launchClocks > 0 &&
+                other.launchClocks > best.launchClocks * (1 + launchTolerance);
+  double mine = launch ? other.launchClocks : other.clocksPerRow;
+  double its = launch ? best.launchClocks : best.clocksPerRow;
+  std::string what =
+      launch ? " clk of the launch" : " clk per row and 128 keys";
+  auto print = [&](double value) {
+    return launch ? rounded(value) : twoDigits(value);
+  };
+  if (mine > its)
+    return print(mine) + what + ", the choice takes " + print(its);
+  std::string alike = print(its) + what + " like the choice, ";
+  if (isCheaper(best, other))
+    return alike + "but its busiest unit has less slack";
+  return alike + "with as much slack, but less usual";
+}
+
+std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
+                                      const Schedule &other) {
+  Cost cost = modelCost(problem, other);
+  return title(other) + ": modelled " +
+         slower(cost, modelCost(problem, plan.schedule)) + "; it is " +
+         boundBy(cost);
+}
+
+/// The sentence of check(), or of the planner's own rule.
+static std::string complaintOf(const Problem &problem, const Schedule &other) {
+  if (std::optional<std::string> text = check(problem, withRoles(other)))
+    return *text;
+  return "with q_len " + str(problem.qLenHint) +
+         " the second query tile has no rows";
+}
+
+std::string fmha::schedule::whyRejected(const Problem &problem,
+                                        const Schedule &other) {
+  return title(other) + ": " + complaintOf(problem, other);
+}
+
+/// A complaint without its numbers.
+static std::string kindOf(const std::string &complaint) {
+  std::string kind;
   // The rule's number tells kinds apart.
-  for (size_t i = begin; i < reason.size(); ++i)
-    if (reason[i] < '0' || reason[i] > '9' || i < begin + 3)
-      kind += reason[i];
+  for (size_t i = 0; i < complaint.size(); ++i)
+    if (complaint[i] < '0' || complaint[i] > '9' || i < 3)
+      kind += complaint[i];
   // "1 query tile" and "2 query tiles" are of one kind.
   for (size_t at; (at = kind.find("tiles")) != std::string::npos;)
     kind.erase(at + 4, 1);
   return kind;
 }
 
-std::vector<Rejected>
-fmha::schedule::groupByReason(const std::vector<Rejected> &list) {
-  std::vector<Rejected> groups;
+std::vector<Reason>
+fmha::schedule::groupByReason(const Problem &problem,
+                              const std::vector<Rejected> &list) {
+  std::vector<Reason> groups;
   std::map<std::string, size_t> places;
   for (const Rejected &rejected : list) {
-    auto [place, isNew] = places.emplace(kindOf(rejected), groups.size());
+    std::string complaint = complaintOf(problem, rejected.schedule);
+    auto [place, isNew] = places.emplace(kindOf(complaint), groups.size());
     if (isNew)
-      groups.push_back(rejected);
+      groups.push_back(
+          {title(rejected.schedule) + ": " + complaint, rejected.candidates});
     else
       groups[place->second].candidates += rejected.candidates;
   }
   return groups;
 }
 
-static std::string reportOf(const Rejected &group) {
+static std::string reportOf(const Reason &group) {
   if (group.candidates == 1)
-    return group.reason;
-  return group.reason + " [" + str(group.candidates) + " candidates]";
+    return group.text;
+  return group.text + " [" + str(group.candidates) + " candidates]";
 }
 
-std::string fmha::schedule::listRejected(const Plan &plan) {
+std::string fmha::schedule::listRejected(const Problem &problem,
+                                         const Plan &plan) {
   std::string text;
-  for (const Rejected &group : groupByReason(plan.rejected))
+  for (const Reason &group : groupByReason(problem, plan.rejected))
     text += "  " + wrap("- " + reportOf(group), 4);
   return text.empty() ? text : "rejected:\n" + text;
 }
 
-std::string fmha::schedule::listRunnersUp(const Plan &plan) {
+std::string fmha::schedule::listRunnersUp(const Problem &problem,
+                                          const Plan &plan) {
   if (plan.runnersUp.empty())
     return "";
   std::string text = "runners-up:\n";
   size_t shown = std::min(plan.runnersUp.size(), mostShown);
   for (size_t i = 0; i < shown; ++i)
-    text += "  " + wrap(str(i + 2) + ". " + plan.runnersUp[i].reason, 5);
+    text +=
+        "  " + wrap(str(i + 2) + ". " +
+                        whySlower(problem, plan, plan.runnersUp[i].schedule),
+                    5);
   if (shown < plan.runnersUp.size())
-    text += "  and " + str(plan.runnersUp.size() - shown) + " slower ones\n";
+    text +=
+        "  and " + str(plan.runnersUp.size() - shown) + " that are no faster\n";
   return text;
 }
 
@@ -140,8 +187,11 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
   KernelModel kernel = modelOf(problem, plan.schedule);
   Estimate whole = estimate(kernel, *workload);
   const target::Target *gpu = target::findTarget(kernel.target);
-  return "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
-         rounded(whole.waves) + " waves, " + rounded(100 * whole.occupancy) +
-         " % of SM time has work; modelled " + rounded(whole.clocks) + " clk" +
-         (whole.memoryBound ? ", bound by device memory" : "") + '\n';
+  return wrap(
+      "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
+          rounded(whole.waves) + (whole.waves == 1 ? " wave, " : " waves, ") +
+          rounded(100 * whole.occupancy) + " % of SM time has work; modelled " +
+          rounded(whole.clocks) + " clk" +
+          (whole.memoryBound ? ", bound by device memory" : ""),
+      4);
 }

@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Candidates.h"
+#include "Check.h"
 #include "Relax.h"
-#include "Text.h"
 
-#include "fmha/Schedule/CostModel.h"
+#include "fmha/Schedule/Estimate.h"
+#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Resources.h"
 
-#include <algorithm>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -40,61 +42,61 @@ Schedule fmha::schedule::withRoles(Schedule schedule) {
   return schedule;
 }
 
-namespace {
-
-struct Ranked {
-  Schedule schedule;
-  Cost cost;
-};
-
-/// How `other` loses against `best`.
-std::string slower(const Cost &other, const Cost &best) {
-  bool launch = best.launchClocks > 0 &&
-                other.launchClocks > best.launchClocks * (1 + launchTolerance);
-  double mine = launch ? other.launchClocks : other.clocksPerRow;
-  double its = launch ? best.launchClocks : best.clocksPerRow;
-  std::string what =
-      launch ? " clk of the launch" : " clk per row and 128 keys";
-  auto print = [&](double value) {
-    return launch ? rounded(value) : twoDigits(value);
-  };
-  if (mine > its)
-    return "modelled " + print(mine) + what + ", the choice takes " +
-           print(its);
-  return "modelled " + print(its) + what +
-         " like the choice, but its busiest unit has less slack";
-}
-
-std::vector<Ranked> rank(const Problem &problem,
-                         const std::vector<Schedule> &schedules) {
+/// The sound candidates, the best first.
+static std::vector<Schedule> rank(const Problem &problem,
+                                  std::vector<Schedule> schedules) {
+  std::optional<Launches> launches;
+  if (std::optional<Workload> workload = workloadOf(problem))
+    launches.emplace(*workload);
   std::vector<Cost> costs;
   costs.reserve(schedules.size());
   for (const Schedule &schedule : schedules)
-    costs.push_back(modelCost(problem, schedule));
-  std::vector<Ranked> ranked;
+    costs.push_back(
+        modelCost(problem, schedule, launches ? &*launches : nullptr));
+  std::vector<Schedule> ranked;
   ranked.reserve(schedules.size());
   for (size_t place : rankByCost(costs))
-    ranked.push_back({schedules[place], costs[place]});
+    ranked.push_back(std::move(schedules[place]));
   return ranked;
 }
 
-Plan planFrom(const Problem &problem, const std::vector<Ranked> &ranked) {
-  const Ranked &best = ranked.front();
+static Plan planFrom(const Problem &problem, Candidates candidates) {
+  std::vector<Schedule> ranked = rank(problem, std::move(candidates.sound));
   Plan plan;
-  plan.schedule = best.schedule;
-  plan.map = layOut(problem, best.schedule);
-  plan.reason =
-      title(best.schedule) + ": " + describe(best.cost, best.schedule);
-  for (size_t i = 1; i < ranked.size(); ++i) {
-    const auto &[schedule, cost] = ranked[i];
-    plan.runnersUp.push_back({schedule, title(schedule) + ": " +
-                                            slower(cost, best.cost) +
-                                            "; it is " + boundBy(cost)});
-  }
+  plan.schedule = withRoles(ranked.front());
+  plan.map = layOut(problem, plan.schedule);
+  plan.reason = title(plan.schedule) + ": " +
+                describe(modelCost(problem, plan.schedule), plan.schedule);
+  plan.runnersUp.reserve(ranked.size() - 1);
+  for (size_t i = 1; i < ranked.size(); ++i)
+    plan.runnersUp.push_back({std::move(ranked[i])});
+  plan.rejected = std::move(candidates.rejected);
   return plan;
 }
 
-} // namespace
+/// What keeps the candidate that keeps most rules from serving. Of those that
+/// fail for the lack of room it is the smallest, of others the most usual.
+static std::string closestRefusal(const Problem &problem,
+                                  const std::vector<Rejected> &rejected) {
+  std::string text;
+  std::pair<unsigned, uint64_t> best;
+  for (const Rejected &one : rejected) {
+    Schedule schedule = withRoles(one.schedule);
+    std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+    if (!found)
+      continue;
+    Resources needed = resourcesOf(problem, schedule);
+    uint64_t room = found->rule == 2   ? needed.tmemColumns
+                    : found->rule == 6 ? needed.smemBytes
+                                       : 0;
+    std::pair key(~found->place, room);
+    if (text.empty() || key < best) {
+      best = key;
+      text = std::move(found->text);
+    }
+  }
+  return text.empty() ? whyRejected(problem, rejected.front().schedule) : text;
+}
 
 std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string_view target,
@@ -102,14 +104,15 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string &error) {
   Candidates candidates = enumerate(problem, target, overrides);
   if (candidates.sound.empty()) {
-    // The first candidate is the one that a user would most likely want.
-    const Rejected &first = candidates.rejected.front();
     error = "no schedule can serve this problem: " +
-            check(problem, first.schedule).value_or(first.reason);
+            closestRefusal(problem, candidates.rejected);
     return std::nullopt;
   }
-  Plan plan = planFrom(problem, rank(problem, candidates.sound));
-  plan.rejected = std::move(candidates.rejected);
+  Plan plan = planFrom(problem, std::move(candidates));
+  if (std::optional<std::string> broken = check(problem, plan.schedule)) {
+    error = "the planner chose what cannot be built: " + *broken;
+    return std::nullopt;
+  }
   if (std::optional<std::string> broken =
           verify(problem, plan.schedule, plan.map)) {
     error = "the planner laid out a map that does not verify: " + *broken;

@@ -14,6 +14,7 @@
 #include "Module.h"
 
 #include "fmha/Pipeline/Compiler.h"
+#include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Overrides.h"
 
 #include <nanobind/stl/map.h>
@@ -23,6 +24,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <map>
 #include <stdexcept>
 
@@ -219,12 +221,15 @@ static nb::list describe(const std::vector<schedule::SmemRegion> &regions) {
   return result;
 }
 
-static nb::list describe(const std::vector<schedule::Rejected> &candidates) {
+using Why = std::function<std::string(const schedule::Schedule &)>;
+
+static nb::list describe(const std::vector<schedule::Rejected> &candidates,
+                         const Why &why) {
   nb::list result;
   for (const schedule::Rejected &candidate : candidates) {
     nb::dict entry;
-    entry["schedule"] = describe(candidate.schedule);
-    entry["reason"] = candidate.reason;
+    entry["schedule"] = describe(schedule::withRoles(candidate.schedule));
+    entry["reason"] = why(candidate.schedule);
     entry["candidates"] = candidate.candidates;
     result.append(entry);
   }
@@ -239,8 +244,15 @@ static nb::dict reportOf(const CompileResult &result) {
   report["tmem"] = describe(plan.map.tmem);
   report["smem"] = describe(plan.map.smem);
   report["reason"] = plan.reason;
-  report["runners_up"] = describe(plan.runnersUp);
-  report["rejected"] = describe(plan.rejected);
+  const schedule::Problem &problem = result.spec.problem;
+  report["runners_up"] =
+      describe(plan.runnersUp, [&](const schedule::Schedule &other) {
+        return whySlower(problem, plan, other);
+      });
+  report["rejected"] =
+      describe(plan.rejected, [&](const schedule::Schedule &other) {
+        return whyRejected(problem, other);
+      });
   return report;
 }
 

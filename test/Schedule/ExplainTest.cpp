@@ -70,7 +70,7 @@ TEST(Explain, DrawsTensorMemoryToScale) {
 
 TEST(Explain, NamesAReasonOnceWithItsCount) {
   Plan plan = mustPlan(problemOf(128), "sm_100a");
-  std::string text = listRejected(plan);
+  std::string text = listRejected(problemOf(128), plan);
   auto times = [&](std::string_view what) {
     unsigned count = 0;
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
@@ -82,7 +82,7 @@ TEST(Explain, NamesAReasonOnceWithItsCount) {
   unsigned all = 0, grouped = 0;
   for (const Rejected &rejected : plan.rejected)
     all += rejected.candidates;
-  for (const Rejected &group : groupByReason(plan.rejected))
+  for (const Reason &group : groupByReason(problemOf(128), plan.rejected))
     grouped += group.candidates;
   EXPECT_EQ(all, grouped);
 }
@@ -102,6 +102,32 @@ TEST(Explain, TabulatesTheLoadsOfTheBest) {
             "2522    9.85");
 }
 
+TEST(Explain, TellsHeadDimsApart) {
+  Problem problem = problemOf(128);
+  auto heading = [&problem] {
+    std::string text = explain(problem, mustPlan(problem, "sm_100a"));
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(heading(), "schedule for sm_100a: bf16, head_dim 128, mask none");
+  problem.headDim = 192;
+  problem.vInK = true;
+  EXPECT_EQ(heading(), "schedule for sm_100a: bf16, head_dim 192, head_dim_v "
+                       "128, V in K, mask none");
+}
+
+TEST(Explain, SaysOfEqualsThatTheyAreEqual) {
+  Problem problem = problemOf(64);
+  Plan plan = mustPlan(problem, "sm_100a");
+  // The ring is deep enough with one stage less: same clocks, same slack.
+  Schedule other = plan.schedule;
+  --other.kvStages;
+  std::string why = whySlower(problem, plan, other);
+  EXPECT_THAT(why, HasSubstr("like the choice, with as much slack"));
+  // One that is worse has a number that is.
+  other.qTiles = 1;
+  EXPECT_THAT(whySlower(problem, plan, other), HasSubstr("the choice takes"));
+}
+
 TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   Problem problem = problemOf(128, 2048);
   EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
@@ -109,8 +135,9 @@ TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   problem.batchHint = 2;
   problem.qHeadsHint = 64;
   problem.kvHeadsHint = 8;
-  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
-              HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
+  std::string text = describeLaunch(problem, mustPlan(problem, "sm_100a"));
+  EXPECT_THAT(text, HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
+  EXPECT_LE(text.find('\n'), 80u) << text;
 }
 
 TEST(Explain, DrawsWhatBeginsAtLane16) {

@@ -39,6 +39,8 @@ def test_levels_are_all_there_in_their_order(kernel):
 def test_report_fits_the_manifest(kernel):
     report, manifest = kernel.report, kernel.manifest
     assert report.reason
+    # Sentences are made for whoever asks.
+    assert all(entry["reason"] and entry["schedule"]["roles"] for entry in (*report.runners_up, *report.rejected))
     assert report.schedule["p_placement"] == manifest["p_placement"]
     assert report.schedule["roles"] == manifest["roles"]
     assert max(r["column"] + r["columns"] for r in report.tmem) <= manifest["tmem_columns"] <= 512

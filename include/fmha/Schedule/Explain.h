@@ -28,12 +28,26 @@ std::string tabulateResources(const Problem &problem, const Plan &plan);
 std::string tabulateLoads(const Problem &problem, const Plan &plan);
 /// CTAs, waves and clocks, where the problem's hints tell them.
 std::string describeLaunch(const Problem &problem, const Plan &plan);
-std::string listRunnersUp(const Plan &plan);
-std::string listRejected(const Plan &plan);
+std::string listRunnersUp(const Problem &problem, const Plan &plan);
+std::string listRejected(const Problem &problem, const Plan &plan);
 
-/// One entry per reason, numbers aside: the first with that reason, and how
-/// many candidates have it.
-std::vector<Rejected> groupByReason(const std::vector<Rejected> &list);
+/// Why `other` was not chosen, one of `plan.runnersUp`: "q_tiles = 1, ...:
+/// modelled 19.70 clk per row and 128 keys, the choice takes 9.31; it is ...".
+std::string whySlower(const Problem &problem, const Plan &plan,
+                      const Schedule &other);
+
+/// Why `other` cannot be had, one of `plan.rejected`: "q_tiles = 2, ...: C6:
+/// ...".
+std::string whyRejected(const Problem &problem, const Schedule &other);
+
+/// One entry per reason, numbers aside: the sentence of the first with that
+/// reason, and how many candidates have it.
+struct Reason {
+  std::string text;
+  unsigned candidates = 1;
+};
+std::vector<Reason> groupByReason(const Problem &problem,
+                                  const std::vector<Rejected> &list);
 
 } // namespace fmha::schedule
 

@@ -149,10 +149,11 @@ struct Overrides {
   bool operator==(const Overrides &) const = default;
 };
 
-/// A schedule that was looked at and not taken, and the reason in one sentence.
+/// A schedule that was looked at and not taken. It has no roles where those of
+/// withRoles() are meant. Explain.h says why it was not taken: a plan has
+/// hundreds, and most are never asked about.
 struct Rejected {
   Schedule schedule;
-  std::string reason;
   /// Candidates that this one stands for, itself included: those that differ
   /// from it only in what the reason does not depend on.
   unsigned candidates = 1;
@@ -163,7 +164,7 @@ struct Plan {
   MemoryMap map;
   /// Why this one: the unit that bounds the kernel and its modelled clocks.
   std::string reason;
-  /// Schedules that would do, best first, and why the choice is better.
+  /// Schedules that would do, best first.
   std::vector<Rejected> runnersUp;
   /// Schedules that cannot be had.
   std::vector<Rejected> rejected;

@@ -126,6 +126,9 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
 /// one for each reason to reject others.
 void tell(Location loc, const schedule::Problem &problem,
           const schedule::Plan &plan) {
+  // The sentences take longer than the plan.
+  if (!loc->getContext()->getRemarkEngine())
+    return;
   auto named = [](StringRef name) {
     return remark::RemarkOpts::name(name).category("fmha-plan");
   };
@@ -135,10 +138,12 @@ void tell(Location loc, const schedule::Problem &problem,
     remark::analysis(loc, named("unit-load")) << remark::metric(
         schedule::stringify(schedule::Unit(i)), std::llround(cost.busy[i]));
   for (const schedule::Rejected &other : plan.runnersUp)
-    remark::missed(loc, named("runner-up")) << other.reason;
-  for (const schedule::Rejected &group : schedule::groupByReason(plan.rejected))
+    remark::missed(loc, named("runner-up"))
+        << schedule::whySlower(problem, plan, other.schedule);
+  for (const schedule::Reason &group :
+       schedule::groupByReason(problem, plan.rejected))
     remark::missed(loc, named("rejected"))
-        << group.reason << remark::metric("Candidates", group.candidates);
+        << group.text << remark::metric("Candidates", group.candidates);
 }
 
 } // namespace
