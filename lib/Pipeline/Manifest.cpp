@@ -194,16 +194,26 @@ static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   return overrides;
 }
 
+/// Whether the planner takes `schedule` for these overrides.
+static bool isPlanned(const KernelSpec &spec,
+                      const schedule::Schedule &schedule,
+                      const schedule::Overrides &overrides) {
+  std::string error;
+  std::optional<schedule::Plan> plan = schedule::plan(
+      schedule::withoutHints(spec.problem), schedule.target, overrides, error);
+  return plan && plan->schedule == schedule;
+}
+
 /// The flags that make the planner take `schedule`, or that give it as it is.
 static std::string scheduleFlags(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &scheduleText) {
   schedule::Overrides overrides = unusualFields(schedule);
-  std::string error;
-  std::optional<schedule::Plan> plan =
-      schedule::plan(spec.problem, schedule.target, overrides, error);
-  if (!plan || !(plan->schedule == schedule))
-    return " --schedule='" + scheduleText + "'";
+  if (!isPlanned(spec, schedule, overrides)) {
+    overrides.pSlices = schedule.pSlices;
+    if (!isPlanned(spec, schedule, overrides))
+      return " --schedule='" + scheduleText + "'";
+  }
   std::string text = llvm::formatv(" --p-placement={0}",
                                    stringify(schedule.pPlacement).data());
   // What shapes a kernel most comes first.

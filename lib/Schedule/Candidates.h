@@ -9,7 +9,7 @@
 // A tree with one field of the schedule per level. A branch is cut where
 // check() names a rule that no field below it can mend, so that few of the
 // leaves are looked at. The rings are no level: each leaf gets the deepest that
-// fit.
+// fit, and becomes one candidate for each number of slices of P.
 //
 //===----------------------------------------------------------------------===//
 

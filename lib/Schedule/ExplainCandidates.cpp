@@ -131,6 +131,7 @@ static std::string loadsRow(unsigned place, const Cost &cost) {
   for (double busy : cost.busy)
     text += padLeft(rounded(busy), width);
   return text + padLeft(rounded(cost.chain), width) +
+         padLeft(rounded(cost.turns), width) +
          padLeft(rounded(cost.loads), width) +
          padLeft(rounded(cost.clocks), width) +
          padLeft(twoDigits(cost.clocksPerRow), width + 2) + '\n';
@@ -149,7 +150,7 @@ std::string fmha::schedule::tabulateLoads(const Problem &problem,
                      "bounds it\n     ";
   for (unsigned i = 0; i < unitCount; ++i)
     text += padLeft(std::string(stringify(Unit(i))), 6);
-  text += " chain loads block per row\n";
+  text += " chain turns loads block per row\n";
   Cost best = modelCost(problem, plan.schedule);
   text += loadsRow(1, best);
   for (size_t i = 0; i < std::min(plan.runnersUp.size(), mostShown); ++i)

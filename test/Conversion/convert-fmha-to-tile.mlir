@@ -1,7 +1,7 @@
 // One kernel per attention op: grid arithmetic, one loop over KV blocks, and the
 // online softmax on tile values.
 
-// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1' --convert-fmha-to-tile | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=1 q-tile-rows=128 p-slices=1' --convert-fmha-to-tile | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=2' --convert-fmha-to-tile | FileCheck %s --check-prefix=TWO
 
 !t = memref<2x1000x8x64xbf16>

@@ -39,6 +39,36 @@ TEST(Planner, KeepsPInTensorMemoryWhereItIsFree) {
               PPlacement::Tmem);
 }
 
+TEST(Planner, SlicesPWhereTheChainOfATileIsTheWall) {
+  // Head dim 128: half of PV runs beside softmax, for one more hand-over. Four
+  // slices would keep the exp unit waiting in the turns of two tiles.
+  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a").schedule.pSlices, 2u);
+  // Head dim 64: exponentials are the wall already.
+  EXPECT_EQ(mustPlan(problemOf(64), "sm_100a").schedule.pSlices, 1u);
+  // Head dim 256: one tile, no turns to mind, and PV takes 1029 clocks, of
+  // which three more hand-overs of 120 hide three quarters: 1769 clocks from
+  // scores to O, against 1786 with two slices and 2181 with one.
+  EXPECT_EQ(mustPlan(problemOf(256), "sm_100a").schedule.pSlices, 4u);
+  for (unsigned slices : {1u, 2u, 4u, 8u}) {
+    Overrides wanted;
+    wanted.pSlices = slices;
+    EXPECT_EQ(mustPlan(problemOf(128), "sm_100a", wanted).schedule.pSlices,
+              slices);
+  }
+}
+
+TEST(Planner, TakesFewerSlicesWhereTheirBarriersHaveNoRoom) {
+  // 21 stages and 2 tiles: 42 barriers of the ring and 20 of the tiles leave
+  // two of 64, one slice more for each tile.
+  Overrides wanted;
+  wanted.qTiles = 2;
+  wanted.kvStages = 21;
+  wanted.kvBlock = 64;
+  for (const Rejected &other :
+       mustPlan(problemOf(64), "sm_100a", wanted).runnersUp)
+    EXPECT_LE(other.schedule.pSlices, 2u);
+}
+
 TEST(Planner, NamesWhatKeepsTheBestCandidateBack) {
   // One query tile of 64 rows fails too: the advice of two would be wrong.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),

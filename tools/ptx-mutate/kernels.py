@@ -20,19 +20,19 @@ from launch import Case, In, Map, Out  # noqa: E402
 # schedule joins by a line here.
 OURS = {
     "fmha_tmem_1x64_f16_slices": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=2",
-    "fmha_tmem_2x64_bf16": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=bf16",
-    "fmha_smem_2x64_f16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --causal",
-    "fmha_tmem_1x128_bf16_causal": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",
-    "fmha_smem_1x128_bf16": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16",
-    "fmha_tmem_2x128_f16_causal": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=f16 --causal",
-    "fmha_smem_2x128_bf16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal",
-    "fmha_tmem_1x64_f16": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16",
-    "fmha_smem_1x64_bf16_causal": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=bf16 --causal",
-    "fmha_rows64_64_bf16_causal": "--q-tile-rows=64 --q-tiles=1 --kv-stages=3 --head-dim=64 --causal",
-    "fmha_block64_2x64_f16": "--kv-block=64 --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16",
-    "fmha_chunks_256_bf16": "--key-chunk=64 --value-chunk=32 --q-tiles=1 --kv-stages=3 --v-stages=2 --head-dim=256",
-    "fmha_passes_128_f16": "--o-columns=64 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16",
-    "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64",
+    "fmha_tmem_2x64_bf16": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=bf16 --p-slices=1",
+    "fmha_smem_2x64_f16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --causal --p-slices=1",
+    "fmha_tmem_1x128_bf16_causal": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal --p-slices=1",
+    "fmha_smem_1x128_bf16": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=bf16 --p-slices=1",
+    "fmha_tmem_2x128_f16_causal": "--p-placement=tmem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=f16 --causal --p-slices=1",
+    "fmha_smem_2x128_bf16_causal": "--p-placement=smem --q-tiles=2 --kv-stages=3 --head-dim=128 --dtype=bf16 --causal --p-slices=1",
+    "fmha_tmem_1x64_f16": "--p-placement=tmem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
+    "fmha_smem_1x64_bf16_causal": "--p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=bf16 --causal --p-slices=1",
+    "fmha_rows64_64_bf16_causal": "--q-tile-rows=64 --q-tiles=1 --kv-stages=3 --head-dim=64 --causal --p-slices=1",
+    "fmha_block64_2x64_f16": "--kv-block=64 --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
+    "fmha_chunks_256_bf16": "--key-chunk=64 --value-chunk=32 --q-tiles=1 --kv-stages=3 --v-stages=2 --head-dim=256 --p-slices=1",
+    "fmha_passes_128_f16": "--o-columns=64 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16 --p-slices=1",
+    "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64 --p-slices=1",
 }
 # Launches of the corpus that go round unrolled loops, have a remainder too, and
 # give a CTA several tiles.
