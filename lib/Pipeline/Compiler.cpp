@@ -330,7 +330,7 @@ void Compilation::recordLevel(Level level) {
 LogicalResult Compilation::lowerLevels() {
   recordLevel(options.from);
   PipelineOptions pipeline{options.target, options.overrides,
-                           options.verifyKernels};
+                           options.verifyKernels, options.hints};
   Level end = options.to.value_or(Level::NVVM);
   for (unsigned n = unsigned(options.from) + 1; n <= unsigned(end); ++n) {
     Level level = Level(n);
@@ -389,8 +389,10 @@ LogicalResult Compilation::recordBinary() {
 
 CompileResult Compilation::run(const std::string &text,
                                const std::string &name) {
-  if (failed(parse(text, name)) || failed(findOp()) || failed(checkTarget()) ||
-      failed(lowerLevels()))
+  if (failed(parse(text, name)) || failed(findOp()) || failed(checkTarget()))
+    return std::move(result);
+  result.spec.problem = schedule::withHints(result.spec.problem, options.hints);
+  if (failed(lowerLevels()))
     return std::move(result);
   recordPlan();
   if (options.keepLLVM && !options.to)

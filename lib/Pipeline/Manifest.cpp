@@ -194,7 +194,8 @@ static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   return overrides;
 }
 
-/// Whether the planner takes `schedule` for these overrides.
+/// Whether the planner takes `schedule` for these overrides, whatever the
+/// launch is.
 static bool isPlanned(const KernelSpec &spec,
                       const schedule::Schedule &schedule,
                       const schedule::Overrides &overrides) {

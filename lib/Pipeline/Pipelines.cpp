@@ -40,6 +40,11 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.valueChunk = orAuto(wanted.valueChunk);
   plan.shareKv = orAuto(wanted.shareKv);
   plan.oColumns = orAuto(wanted.oColumns);
+  plan.batch = options.hints.batch;
+  plan.qHeads = options.hints.qHeads;
+  plan.kvHeads = options.hints.kvHeads;
+  plan.qLen = options.hints.qLen;
+  plan.kvLen = options.hints.kvLen;
   pm.addPass(createPlanSchedule(plan));
   pm.addPass(createConvertFMHAToTile());
 }

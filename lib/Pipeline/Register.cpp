@@ -65,6 +65,20 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
                      "each level that has places"),
       llvm::cl::init(true)};
+  Option<unsigned> batch{*this, "batch", llvm::cl::desc("Batch to plan for"),
+                         llvm::cl::init(0)};
+  Option<unsigned> qHeads{*this, "q-heads",
+                          llvm::cl::desc("Query heads to plan for"),
+                          llvm::cl::init(0)};
+  Option<unsigned> kvHeads{*this, "kv-heads",
+                           llvm::cl::desc("KV heads to plan for"),
+                           llvm::cl::init(0)};
+  Option<unsigned> qLen{*this, "q-len",
+                        llvm::cl::desc("Query length to plan for"),
+                        llvm::cl::init(0)};
+  Option<unsigned> kvLen{*this, "kv-len",
+                         llvm::cl::desc("Key length to plan for"),
+                         llvm::cl::init(0)};
   /// One option per field that may be fixed; -1 leaves it to the planner, and
   /// so does 0 where 0 means nothing.
   std::vector<std::unique_ptr<Option<int>>> fields;
@@ -83,6 +97,8 @@ static PipelineOptions fromText(const ToPtxOptions &options) {
   result.target = options.target;
   result.overrides.pPlacement = options.pPlacement;
   result.verifyKernels = options.verifyKernels;
+  result.hints = {options.batch, options.qHeads, options.kvHeads, options.qLen,
+                  options.kvLen};
   for (auto [field, option] :
        llvm::zip_equal(schedule::scheduleFields(), options.fields))
     if (*option > 0 || (*option == 0 && field.zeroChooses))

@@ -9,6 +9,7 @@
 #include "fmha/Schedule/Schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace fmha::schedule;
 
@@ -19,6 +20,27 @@ static const T *findNamed(const std::vector<T> &list, std::string_view name) {
     if (entry.name == name)
       return &entry;
   return nullptr;
+}
+
+/// Where a problem keeps each hint.
+static constexpr std::pair<unsigned Problem::*, unsigned Hints::*>
+    hintFields[] = {{&Problem::batchHint, &Hints::batch},
+                    {&Problem::qHeadsHint, &Hints::qHeads},
+                    {&Problem::kvHeadsHint, &Hints::kvHeads},
+                    {&Problem::qLenHint, &Hints::qLen},
+                    {&Problem::kvLenHint, &Hints::kvLen}};
+
+Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
+  for (const auto &[field, hint] : hintFields)
+    if (!(problem.*field))
+      problem.*field = hints.*hint;
+  return problem;
+}
+
+Problem fmha::schedule::withoutHints(Problem problem) {
+  for (const auto &[field, hint] : hintFields)
+    problem.*field = 0;
+  return problem;
 }
 
 const Role *Schedule::findRole(std::string_view name) const {

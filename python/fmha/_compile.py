@@ -133,8 +133,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
-    (default 1/sqrt(head_dim)) and lse; q_len and kv_len are then hints to the
-    planner. Head dims are multiples of 8. p_placement, q_tiles and the fields
+    (default 1/sqrt(head_dim)) and lse. q_len and kv_len are hints to the
+    planner: a kernel is right for every length. Head dims are multiples of 8. p_placement, q_tiles and the fields
     after it fix parts of the schedule (include/fmha/Schedule/Schedule.h). Raises
     CompileError.
     """
@@ -147,8 +147,6 @@ def compile(  # noqa: A001  (the package's own word for it)
             *window_bounds(window),
             scale,
             lse,
-            q_len,
-            kv_len,
             v_in_k,
             list(lists),
         )
@@ -170,6 +168,8 @@ def compile(  # noqa: A001  (the package's own word for it)
         target,
         p_placement,
         {name: int(value) for name, value in fields.items() if value != "auto"},
+        q_len,
+        kv_len,
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:

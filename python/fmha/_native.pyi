@@ -30,13 +30,17 @@ def build_module(
     right: int | None,
     scale: float | None,
     lse: bool,
-    q_len: int,
-    kv_len: int,
     v_in_k: bool,
     lists: list[str],
 ) -> str: ...
 def compile(
-    text: str, name: str, target: str, p_placement: str, fields: dict[str, int]
+    text: str,
+    name: str,
+    target: str,
+    p_placement: str,
+    fields: dict[str, int],
+    q_len: int,
+    kv_len: int,
 ) -> CompileResult: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
 def run(

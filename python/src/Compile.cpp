@@ -91,8 +91,7 @@ static std::string build(const std::string &dtype, unsigned headDim,
                          unsigned headDimV, const std::string &mask,
                          std::optional<unsigned> left,
                          std::optional<unsigned> right,
-                         std::optional<double> scale, bool lse, unsigned qLen,
-                         unsigned kvLen, bool vInK,
+                         std::optional<double> scale, bool lse, bool vInK,
                          const std::vector<std::string> &lists) {
   KernelSpec spec;
   spec.problem.dtype = parseDataType(dtype);
@@ -102,8 +101,6 @@ static std::string build(const std::string &dtype, unsigned headDim,
   spec.problem.lse = lse;
   spec.problem.vInK = vInK;
   parseLists(lists, spec.problem);
-  spec.problem.qLenHint = qLen;
-  spec.problem.kvLenHint = kvLen;
   spec.scale = scale;
   return buildModule(spec);
 }
@@ -119,11 +116,15 @@ parseFields(const std::map<std::string, unsigned> &fields) {
   return overrides;
 }
 
-static CompileResult
-compileText(const std::string &text, const std::string &name,
-            const std::string &target, const std::string &placement,
-            const std::map<std::string, unsigned> &fields) {
+static CompileResult compileText(const std::string &text,
+                                 const std::string &name,
+                                 const std::string &target,
+                                 const std::string &placement,
+                                 const std::map<std::string, unsigned> &fields,
+                                 unsigned qLen, unsigned kvLen) {
   CompileOptions options;
+  options.hints.qLen = qLen;
+  options.hints.kvLen = kvLen;
   options.target = target;
   options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);
@@ -283,11 +284,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
-             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("v_in_k"),
-             nb::arg("lists"));
+             nb::arg("v_in_k"), nb::arg("lists"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
-             Unlocked());
+             nb::arg("q_len"), nb::arg("kv_len"), Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());
 }

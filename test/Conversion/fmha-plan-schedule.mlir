@@ -7,6 +7,9 @@
 // RUN: fmha-opt %s --fmha-plan-schedule=p-slices=4 | FileCheck %s --check-prefix=SLICES
 // RUN: fmha-opt %s --fmha-plan-schedule | fmha-opt --fmha-plan-schedule | FileCheck %s
 // RUN: fmha-opt %s --fmha-plan-schedule | FileCheck %s --check-prefix=FEW
+// RUN: fmha-opt %s --fmha-plan-schedule='q-len=100' | FileCheck %s --check-prefix=SHORT
+// RUN: fmha-opt %s --fmha-plan-schedule='batch=1 q-len=256 kv-len=256 q-heads=2 kv-heads=2' | FileCheck %s --check-prefixes=HINTED,FEW
+// RUN: fmha-opt %s --fmha-plan-schedule='batch=9 q-len=9000 kv-len=9000 q-heads=99 kv-heads=99' | FileCheck %s --check-prefixes=CHECK,FEW
 
 !t = tensor<1x?x2x64xf16>
 
@@ -25,6 +28,12 @@
 // ASKED-SAME: kv_stages = 2, {{.*}}p_placement = smem
 // SLICES-LABEL: func.func @planned
 // SLICES: p_slices = 4
+// A second query tile would have no rows of 100.
+// SHORT-LABEL: func.func @planned
+// SHORT: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1,
+// The lengths of @few as hints choose as its types do; against those they say nothing.
+// HINTED-LABEL: func.func @planned
+// HINTED: schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, q_tile_rows = 64,
 func.func @planned(%q: !t, %k: !t, %v: !t) -> !t {
   %o = fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%q : !t) -> !t
   return %o : !t

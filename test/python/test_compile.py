@@ -61,6 +61,12 @@ def test_module_text_gives_the_same_kernel_as_its_shape(kernel):
     assert again.manifest == kernel.manifest
 
 
+def test_lengths_are_hints():
+    assert fmha.compile(head_dim=64).manifest["q_tiles"] == 2
+    # A second tile of 128 rows would have none.
+    assert fmha.compile(head_dim=64, q_len=100, kv_len=100).manifest["q_tiles"] == 1
+
+
 def test_broken_module_raises_with_its_location():
     with pytest.raises(fmha.CompileError) as caught:
         fmha.compile("module {\n  func.func @f( {\n}\n", name="broken.mlir")

@@ -106,8 +106,25 @@ llvm::Error checkLevels(const CompileFlags &flags) {
   return checkScheduleFlag(flags.problem);
 }
 
+/// What the flags tell of the launch, their defaults once one of them is given.
+schedule::Hints hintsOf(const ProblemFlags &flags) {
+  auto hint = [](std::optional<uint64_t> extent) {
+    return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
+  };
+  schedule::Hints hints;
+  hints.qLen = hint(flags.qLen);
+  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  hints.qHeads = hint(flags.qHeads);
+  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
+  hints.batch = hint(flags.batch);
+  if (!flags.batch && flags.qLen && flags.qHeads)
+    hints.batch = 1;
+  return hints;
+}
+
 CompileOptions optionsOf(const CompileFlags &flags) {
   CompileOptions options;
+  options.hints = hintsOf(flags.problem);
   options.target = flags.problem.target;
   options.overrides = flags.problem.overrides;
   options.from = flags.from.value_or(Level::Attention);

@@ -16,7 +16,8 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
     there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
-    contradicts an option, is an error. The choice, the loads of its units, each runner-up, and each reason for which
+    contradicts an option, is an error. Extents that types or options give are hints: they rank schedules, and every one of
+    them serves any launch. The choice, the loads of its units, each runner-up, and each reason for which
     candidates were rejected become remarks of category `fmha-plan`.
 
     Before:
@@ -41,7 +42,12 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Option<"oColumns", "o-columns", "int", "-1", "Columns of O that a CTA computes, 0 for all, or -1">,
     Option<"pSlices", "p-slices", "unsigned", "0", "Parts in which P is handed over, or 0 for the planner's choice">,
     Option<"kvBlock", "kv-block", "unsigned", "0", "Keys per step of the loop, or 0 for the planner's choice">,
-    Option<"qTileRows", "q-tile-rows", "unsigned", "0", "Rows of a query tile, or 0 for the planner's choice">
+    Option<"qTileRows", "q-tile-rows", "unsigned", "0", "Rows of a query tile, or 0 for the planner's choice">,
+    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown">,
+    Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
+    Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
+    Option<"qLen", "q-len", "unsigned", "0", "Query length to plan for">,
+    Option<"kvLen", "kv-len", "unsigned", "0", "Key length to plan for">
   ];
   let dependentDialects = ["::fmha::FMHADialect"];
 }

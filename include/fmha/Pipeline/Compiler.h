@@ -50,6 +50,9 @@ std::string buildModule(const KernelSpec &spec);
 struct CompileOptions {
   std::string target = "sm_100a";
   schedule::Overrides overrides;
+  /// What the planner may know of the launch, besides the extents that the
+  /// module fixes.
+  schedule::Hints hints;
   Level from = Level::Attention;
   /// Absent: down to PTX.
   std::optional<Level> to;
@@ -77,7 +80,8 @@ struct CompileResult {
   /// IR of the level `to`, or of the last level reached.
   std::string ir;
   std::vector<std::pair<Level, std::string>> levels;
-  /// What the input op says (the flags of a tool must not contradict it).
+  /// What the input op says (the flags of a tool must not contradict it), and
+  /// in its problem the hints of the options.
   KernelSpec spec;
   std::optional<schedule::Plan> plan;
 };

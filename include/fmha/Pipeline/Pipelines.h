@@ -22,6 +22,7 @@ struct PipelineOptions {
   schedule::Overrides overrides;
   /// Verify capacities and synchronisation behind each level that has places.
   bool verifyKernels = true;
+  schedule::Hints hints = {};
 };
 
 /// Adds the passes that lead from the level before `level` to `level`. The

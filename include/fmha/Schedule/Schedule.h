@@ -48,6 +48,17 @@ struct Problem {
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
 };
 
+/// Extents of the launch to plan for, 0 where unknown; a kernel serves any
+/// other launch as well.
+struct Hints {
+  unsigned batch = 0, qHeads = 0, kvHeads = 0, qLen = 0, kvLen = 0;
+};
+
+/// `problem` with the hints that it does not have yet.
+Problem withHints(Problem problem, const Hints &hints);
+/// `problem` as if nothing were known of its launch.
+Problem withoutHints(Problem problem);
+
 /// Warps [firstWarp, firstWarp + warps) of the CTA do one job with `registers`
 /// 32-bit registers a thread (set per warpgroup by setmaxnreg).
 struct Role {

@@ -112,13 +112,15 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   if (op.getScheduleAttr())
     return keepOwn(op, overrides);
+  schedule::Problem problem = schedule::withHints(
+      op.getProblem(), {batch, qHeads, kvHeads, qLen, kvLen});
   std::string error;
   std::optional<schedule::Plan> plan =
-      schedule::plan(op.getProblem(), target, overrides, error);
+      schedule::plan(problem, target, overrides, error);
   if (!plan)
     return op.emitError() << error;
   op.setScheduleAttr(ScheduleAttr::get(op.getContext(), plan->schedule));
-  tell(op.getLoc(), op.getProblem(), *plan);
+  tell(op.getLoc(), problem, *plan);
   return success();
 }
 
