@@ -15,6 +15,8 @@
 #include "Report.h"
 #include "fmha/Runtime/Files.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <bit>
 #include <cstring>
 
@@ -66,6 +68,43 @@ llvm::Expected<std::optional<std::string>> readKernel(const RunFlags &flags) {
   if (!text)
     return text.takeError();
   return std::optional<std::string>(std::move(*text));
+}
+
+/// Takes `flag`, "--kv-stages=5", where it fixes a field of the schedule.
+void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
+  auto [name, value] = flag.split('=');
+  if (name == "--p-placement")
+    for (auto placement :
+         {schedule::PPlacement::Tmem, schedule::PPlacement::Smem})
+      if (value == llvm::StringRef(stringify(placement)))
+        overrides.pPlacement = placement;
+  for (const schedule::ScheduleField &field : schedule::scheduleFields()) {
+    unsigned number = value == "true";
+    bool known = field.isSwitch ? number || value == "false"
+                                : !value.getAsInteger(10, number);
+    if (known && name == "--" + std::string(field.flag))
+      overrides.*field.wanted = number;
+  }
+}
+
+/// A kernel of ours says in its heading what it was made by. It may have been
+/// planned for a launch, so that what it expects of a host is not what the
+/// planner would take here.
+void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx) {
+  bool open = flags.input.empty() && flags.schedule.empty() &&
+              flags.overrides == schedule::Overrides();
+  while (open && ptx.consume_front("// ")) {
+    llvm::StringRef line;
+    std::tie(line, ptx) = ptx.split('\n');
+    if (!line.consume_front("made by: "))
+      continue;
+    llvm::StringRef whole = line.split(" --schedule='").second;
+    if (!whole.empty())
+      flags.schedule = whole.split('\'').first.str();
+    for (llvm::StringRef flag : llvm::split(line, ' '))
+      if (whole.empty())
+        adoptField(flag, flags.overrides);
+  }
 }
 
 /// Registers and spills; that ptxas is missing or refuses is told, not an
@@ -205,6 +244,8 @@ llvm::Error run(Session &session) {
   auto replacement = readKernel(flags);
   if (!replacement)
     return replacement.takeError();
+  if (*replacement)
+    adoptSchedule(flags.problem, **replacement);
   adoptExtents(flags.problem, *files);
   auto source = resolveSource(flags.problem);
   if (!source)
