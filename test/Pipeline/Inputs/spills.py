@@ -41,7 +41,7 @@ half = itertools.product(
 
 # P handed over in slices: its exponentials wait for the row sum.
 sliced = itertools.product(
-    ("--q-tiles=2", "--q-tiles=1 --q-tile-rows=128", "--q-tiles=1 --q-tile-rows=64"), ("tmem", "smem"), (1, 2, 4), (("--causal", "--lse"),),
+    ("--q-tiles=2", "--q-tiles=1 --q-tile-rows=128", "--q-tiles=1 --q-tile-rows=64"), ("tmem", "smem"), (1, 2, 4, 8), (("--causal", "--lse"),),
 )
 
 
