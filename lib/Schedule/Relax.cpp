@@ -19,8 +19,32 @@ using namespace fmha::schedule;
 
 namespace {
 
-/// Wider heads are not looked for.
-constexpr unsigned mostHeadDim = 576;
+/// What can be planned is no interval (a block of 100 keys cannot, one of 64
+/// and one of 128 can), so values are tried one by one, the nearest first.
+/// These are the ones that check() may accept: multiples of `step` up to
+/// `most`.
+struct Grid {
+  std::string_view name;
+  unsigned step, most;
+};
+constexpr Grid grids[] = {
+    {"p_slices", 1, 16},      // whole K steps of 16 keys of a block
+    {"kv_stages", 1, 32},     // two mbarriers each of the 64 that are kept
+    {"v_stages", 1, 32},      // likewise
+    {"key_chunk", 64, 2048},  // panels of a K whose Q fits shared memory
+    {"value_chunk", 16, 256}, // K steps of a block
+    {"share_kv", 1, 1},       // a switch
+    {"o_columns", 16, 512},   // steps of an MMA, as tensor memory has columns
+    {"kv_block", 16, 256},    // columns of an MMA
+    {"q_tile_rows", 16, 128}, // lanes of tensor memory
+    {"q_tiles", 1, 4},        // 128 columns of S each
+};
+/// Q of a wider head does not fit shared memory: 64 rows, the least that a CTA
+/// takes, of 1816 columns of 2 bytes are the 232448 bytes there are. V may be
+/// wider.
+constexpr unsigned dimStep = 8, mostHeadDim = 1816;
+/// A person reads no longer list.
+constexpr size_t mostChanges = 3;
 
 struct Request {
   Problem problem;
@@ -33,40 +57,61 @@ struct Request {
   }
 };
 
-/// The value closest to the asked-for one that can be planned, everything else
-/// as asked for (by bisection: a capacity is exceeded from some value on).
-std::optional<unsigned> closestValue(Request request,
-                                     const ScheduleField &field) {
-  unsigned wanted = *(request.overrides.*field.wanted);
-  (request.overrides.*field.wanted).reset();
-  std::optional<Plan> free = request.plan();
-  if (!free)
-    return std::nullopt;
-  // Between a value that will do and one that will not; where others in between
-  // would do as well, one of them that will.
-  int64_t good = field.get(free->schedule), bad = wanted;
-  while (good - bad > 1 || bad - good > 1) {
-    int64_t middle = (good + bad) / 2;
-    request.overrides.*field.wanted = unsigned(middle);
-    (request.plan() ? good : bad) = middle;
-  }
-  return unsigned(good);
+using Changes = std::vector<std::string>;
+
+const Grid *gridOf(std::string_view name) {
+  const Grid *found =
+      std::find_if(std::begin(grids), std::end(grids),
+                   [&](const Grid &grid) { return grid.name == name; });
+  return found == std::end(grids) ? nullptr : found;
 }
 
-std::optional<std::string> relaxOverrides(const Request &request) {
-  for (const ScheduleField &field : scheduleFields()) {
-    if (!(request.overrides.*field.wanted))
-      continue;
-    if (std::optional<unsigned> value = closestValue(request, field))
-      return std::string(field.name) + " = " + field.print(*value);
+/// The values of `grid` but `wanted`, the nearest first, of two as near the
+/// smaller one.
+std::vector<unsigned> around(unsigned wanted, const Grid &grid, bool zero) {
+  std::vector<unsigned> values;
+  for (unsigned value = zero ? 0 : grid.step; value <= grid.most;
+       value += grid.step)
+    if (value != wanted)
+      values.push_back(value);
+  auto distance = [&](unsigned value) {
+    return value < wanted ? wanted - value : value - wanted;
+  };
+  std::stable_sort(values.begin(), values.end(), [&](unsigned a, unsigned b) {
+    return distance(a) < distance(b);
+  });
+  return values;
+}
+
+std::optional<unsigned> closestValue(Request request,
+                                     const ScheduleField &field) {
+  std::optional<unsigned> &value = request.overrides.*field.wanted;
+  unsigned wanted = *value;
+  const Grid *grid = gridOf(field.name);
+  if (!grid)
+    return std::nullopt;
+  for (unsigned other : around(wanted, *grid, field.zeroChooses)) {
+    value = other;
+    if (request.plan())
+      return other;
   }
+  return std::nullopt;
+}
+
+Changes relaxOverrides(const Request &request) {
+  Changes changes;
+  for (const ScheduleField &field : scheduleFields())
+    if (request.overrides.*field.wanted)
+      if (std::optional<unsigned> value = closestValue(request, field))
+        changes.push_back(std::string(field.name) + " = " +
+                          field.print(*value));
   Request free = request;
   free.overrides.pPlacement = PPlacement::Auto;
   if (request.overrides.pPlacement != PPlacement::Auto)
     if (std::optional<Plan> plan = free.plan())
-      return "p_placement = " +
-             std::string(stringify(plan->schedule.pPlacement));
-  return std::nullopt;
+      changes.push_back("p_placement = " +
+                        std::string(stringify(plan->schedule.pPlacement)));
+  return changes;
 }
 
 /// Sets the head dims that `which` names (1 head_dim, 2 head_dim_v, 3 both).
@@ -78,55 +123,104 @@ bool plansWith(Request request, unsigned which, unsigned dim) {
   return request.plan().has_value();
 }
 
-/// `dim` rounded to each unit that layouts like, the closest first.
-std::vector<unsigned> dimsAround(unsigned dim, bool upwards) {
-  std::vector<unsigned> dims;
-  for (unsigned unit : {8u, 16u, 32u, 64u, 128u, 256u}) {
-    unsigned down = std::min(dim / unit * unit, mostHeadDim);
-    dims.push_back(upwards ? dim / unit * unit + unit : down);
-    if (!upwards && down == dim && down > unit)
-      dims.back() = down - unit;
-  }
-  auto useless = [&](unsigned other) {
-    return other == 0 || other == dim || other > mostHeadDim;
-  };
-  dims.erase(std::remove_if(dims.begin(), dims.end(), useless), dims.end());
-  return dims;
-}
-
-/// The next dim from `dim` upwards that can be planned, or else downwards.
+/// The next dim that can be planned from `dim` upwards, where padding with
+/// zeros leaves the result as it is, or else the next one downwards.
 std::optional<unsigned> closestDim(const Request &request, unsigned which,
                                    unsigned dim) {
-  for (bool upwards : {true, false})
-    for (unsigned other : dimsAround(dim, upwards))
-      if (plansWith(request, which, other))
-        return other;
+  unsigned above = dim / dimStep * dimStep + dimStep;
+  unsigned last = std::max(mostHeadDim, above);
+  for (unsigned other = above; other <= last; other += dimStep)
+    if (plansWith(request, which, other))
+      return other;
+  unsigned below = std::min((dim - 1) / dimStep * dimStep, mostHeadDim);
+  for (unsigned other = below; other > 0; other -= dimStep)
+    if (plansWith(request, which, other))
+      return other;
   return std::nullopt;
 }
 
-std::optional<std::string> relaxHeadDims(const Request &request) {
+Changes relaxHeadDims(const Request &request) {
   const Problem &p = request.problem;
+  Changes changes;
+  auto look = [&](unsigned which, const char *name, unsigned dim) {
+    std::optional<unsigned> other = closestDim(request, which, dim);
+    if (other)
+      changes.push_back(name + std::to_string(*other) +
+                        (*other > dim ? ", padded with zeros" : ""));
+  };
   if (p.headDim == p.headDimV) {
-    std::optional<unsigned> dim = closestDim(request, 3, p.headDim);
-    if (!dim)
-      return std::nullopt;
-    return "head_dim = head_dim_v = " + std::to_string(*dim) +
-           (*dim > p.headDim ? ", padded with zeros" : "");
+    look(3, "head_dim = head_dim_v = ", p.headDim);
+    return changes;
   }
-  if (std::optional<unsigned> dim = closestDim(request, 2, p.headDimV))
-    return "head_dim_v = " + std::to_string(*dim);
-  if (std::optional<unsigned> dim = closestDim(request, 1, p.headDim))
-    return "head_dim = " + std::to_string(*dim);
-  return std::nullopt;
+  if (p.headDim <= mostHeadDim)
+    look(2, "head_dim_v = ", p.headDimV);
+  look(1, "head_dim = ", p.headDim);
+  if (!changes.empty())
+    return changes;
+  // Both may be no whole steps.
+  Request padded = request;
+  for (unsigned *dim : {&padded.problem.headDim, &padded.problem.headDimV})
+    *dim = (*dim + dimStep - 1) / dimStep * dimStep;
+  if (padded.plan())
+    changes.push_back(
+        "head_dim = " + std::to_string(padded.problem.headDim) +
+        " and head_dim_v = " + std::to_string(padded.problem.headDimV) +
+        ", padded with zeros");
+  return changes;
 }
 
-std::optional<std::string> relaxTarget(Request request) {
+/// Fields that have to change together, where none alone helps: as few as a
+/// walk from those that alter a kernel most leaves, with the values that the
+/// planner takes.
+Changes relaxTogether(const Request &request) {
+  Request freed = request;
+  freed.overrides = {};
+  std::vector<const ScheduleField *> changed;
+  std::span<const ScheduleField> fields = scheduleFields();
+  for (size_t i = fields.size(); i-- > 0;) {
+    std::optional<unsigned> wanted = request.overrides.*fields[i].wanted;
+    if (!wanted)
+      continue;
+    freed.overrides.*fields[i].wanted = wanted;
+    if (freed.plan())
+      continue;
+    (freed.overrides.*fields[i].wanted).reset();
+    changed.push_back(&fields[i]);
+  }
+  std::optional<Plan> plan = freed.plan();
+  if (!plan)
+    return {};
+  std::string text;
+  for (const ScheduleField *field : changed) {
+    unsigned value = field->get(plan->schedule);
+    freed.overrides.*field->wanted = value;
+    text += (text.empty() ? "" : " and ") + std::string(field->name) + " = " +
+            field->print(value);
+  }
+  PPlacement placement = plan->schedule.pPlacement;
+  bool moved = request.overrides.pPlacement != PPlacement::Auto &&
+               request.overrides.pPlacement != placement;
+  if (moved)
+    text += " and p_placement = " + std::string(stringify(placement));
+  freed.overrides.pPlacement = moved ? placement : request.overrides.pPlacement;
+  return text.empty() || !freed.plan() ? Changes() : Changes{text};
+}
+
+Changes relaxTarget(Request request) {
   for (const std::string &name : target::names(/*supported=*/true)) {
     request.target = name;
     if (request.plan())
-      return "target = " + name;
+      return {"target = " + name};
   }
-  return std::nullopt;
+  return {};
+}
+
+/// "a", "a, or b", "a, or b, or c".
+std::string listed(const Changes &changes) {
+  std::string text;
+  for (size_t i = 0; i < std::min(changes.size(), mostChanges); ++i)
+    text += (i ? ", or " : "") + changes[i];
+  return text;
 }
 
 } // namespace
@@ -138,8 +232,9 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   const target::Target *gpu = target::findTarget(target);
   // For a GPU that nothing is compiled for no other change helps.
   if (gpu && gpu->supported)
-    for (auto relax : {relaxOverrides, relaxHeadDims})
-      if (std::optional<std::string> change = relax(request))
-        return change;
-  return relaxTarget(request);
+    for (auto relax : {relaxOverrides, relaxHeadDims, relaxTogether})
+      if (Changes changes = relax(request); !changes.empty())
+        return listed(changes);
+  Changes changes = relaxTarget(request);
+  return changes.empty() ? std::nullopt : std::optional(listed(changes));
 }

@@ -19,10 +19,15 @@ std::optional<Plan> planStrictly(const Problem &problem,
                                  const Overrides &overrides,
                                  std::string &error);
 
-/// Where nothing can be planned: "kv_stages = 5", the one field that has to
-/// change and the value closest to what was asked for, trying overrides (what
-/// alters a kernel least first), then head dims (padding upwards before
-/// downwards), then the target. Nothing if no single change helps.
+/// Where nothing can be planned: "kv_stages = 5, or q_tiles = 1", up to three
+/// fields whose change alone helps, each with the value nearest to what was
+/// asked for; everything named has been planned. Overrides come first (what
+/// alters a kernel least before the rest), then head dims (padding upwards
+/// before downwards), then overrides that have to change together ("q_tile_rows
+/// = 64 and kv_stages = 2"), then the target. Nothing if none of that helps.
+///
+/// Values are tried one by one, since those that can be planned are no
+/// interval: fewer than 700 plans, a few as a rule.
 std::optional<std::string> closestChange(const Problem &problem,
                                          std::string_view target,
                                          const Overrides &overrides);

@@ -136,37 +136,6 @@ TEST(Planner, ObeysEveryField) {
     }
 }
 
-TEST(Planner, NamesTheClosestChange) {
-  auto change = [](const Problem &problem, const Overrides &overrides,
-                   std::string_view target = "sm_100a") {
-    std::string error = mustFail(problem, target, overrides);
-    size_t at = error.find("the closest that can: ");
-    return at == std::string::npos ? error : error.substr(at + 22);
-  };
-  Overrides wanted;
-  wanted.kvStages = 6;
-  wanted.qTiles = 2;
-  wanted.kvBlock = 128;
-  // The deepest ring that fits beside two tiles, not fewer tiles.
-  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 5");
-  wanted.kvStages = 40;
-  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 5");
-  // Deeper than the planner would go by itself.
-  EXPECT_EQ(change(problemOf(64), wanted), "kv_stages = 12");
-  wanted.kvStages = 1;
-  EXPECT_EQ(change(problemOf(128), wanted), "kv_stages = 2");
-  wanted = {};
-  wanted.qTiles = 7;
-  EXPECT_EQ(change(problemOf(128), wanted), "q_tiles = 2");
-  wanted = {};
-  wanted.pPlacement = PPlacement::Registers;
-  EXPECT_EQ(change(problemOf(128), wanted), "p_placement = tmem");
-  EXPECT_EQ(change(problemOf(60), {}),
-            "head_dim = head_dim_v = 64, padded with zeros");
-  EXPECT_EQ(change(problemOf(128), {}, "sm_90a"), "target = sm_100a");
-  EXPECT_EQ(change(problemOf(128), {}, "sm_42"), "target = sm_100a");
-}
-
 TEST(Planner, CountsWhatAReasonStandsFor) {
   Plan plan = mustPlan(problemOf(128), "sm_100a");
   std::map<std::string, unsigned> byRule;

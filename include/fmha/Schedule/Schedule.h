@@ -251,8 +251,8 @@ verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
 /// Enumerates candidates, ranks those that pass check() by the cost model and
 /// returns the best. On failure `error` says which override or capacity made it
-/// impossible, and names the one field whose change is the smallest that helps,
-/// if there is one.
+/// impossible (that of the candidate that keeps most rules), and names the
+/// nearest changes of one field that help, if there are any.
 std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
 

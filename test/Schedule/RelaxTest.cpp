@@ -1,0 +1,228 @@
+//===- RelaxTest.cpp - The closest request that can be planned ------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Overrides.h"
+
+#include "gmock/gmock.h"
+
+#include <random>
+#include <sstream>
+
+using namespace fmha::schedule;
+
+namespace {
+
+struct Request {
+  Problem problem;
+  Overrides overrides;
+
+  bool plans() const {
+    std::string error;
+    return plan(problem, "sm_100a", overrides, error).has_value();
+  }
+  std::string describe() const {
+    std::ostringstream text;
+    text << "head_dim=" << problem.headDim << " head_dim_v=" << problem.headDimV
+         << " v_in_k=" << problem.vInK
+         << " p_placement=" << stringify(overrides.pPlacement);
+    for (const ScheduleField &field : scheduleFields())
+      if (overrides.*field.wanted)
+        text << ' ' << field.name << '=' << *(overrides.*field.wanted);
+    return text.str();
+  }
+};
+
+/// The changes that the error of `request` names, each "name = value".
+std::vector<std::string> changesFor(const Request &request,
+                                    std::string_view target = "sm_100a") {
+  std::string error = mustFail(request.problem, target, request.overrides);
+  constexpr std::string_view words = "; the closest that can: ";
+  std::vector<std::string> changes;
+  size_t at = error.find(words);
+  while (at != std::string::npos) {
+    at += changes.empty() ? words.size() : 5;
+    size_t next = error.find(", or ", at);
+    changes.push_back(error.substr(at, next - at));
+    at = next;
+  }
+  return changes;
+}
+
+std::vector<std::string> changesOf(unsigned headDim,
+                                   const Overrides &overrides = {},
+                                   std::string_view target = "sm_100a") {
+  return changesFor({problemOf(headDim), overrides}, target);
+}
+
+using Strings = std::vector<std::string>;
+
+TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
+  // 64 and 128 keys can be had, nothing between them or beside them.
+  for (auto [asked, nearest] :
+       {std::pair(32u, 64u), {90u, 64u}, {100u, 128u}, {4000u, 128u}}) {
+    Overrides wanted;
+    wanted.kvBlock = asked;
+    EXPECT_EQ(changesOf(128, wanted),
+              Strings{"kv_block = " + std::to_string(nearest)});
+  }
+  // Slices are 1, 2, 4 or 8 of 128 keys.
+  for (auto [asked, nearest] : {std::pair(3u, 2u), {7u, 8u}, {100u, 8u}}) {
+    Overrides wanted;
+    wanted.pSlices = asked;
+    EXPECT_EQ(changesOf(128, wanted),
+              Strings{"p_slices = " + std::to_string(nearest)});
+  }
+}
+
+TEST(Relax, NamesEachFieldThatHelps) {
+  Overrides wanted;
+  wanted.kvStages = 6;
+  wanted.qTiles = 2;
+  wanted.kvBlock = 128;
+  // Two tiles of 32 KiB leave room for 5 stages of 32 KiB; one tile leaves one
+  // more, and blocks of half the keys twice as many.
+  EXPECT_EQ(changesOf(128, wanted),
+            (Strings{"kv_stages = 5", "kv_block = 64", "q_tiles = 1"}));
+  wanted.kvStages = 40;
+  EXPECT_EQ(changesOf(128, wanted), Strings{"kv_stages = 5"});
+  // Deeper than the planner would go by itself.
+  EXPECT_EQ(changesOf(64, wanted), Strings{"kv_stages = 12"});
+  wanted.kvStages = 1;
+  EXPECT_EQ(changesOf(128, wanted), Strings{"kv_stages = 2"});
+  wanted = {};
+  wanted.qTiles = 7;
+  EXPECT_EQ(changesOf(128, wanted), Strings{"q_tiles = 2"});
+  wanted = {};
+  wanted.pPlacement = PPlacement::Registers;
+  EXPECT_EQ(changesOf(128, wanted), Strings{"p_placement = tmem"});
+}
+
+TEST(Relax, NamesFieldsThatHaveToChangeTogether) {
+  Overrides wanted;
+  wanted.kvStages = 1;
+  wanted.qTileRows = 100;
+  EXPECT_THAT(changesOf(128, wanted), testing::ElementsAre(testing::AllOf(
+                                          testing::HasSubstr("q_tile_rows = "),
+                                          testing::HasSubstr(" and "),
+                                          testing::HasSubstr("kv_stages = "))));
+}
+
+TEST(Relax, PadsHeadsBeforeItNarrowsThem) {
+  EXPECT_EQ(changesOf(60),
+            Strings{"head_dim = head_dim_v = 64, padded with zeros"});
+  // 8 columns more than 576, where the planner has passes over O's columns.
+  EXPECT_EQ(changesOf(580),
+            Strings{"head_dim = head_dim_v = 584, padded with zeros"});
+  Request both{problemOf(100), {}};
+  both.problem.headDimV = 60;
+  EXPECT_EQ(changesFor(both),
+            Strings{"head_dim = 104 and head_dim_v = 64, padded with zeros"});
+  EXPECT_EQ(changesOf(128, {}, "sm_90a"), Strings{"target = sm_100a"});
+  EXPECT_EQ(changesOf(128, {}, "sm_42"), Strings{"target = sm_100a"});
+}
+
+/// Applies "name = value", and more behind " and ", to `request`.
+void apply(const std::string &change, Request &request) {
+  std::istringstream words(change);
+  std::string name, equals, value;
+  while (words >> name >> equals >> value) {
+    if (value.back() == ',')
+      value.pop_back();
+    if (name == "p_placement")
+      request.overrides.pPlacement =
+          value == "tmem" ? PPlacement::Tmem : PPlacement::Smem;
+    if (name == "head_dim" && value == "head_dim_v") {
+      words >> equals >> value;
+      request.problem.headDimV = request.problem.headDim =
+          unsigned(std::stoul(value));
+      return;
+    }
+    if (name == "head_dim")
+      request.problem.headDim = unsigned(std::stoul(value));
+    if (name == "head_dim_v")
+      request.problem.headDimV = unsigned(std::stoul(value));
+    for (const ScheduleField &field : scheduleFields())
+      if (name == field.name)
+        request.overrides.*field.wanted =
+            field.isSwitch ? value == "true" : unsigned(std::stoul(value));
+    // "and", or the words behind a head dim.
+    if (!(words >> name) || name != "and")
+      return;
+  }
+}
+
+/// Heads and fields that are often right, often a little wrong, and at times
+/// far off.
+Request randomRequest(std::mt19937 &dice) {
+  auto pick = [&](std::initializer_list<unsigned> values) {
+    return values.begin()[dice() % values.size()];
+  };
+  Request request;
+  Problem &problem = request.problem;
+  problem.headDim = pick({64, 128, 256, 100, 512, 576, 1024, 1536, 2000});
+  problem.headDimV = dice() % 2 ? problem.headDim : pick({64, 128, 512, 60});
+  problem.vInK = problem.headDimV <= problem.headDim && dice() % 4 == 0;
+  request.overrides.pPlacement =
+      PPlacement(pick({0, 0, 0, 1, 2, dice() % 8 ? 0u : 3u}));
+  for (const ScheduleField &field : scheduleFields())
+    if (dice() % 4 == 0)
+      request.overrides.*field.wanted =
+          field.isSwitch ? dice() % 2
+                         : pick({1, 2, 3, 5, 12, 32, 64, 100, 128, 192, 300});
+  return request;
+}
+
+/// A value of `field` nearer to what is asked for than `named` that plans.
+std::optional<unsigned> nearer(const Request &request,
+                               const ScheduleField &field, unsigned named) {
+  unsigned wanted = *(request.overrides.*field.wanted);
+  unsigned distance = named > wanted ? named - wanted : wanted - named;
+  for (unsigned step = 1; step < distance; ++step)
+    for (unsigned value : {wanted - step, wanted + step}) {
+      Request other = request;
+      other.overrides.*field.wanted = value;
+      if (value <= wanted + step && !(value == 0 && !field.zeroChooses) &&
+          other.plans())
+        return value;
+    }
+  return std::nullopt;
+}
+
+TEST(Relax, NamesOnlyWhatPlansAndNothingNearerDoes) {
+  std::mt19937 dice(1);
+  unsigned refused = 0, advised = 0;
+  for (unsigned n = 0; n < 40; ++n) {
+    Request request = randomRequest(dice);
+    std::string error;
+    if (plan(request.problem, "sm_100a", request.overrides, error))
+      continue;
+    SCOPED_TRACE(request.describe());
+    ++refused;
+    Strings changes = changesFor(request);
+    EXPECT_LE(changes.size(), 3u);
+    advised += !changes.empty();
+    for (const std::string &change : changes) {
+      Request changed = request;
+      apply(change, changed);
+      EXPECT_TRUE(changed.plans()) << change;
+      for (const ScheduleField &field : scheduleFields())
+        if (change.starts_with(std::string(field.name) + " = ") &&
+            change.find(" and ") == std::string::npos)
+          EXPECT_EQ(nearer(request, field, *(changed.overrides.*field.wanted)),
+                    std::nullopt)
+              << change;
+    }
+  }
+  // Otherwise this says nothing.
+  EXPECT_GT(refused, 20u);
+  EXPECT_GT(advised, 10u);
+}
+
+} // namespace
