@@ -79,14 +79,13 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<unsigned> kvLen{*this, "kv-len",
                          llvm::cl::desc("Key length to plan for"),
                          llvm::cl::init(0)};
-  /// One option per field that may be fixed; -1 leaves it to the planner, and
-  /// so does 0 where 0 means nothing.
-  std::vector<std::unique_ptr<Option<int>>> fields;
+  /// One option per field that may be fixed.
+  std::vector<std::unique_ptr<Option<FieldChoice>>> fields;
 
   ToPtxOptions() {
     for (const schedule::ScheduleField &field : schedule::scheduleFields())
-      fields.push_back(std::make_unique<Option<int>>(
-          *this, field.flag, llvm::cl::desc(field.help), llvm::cl::init(-1)));
+      fields.push_back(std::make_unique<Option<FieldChoice>>(
+          *this, field.flag, llvm::cl::desc(field.help)));
   }
 };
 
@@ -101,8 +100,7 @@ static PipelineOptions fromText(const ToPtxOptions &options) {
                   options.kvLen};
   for (auto [field, option] :
        llvm::zip_equal(schedule::scheduleFields(), options.fields))
-    if (*option > 0 || (*option == 0 && field.zeroChooses))
-      result.overrides.*field.wanted = unsigned(*option);
+    result.overrides.*field.wanted = option->wanted;
   return result;
 }
 

@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Overrides.h"
 
+#include <algorithm>
+
 using namespace fmha::schedule;
 
 namespace {
@@ -65,6 +67,37 @@ std::string ScheduleField::print(unsigned value) const {
   if (isSwitch)
     return value ? "true" : "false";
   return std::to_string(value);
+}
+
+/// More than any schedule can have, and few enough that no product overflows.
+static constexpr unsigned mostOfField = 1 << 16;
+
+bool ScheduleField::parse(std::string_view text,
+                          std::optional<unsigned> &value) const {
+  value.reset();
+  if (text == "auto")
+    return true;
+  unsigned number = text == "true";
+  if (isSwitch) {
+    value = number;
+    return number || text == "false";
+  }
+  for (char digit : text) {
+    if (digit < '0' || digit > '9')
+      return false;
+    number = std::min(10 * number + unsigned(digit - '0'), mostOfField + 1);
+  }
+  if (text.empty() || number > mostOfField || (number == 0 && !zeroChooses))
+    return false;
+  value = number;
+  return true;
+}
+
+std::string ScheduleField::expected() const {
+  if (isSwitch)
+    return "auto or false or true";
+  return std::string("auto or a number from ") + (zeroChooses ? "0" : "1") +
+         " to " + std::to_string(mostOfField);
 }
 
 std::span<const ScheduleField> fmha::schedule::scheduleFields() {

@@ -114,19 +114,10 @@ void ProblemFlags::addField(FlagTable &table,
                            });
   table.add(field.flag, "auto|N", field.help,
             [&field, &value](llvm::StringRef text) -> llvm::Error {
-              value.reset();
-              if (text == "auto")
+              if (field.parse(text, value))
                 return llvm::Error::success();
-              constexpr unsigned most = 1 << 16;
-              unsigned number = 0, least = field.zeroChooses ? 0 : 1;
-              if (text.getAsInteger(10, number) || number < least ||
-                  number > most)
-                return failure("--" + llvm::Twine(field.flag) +
-                               ": expected auto or a number from " +
-                               llvm::Twine(least) + " to " + llvm::Twine(most) +
-                               ", got '" + text + "'");
-              value = number;
-              return llvm::Error::success();
+              return failure("--" + llvm::Twine(field.flag) + ": expected " +
+                             field.expected() + ", got '" + text + "'");
             });
 }
 

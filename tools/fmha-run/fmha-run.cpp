@@ -78,13 +78,9 @@ void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
          {schedule::PPlacement::Tmem, schedule::PPlacement::Smem})
       if (value == llvm::StringRef(stringify(placement)))
         overrides.pPlacement = placement;
-  for (const schedule::ScheduleField &field : schedule::scheduleFields()) {
-    unsigned number = value == "true";
-    bool known = field.isSwitch ? number || value == "false"
-                                : !value.getAsInteger(10, number);
-    if (known && name == "--" + std::string(field.flag))
-      overrides.*field.wanted = number;
-  }
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    if (name == "--" + std::string(field.flag))
+      field.parse(value, overrides.*field.wanted);
 }
 
 /// A kernel of ours says in its heading what it was made by. It may have been

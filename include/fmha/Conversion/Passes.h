@@ -9,6 +9,8 @@
 #ifndef FMHA_CONVERSION_PASSES_H
 #define FMHA_CONVERSION_PASSES_H
 
+#include "fmha/Conversion/FieldOption.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {

@@ -11,6 +11,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+/// "auto", or what the field is to be.
+class FieldOption<string member, string flag, string help>
+    : Option<member, flag, "::fmha::FieldChoice", "::fmha::FieldChoice()", help # "; auto: the planner's choice">;
+
 def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let summary = "Give every attention op without a schedule one";
   let description = [{
@@ -33,16 +37,16 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"sm_100a\"", "GPU to plan for, for example sm_100a">,
     Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
            "Where P waits for the second product: auto, tmem, smem or registers">,
-    Option<"qTiles", "q-tiles", "unsigned", "0", "128-row query tiles per CTA: 1, 2, or 0 for the planner's choice">,
-    Option<"kvStages", "kv-stages", "unsigned", "0", "Stages of the K/V ring, or 0 for the planner's choice">,
-    Option<"vStages", "v-stages", "int", "-1", "Stages of a ring of V's own, 0 for none, or -1 for the planner's choice">,
-    Option<"keyChunk", "key-chunk", "int", "-1", "Columns of K a message brings, 0 for all, or -1">,
-    Option<"valueChunk", "value-chunk", "int", "-1", "Keys of V a message brings, 0 for the block, or -1">,
-    Option<"shareKv", "share-kv", "int", "-1", "Whether one message is K and V, where V lies in K: 0, 1, or -1">,
-    Option<"oColumns", "o-columns", "int", "-1", "Columns of O that a CTA computes, 0 for all, or -1">,
-    Option<"pSlices", "p-slices", "unsigned", "0", "Parts in which P is handed over, or 0 for the planner's choice">,
-    Option<"kvBlock", "kv-block", "unsigned", "0", "Keys per step of the loop, or 0 for the planner's choice">,
-    Option<"qTileRows", "q-tile-rows", "unsigned", "0", "Rows of a query tile, or 0 for the planner's choice">,
+    FieldOption<"qTiles", "q-tiles", "Query tiles in flight per CTA">,
+    FieldOption<"kvStages", "kv-stages", "Stages of the ring of K and V messages">,
+    FieldOption<"vStages", "v-stages", "Stages of a ring of V's own, 0 for none">,
+    FieldOption<"keyChunk", "key-chunk", "Columns of K a message brings, 0 for all">,
+    FieldOption<"valueChunk", "value-chunk", "Keys of V a message brings, 0 for the block">,
+    FieldOption<"shareKv", "share-kv", "Whether one message is K and V, where V lies in K">,
+    FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
+    FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,
+    FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
+    FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
     Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,

@@ -34,6 +34,11 @@ struct ScheduleField {
 
   /// "true" for a switch, digits for a number.
   std::string print(unsigned value) const;
+  /// Takes what print() gives, or "auto" for no value; false if `text` is
+  /// neither, or is out of range.
+  bool parse(std::string_view text, std::optional<unsigned> &value) const;
+  /// What parse() takes: "auto or a number from 1 to 65536".
+  std::string expected() const;
 };
 
 /// All of them, those whose change alters a kernel least first.

@@ -70,22 +70,16 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
     return std::nullopt;
   }
   overrides.pPlacement = *placement;
-  auto positive = [](unsigned value) {
-    return value ? std::optional(value) : std::nullopt;
-  };
-  overrides.qTiles = positive(qTiles);
-  overrides.kvStages = positive(kvStages);
-  overrides.kvBlock = positive(kvBlock);
-  overrides.pSlices = positive(pSlices);
-  overrides.qTileRows = positive(qTileRows);
-  auto fromZero = [](int value) {
-    return value >= 0 ? std::optional(unsigned(value)) : std::nullopt;
-  };
-  overrides.vStages = fromZero(vStages);
-  overrides.keyChunk = fromZero(keyChunk);
-  overrides.valueChunk = fromZero(valueChunk);
-  overrides.shareKv = fromZero(shareKv);
-  overrides.oColumns = fromZero(oColumns);
+  overrides.qTiles = qTiles.wanted;
+  overrides.kvStages = kvStages.wanted;
+  overrides.vStages = vStages.wanted;
+  overrides.keyChunk = keyChunk.wanted;
+  overrides.valueChunk = valueChunk.wanted;
+  overrides.shareKv = shareKv.wanted;
+  overrides.oColumns = oColumns.wanted;
+  overrides.pSlices = pSlices.wanted;
+  overrides.kvBlock = kvBlock.wanted;
+  overrides.qTileRows = qTileRows.wanted;
   return overrides;
 }
 

@@ -1,0 +1,51 @@
+//===- FieldOption.h - A field of the schedule as an option -----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options of passes that fix a field of the schedule: "auto", or a value of the
+// field's range, and anything else is refused while options are read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_CONVERSION_FIELDOPTION_H
+#define FMHA_CONVERSION_FIELDOPTION_H
+
+#include "llvm/Support/CommandLine.h"
+
+#include <optional>
+
+namespace fmha {
+
+/// What is asked for; nothing leaves the field to the planner.
+struct FieldChoice {
+  std::optional<unsigned> wanted = {};
+  bool operator==(const FieldChoice &) const = default;
+};
+
+} // namespace fmha
+
+namespace llvm::cl {
+
+/// An option has the name of its field (`ScheduleField::flag`), which knows the
+/// range.
+template <>
+class parser<fmha::FieldChoice> : public basic_parser<fmha::FieldChoice> {
+public:
+  parser(Option &option) : basic_parser(option) {}
+
+  bool parse(Option &option, StringRef name, StringRef text,
+             fmha::FieldChoice &choice);
+  static void print(raw_ostream &stream, const fmha::FieldChoice &choice);
+  void printOptionDiff(const Option &, const fmha::FieldChoice &, OptVal,
+                       size_t) const {}
+  StringRef getValueName() const override { return "auto|N"; }
+  void anchor() override;
+};
+
+} // namespace llvm::cl
+
+#endif // FMHA_CONVERSION_FIELDOPTION_H

@@ -1,0 +1,42 @@
+//===- FieldOption.cpp - A field of the schedule as an option -------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/FieldOption.h"
+#include "fmha/Schedule/Overrides.h"
+
+using namespace fmha;
+using namespace llvm;
+
+using FieldParser = cl::parser<FieldChoice>;
+
+void FieldParser::anchor() {}
+
+bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
+                        FieldChoice &choice) {
+  const schedule::ScheduleField *field = nullptr;
+  for (const schedule::ScheduleField &known : schedule::scheduleFields())
+    if (option.ArgStr == StringRef(known.flag))
+      field = &known;
+  if (!field)
+    return option.error("is the name of no field of a schedule");
+  // Options of passes spell switches as numbers, too.
+  StringRef word = text;
+  if (field->isSwitch && (text == "0" || text == "1"))
+    word = text == "1" ? "true" : "false";
+  if (field->parse(word, choice.wanted))
+    return false;
+  return option.error("expected " + field->expected() + ", got '" + text + "'");
+}
+
+/// As parse() takes it again.
+void FieldParser::print(raw_ostream &stream, const FieldChoice &choice) {
+  if (choice.wanted)
+    stream << *choice.wanted;
+  else
+    stream << "auto";
+}
