@@ -273,6 +273,17 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
                  flags.input + "'; write {schedule = ...} on its op");
 }
 
+llvm::Error checkHeads(const ProblemFlags &flags) {
+  uint64_t qHeads = flags.qHeads.value_or(1);
+  uint64_t kvHeads = flags.kvHeads.value_or(qHeads);
+  if (kvHeads != 0 && qHeads % kvHeads == 0)
+    return llvm::Error::success();
+  return failure("--q-heads=" + llvm::Twine(qHeads) +
+                 " --kv-heads=" + llvm::Twine(kvHeads) +
+                 ": expected the query heads to be a multiple of the KV "
+                 "heads; change one of the two");
+}
+
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   Source source;
   if (llvm::Error error = checkScheduleFlag(flags))
@@ -280,6 +291,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   if (flags.input.empty()) {
     source.spec = specOf(flags);
     if (llvm::Error error = checkView(source.spec.problem))
+      return std::move(error);
+    if (llvm::Error error = checkHeads(flags))
       return std::move(error);
     source.text = buildModule(source.spec);
     source.name = "<flags>";
@@ -298,6 +311,10 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
     return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))
     return std::move(error);
+  // A file that leaves heads open says nothing of what they will be.
+  if (flags.qHeads && flags.kvHeads)
+    if (llvm::Error error = checkHeads(flags))
+      return std::move(error);
   return source;
 }
 

@@ -50,6 +50,10 @@ private:
   void addField(FlagTable &table, const schedule::ScheduleField &field);
 };
 
+/// Every KV head serves as many query heads: an error if the numbers that
+/// `flags` give, or their defaults, are no multiples.
+llvm::Error checkHeads(const ProblemFlags &flags);
+
 /// An input file holds its own schedule: --schedule beside one is an error.
 llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 

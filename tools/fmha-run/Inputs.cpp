@@ -191,11 +191,8 @@ llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
   shape.kvLen = int64_t(flags.kvLen.value_or(shape.qLen));
   shape.headDim = spec.headDim;
   shape.headDimV = spec.headDimV;
-  if (shape.kvHeads == 0 || shape.qHeads % shape.kvHeads)
-    return failure("--q-heads=" + llvm::Twine(shape.qHeads) +
-                   " --kv-heads=" + llvm::Twine(shape.kvHeads) +
-                   ": expected the query heads to be a multiple of the KV "
-                   "heads; change one of the two");
+  if (llvm::Error error = checkHeads(flags))
+    return std::move(error);
   if (llvm::Error error = checkLength("q-len", uint64_t(shape.qLen)))
     return std::move(error);
   if (llvm::Error error = checkLength("kv-len", uint64_t(shape.kvLen)))
