@@ -12,6 +12,7 @@
 #include "fmha/Pipeline/Register.h"
 #include "fmha/Target/Target.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -23,6 +24,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
@@ -176,6 +178,20 @@ fmha::Diagnostic toDiagnostic(const mlir::Diagnostic &from) {
   result.location = locationText(from.getLocation());
   result.message = from.str();
   return result;
+}
+
+/// `text` with a target of its own, where it names none: that a field is given
+/// twice is an error, so what parses tells.
+ScheduleAttr inheritTarget(ScheduleAttr schedule, StringRef text,
+                           StringRef target) {
+  auto [head, fields] = text.split('<');
+  std::string own =
+      llvm::formatv("{0}<target = \"{1}\"{2}{3}", head, target,
+                    fields.ltrim().starts_with(">") ? "" : ", ", fields);
+  MLIRContext *context = schedule.getContext();
+  ScopedDiagnosticHandler silent(context, [](mlir::Diagnostic &) {});
+  auto inherited = dyn_cast_or_null<ScheduleAttr>(parseAttribute(own, context));
+  return inherited ? inherited : schedule;
 }
 
 const DialectRegistry &registry() {
@@ -410,6 +426,37 @@ CompileResult Compilation::inspect(const std::string &text,
 }
 
 } // namespace
+
+ScheduleText fmha::readSchedule(const std::string &text,
+                                const std::string &name,
+                                const std::string &target) {
+  ScheduleText result;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<FMHADialect>();
+  auto complain = [&](fmha::Diagnostic diagnostic) {
+    // The buffer has no name; the line and column behind it hold.
+    StringRef place = diagnostic.location;
+    size_t line = place.rfind(':', place.rfind(':'));
+    diagnostic.location =
+        name + (line == StringRef::npos ? "" : place.substr(line).str());
+    result.diagnostics.push_back(std::move(diagnostic));
+  };
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    complain(toDiagnostic(diagnostic));
+  });
+  Attribute attribute = parseAttribute(text, &context);
+  if (!attribute)
+    return result;
+  auto schedule = dyn_cast<ScheduleAttr>(attribute);
+  if (!schedule) {
+    complain({fmha::Diagnostic::Severity::Error, "",
+              "expected #fmha.schedule<...>, got " + debugString(attribute)});
+    return result;
+  }
+  result.text = debugString(inheritTarget(schedule, text, target));
+  result.ok = true;
+  return result;
+}
 
 CompileResult fmha::compile(const std::string &moduleText,
                             const std::string &name,

@@ -68,7 +68,10 @@ void ProblemFlags::add(FlagTable &table) {
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     addField(table, field);
   table.addText("schedule", "#fmha.schedule<...>",
-                "the whole schedule, as a PTX heading gives it", schedule);
+                "the whole schedule, as fmha-compile --emit=mlir "
+                "--compile-to=tiled prints it; fields left out have their "
+                "usual value, and its target is --target",
+                schedule);
 }
 
 void ProblemFlags::addLists(FlagTable &table) {
@@ -146,7 +149,6 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.qLenHint = hint(flags.qLen);
   problem.kvLenHint = hint(flags.kvLen ? flags.kvLen : flags.qLen);
   spec.scale = flags.scale;
-  spec.schedule = flags.schedule;
   return spec;
 }
 
@@ -273,6 +275,16 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
                  flags.input + "'; write {schedule = ...} on its op");
 }
 
+/// Wrong text is told by itself, before it is spliced into a module.
+static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
+  if (flags.schedule.empty())
+    return std::string();
+  ScheduleText read = readSchedule(flags.schedule, "--schedule", flags.target);
+  if (!read.ok)
+    return failure(formatDiagnostics(read.diagnostics));
+  return std::move(read.text);
+}
+
 llvm::Error checkHeads(const ProblemFlags &flags) {
   uint64_t qHeads = flags.qHeads.value_or(1);
   uint64_t kvHeads = flags.kvHeads.value_or(qHeads);
@@ -294,6 +306,10 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
       return std::move(error);
     if (llvm::Error error = checkHeads(flags))
       return std::move(error);
+    auto schedule = readScheduleFlag(flags);
+    if (!schedule)
+      return schedule.takeError();
+    source.spec.schedule = std::move(*schedule);
     source.text = buildModule(source.spec);
     source.name = "<flags>";
     return source;

@@ -35,8 +35,8 @@ std::string_view stringify(Level level);
 struct KernelSpec {
   schedule::Problem problem;
   std::optional<double> scale;
-  /// A schedule as an MLIR attribute, `#fmha.schedule<...>`; empty leaves it to
-  /// the planner.
+  /// A schedule as an MLIR attribute, `#fmha.schedule<...>`, from
+  /// readSchedule(); empty leaves it to the planner.
   std::string schedule;
   /// Extents that the input fixes. The kernel serves any; a host must not run
   /// the function with others.
@@ -85,6 +85,19 @@ struct CompileResult {
   KernelSpec spec;
   std::optional<schedule::Plan> plan;
 };
+
+/// A schedule that stands alone, and what is wrong with it where `ok` is false.
+struct ScheduleText {
+  bool ok = false;
+  std::vector<Diagnostic> diagnostics;
+  /// For KernelSpec::schedule: one attribute and nothing else.
+  std::string text;
+};
+
+/// Reads `text`, `#fmha.schedule<...>`, which messages call `name`; if it names
+/// no target it is for `target`.
+ScheduleText readSchedule(const std::string &text, const std::string &name,
+                          const std::string &target);
 
 /// Compiles the one attention op of `moduleText` (MLIR text, `name` appears in
 /// messages). Never aborts on bad input: `ok` is false and `diagnostics` says
