@@ -57,3 +57,14 @@ def test_step_that_fails_stops_and_shows_its_log():
     assert done.returncode == 1
     assert "why" in done.stderr and "step failed: Trying" in done.stderr
     assert "on\n" not in done.stdout
+
+
+@pytest.mark.parametrize("status, code", [("ok", 0), ("wrong", 1)])
+def test_sweep_of_no_time_runs_one_case(tmp_path, status, code):
+    tool = tmp_path / "fmha-run"
+    report = f'{{"findings": [], "status": "{status}", "cosine": 1, "max_error_in_tolerance": 0}}'
+    tool.write_text(f"#!/bin/sh\necho '{report}'\n")
+    tool.chmod(0o755)
+    done = run("python3", SCRIPTS / "sweep.py", "random", "--minutes=0", f"--fmha-run={tool}")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert f"{1 - code} of 1 cases right" in done.stdout
