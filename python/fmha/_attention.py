@@ -165,6 +165,7 @@ class Options(TypedDict, total=False):
     target: str
     p_placement: PPlacement
     q_tiles: QTiles
+    schedule: str | None
     policy: Policy
     seed: int
     checks: str
@@ -200,6 +201,7 @@ def attention(
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
     q_tiles: QTiles = "auto",
+    schedule: str | None = None,
     policy: Policy = "eager",
     seed: int = 0,
     checks: str = "all",
@@ -224,6 +226,9 @@ def attention(
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
+
+    target, p_placement, q_tiles and schedule ('#fmha.schedule<...>') are those of
+    compile().
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
@@ -250,7 +255,7 @@ def attention(
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
-        lists=tuple(name for name, value in lists.items() if value is not None), window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles,
+        lists=tuple(name for name, value in lists.items() if value is not None), window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule,
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape

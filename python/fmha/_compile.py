@@ -96,6 +96,14 @@ def _mask_name(causal: bool, mask: Mask) -> Mask:
     return "causal"
 
 
+def _read_schedule(text: str, target: str) -> str:
+    """The attribute alone, with its target: other text would change the module."""
+    diagnostics, schedule = _native.read_schedule(text, target)
+    if not schedule:
+        raise CompileError(tuple(Diagnostic(*entry) for entry in diagnostics))
+    return schedule
+
+
 def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
     *,
@@ -121,8 +129,10 @@ def compile(  # noqa: A001  (the package's own word for it)
     value_chunk: Count = "auto",
     o_columns: Count = "auto",
     share_kv: bool | Literal["auto"] = "auto",
+    schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
+    verify_kernels: bool = True,
     name: str = "<module>",
 ) -> Kernel:
     """Compiles one attention op to PTX for `target`.
@@ -134,10 +144,16 @@ def compile(  # noqa: A001  (the package's own word for it)
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)) and lse. q_len and kv_len are hints to the
-    planner: a kernel is right for every length. Head dims are multiples of 8. p_placement, q_tiles and the fields
-    after it fix parts of the schedule (include/fmha/Schedule/Schedule.h). Raises
-    CompileError.
+    planner: a kernel is right for every length. Head dims are multiples of 8.
+
+    p_placement, q_tiles and the fields after it fix parts of the schedule
+    (include/fmha/Schedule/Schedule.h); schedule is all of it, as an attribute
+    '#fmha.schedule<...>', which a module has on its op instead; if it names no target
+    it is for `target`. verify_kernels verifies capacities and synchronisation at each
+    level. Raises CompileError.
     """
+    if schedule is not None and module is not None:
+        raise ValueError("schedule: expected none beside a module; write {schedule = ...} on its op")
     if module is None:
         module = _native.build_module(
             dtype,
@@ -149,6 +165,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             lse,
             v_in_k,
             list(lists),
+            "" if schedule is None else _read_schedule(schedule, target),
         )
     fields: dict[str, Count] = {
         "q_tiles": q_tiles,
@@ -170,6 +187,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         {name: int(value) for name, value in fields.items() if value != "auto"},
         q_len,
         kv_len,
+        verify_kernels,
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:

@@ -32,7 +32,9 @@ def build_module(
     lse: bool,
     v_in_k: bool,
     lists: list[str],
+    schedule: str,
 ) -> str: ...
+def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
     text: str,
     name: str,
@@ -41,6 +43,7 @@ def compile(
     fields: dict[str, int],
     q_len: int,
     kv_len: int,
+    verify_kernels: bool,
 ) -> CompileResult: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
 def run(

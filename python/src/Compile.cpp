@@ -92,7 +92,8 @@ static std::string build(const std::string &dtype, unsigned headDim,
                          std::optional<unsigned> left,
                          std::optional<unsigned> right,
                          std::optional<double> scale, bool lse, bool vInK,
-                         const std::vector<std::string> &lists) {
+                         const std::vector<std::string> &lists,
+                         const std::string &scheduleText) {
   KernelSpec spec;
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
@@ -102,6 +103,7 @@ static std::string build(const std::string &dtype, unsigned headDim,
   spec.problem.vInK = vInK;
   parseLists(lists, spec.problem);
   spec.scale = scale;
+  spec.schedule = scheduleText;
   return buildModule(spec);
 }
 
@@ -116,13 +118,13 @@ parseFields(const std::map<std::string, unsigned> &fields) {
   return overrides;
 }
 
-static CompileResult compileText(const std::string &text,
-                                 const std::string &name,
-                                 const std::string &target,
-                                 const std::string &placement,
-                                 const std::map<std::string, unsigned> &fields,
-                                 unsigned qLen, unsigned kvLen) {
+static CompileResult
+compileText(const std::string &text, const std::string &name,
+            const std::string &target, const std::string &placement,
+            const std::map<std::string, unsigned> &fields, unsigned qLen,
+            unsigned kvLen, bool verifyKernels) {
   CompileOptions options;
+  options.verifyKernels = verifyKernels;
   options.hints.qLen = qLen;
   options.hints.kvLen = kvLen;
   options.target = target;
@@ -148,11 +150,24 @@ static const char *stringify(Diagnostic::Severity severity) {
 
 using DiagnosticTuple = std::tuple<std::string, std::string, std::string>;
 
-static std::vector<DiagnosticTuple> diagnosticsOf(const CompileResult &result) {
+static std::vector<DiagnosticTuple>
+tuplesOf(const std::vector<Diagnostic> &diagnostics) {
   std::vector<DiagnosticTuple> list;
-  for (const Diagnostic &entry : result.diagnostics)
+  for (const Diagnostic &entry : diagnostics)
     list.emplace_back(stringify(entry.severity), entry.location, entry.message);
   return list;
+}
+
+static std::vector<DiagnosticTuple> diagnosticsOf(const CompileResult &result) {
+  return tuplesOf(result.diagnostics);
+}
+
+/// What is wrong with a schedule, and the one to give to build_module; only one
+/// of the two is there.
+static std::pair<std::vector<DiagnosticTuple>, std::string>
+scheduleOf(const std::string &text, const std::string &target) {
+  ScheduleText read = readSchedule(text, "schedule", target);
+  return {tuplesOf(read.diagnostics), read.text};
 }
 
 static std::vector<std::pair<std::string, std::string>>
@@ -284,10 +299,12 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
-             nb::arg("v_in_k"), nb::arg("lists"));
+             nb::arg("v_in_k"), nb::arg("lists"), nb::arg("schedule"));
+  module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
-             nb::arg("q_len"), nb::arg("kv_len"), Unlocked());
+             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("verify_kernels"),
+             Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());
 }

@@ -200,3 +200,12 @@ def test_threads_may_call_at_once(random):
     with ThreadPoolExecutor(4) as pool:
         futures = [pool.submit(fmha.attention, *arrays) for _ in range(4)]
         assert all(np.array_equal(each.result(), expected) for each in futures)
+
+
+def test_schedule_by_hand(random):
+    q, k, v = draw(random, np.float16, 1, 130, 200, 1, 1, 64)
+    schedule = "#fmha.schedule<q_tiles = 1, kv_block = 64, kv_stages = 2, p_placement = smem>"
+    out, lse = fmha.attention(q, k, v, lse=True, schedule=schedule)
+    assert_close(out.astype(np.float64), lse, reference(q, k, v, False), 2.0**-11)
+    with pytest.raises(fmha.CompileError, match="expected q_tiles to be 1 or 2"):
+        fmha.attention(q, k, v, schedule="#fmha.schedule<q_tiles = 3>")

@@ -95,5 +95,43 @@ def test_unknown_words_are_value_errors(options):
         fmha.compile(**options)
 
 
+def test_schedule_is_taken_as_it_is():
+    text = "#fmha.schedule<q_tiles = 1, kv_stages = 2, p_placement = smem>"
+    report = fmha.compile(head_dim=64, schedule=text).report
+    assert report.schedule["q_tiles"] == 1 and report.schedule["kv_stages"] == 2
+    assert report.schedule["p_placement"] == "smem" and report.reason == "written by hand"
+
+
+def test_schedule_without_a_target_is_for_the_target():
+    kernel = fmha.compile(target="sm_103a", schedule="#fmha.schedule<kv_stages = 2>")
+    assert kernel.manifest["target"] == kernel.report.schedule["target"] == "sm_103a"
+
+
+@pytest.mark.parametrize(
+    "schedule, location, says",
+    [
+        ("#fmha.schedule<q_tiles = 3>", r"schedule:1:\d+", "expected q_tiles to be 1 or 2, got 3"),
+        ("#fmha.schedule<q_tiles = 1>, lse", r"schedule:1:28", "trailing"),
+        ("1 : i32", "schedule", "expected #fmha.schedule<...>, got 1 : i32"),
+        ("", r"schedule:1:\d+", "expected"),
+    ],
+)
+def test_wrong_schedule_is_told_by_itself(schedule, location, says):
+    with pytest.raises(fmha.CompileError) as caught:
+        fmha.compile(schedule=schedule)
+    first = caught.value.diagnostics[0]
+    assert re.fullmatch(location, first.location) and says in first.message
+
+
+def test_schedule_beside_a_module_is_refused(kernel):
+    with pytest.raises(ValueError, match="schedule: expected none beside a module"):
+        fmha.compile(kernel.levels["attention"], schedule="#fmha.schedule<>")
+
+
+def test_verification_changes_no_kernel():
+    kernel = fmha.compile(head_dim=64, verify_kernels=False)
+    assert kernel.ptx == fmha.compile(head_dim=64).ptx
+
+
 def test_compiling_again_gives_the_same_bytes():
     assert fmha.compile(head_dim=64).ptx == fmha.compile(head_dim=64).ptx
