@@ -228,6 +228,24 @@ TEST(Check, C8SlicesOfP) {
   EXPECT_THAT(with(8, 64), EndsWith("got 8 in 64; take one of 1, 2, 4"));
 }
 
+/// Softmax of two tiles has 176 registers: ptxas spills in these kernels.
+TEST(Check, C8SlicesOfPLeaveRegistersForAWindow) {
+  auto with = [](unsigned tiles, unsigned slices, bool left) {
+    return complaint([=](Problem &p, Schedule &s) {
+      if (left)
+        p.mask.left = 100;
+      p.mask.right = 0;
+      s.qTiles = tiles;
+      s.roles = defaultRoles(tiles);
+      s.pSlices = slices;
+    });
+  };
+  EXPECT_EQ(with(2, 1, true), "");
+  EXPECT_EQ(with(2, 2, false), "");
+  EXPECT_EQ(with(1, 2, true), "");
+  EXPECT_THAT(with(2, 2, true), StartsWith("C8: expected p_slices to be 1"));
+}
+
 /// Two tiles have 10 mbarriers each, one more for each further slice, and 2 for
 /// each stage: 2 · 22 + 2 · 10 are the 64 that are kept.
 TEST(Check, C6SlicesOfPTakeBarriers) {
