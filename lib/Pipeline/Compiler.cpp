@@ -91,15 +91,16 @@ static std::string maskText(const schedule::Mask &mask) {
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
   std::string arguments, operands;
-  const std::pair<const char *, bool> lists[] = {
-      {"kv_lens", problem.kvLens},
-      {"cu_seqlens_q", problem.cuSeqlensQ},
-      {"cu_seqlens_k", problem.cuSeqlensK}};
-  for (auto [name, there] : lists) {
+  const std::tuple<const char *, const char *, bool> lists[] = {
+      {"kv_lens", "i32", problem.kvLens},
+      {"cu_seqlens_q", "i32", problem.cuSeqlensQ},
+      {"cu_seqlens_k", "i32", problem.cuSeqlensK},
+      {"sink", "f32", problem.sink}};
+  for (auto [name, type, there] : lists) {
     if (!there)
       continue;
-    arguments += llvm::formatv("%{0}: memref<?xi32>, ", name);
-    operands += llvm::formatv("      {0}(%{0} : memref<?xi32>)\n", name);
+    arguments += llvm::formatv("%{0}: memref<?x{1}>, ", name, type);
+    operands += llvm::formatv("      {0}(%{0} : memref<?x{1}>)\n", name, type);
   }
   return {arguments, operands};
 }
@@ -267,9 +268,10 @@ KernelSpec specOf(AttentionOp op) {
   KernelSpec spec;
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
-  // The batch of packed tensors is 1, whatever that of sequences is.
   if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
     spec.batch = fixed(AttentionOp::Batch, {q, k, v, o});
+  else if (int64_t count = op.getSequenceCount(); !ShapedType::isDynamic(count))
+    spec.batch = count;
   spec.qLen = fixed(AttentionOp::Length, {q, o});
   spec.kvLen = fixed(AttentionOp::Length, {k, v});
   spec.qHeads = fixed(AttentionOp::Heads, {q, o});

@@ -110,12 +110,13 @@ static json::Array gridFactors(const KernelSpec &spec,
 }
 
 /// Fields of the manifest, and flags, that are there where they are true.
-static std::array<std::pair<const char *, bool>, 4>
+static std::array<std::pair<const char *, bool>, 5>
 switchesOf(const schedule::Problem &problem) {
   return {{{"v_in_k", problem.vInK},
            {"kv_lens", problem.kvLens},
            {"cu_seqlens_q", problem.cuSeqlensQ},
-           {"cu_seqlens_k", problem.cuSeqlensK}}};
+           {"cu_seqlens_k", problem.cuSeqlensK},
+           {"sink", problem.sink}}};
 }
 
 std::string fmha::launchManifest(const KernelSpec &spec,

@@ -42,7 +42,7 @@ std::optional<std::string> Problem::check() const {
     if (bound && (*bound < 0 || *bound > int64_t(1) << 40))
       return "expected the bounds of a window to be from 0 to 2^40" +
              got(*bound);
-  for (const Sequence &one : sequences)
+  for (const Sequence &one : sequences.value_or(std::vector<Sequence>()))
     if (one.firstQuery < 0 || one.queries < 0 || one.firstKey < 0 ||
         one.keys < 0 || one.firstQuery + one.queries > qLen ||
         one.firstKey + one.keys > kvLen || one.queryBatch < 0 ||
@@ -50,6 +50,9 @@ std::optional<std::string> Problem::check() const {
       return "expected sequences inside the batch, got one of " +
              std::to_string(one.queries) + " queries and " +
              std::to_string(one.keys) + " keys";
+  if (!sinks.empty() && int64_t(sinks.size()) != qHeads)
+    return "expected a sink for each of " + std::to_string(qHeads) + " heads" +
+           got(int64_t(sinks.size()));
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
   return std::nullopt;
@@ -60,6 +63,7 @@ namespace {
 /// Query rows that share one pass over K and V, so that both come from memory
 /// once for all of them.
 constexpr int64_t rowsAtOnce = 4;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// One query head of one batch. K is kept transposed, so that inner loops run
 /// over neighbouring doubles.
@@ -77,7 +81,7 @@ private:
   void loadKeysAndValues(int64_t batch, int64_t kvHead);
   void scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows);
   /// Turns scores of one row into probabilities, returns its LSE.
-  double normalize(double *row, Problem::Keys seen);
+  double normalize(double *row, Problem::Keys seen, double sink);
   Problem::Keys keysOf(int64_t first, int64_t rows) const;
   void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
 
@@ -127,16 +131,15 @@ Problem::Keys Head::keysOf(int64_t first, int64_t rows) const {
   return {p.visibleKeys(first).first, p.visibleKeys(first + rows - 1).end};
 }
 
-double Head::normalize(double *row, Problem::Keys seen) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  double max = -infinity;
+double Head::normalize(double *row, Problem::Keys seen, double sink) {
+  double max = sink;
   for (int64_t j = seen.first; j < seen.end; ++j) {
     row[j] *= p.scale;
     max = std::max(max, row[j]);
   }
   // Scores that are all -inf are what a mask leaves of a row without keys.
   double shift = max == -infinity ? 0 : max;
-  double sum = 0;
+  double sum = std::exp(sink - shift);
   for (int64_t j = seen.first; j < seen.end; ++j)
     sum += row[j] = std::exp(row[j] - shift);
   if (sum == 0)
@@ -171,12 +174,13 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
 
 void Head::run(int64_t batch, int64_t head) {
   loadKeysAndValues(batch, p.kvHead(head));
+  double sink = p.sinks.empty() ? -infinity : p.sinks[head];
   for (int64_t first = 0; first < p.qLen; first += rowsAtOnce) {
     int64_t rows = std::min(rowsAtOnce, p.qLen - first);
     scoreRows(batch, head, first, rows);
     for (int64_t r = 0; r < rows; ++r)
-      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] =
-          normalize(scores.data() + r * p.kvLen, p.visibleKeys(first + r));
+      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] = normalize(
+          scores.data() + r * p.kvLen, p.visibleKeys(first + r), sink);
     accumulate(batch, head, first, rows);
   }
 }
@@ -194,10 +198,10 @@ static Result sequencesOf(const Problem &problem, const Tensor &q,
   for (std::vector<double> *all : {&result.o, &result.a, &result.lse})
     std::fill(all->begin(), all->end(),
               std::numeric_limits<double>::quiet_NaN());
-  for (const Sequence &one : problem.sequences) {
-    Problem own = problem;
-    own.sequences.clear();
-    own.batch = 1;
+  Problem own = problem;
+  own.sequences.reset();
+  own.batch = 1;
+  for (const Sequence &one : *problem.sequences) {
     own.qLen = one.queries;
     own.kvLen = one.keys;
     Result part = attention(own, rowsOf(q, one.queryBatch, one.firstQuery),
@@ -223,7 +227,7 @@ Result fmha::reference::attention(const Problem &problem, const Tensor &q,
   result.o.resize(rows * problem.headDimV);
   result.a.resize(rows * problem.headDimV);
   result.lse.resize(rows);
-  if (!problem.sequences.empty())
+  if (problem.sequences)
     return sequencesOf(problem, q, k, v, std::move(result));
   Head head(problem, q, k, v, result);
   for (int64_t b = 0; b < problem.batch; ++b)

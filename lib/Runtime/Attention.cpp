@@ -82,6 +82,15 @@ llvm::Error checkView(const Manifest &manifest,
                  "v_in_k, got a tensor of its own; compile without v_in_k");
 }
 
+llvm::Error checkSink(const AttentionTensors &tensors) {
+  int64_t heads = tensors.q.dims[2];
+  if (!tensors.sink || int64_t(tensors.sink->size()) == heads)
+    return llvm::Error::success();
+  return failure("sink: expected " + llvm::Twine(heads) +
+                 " entries, one a query head, got " +
+                 llvm::Twine(tensors.sink->size()));
+}
+
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
@@ -137,20 +146,21 @@ struct DeviceTensors {
   DeviceTensor q, k, v, o;
   std::optional<DeviceTensor> lse;
   /// Of those lists that there are.
-  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK;
+  DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink;
 
   const DeviceTensor &get(TensorName name) const {
     const DeviceTensor *all[] = {
-        &q,      &k,          &v,         &o, lse ? &*lse : nullptr,
-        &kvLens, &cuSeqlensQ, &cuSeqlensK};
+        &q,      &k,          &v,          &o,   lse ? &*lse : nullptr,
+        &kvLens, &cuSeqlensQ, &cuSeqlensK, &sink};
     return *all[size_t(name)];
   }
 };
 
 /// One row of numbers of 32 bits; nobody looks at them as what they are.
-Tensor4 listShape(const std::vector<int32_t> &list) {
+template <typename Number> Tensor4 listShape(const std::vector<Number> &list) {
+  static_assert(sizeof(Number) == 4);
   Tensor4 tensor;
-  tensor.host = const_cast<int32_t *>(list.data());
+  tensor.host = const_cast<Number *>(list.data());
   tensor.dims = {1, 1, 1, int64_t(list.size())};
   tensor.dtype = ElementType::F32;
   return tensor;
@@ -215,6 +225,10 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
       if (llvm::Error error =
               create(copy, listShape(*list), Fill::Contents, padding))
         return std::move(error);
+  if (tensors.sink)
+    if (llvm::Error error = create(copies.sink, listShape(*tensors.sink),
+                                   Fill::Contents, padding))
+      return std::move(error);
   if (!manifest.lse)
     return std::move(copies);
   Padding around = padding;
@@ -328,6 +342,8 @@ llvm::Error checkProblem(const Manifest &manifest,
   if (llvm::Error error = checkLists(manifest, tensors))
     return error;
   if (llvm::Error error = checkSequences(tensors))
+    return error;
+  if (llvm::Error error = checkSink(tensors))
     return error;
   if (llvm::Error error = checkView(manifest, tensors))
     return error;

@@ -103,9 +103,10 @@ llvm::Expected<KernelArguments> KernelArguments::build(const Manifest &manifest,
     arguments.addresses.push_back(bytes);
     bool isTensor = parameter.kind == Parameter::Kind::TensorMap ||
                     parameter.kind == Parameter::Kind::Pointer;
-    if (isTensor && parameter.tensor == TensorName::Lse && !manifest.lse)
+    if (isTensor && !manifest.has(parameter.tensor))
       return failure("parameter '" + parameter.name +
-                     "': expected a manifest with \"lse\": true, got false");
+                     "': expected a manifest with \"" +
+                     stringify(parameter.tensor) + "\": true, got false");
     uint64_t number = values[parameter.value];
     if (parameter.kind == Parameter::Kind::U32 && number > UINT32_MAX)
       return failure("parameter '" + parameter.name + "': expected at most " +

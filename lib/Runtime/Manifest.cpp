@@ -20,7 +20,8 @@ constexpr llvm::StringLiteral runValueNames[] = {
     "q_heads",         "kv_heads",      "group",     "lse_stride_batch",
     "lse_stride_head", "lse_stride_row"};
 constexpr llvm::StringLiteral tensorNames[] = {
-    "q", "k", "v", "o", "lse", "kv_lens", "cu_seqlens_q", "cu_seqlens_k"};
+    "q",   "k", "v", "o", "lse", "kv_lens", "cu_seqlens_q", "cu_seqlens_k",
+    "sink"};
 constexpr llvm::StringLiteral mapDimNames[] = {
     "head_dim", "head_dim_v", "q_len", "kv_len",
     "q_heads",  "kv_heads",   "group", "batch"};
@@ -63,9 +64,13 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
   if (!node.has("sequences"))
     return;
   parameter.sequences = node.field("sequences").boolean();
-  if (parameter.dims.size() != 4)
-    node.field("dims").complain("4 dimensions of a map with sequences",
-                                std::to_string(parameter.dims.size()));
+  bool hasRows =
+      parameter.dims.size() == 4 &&
+      (parameter.dims[1] == MapDim::QLen || parameter.dims[1] == MapDim::KvLen);
+  if (!hasRows)
+    node.field("dims").complain(
+        "4 dimensions of a map with sequences, the second a length",
+        std::to_string(parameter.dims.size()));
 }
 
 Parameter readParameter(JsonNode node) {
@@ -117,7 +122,8 @@ void readProblem(JsonNode root, Manifest &manifest) {
       {"v_in_k", manifest.vInK},
       {"kv_lens", manifest.kvLens},
       {"cu_seqlens_q", manifest.cuSeqlensQ},
-      {"cu_seqlens_k", manifest.cuSeqlensK}};
+      {"cu_seqlens_k", manifest.cuSeqlensK},
+      {"sink", manifest.sink}};
   for (const auto &[name, on] : switches)
     if (root.has(name))
       on = root.field(name).boolean();
@@ -169,13 +175,31 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields(
-      {"schema_version", "kernel",       "target",       "dtype",
-       "head_dim",       "head_dim_v",   "v_in_k",       "mask",
-       "window_left",    "window_right", "scale",        "lse",
-       "q_tiles",        "p_placement",  "grid",         "block",
-       "cluster",        "smem_bytes",   "tmem_columns", "roles",
-       "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k"});
+  root.fields({"schema_version",
+               "kernel",
+               "target",
+               "dtype",
+               "head_dim",
+               "head_dim_v",
+               "v_in_k",
+               "mask",
+               "window_left",
+               "window_right",
+               "scale",
+               "lse",
+               "q_tiles",
+               "p_placement",
+               "grid",
+               "block",
+               "cluster",
+               "smem_bytes",
+               "tmem_columns",
+               "roles",
+               "parameters",
+               "kv_lens",
+               "cu_seqlens_q",
+               "cu_seqlens_k",
+               "sink"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

@@ -111,7 +111,8 @@ llvm::Error checkLists(const Manifest &manifest,
           {"cu_seqlens_q", "cu-seqlens-q", manifest.cuSeqlensQ,
            tensors.cuSeqlensQ.has_value()},
           {"cu_seqlens_k", "cu-seqlens-k", manifest.cuSeqlensK,
-           tensors.cuSeqlensK.has_value()}};
+           tensors.cuSeqlensK.has_value()},
+          {"sink", "sink", manifest.sink, tensors.sink.has_value()}};
   for (auto [name, flag, wanted, given] : lists) {
     if (wanted && !given)
       return failure("expected " + name +

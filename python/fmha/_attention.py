@@ -15,6 +15,7 @@ from ._compile import DType, Kernel, Mask, PPlacement, QTiles, Window, compile, 
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
+Lists = dict[str, Array | None]
 Layout = Literal["bshd", "bhsd"]
 Policy = Literal["eager", "late", "random"]
 Device = Literal["sim", "cuda"]
@@ -30,6 +31,15 @@ def _lengths(value: Any, name: str) -> npt.NDArray[np.int32] | None:
     if array.size and not -(2**31) <= array.min() <= array.max() < 2**31:
         raise ValueError(f"{name}: expected numbers of 32 bits, got one beyond")
     return np.ascontiguousarray(array, np.int32)
+
+
+def _logits(value: Any) -> Array | None:
+    if value is None:
+        return None
+    array = np.asarray(value, np.float32)
+    if array.ndim != 1:
+        raise ValueError(f"sink: expected one logit a query head, got shape {array.shape}")
+    return np.ascontiguousarray(array)
 
 
 def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[Array, DType]:
@@ -158,6 +168,7 @@ class Options(TypedDict, total=False):
     kv_lens: Any
     cu_seqlens_q: Any
     cu_seqlens_k: Any
+    sink: Any
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -193,6 +204,7 @@ def attention(
     kv_lens: Any = None,
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
+    sink: Any = None,
     scale: float | None = None,
     lse: bool = False,
     layout: Layout = "bshd",
@@ -223,6 +235,9 @@ def attention(
     [heads, rows, dim], and sequence b has rows cu_seqlens_q[b] to [b + 1]; rows that
     none has are 0. cu_seqlens_k says so of k and v. Masks count in the sequence.
 
+    sink [q_heads] is one more logit for each head, without a value: it joins the
+    denominators, and the logarithm of them. A row without keys is then 0, and sink.
+
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
@@ -243,10 +258,11 @@ def attention(
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)
-    lists = {
+    lists: Lists = {
         name: _lengths(value, name)
         for name, value in (("kv_lens", kv_lens), ("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k))
     }
+    lists["sink"] = _logits(sink)
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
     inputs, kind = _import_all((q, k, v), layout, dtype, packed)
     if v_in_k:  # Rounding and packing copy: the view is taken again.
@@ -296,7 +312,7 @@ def _run(
     out: Array,
     logs: Array | None,
     settings: tuple[Device, Policy, int, str],
-    lists: dict[str, npt.NDArray[np.int32] | None],
+    lists: Lists,
 ) -> None:
     """Writes `out` (bshd) and `logs`, or raises what went wrong."""
     device, policy, seed, checks = settings
@@ -307,7 +323,7 @@ def _run(
         status, findings, driver_error, _, _ = _native.run(
             kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
             device, library, policy, seed, checks,
-            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"],
+            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

@@ -16,7 +16,7 @@ QTiles = Literal["auto", 1, 2]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
-List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k"]
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +140,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
-    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k), mask (causal
+    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)) and lse. q_len and kv_len are hints to the

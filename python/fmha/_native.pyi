@@ -62,5 +62,6 @@ def run(
     kv_lens: npt.NDArray[np.int32] | None = None,
     cu_seqlens_q: npt.NDArray[np.int32] | None = None,
     cu_seqlens_k: npt.NDArray[np.int32] | None = None,
+    sink: npt.NDArray[np.float32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

@@ -75,12 +75,13 @@ static void parseLists(const std::vector<std::string> &lists,
   const std::map<std::string, bool *> known = {
       {"kv_lens", &problem.kvLens},
       {"cu_seqlens_q", &problem.cuSeqlensQ},
-      {"cu_seqlens_k", &problem.cuSeqlensK}};
+      {"cu_seqlens_k", &problem.cuSeqlensK},
+      {"sink", &problem.sink}};
   for (const std::string &name : lists) {
     auto found = known.find(name);
     if (found == known.end())
-      throw nb::value_error(("lists: expected 'kv_lens', 'cu_seqlens_q' or "
-                             "'cu_seqlens_k', got '" +
+      throw nb::value_error(("lists: expected 'kv_lens', 'cu_seqlens_q', "
+                             "'cu_seqlens_k' or 'sink', got '" +
                              name + "'")
                                 .c_str());
     *found->second = true;

@@ -40,6 +40,8 @@ using Output = Array4<uint16_t>;
 using Lse = Array4<float>;
 using List =
     nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Logits =
+    nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Value> static Value take(llvm::Expected<Value> value) {
   if (!value)
@@ -126,7 +128,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     const std::string &policy, uint64_t scheduleSeed,
                     const std::string &checks, std::optional<List> kvLens,
                     std::optional<List> cuSeqlensQ,
-                    std::optional<List> cuSeqlensK) {
+                    std::optional<List> cuSeqlensK,
+                    std::optional<Logits> sink) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
@@ -138,6 +141,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.kvLens = numbers(kvLens);
   tensors.cuSeqlensQ = numbers(cuSeqlensQ);
   tensors.cuSeqlensK = numbers(cuSeqlensK);
+  if (sink)
+    tensors.sink.emplace(sink->data(), sink->data() + sink->size());
   RunOptions options;
   options.policy = policy;
   options.scheduleSeed = scheduleSeed;
@@ -187,12 +192,12 @@ bits(nb::ndarray<nb::device::cpu> array) {
 }
 
 void fmha::python::bindRun(nb::module_ &module) {
-  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
-             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
-             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-             nb::arg("schedule_seed"), nb::arg("checks"),
-             nb::arg("kv_lens") = nb::none(),
-             nb::arg("cu_seqlens_q") = nb::none(),
-             nb::arg("cu_seqlens_k") = nb::none());
+  module.def(
+      "run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+      nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+      nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+      nb::arg("schedule_seed"), nb::arg("checks"),
+      nb::arg("kv_lens") = nb::none(), nb::arg("cu_seqlens_q") = nb::none(),
+      nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none());
   module.def("bits", &bits, nb::arg("array"));
 }

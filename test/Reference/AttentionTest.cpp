@@ -73,7 +73,7 @@ NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
   int64_t group = h / (p.qHeads / p.kvHeads);
   NaiveRow row{std::vector<long double>(p.headDimV),
                std::vector<long double>(p.headDimV), 0};
-  long double sum = 0;
+  long double sum = p.sinks.empty() ? 0 : std::exp((long double)p.sinks[h]);
   for (int64_t j = 0; j < p.kvLen; ++j) {
     int64_t place = i + (p.topLeft ? 0 : p.kvLen - p.qLen);
     if ((p.causal && j > place) || (p.left && j < place - *p.left) ||
@@ -147,6 +147,9 @@ Problem randomProblem(std::mt19937 &random) {
     p.left = random() % 6;
   if (random() % 2)
     p.right = random() % 6;
+  if (random() % 2)
+    for (int64_t h = 0; h < p.qHeads; ++h)
+      p.sinks.push_back(int(random() % 9) - 5);
   double scales[] = {1 / std::sqrt(double(p.headDim)), 0, -0.3, 1};
   p.scale = scales[random() % 4];
   return p;
@@ -190,11 +193,12 @@ static void expectSequences(bool packedQ, bool packedK, std::mt19937 &random) {
   in.k = Storage(kBatch, p.kvLen, 1, 4, random, 1);
   in.v = Storage(kBatch, p.kvLen, 1, 4, random, 1);
   Sequence next;
+  std::vector<Sequence> all;
   std::vector<std::vector<bool>> used(kBatch, std::vector<bool>(p.kvLen));
   for (int n = 0; n < 3; ++n) {
     next.queries = queries[n];
     next.keys = keys[n];
-    in.problem.sequences.push_back(next);
+    all.push_back(next);
     std::fill_n(used[next.keyBatch].begin() + next.firstKey, next.keys, true);
     (packedQ ? next.firstQuery : next.queryBatch) += packedQ ? next.queries : 1;
     (packedK ? next.firstKey : next.keyBatch) += packedK ? next.keys : 1;
@@ -205,15 +209,16 @@ static void expectSequences(bool packedQ, bool packedK, std::mt19937 &random) {
         in.k.set(b, j, 0, d, NAN);
         in.v.set(b, j, 0, d, NAN);
       }
+  in.problem.sequences = all;
   ASSERT_EQ(in.problem.check(), std::nullopt);
   Result got = in.run();
   std::vector<bool> owned(p.batch * p.qLen);
-  for (const Sequence &one : in.problem.sequences)
+  for (const Sequence &one : all)
     for (int64_t i = 0; i < one.queries; ++i) {
       int64_t at = one.queryBatch * p.qLen + one.firstQuery + i;
       owned[at] = true;
       Inputs own = in;
-      own.problem.sequences.clear();
+      own.problem.sequences.reset();
       own.problem.qLen = one.queries;
       own.problem.kvLen = one.keys;
       own.q.view = {&in.q.data[3] + one.queryBatch * in.q.view.strides[0] +
@@ -250,6 +255,19 @@ TEST(Attention, SequencesAreProblemsOfTheirOwn) {
     expectSequences(n & 1, n & 2, random);
 }
 
+TEST(Attention, NoSequenceReadsNothing) {
+  Problem p;
+  p.qLen = 2;
+  p.headDim = p.headDimV = 1;
+  p.kvLen = 3;
+  p.sequences.emplace();
+  const float q[2] = {1, 2};
+  // K and V have no batch at all.
+  Result got = attention(p, Tensor::dense(q, 2, 1, 1), Tensor(), Tensor());
+  for (double one : got.o)
+    EXPECT_TRUE(std::isnan(one));
+}
+
 TEST(Attention, SequencesOutsideTheBatchAreRefused) {
   Problem p;
   p.qLen = p.kvLen = 4;
@@ -257,10 +275,10 @@ TEST(Attention, SequencesOutsideTheBatchAreRefused) {
   for (Sequence one :
        {Sequence{0, 1, 4, 0, 0, 4}, Sequence{0, 0, 4, 0, 2, 3},
         Sequence{1, 0, 4, 0, 0, 4}, Sequence{0, 0, -1, 0, 0, 4}}) {
-    p.sequences = {one};
+    p.sequences = std::vector<Sequence>{one};
     EXPECT_NE(p.check(), std::nullopt);
   }
-  p.sequences = {{0, 1, 3, 0, 2, 2}};
+  p.sequences = std::vector<Sequence>{{0, 1, 3, 0, 2, 2}};
   EXPECT_EQ(p.check(), std::nullopt);
 }
 

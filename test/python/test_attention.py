@@ -115,6 +115,20 @@ def test_packed_sequences_are_each_their_own(random, layout):
     assert not out[163:].any()
 
 
+def test_sinks_join_the_denominator(random):
+    q, k, v = draw(random, np.float16, 2, 150, 70, 4, 2, 64)
+    sink = np.array([-np.inf, -1.0, 3.0, 60.0], np.float32)
+    out, lse = fmha.attention(q, k, v, sink=sink, causal=True, lse=True)
+    bare, bare_lse, size = reference(q, k, v, True)
+    total = np.logaddexp(bare_lse, sink[None, :, None])
+    share = np.exp(bare_lse - total).transpose(0, 2, 1)[..., None]
+    assert_close(out.astype(np.float64), lse, (bare * share, total, size * share), 2.0**-11)
+    with pytest.raises(ValueError, match="sink: expected 4 entries, one a query head, got 3"):
+        fmha.attention(q, k, v, sink=sink[:3])
+    with pytest.raises(ValueError, match="sink: expected one logit a query head"):
+        fmha.attention(q, k, v, sink=sink[None])
+
+
 def test_lists_that_do_not_fit_are_named(random):
     q, k, v = draw(random, np.float16, 2, 4, 9, 1, 1, 64)
     with pytest.raises(ValueError, match=r"kv_lens\[1\]: expected 0 to 9, .* got 10"):

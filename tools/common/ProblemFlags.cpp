@@ -86,6 +86,8 @@ void ProblemFlags::addLists(FlagTable &table) {
           "sequence begins, and the last one's end",
           cuSeqlensQ);
   addList("cu-seqlens-k", "likewise for k and v", cuSeqlensK);
+  addList("sink", "float32 [q_heads]: a logit that joins each denominator",
+          sink);
 }
 
 void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
@@ -143,6 +145,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.kvLens = flags.kvLens.has_value();
   problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
   problem.cuSeqlensK = flags.cuSeqlensK.has_value();
+  problem.sink = flags.sink.has_value();
   auto hint = [](std::optional<uint64_t> length) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
   };
@@ -183,7 +186,8 @@ static llvm::Error checkLists(const ProblemFlags &flags,
   const std::tuple<llvm::StringLiteral, bool, bool> lists[] = {
       {"kv-lens", flags.kvLens.has_value(), problem.kvLens},
       {"cu-seqlens-q", flags.cuSeqlensQ.has_value(), problem.cuSeqlensQ},
-      {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK}};
+      {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK},
+      {"sink", flags.sink.has_value(), problem.sink}};
   for (auto [name, given, there] : lists)
     if (given && !there)
       return failure("--" + name + " contradicts '" + flags.input +

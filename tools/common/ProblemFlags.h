@@ -35,7 +35,7 @@ struct ProblemFlags {
   std::optional<bool> lse, vInK;
   /// Files of the lists that the kernel reads; empty ones say only that it
   /// does.
-  std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK;
+  std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
   std::string layout = "bshd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.

@@ -18,7 +18,7 @@ namespace {
 
 reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
   const Shape &shape = host.shape;
-  std::vector<reference::Sequence> sequences = sequencesOf(host.tensors());
+  auto sequences = sequencesOf(host.tensors());
   reference::Problem problem;
   problem.batch = host.q.view.dims[0];
   problem.qHeads = shape.qHeads;
@@ -33,6 +33,8 @@ reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
   problem.topLeft = mask.isTopLeft();
   problem.left = mask.left;
   problem.sequences = std::move(sequences);
+  if (host.lists.sink)
+    problem.sinks.assign(host.lists.sink->begin(), host.lists.sink->end());
   problem.right = mask.right;
   return problem;
 }

@@ -224,9 +224,9 @@ float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
 }
 
 AttentionTensors HostProblem::tensors() const {
-  AttentionTensors tensors{q.view,           k.view,          v.view,
-                           o.view,           std::nullopt,    lists.kvLens,
-                           lists.cuSeqlensQ, lists.cuSeqlensK};
+  AttentionTensors tensors{q.view,           k.view,           v.view,
+                           o.view,           std::nullopt,     lists.kvLens,
+                           lists.cuSeqlensQ, lists.cuSeqlensK, lists.sink};
   if (!hasLse)
     return tensors;
   Tensor4 &view = tensors.lse.emplace();
@@ -272,7 +272,6 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
   if (files.v)
     adopt(*files.v, flags.layout, packedK, &flags.batch, &flags.kvLen,
           &flags.kvHeads, &headDimV);
-  files.lists.adoptExtents(flags);
   // An input file in MLIR says the head dims itself; the arrays are held
   // against it later.
   if (!flags.input.empty())
@@ -364,9 +363,12 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   problem.hasLse = spec.lse;
   if (spec.lse)
     problem.lse.resize(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
-  if (!problem.lists.any())
+  if (!problem.lists.anyLengths())
     return problem;
   if (llvm::Error error = checkSequences(problem.tensors()))
+    return std::move(error);
+  if (llvm::Error error = problem.lists.checkBatch(
+          flags.problem, sequenceCount(problem.tensors())))
     return std::move(error);
   fillUnused(problem, spec, files);
   return problem;

@@ -16,22 +16,25 @@ namespace fmha::tools {
 
 using namespace runtime;
 
-static llvm::Expected<std::vector<int32_t>> readList(const std::string &path,
-                                                     llvm::StringRef flag) {
-  if (path.empty())
+template <typename Number>
+static llvm::Error readList(const std::optional<std::string> &path,
+                            llvm::StringRef flag, NpyType type,
+                            std::optional<std::vector<Number>> &target) {
+  if (!path)
+    return llvm::Error::success();
+  if (path->empty())
     return failure("--" + flag + ": expected a file, --" + flag + "=F.npy");
-  auto array = readNpy(path);
+  auto array = readNpy(*path);
   if (!array)
     return array.takeError();
-  if (array->type != NpyType::I32 || array->shape.size() != 1)
-    return failure("'" + path +
-                   "': expected an int32 array of one dimension, "
-                   "got " +
-                   nameOf(array->type) + " " + formatShape(array->shape));
-  std::vector<int32_t> list(array->elementCount());
+  if (array->type != type || array->shape.size() != 1)
+    return failure("'" + *path + "': expected an " + nameOf(type) +
+                   " array of one dimension, got " + nameOf(array->type) + " " +
+                   formatShape(array->shape));
+  std::vector<Number> &list = target.emplace(array->elementCount());
   if (!list.empty())
-    std::memcpy(list.data(), array->data.data(), list.size() * sizeof(list[0]));
-  return list;
+    std::memcpy(list.data(), array->data.data(), list.size() * sizeof(Number));
+  return llvm::Error::success();
 }
 
 llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
@@ -43,14 +46,12 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
   } all[] = {{"kv-lens", flags.kvLens, lists.kvLens},
              {"cu-seqlens-q", flags.cuSeqlensQ, lists.cuSeqlensQ},
              {"cu-seqlens-k", flags.cuSeqlensK, lists.cuSeqlensK}};
-  for (auto &[flag, path, target] : all) {
-    if (!path)
-      continue;
-    auto list = readList(*path, flag);
-    if (!list)
-      return list.takeError();
-    target = std::move(*list);
-  }
+  for (auto &[flag, path, target] : all)
+    if (llvm::Error error = readList(path, flag, NpyType::I32, target))
+      return std::move(error);
+  if (llvm::Error error =
+          readList(flags.sink, "sink", NpyType::F32, lists.sink))
+    return std::move(error);
   return lists;
 }
 
@@ -70,11 +71,21 @@ void Lists::adoptExtents(ProblemFlags &flags) const {
     flags.batch = kvLens->size();
 }
 
+llvm::Error Lists::checkBatch(const ProblemFlags &flags,
+                              int64_t sequences) const {
+  if (!flags.batch || int64_t(*flags.batch) == sequences)
+    return llvm::Error::success();
+  return failure("--batch=" + llvm::Twine(*flags.batch) +
+                 ": expected the number of sequences that the lists have, " +
+                 llvm::Twine(sequences) + "; leave the flag out");
+}
+
 llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
   const std::tuple<llvm::StringLiteral, bool, bool> all[] = {
       {"kv-lens", problem.kvLens, lists.kvLens.has_value()},
       {"cu-seqlens-q", problem.cuSeqlensQ, lists.cuSeqlensQ.has_value()},
-      {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()}};
+      {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()},
+      {"sink", problem.sink, lists.sink.has_value()}};
   for (auto [flag, wanted, given] : all)
     if (wanted && !given)
       return failure("expected --" + flag +
@@ -83,10 +94,11 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
   return llvm::Error::success();
 }
 
-std::vector<reference::Sequence> sequencesOf(const AttentionTensors &tensors) {
-  std::vector<reference::Sequence> all;
+std::optional<std::vector<reference::Sequence>>
+sequencesOf(const AttentionTensors &tensors) {
   if (!tensors.kvLens && !tensors.cuSeqlensQ && !tensors.cuSeqlensK)
-    return all;
+    return std::nullopt;
+  std::vector<reference::Sequence> all;
   for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
     auto [firstQuery, endQuery] = queriesOf(tensors, n);
     auto [firstKey, endKey] = keysOf(tensors, n);

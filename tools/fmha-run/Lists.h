@@ -16,20 +16,25 @@ namespace fmha::tools {
 
 struct Lists {
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
+  std::optional<std::vector<float>> sink;
 
-  bool any() const { return kvLens || cuSeqlensQ || cuSeqlensK; }
+  /// Whether sequences have lengths of their own.
+  bool anyLengths() const { return kvLens || cuSeqlensQ || cuSeqlensK; }
   /// Batch, and the lengths of what is packed, where no flag gives them.
   void adoptExtents(ProblemFlags &flags) const;
+  /// An error if a flag says another batch than the lists.
+  llvm::Error checkBatch(const ProblemFlags &flags, int64_t sequences) const;
 };
 
-/// Reads the files that the flags name: int32, of one dimension.
+/// Reads the files that the flags name: int32, the sink's float32, of one
+/// dimension.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 
 /// An error if the op of an input file reads a list and no flag names it.
 llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem);
 
-/// What attends to what, for the reference; empty if all of each batch does.
-std::vector<reference::Sequence>
+/// What attends to what, for the reference; nothing if all of each batch does.
+std::optional<std::vector<reference::Sequence>>
 sequencesOf(const runtime::AttentionTensors &tensors);
 
 } // namespace fmha::tools

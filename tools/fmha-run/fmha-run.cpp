@@ -247,6 +247,8 @@ llvm::Error run(Session &session) {
   if (!source)
     return source.takeError();
   session.spec = source->spec;
+  // Flags and the op come first: rows behind the last sequence are legal.
+  files->lists.adoptExtents(flags.problem);
   // Data that does not fit is told before any work is done for it.
   session.progress.stage("preparing the inputs");
   auto problem = makeProblem(flags, session.spec.problem, *files);

@@ -13,7 +13,8 @@
 //   O[i] = sum_j exp(s[j] - LSE[i]) * v[j]       A[i] = the same with |v[j]|
 //   LSE[i] = log(sum_j exp(s[j]))
 //
-// A row that sees no key has O = 0, A = 0 and LSE = -infinity.
+// With a sink of head h the sum of LSE has one more term, exp(sinks[h]). A row
+// that sees no key has O = 0, A = 0 and LSE = -infinity, or sinks[h].
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +64,10 @@ struct Problem {
   /// What attends to what, where it is not all rows of each batch: every
   /// sequence is a problem of its own, with lengths of its own. Rows of q that
   /// none has are NaN in the result; nothing of k and v that none has is read.
-  std::vector<Sequence> sequences;
+  std::optional<std::vector<Sequence>> sequences;
+  /// A logit for each query head that brings no value: exp(sink) joins the
+  /// denominator. Empty, or qHeads of them.
+  std::vector<double> sinks;
 
   /// Query head h uses KV head floor(h * kvHeads / qHeads).
   int64_t kvHead(int64_t head) const { return head * kvHeads / qHeads; }

@@ -51,6 +51,8 @@ struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
+  /// A logit for each query head.
+  std::optional<std::vector<float>> sink;
 };
 
 /// The sentence that says which list, or which entry of one, does not fit the

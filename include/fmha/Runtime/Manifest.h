@@ -55,7 +55,7 @@ struct GridFactor {
 };
 
 /// The tensors of the problem, as parameters name them.
-enum class TensorName { Q, K, V, O, Lse, KvLens, CuSeqlensQ, CuSeqlensK };
+enum class TensorName { Q, K, V, O, Lse, KvLens, CuSeqlensQ, CuSeqlensK, Sink };
 llvm::StringRef stringify(TensorName name);
 
 enum class Swizzle { None, B32, B64, B128 };
@@ -103,7 +103,7 @@ struct Manifest {
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
   /// The lists that the kernel reads.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
   /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;
@@ -118,6 +118,13 @@ struct Manifest {
   uint32_t smemBytes = 0, tmemColumns = 0;
   std::vector<ManifestRole> roles;
   std::vector<Parameter> parameters;
+
+  /// Whether the kernel has that tensor.
+  bool has(TensorName name) const {
+    const bool all[] = {true,   true,       true,       true, lse,
+                        kvLens, cuSeqlensQ, cuSeqlensK, sink};
+    return all[size_t(name)];
+  }
 };
 
 /// Parses the JSON `text`. Unknown, missing and ill-typed fields are errors

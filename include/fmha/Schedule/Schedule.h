@@ -43,6 +43,8 @@ struct Problem {
   /// values are packed, sequence behind sequence, and where each begins is read
   /// from memory.
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
+  /// A logit a head, read from memory, joins the denominator.
+  bool sink = false;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;

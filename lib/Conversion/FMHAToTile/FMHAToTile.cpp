@@ -174,6 +174,7 @@ private:
   State buildStep(const Coordinates &at, unsigned tile, Value query,
                   const BlockTiles &block, Value column, State state);
   void buildPass(Coordinates &at, Value &id);
+  Value buildSink(const Coordinates &at);
   void buildEpilogue(const Coordinates &at, ValueRange results);
 
   AttentionOp op;
@@ -461,11 +462,23 @@ void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
         buildStep(at, tile, queries[tile], tiles, column, states[tile]);
 }
 
+/// The head's logit in log2 units; null if there is none.
+Value KernelBuilder::buildSink(const Coordinates &at) {
+  Value sinks = operand("sink");
+  if (!sinks)
+    return Value();
+  Value logit = memref::LoadOp::create(b, sinks, ValueRange{at.head});
+  Value log2e = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(float(llvm::numbers::log2e)));
+  return arith::MulFOp::create(b, logit, log2e);
+}
+
 /// Every pass has the LSE; the first one writes it, for the others no row is
 /// below the length.
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   FloatAttr scaleAttr = softmaxScale();
   const Sequence &queries = at.queries;
+  Value sink = buildSink(at);
   Value lseRows = queries.length;
   if (op.getLse() && at.column) {
     Value first =
@@ -476,15 +489,20 @@ void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
     Value max = results[3 * tile], sum = results[3 * tile + 1];
     Value acc = results[3 * tile + 2];
     TileType type = tileType(outputColumns(), op.getElementType());
-    Value out = mark(tile::NormalizeOp::create(b, type, acc, sum), tile);
+    Value total = sum;
+    if (sink)
+      total =
+          mark(tile::AddSinkOp::create(b, rowType(), max, sum, sink, scaleAttr),
+               tile);
+    Value out = mark(tile::NormalizeOp::create(b, type, acc, total), tile);
     mark(tile::StoreOp::create(b, out, func.getArgument(Output), queries.batch,
                                at.rows[tile], at.head, at.column, queries.start,
                                queries.limit()),
          tile);
     if (!op.getLse())
       continue;
-    Value lse =
-        mark(tile::LseOp::create(b, rowType(), max, sum, scaleAttr), tile);
+    Value lse = mark(
+        tile::LseOp::create(b, rowType(), max, sum, sink, scaleAttr), tile);
     mark(tile::StoreRowsOp::create(b, lse, operand("lse"), queries.batch,
                                    at.head, at.rows[tile], queries.start,
                                    lseRows),

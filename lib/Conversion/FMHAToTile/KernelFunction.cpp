@@ -34,6 +34,8 @@ static FunctionType kernelType(AttentionOp op) {
     if (operand.name == "lse")
       return dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
                            /*contiguous=*/false);
+    if (operand.name == "sink")
+      return MemRefType::get({dyn}, Float32Type::get(ctx));
     if (operand.kind == KernelParameter::Kind::Pointer)
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
     bool isValue = operand.name == "v" || operand.name == "o";

@@ -1,4 +1,4 @@
-// Lists of lengths that do not fit the op.
+// Lists that do not fit the op.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
@@ -69,5 +69,50 @@ func.func @mixed_lists(%x: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>, %l:
   // expected-error @below {{fmha.attention C1: expected all operands to be tensors or all to be memrefs, got query 'memref<2x16x4x64xf16>' and kv_lens 'tensor<2xi32>'}}
   fmha.attention ins(%x, %x, %x : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
       kv_lens(%l : tensor<2xi32>) outs(%o : memref<2x16x4x64xf16>)
+  return
+}
+
+// -----
+
+func.func @sink_type(%x: tensor<2x16x4x64xf16>, %l: tensor<4xf16>) {
+  // expected-error @below {{fmha.attention C24: expected sink to be a list of f32, got 'tensor<4xf16>'}}
+  %o = fmha.attention ins(%x, %x, %x : tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>)
+      sink(%l : tensor<4xf16>) outs(%x : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
+  return
+}
+
+// -----
+
+func.func @sink_count(%x: tensor<2x16x4x64xf16>, %l: tensor<2xf32>) {
+  // expected-error @below {{fmha.attention C24: expected dimension 0 of sink to equal dimension 2 (heads) of query, 4, got 2}}
+  %o = fmha.attention ins(%x, %x, %x : tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>)
+      sink(%l : tensor<2xf32>) outs(%x : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
+  return
+}
+
+// -----
+
+func.func @sink_steps(%x: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>, %l: memref<4xf32, strided<[2]>>) {
+  // expected-error @below {{fmha.attention C24: expected sink to be contiguous, got 'memref<4xf32, strided<[2]>>'}}
+  fmha.attention ins(%x, %x, %x : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
+      sink(%l : memref<4xf32, strided<[2]>>) outs(%o : memref<2x16x4x64xf16>)
+  return
+}
+
+// -----
+
+func.func @value_batch(%q: tensor<2x16x4x64xf16>, %k: tensor<?x16x4x64xf16>, %v: tensor<3x16x4x64xf16>) {
+  // expected-error @below {{fmha.attention C8: expected dimension 0 of value to equal dimension 0 (batch) of query, 2, got 3}}
+  %o = fmha.attention ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<?x16x4x64xf16>, tensor<3x16x4x64xf16>)
+      outs(%q : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
+  return
+}
+
+// -----
+
+func.func @packed_output(%q: tensor<?x16x4x64xf16>, %k: tensor<3x16x4x64xf16>, %o: tensor<4x16x4x64xf16>, %l: tensor<4xi32>) {
+  // expected-error @below {{fmha.attention C8: expected the batch of output, which is packed, to be 1, got 4}}
+  %r = fmha.attention ins(%q, %k, %k : tensor<?x16x4x64xf16>, tensor<3x16x4x64xf16>, tensor<3x16x4x64xf16>)
+      cu_seqlens_q(%l : tensor<4xi32>) outs(%o : tensor<4x16x4x64xf16>) -> tensor<4x16x4x64xf16>
   return
 }

@@ -107,3 +107,12 @@ func.func @sequences(%q: memref<3x?x4x64xf16>, %k: memref<3x?x2x64xf16>, %pq: me
       outs(%pout : memref<1x?x4x64xf16>)
   return
 }
+
+// CHECK-LABEL: func.func @sink
+func.func @sink(%q: memref<3x?x4x64xf16>, %k: memref<3x?x2x64xf16>, %out: memref<3x?x4x64xf16>, %lens: memref<3xi32>,
+                %logits: memref<4xf32>) {
+  // CHECK: kv_lens(%{{.*}} : memref<3xi32>) sink(%{{.*}} : memref<4xf32>) outs
+  fmha.attention ins(%q, %k, %k : memref<3x?x4x64xf16>, memref<3x?x2x64xf16>, memref<3x?x2x64xf16>)
+      kv_lens(%lens : memref<3xi32>) sink(%logits : memref<4xf32>) outs(%out : memref<3x?x4x64xf16>)
+  return
+}

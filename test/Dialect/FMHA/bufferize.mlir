@@ -61,3 +61,24 @@ func.func @destination_is_input(%q: tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16
       outs(%q : tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16>
   return %o : tensor<1x8x4x64xf16>
 }
+
+// -----
+
+// Rows that no packed sequence has keep what the destination held: it is copied where
+// it is needed afterwards.
+
+// CHECK-LABEL: func.func @packed_destination
+// CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<1x8x4x64xf16, strided<{{[^>]*}}>>, %[[STARTS:[a-z0-9]+]]: memref<3xi32
+// CHECK: %[[NEW:.*]] = memref.alloc() {{.*}}: memref<1x8x4x64xf16>
+// CHECK: memref.copy %[[OUT]], %[[NEW]]
+// CHECK: fmha.attention
+// CHECK-SAME: cu_seqlens_q(%[[STARTS]] :
+// CHECK-SAME: outs(%[[NEW]] :
+func.func @packed_destination(%q: tensor<1x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %out: tensor<1x8x4x64xf16>,
+                              %starts: tensor<3xi32>) -> (tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>) {
+  %o = fmha.attention
+      ins(%q, %k, %k : tensor<1x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>)
+      cu_seqlens_q(%starts : tensor<3xi32>)
+      outs(%out : tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16>
+  return %o, %out : tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>
+}

@@ -62,7 +62,12 @@ SEQUENCES = [
     ("causal, left = 2", ("kv_lens", "cu_seqlens_q")),
     ("none, right = 0", ("kv_lens", "cu_seqlens_k")),
     ("none", ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")),
+    ("causal", ("kv_lens", "sink")),
+    ("none, left = 1", ("cu_seqlens_q", "sink")),
+    ("causal", ("sink",)),
 ]
+# Of two heads.
+SINKS = [-1.5, 2.0]
 
 
 def round_to(value, dtype):
@@ -102,14 +107,14 @@ class View:
         return self.value.data[start * dim : (start + 1) * dim]
 
 
-def reference_row(query, keys, values, scale, dim_v):
+def reference_row(query, keys, values, scale, dim_v, sink=-math.inf):
     """(output, softmax * |V|, lse) of one row over the keys it sees."""
     if not keys:
-        return [0.0] * dim_v, [0.0] * dim_v, -math.inf
+        return [0.0] * dim_v, [0.0] * dim_v, sink
     scores = [scale * math.fsum(a * b for a, b in zip(query, key)) for key in keys]
     largest = max(scores)
     weights = [math.exp(score - largest) for score in scores]
-    total = math.fsum(weights)
+    total = math.fsum([*weights, math.exp(sink - largest)])
     columns = list(zip(*values))
     dot = lambda column: math.fsum(w * x for w, x in zip(weights, column)) / total
     return (
@@ -186,7 +191,7 @@ def sequences_of(lists, q_len, kv_len):
 def check_sequences(mask, names, rng):
     """How many values were wrong."""
     dtype, dim, q_heads, kv_heads = "bf16", 8, 2, 1
-    lists = {name: LISTS[name] for name in names}
+    lists = {name: LISTS[name] for name in names if name != "sink"}
     if "cu_seqlens_k" in names and "kv_lens" in names:
         lists["kv_lens"] = [5, 1, 2]
     q_len, kv_len = (11 if "cu_seqlens_q" in names else 4), (13 if "cu_seqlens_k" in names else 6)
@@ -203,7 +208,8 @@ def check_sequences(mask, names, rng):
                     at = (b * kv_len + j) * dim
                     value.data[at : at + dim] = array.array("f", [math.nan] * dim)
     kernel = Kernel(dtype, dim, dim, mask, None, lists=names)
-    output, lse = kernel(q, k, v, "bshd", [array.array("i", lists[n]) for n in names], held=7.0)
+    given = [array.array("f", SINKS) if name == "sink" else array.array("i", lists[name]) for name in names]
+    output, lse = kernel(q, k, v, "bshd", given, held=7.0)
     views = [View(value, "bshd") for value in (q, k, v, output)]
     wrong, owned = 0, set()
     for bq, first_q, queries, bk, first_k, keys in sequences:
@@ -215,12 +221,12 @@ def check_sequences(mask, names, rng):
                     views[0][bq, first_q + i, h],
                     [views[1][bk, first_k + j, 0] for j in seen],
                     [views[2][bk, first_k + j, 0] for j in seen],
-                    1 / math.sqrt(dim), dim,
+                    1 / math.sqrt(dim), dim, SINKS[h] if "sink" in names else -math.inf,
                 )
                 for got, r, a in zip(views[3][bq, first_q + i, h], want, size):
                     wrong += not close(got, r, UNIT[dtype] * 1.1 * (abs(r) + a) + 1e-6)
                 got_lse = lse.data[(bq * q_heads + h) * q_len + first_q + i]
-                bound = 1e-5 * max(1, abs(want_lse)) + 1e-5 if seen else 0
+                bound = 1e-5 * max(1, abs(want_lse)) + 1e-5 if seen or "sink" in names else 0
                 wrong += not close(got_lse, want_lse, bound)
     for b in range(batch_q):
         for i in range(q_len):

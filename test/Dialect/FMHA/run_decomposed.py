@@ -128,12 +128,13 @@ HELD = """  %held = bufferization.to_tensor %o32 restrict : {o32} to tensor<?x?x
 
 def list_texts(lists):
     """Arguments, tensors and operands of the lists that the op reads."""
-    arguments = "".join(f", %{name}_list: memref<?xi32>" for name in lists)
+    typed = [(name, "f32" if name == "sink" else "i32") for name in lists]
+    arguments = "".join(f", %{name}_list: memref<?x{element}>" for name, element in typed)
     tensors = "".join(
-        f"  %{name} = bufferization.to_tensor %{name}_list restrict : memref<?xi32> to tensor<?xi32>\n"
-        for name in lists
+        f"  %{name} = bufferization.to_tensor %{name}_list restrict : memref<?x{element}> to tensor<?x{element}>\n"
+        for name, element in typed
     )
-    operands = "".join(f"      {name}(%{name} : tensor<?xi32>)\n" for name in lists)
+    operands = "".join(f"      {name}(%{name} : tensor<?x{element}>)\n" for name, element in typed)
     return {"arguments": arguments, "tensors": tensors, "operands": operands}
 
 
@@ -221,7 +222,7 @@ class Kernel:
 
     def __call__(self, q, k, v, layout="bshd", lists=(), held=0.0):
         """(output, lse) of Arrays in `layout`; the output has the same layout. `lists`
-        are arrays of type "i"; `held` is what the destinations hold before."""
+        are arrays of type "i", the sink's "f"; `held` is what the destinations hold before."""
         order = LAYOUTS[layout]
         batch, q_len, q_heads = (q.shape[i] for i in order[:3])
         output = Array(q.shape[:3] + v.shape[3:])

@@ -84,6 +84,11 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
   %8 = tile.normalize %acc, %l : !o, !row to !q
   // CHECK: tile.lse %{{.*}}, %{{.*}} scale 1.250000e-01 : <128xf32>
   %9 = tile.lse %m, %l scale 0.125 : !row
+  %logit = arith.constant 1.0 : f32
+  // CHECK: tile.lse %{{.*}}, %{{.*}} sink %{{.*}} scale 1.250000e-01 : <128xf32>
+  %sunk = tile.lse %m, %l sink %logit scale 0.125 : !row
+  // CHECK: tile.add_sink %{{.*}}, %{{.*}} sink %{{.*}} scale 1.250000e-01 : <128xf32>
+  %total = tile.add_sink %m, %l sink %logit scale 0.125 : !row
   return
 }
 

@@ -48,8 +48,8 @@ sliced = itertools.product(
 # Windows add a limit to each row, lists of lengths what the place of a row follows from.
 lists = ("--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k")
 placed = itertools.product(
-    ("--head-dim=64", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
-    (("--window-left=100", "--causal"), ("--window-left=100", "--window-right=30", *lists), ("--causal", *lists)),
+    ("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
+    (("--window-left=100", "--causal"), ("--window-left=100", "--window-right=30", *lists, "--sink"), ("--causal", *lists)),
 )
 
 

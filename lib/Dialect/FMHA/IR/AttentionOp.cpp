@@ -57,6 +57,18 @@ bool AttentionOp::isValueInKey() {
          llvm::all_of(view.getMixedStrides(), isOne);
 }
 
+int64_t AttentionOp::getSequenceCount() {
+  auto entries = [](Value list, int64_t extra) {
+    int64_t count = cast<ShapedType>(list.getType()).getDimSize(0);
+    return ShapedType::isDynamic(count) ? count : count - extra;
+  };
+  if (!getCuSeqlensQ())
+    return getQuery().getType().getDimSize(Batch);
+  if (!getCuSeqlensK())
+    return getKey().getType().getDimSize(Batch);
+  return entries(getCuSeqlensQ(), 1);
+}
+
 schedule::Problem AttentionOp::getProblem() {
   schedule::Problem problem;
   problem.dtype = getElementType().isF16() ? schedule::DataType::F16
@@ -69,9 +81,13 @@ schedule::Problem AttentionOp::getProblem() {
   problem.kvLens = bool(getKvLens());
   problem.cuSeqlensQ = bool(getCuSeqlensQ());
   problem.cuSeqlensK = bool(getCuSeqlensK());
-  problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
-  problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
-  problem.batchHint = hintOf(getQuery().getType().getDimSize(Batch));
+  problem.sink = bool(getSink());
+  // The length of packed rows is that of all sequences, which says little.
+  if (!problem.cuSeqlensQ)
+    problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
+  if (!problem.cuSeqlensK)
+    problem.kvLenHint = hintOf(getKey().getType().getDimSize(Length));
+  problem.batchHint = hintOf(getSequenceCount());
   problem.qHeadsHint = hintOf(getQuery().getType().getDimSize(Heads));
   problem.kvHeadsHint = hintOf(getKey().getType().getDimSize(Heads));
   return problem;
@@ -90,7 +106,8 @@ DictionaryAttr AttentionOp::getProblemAttr() {
       {"v_in_k", isValueInKey()},
       {"kv_lens", bool(getKvLens())},
       {"cu_seqlens_q", bool(getCuSeqlensQ())},
-      {"cu_seqlens_k", bool(getCuSeqlensK())}};
+      {"cu_seqlens_k", bool(getCuSeqlensK())},
+      {"sink", bool(getSink())}};
   for (auto [name, on] : switches)
     if (on)
       entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));

@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C23 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints C1-C24 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -61,6 +61,8 @@ private:
   LogicalResult aliases();
   LogicalResult lengths();
   LogicalResult sequences();
+  LogicalResult sinkShape();
+  LogicalResult contiguous(unsigned constraint, const Operand &list);
 
   LogicalResult layout(const Operand &operand);
   LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
@@ -98,6 +100,8 @@ Verifier::Verifier(AttentionOp op)
     all.push_back(*lse);
   }
   llvm::append_range(all, lists);
+  if (op.getSink())
+    all.push_back(Operand("sink", op.getSink()));
 }
 
 LogicalResult Verifier::run() {
@@ -105,11 +109,11 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::kinds,        &Verifier::ranks,    &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents,  &Verifier::headGroups,
-      &Verifier::lseShape,     &Verifier::scale,    &Verifier::layouts,
-      &Verifier::memorySpaces, &Verifier::schedule, &Verifier::aliases,
-      &Verifier::lengths,      &Verifier::sequences};
+      &Verifier::kinds,        &Verifier::ranks,     &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents,   &Verifier::headGroups,
+      &Verifier::lseShape,     &Verifier::scale,     &Verifier::layouts,
+      &Verifier::memorySpaces, &Verifier::schedule,  &Verifier::aliases,
+      &Verifier::lengths,      &Verifier::sequences, &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -188,15 +192,15 @@ LogicalResult Verifier::equalExtents(unsigned constraint, const Operand &a,
 }
 
 LogicalResult Verifier::extents() {
-  bool isPacked = op.getCuSeqlensQ() || op.getCuSeqlensK();
-  if (!isPacked && failed(equalExtents(8, query, AttentionOp::Batch, key,
-                                       AttentionOp::Batch)))
-    return failure();
-  if (failed(equalExtents(8, query, AttentionOp::Batch, output,
-                          AttentionOp::Batch)) ||
-      failed(equalExtents(8, key, AttentionOp::Batch, value,
-                          AttentionOp::Batch)) ||
-      failed(equalExtents(9, key, AttentionOp::Length, value,
+  // Packed operands have batch 1, whatever that of others is.
+  SmallVector<std::pair<Operand, Operand>> batches = {{query, output},
+                                                      {key, value}};
+  if (!op.getCuSeqlensQ() && !op.getCuSeqlensK())
+    batches = {{query, key}, {query, value}, {key, value}, {query, output}};
+  for (const auto &[a, b] : batches)
+    if (failed(equalExtents(8, a, AttentionOp::Batch, b, AttentionOp::Batch)))
+      return failure();
+  if (failed(equalExtents(9, key, AttentionOp::Length, value,
                           AttentionOp::Length)) ||
       failed(equalExtents(10, key, AttentionOp::Heads, value,
                           AttentionOp::Heads)) ||
@@ -392,12 +396,33 @@ LogicalResult Verifier::lengths() {
         !list.type.getElementType().isSignlessInteger(32))
       return error(22) << "expected " << list.name
                        << " to be a list of i32, got " << list.type;
-    auto memref = dyn_cast<MemRefType>(list.type);
-    if (memref && !memref.areTrailingDimsContiguous(1))
-      return error(22) << "expected " << list.name << " to be contiguous, got "
-                       << memref;
+    if (failed(contiguous(22, list)))
+      return failure();
   }
   return success();
+}
+
+LogicalResult Verifier::contiguous(unsigned constraint, const Operand &list) {
+  auto memref = dyn_cast<MemRefType>(list.type);
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  // Layouts that are not strided are told of by C15.
+  if (!memref || failed(memref.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(strides[0]) || strides[0] == 1)
+    return success();
+  return error(constraint) << "expected " << list.name
+                           << " to be contiguous, got " << memref;
+}
+
+LogicalResult Verifier::sinkShape() {
+  if (!op.getSink())
+    return success();
+  Operand sink("sink", op.getSink());
+  if (sink.type.getRank() != 1 || !sink.type.getElementType().isF32())
+    return error(24) << "expected sink to be a list of f32, got " << sink.type;
+  if (failed(equalExtents(24, query, AttentionOp::Heads, sink, 0)))
+    return failure();
+  return contiguous(24, sink);
 }
 
 /// The number of sequences, by each operand that tells it. What is packed has
@@ -415,8 +440,13 @@ LogicalResult Verifier::sequences() {
            << "expected " << operand.name << " to be for " << first->second
            << " sequences, as " << first->first << " is, got one for " << count;
   };
-  for (auto [operand, starts] : {std::pair(query, op.getCuSeqlensQ()),
-                                 std::pair(key, op.getCuSeqlensK())}) {
+  SmallVector<std::pair<Operand, Value>> sides = {{query, op.getCuSeqlensQ()},
+                                                  {output, op.getCuSeqlensQ()},
+                                                  {key, op.getCuSeqlensK()},
+                                                  {value, op.getCuSeqlensK()}};
+  if (lse)
+    sides.push_back({*lse, op.getCuSeqlensQ()});
+  for (auto [operand, starts] : sides) {
     int64_t batch = operand.type.getDimSize(AttentionOp::Batch);
     if (starts && !ShapedType::isDynamic(batch) && batch != 1)
       return error(8) << "expected the batch of " << operand.name

@@ -5,14 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// The steps of the definition, one linalg.generic each. Index letters: b batch,
-// h query head, m query row, n key, d head dim; a tensor of scores is
-// [b, h, m, n], a statistic of rows is [b, h, m], both f32.
-//
-//===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "Decomposition.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -31,77 +25,6 @@ namespace fmha {
 using namespace mlir;
 using namespace fmha;
 
-namespace {
-using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-/// Positions of loops, as a map from a generic's loops to an operand's indices.
-using Indices = SmallVector<unsigned, 5>;
-
-/// What a query row may attend to where sequences have lengths of their own:
-/// keys [first, end) of a batch of K, and the key that the row sits at. A row
-/// that no sequence has sees none.
-struct RowKeys {
-  Value exists, batch, first, end, place;
-};
-
-class Decomposition {
-public:
-  Decomposition(RewriterBase &rewriter, AttentionOp op);
-  void run();
-
-private:
-  Value index(OpBuilder &builder, unsigned loop) {
-    return linalg::IndexOp::create(builder, location, loop);
-  }
-  Value constant(double value) {
-    return arith::ConstantOp::create(rewriter, location,
-                                     rewriter.getF32FloatAttr(value));
-  }
-  Value size(Value tensor, unsigned dimension) {
-    return tensor::DimOp::create(rewriter, location, tensor, dimension);
-  }
-  Value filled(Value element, ArrayRef<OpFoldResult> sizes);
-  Value generic(unsigned parallelLoops, unsigned reductionLoops,
-                ArrayRef<std::pair<Value, Indices>> inputs,
-                std::pair<Value, Indices> destination, Body body);
-
-  Value asTensor(Value operand);
-  Value repeatHeads(Value keysOrValues);
-  Value scores(Value keys);
-  Value scoresOfSequences(Value keys, Value init);
-  Value rowShift();
-  Value sequenceOfRows();
-  Value entry(OpBuilder &builder, Location location, Value list, Value number);
-  RowKeys keysOfRow(OpBuilder &builder, Location location, Value batch,
-                    Value row);
-  Value isVisible(OpBuilder &builder, Location location, RowKeys keys,
-                  Value key);
-  Value masked(OpBuilder &builder, Location location, Value score, Value shift);
-  Value scaleAndMask(Value scores);
-  Value rowMaxima(Value scores);
-  Value exponentials(Value scores, Value maxima);
-  Value rowSums(Value weights);
-  Value weightedSums(Value weights, Value values);
-  Value weightedSumsOfSequences(Value weights, Value values, Value init);
-  Value kept(OpBuilder &builder, Location location, Value row, Value result,
-             Value old);
-  Value normalise(Value weighted, Value sums);
-  Value logSumExp(Value maxima, Value sums);
-  void replace(ValueRange results);
-
-  RewriterBase &rewriter;
-  AttentionOp op;
-  Location location;
-  Value query, key, value;
-  /// Null where the op has none; the last is, for each packed query row, the
-  /// sequence that has it, or the number of sequences.
-  Value kvLens, startsQ, startsK, sequences;
-  bool hasLists = false;
-  Value zero, minusInfinity;
-  OpFoldResult batch, queryHeads, queryLength, keyLength;
-};
-} // namespace
-
 Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
     : rewriter(rewriter), op(op), location(op.getLoc()) {
   rewriter.setInsertionPoint(op);
@@ -111,6 +34,7 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   kvLens = asTensor(op.getKvLens());
   startsQ = asTensor(op.getCuSeqlensQ());
   startsK = asTensor(op.getCuSeqlensK());
+  sink = asTensor(op.getSink());
   hasLists = kvLens || startsQ || startsK;
   zero = constant(0.0);
   minusInfinity = constant(-std::numeric_limits<double>::infinity());
@@ -131,7 +55,7 @@ void Decomposition::run() {
   Value masked = scaleAndMask(scores(keys));
   Value maxima = rowMaxima(masked);
   Value weights = exponentials(masked, maxima);
-  Value sums = rowSums(weights);
+  Value sums = rowSums(weights, leastSums(maxima));
   SmallVector<Value> results{normalise(weightedSums(weights, values), sums)};
   if (op.getLse())
     results.push_back(logSumExp(maxima, sums));
@@ -176,11 +100,6 @@ Value Decomposition::generic(unsigned parallelLoops, unsigned reductionLoops,
                                    destination.first.getType(), inputValues,
                                    destination.first, maps, iterators, build)
       .getResult(0);
-}
-
-static Value extend(OpBuilder &builder, Location location, Value element) {
-  return arith::ExtFOp::create(builder, location, builder.getF32Type(),
-                               element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,160 +158,6 @@ Value Decomposition::scores(Value keys) {
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
 
-//===----------------------------------------------------------------------===//
-// Sequences of their own lengths
-//===----------------------------------------------------------------------===//
-
-/// [m] -> how many sequences end at or before row m.
-Value Decomposition::sequenceOfRows() {
-  Value one = arith::ConstantIndexOp::create(rewriter, location, 1);
-  Value none = arith::ConstantIndexOp::create(rewriter, location, 0);
-  Value count =
-      arith::SubIOp::create(rewriter, location, size(startsQ, 0), one);
-  Value ends = tensor::ExtractSliceOp::create(
-      rewriter, location, startsQ, ArrayRef<OpFoldResult>{one},
-      ArrayRef<OpFoldResult>{count},
-      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
-  auto add = [&](OpBuilder &builder, Location location,
-                 ValueRange elements) -> Value {
-    Value end = arith::IndexCastOp::create(builder, location,
-                                           builder.getIndexType(), elements[0]);
-    Value behind = arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::sle, end, index(builder, 0));
-    Value more = arith::SelectOp::create(builder, location, behind, one, none);
-    return arith::AddIOp::create(builder, location, elements[1], more);
-  };
-  return generic(1, 1, {{ends, {1}}}, {filled(none, {queryLength}), {0}}, add);
-}
-
-Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
-                           Value number) {
-  Value element = tensor::ExtractOp::create(builder, location, list, number);
-  return arith::IndexCastOp::create(builder, location, builder.getIndexType(),
-                                    element);
-}
-
-RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
-                                 Value batch, Value row) {
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, location, value);
-  };
-  auto add = [&](Value a, Value b) -> Value {
-    return arith::AddIOp::create(builder, location, a, b);
-  };
-  auto subtract = [&](Value a, Value b) -> Value {
-    return arith::SubIOp::create(builder, location, a, b);
-  };
-  RowKeys keys;
-  Value sequence = batch, queries = size(query, AttentionOp::Length);
-  Value firstQuery = index(0);
-  keys.exists =
-      arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
-  if (startsQ) {
-    Value count = subtract(tensor::DimOp::create(builder, location, startsQ, 0),
-                           index(1));
-    sequence = tensor::ExtractOp::create(builder, location, sequences, row);
-    keys.exists = arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::slt, sequence, count);
-    // A row of none takes the first entry, whose keys it does not see.
-    sequence = arith::SelectOp::create(builder, location, keys.exists, sequence,
-                                       index(0));
-    firstQuery = entry(builder, location, startsQ, sequence);
-    queries = subtract(
-        entry(builder, location, startsQ, add(sequence, index(1))), firstQuery);
-  }
-  keys.batch = startsK ? index(0) : sequence;
-  keys.first = index(0);
-  keys.end = size(key, AttentionOp::Length);
-  if (startsK) {
-    keys.first = entry(builder, location, startsK, sequence);
-    keys.end = entry(builder, location, startsK, add(sequence, index(1)));
-  }
-  if (kvLens)
-    keys.end = add(keys.first, entry(builder, location, kvLens, sequence));
-  keys.place = add(keys.first, subtract(row, firstQuery));
-  if (!op.getMask().isTopLeft())
-    keys.place =
-        add(keys.place, subtract(subtract(keys.end, keys.first), queries));
-  return keys;
-}
-
-Value Decomposition::isVisible(OpBuilder &builder, Location location,
-                               RowKeys keys, Value key) {
-  auto both = [&](Value seen, arith::CmpIPredicate how, Value bound) -> Value {
-    Value inside = arith::CmpIOp::create(builder, location, how, key, bound);
-    return arith::AndIOp::create(builder, location, seen, inside);
-  };
-  Value seen = both(keys.exists, arith::CmpIPredicate::sge, keys.first);
-  seen = both(seen, arith::CmpIPredicate::slt, keys.end);
-  auto bound = [&](int64_t distance) -> Value {
-    return arith::AddIOp::create(
-        builder, location, keys.place,
-        arith::ConstantIndexOp::create(builder, location, distance));
-  };
-  if (std::optional<unsigned> right = op.getMask().rightBound())
-    seen = both(seen, arith::CmpIPredicate::sle, bound(*right));
-  if (op.getMask().left)
-    seen = both(seen, arith::CmpIPredicate::sge,
-                bound(-int64_t(*op.getMask().left)));
-  return seen;
-}
-
-/// As scores(), from the batch of K that the row's sequence has.
-Value Decomposition::scoresOfSequences(Value keys, Value init) {
-  OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
-  Value shape = tensor::EmptyOp::create(
-      rewriter, location, {keyLength, headDim}, rewriter.getF32Type());
-  auto multiplyAdd = [&](OpBuilder &builder, Location location,
-                         ValueRange elements) -> Value {
-    RowKeys row =
-        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
-    Value element = tensor::ExtractOp::create(
-        builder, location, keys,
-        ValueRange{row.batch, index(builder, 1), index(builder, 3),
-                   index(builder, 4)});
-    Value product = arith::MulFOp::create(
-        builder, location, extend(builder, location, elements[0]), element);
-    return arith::AddFOp::create(builder, location, elements[2], product);
-  };
-  return generic(4, 1, {{query, {0, 2, 1, 4}}, {shape, {3, 4}}},
-                 {init, {0, 1, 2, 3}}, multiplyAdd);
-}
-
-/// As weightedSums(); what a row does not see does not matter, be it NaN.
-Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
-                                             Value init) {
-  auto multiplyAdd = [&](OpBuilder &builder, Location location,
-                         ValueRange elements) -> Value {
-    RowKeys row =
-        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
-    Value key = index(builder, 4);
-    Value element = tensor::ExtractOp::create(
-        builder, location, values,
-        ValueRange{row.batch, index(builder, 1), key, index(builder, 3)});
-    Value product =
-        arith::MulFOp::create(builder, location, elements[0], element);
-    Value seen = isVisible(builder, location, row, key);
-    product = arith::SelectOp::create(builder, location, seen, product, zero);
-    return arith::AddFOp::create(builder, location, elements[1], product);
-  };
-  return generic(4, 1, {{weights, {0, 1, 2, 4}}}, {init, {0, 1, 2, 3}},
-                 multiplyAdd);
-}
-
-/// `old` where no sequence has the row.
-Value Decomposition::kept(OpBuilder &builder, Location location, Value row,
-                          Value result, Value old) {
-  if (!startsQ)
-    return result;
-  Value exists = keysOfRow(builder, location, row, row).exists;
-  return arith::SelectOp::create(builder, location, exists, result, old);
-}
-
-//===----------------------------------------------------------------------===//
-// The steps, continued
-//===----------------------------------------------------------------------===//
-
 /// The key that row 0 sits at.
 Value Decomposition::rowShift() {
   if (op.getMask().isTopLeft())
@@ -446,8 +211,49 @@ Value Decomposition::scaleAndMask(Value scores) {
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }
 
+/// [b, h, m]: what a maximum over keys begins with, the head's sink where there
+/// is one.
+Value Decomposition::leastMaxima() {
+  if (!sink)
+    return filled(minusInfinity, {batch, queryHeads, queryLength});
+  auto copy = [](OpBuilder &, Location, ValueRange elements) -> Value {
+    return elements[0];
+  };
+  return generic(3, 0, {{sink, {1}}}, {rows(), {0, 1, 2}}, copy);
+}
+
+/// [b, h, m]: what a sum of weights begins with, exp(sink - max) or 0.
+Value Decomposition::leastSums(Value maxima) {
+  if (!sink)
+    return filled(zero, {batch, queryHeads, queryLength});
+  auto weight = [&](OpBuilder &builder, Location location,
+                    ValueRange elements) -> Value {
+    return math::ExpOp::create(
+        builder, location,
+        difference(builder, location, elements[0], elements[1]));
+  };
+  return generic(3, 0, {{sink, {1}}, {maxima, {0, 1, 2}}}, {rows(), {0, 1, 2}},
+                 weight);
+}
+
+Value Decomposition::rows() {
+  return tensor::EmptyOp::create(
+      rewriter, location,
+      ArrayRef<OpFoldResult>{batch, queryHeads, queryLength},
+      rewriter.getF32Type());
+}
+
+/// value - max, where -inf counts as 0: -inf - -inf would be NaN.
+Value Decomposition::difference(OpBuilder &builder, Location location,
+                                Value value, Value max) {
+  Value empty = arith::CmpFOp::create(
+      builder, location, arith::CmpFPredicate::OEQ, max, minusInfinity);
+  Value safe = arith::SelectOp::create(builder, location, empty, zero, max);
+  return arith::SubFOp::create(builder, location, value, safe);
+}
+
 Value Decomposition::rowMaxima(Value scores) {
-  Value init = filled(minusInfinity, {batch, queryHeads, queryLength});
+  Value init = leastMaxima();
   auto maximum = [](OpBuilder &builder, Location location,
                     ValueRange elements) -> Value {
     return arith::MaximumFOp::create(builder, location, elements[0],
@@ -461,21 +267,15 @@ Value Decomposition::rowMaxima(Value scores) {
 Value Decomposition::exponentials(Value scores, Value maxima) {
   auto exponential = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
-    Value empty =
-        arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ,
-                              elements[0], minusInfinity);
-    Value maximum =
-        arith::SelectOp::create(builder, location, empty, zero, elements[0]);
-    Value difference =
-        arith::SubFOp::create(builder, location, elements[1], maximum);
-    return math::ExpOp::create(builder, location, difference);
+    return math::ExpOp::create(
+        builder, location,
+        difference(builder, location, elements[1], elements[0]));
   };
   return generic(4, 0, {{maxima, {0, 1, 2}}}, {scores, {0, 1, 2, 3}},
                  exponential);
 }
 
-Value Decomposition::rowSums(Value weights) {
-  Value init = filled(zero, {batch, queryHeads, queryLength});
+Value Decomposition::rowSums(Value weights, Value init) {
   auto add = [](OpBuilder &builder, Location location,
                 ValueRange elements) -> Value {
     return arith::AddFOp::create(builder, location, elements[1], elements[0]);

@@ -179,7 +179,7 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   target.addIllegalOp<SlotAddressOp>();
   target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, MaskOp,
                       RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
-                      NormalizeOp, LseOp, StoreRowsOp>();
+                      NormalizeOp, AddSinkOp, LseOp, StoreRowsOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 

@@ -325,21 +325,62 @@ struct DistributeCast : public DistributePattern<CastOp> {
   }
 };
 
-/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN.
+/// m·c, as the exponentials have it.
+Value scaledMaximum(ImplicitLocOpBuilder &b, Value max, FloatAttr log2Scale) {
+  return arith::MulFOp::create(
+      b, max, arith::ConstantOp::create(b, cast<TypedAttr>(log2Scale)));
+}
+
+/// l + 2^(sink - m·c), and l where m is -inf. An infinite sum is one beside
+/// which the keys count for nothing.
+struct DistributeAddSink : public DistributePattern<AddSinkOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value max = adaptor.getMax(), sum = adaptor.getSum();
+    Value scaled = scaledMaximum(b, max, op.getLog2ScaleAttr());
+    Value term = math::Exp2Op::create(
+        b, arith::SubFOp::create(b, adaptor.getSink(), scaled));
+    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
+                                         constantF32(b, -infinity));
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        op, unseen, sum, arith::AddFOp::create(b, sum, term));
+    return success();
+  }
+};
+
+/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN. With
+/// a sink log2(2^t + 2^sink), from the larger one on: h + log2(1 + 2^(g - h)).
 struct DistributeLse : public DistributePattern<LseOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(LseOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value c =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getLog2ScaleAttr()));
     Value log2 = math::Log2Op::create(b, adaptor.getSum());
-    Value sum = arith::AddFOp::create(
-        b, arith::MulFOp::create(b, adaptor.getMax(), c), log2);
+    Value total = arith::AddFOp::create(
+        b, scaledMaximum(b, adaptor.getMax(), op.getLog2ScaleAttr()), log2);
+    if (Value sink = adaptor.getSink())
+      total = withSink(b, total, sink);
     rewriter.replaceOpWithNewOp<arith::MulFOp>(
-        op, sum, constantF32(b, 0.693147180559945309f));
+        op, total, constantF32(b, 0.693147180559945309f));
     return success();
+  }
+
+private:
+  /// Both may be -inf, whose difference is no number.
+  static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
+    Value high = arith::MaxNumFOp::create(b, total, sink);
+    Value low = arith::MinNumFOp::create(b, total, sink);
+    Value share = math::Exp2Op::create(b, arith::SubFOp::create(b, low, high));
+    Value more = math::Log2Op::create(
+        b, arith::AddFOp::create(b, constantF32(b, 1.0f), share));
+    Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, high,
+                                          constantF32(b, -infinity));
+    return arith::SelectOp::create(b, nothing, high,
+                                   arith::AddFOp::create(b, high, more));
   }
 };
 
@@ -380,8 +421,9 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
 void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
-  patterns.add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
-               DistributeRowMax, DistributeExp2, DistributeRowSum,
-               DistributeCast, DistributeLse, DistributeStoreRows>(converter,
-                                                                   context);
+  patterns
+      .add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
+           DistributeRowMax, DistributeExp2, DistributeRowSum, DistributeCast,
+           DistributeAddSink, DistributeLse, DistributeStoreRows>(converter,
+                                                                  context);
 }

@@ -26,6 +26,8 @@ fmha::kernelOperands(const schedule::Problem &problem) {
     operands.push_back({"cu_seqlens_q", Kind::Pointer});
   if (problem.cuSeqlensK)
     operands.push_back({"cu_seqlens_k", Kind::Pointer});
+  if (problem.sink)
+    operands.push_back({"sink", Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
   return operands;

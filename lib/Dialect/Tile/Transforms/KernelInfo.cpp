@@ -30,6 +30,7 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.kvLens = said.contains("kv_lens");
   problem.cuSeqlensQ = said.contains("cu_seqlens_q");
   problem.cuSeqlensK = said.contains("cu_seqlens_k");
+  problem.sink = said.contains("sink");
   return problem;
 }
 
@@ -67,9 +68,9 @@ static bool fits(const KernelParameter &operand, Type type) {
     return false;
   if (operand.kind == KernelParameter::Kind::TensorMap)
     return memref.getRank() == 4;
-  bool isLse = operand.name == "lse";
+  bool isLse = operand.name == "lse", isFloat = isLse || operand.name == "sink";
   return memref.getRank() == (isLse ? 3 : 1) &&
-         memref.getElementType().isF32() == isLse;
+         memref.getElementType().isF32() == isFloat;
 }
 
 static LogicalResult checkOperands(gpu::GPUFuncOp func) {

@@ -223,7 +223,7 @@ LogicalResult Placer::placeOp(Operation *op) {
       .Case<ScaleOp, MaskOp, Exp2Op>([&](auto other) {
         setPlace(other.getResult(), other.getInput().getType().getPlace());
       })
-      .Case<RowSumOp, LseOp>(
+      .Case<RowSumOp, AddSinkOp, LseOp>(
           [&](auto other) { setPlace(other.getResult(), registers()); });
   return success();
 }

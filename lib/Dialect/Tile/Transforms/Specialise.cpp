@@ -399,7 +399,10 @@ void Specialiser::buildSoftmax(unsigned tile) {
     softmaxBlock(tile, loop.getInductionVar(), newMax, newSum);
     scf::YieldOp::create(b, ValueRange{newMax, newSum});
   }
-  sendStats(tile, part.sumOut, loop.getResult(1), blocks);
+  Value total = loop.getResult(1);
+  if (part.addSink)
+    total = clone(part.addSink, {loop.getResult(0), total}).getResult();
+  sendStats(tile, part.sumOut, total, blocks);
   if (!part.lse)
     return;
   Value lse =

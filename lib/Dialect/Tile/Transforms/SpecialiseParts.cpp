@@ -78,6 +78,7 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<RescaleOp>([&](RescaleOp part) { tile.rescale = part; })
       .Case<NormalizeOp>([&](NormalizeOp part) { tile.normalize = part; })
       .Case<StoreOp>([&](StoreOp part) { tile.store = part; })
+      .Case<AddSinkOp>([&](AddSinkOp part) { tile.addSink = part; })
       .Case<LseOp>([&](LseOp part) { tile.lse = part; })
       .Case<StoreRowsOp>([&](StoreRowsOp part) { tile.storeRows = part; })
       .Case<MoveOp>([&](MoveOp part) { addMove(tile, part); });

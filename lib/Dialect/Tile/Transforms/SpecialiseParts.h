@@ -35,7 +35,7 @@ struct ProductPart {
 
 /// The ops of a placed kernel that serve one query tile. All are there but
 /// `scale` (a positive scale needs none), `join` (nor does P in one slice),
-/// `lse` and `storeRows`.
+/// `addSink`, `lse` and `storeRows`.
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
@@ -52,6 +52,7 @@ struct QueryTileParts {
   RescaleOp rescale;
   NormalizeOp normalize;
   StoreOp store;
+  AddSinkOp addSink;
   LseOp lse;
   StoreRowsOp storeRows;
   /// Moves: scores to registers, alpha and the final sum to shared memory and

@@ -1,9 +1,12 @@
 """sequences.py FMHA_RUN [--jobs=N]: sequences of their own lengths, in every combination of kv_lens, cu_seqlens_q
-and cu_seqlens_k, with harsh lengths and the other features in turn. Rows of q, k and v that no sequence has are NaN,
+and cu_seqlens_k, with sinks, harsh lengths and the other features in turn. Rows of q, k and v that no sequence has are NaN,
 which fmha-run writes there, and such rows of the output must stay as they were."""
 
 import itertools
 import os
+import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -12,7 +15,7 @@ sys.path.insert(0, HERE)
 import matrix  # noqa: E402
 import npy  # noqa: E402
 
-LISTS = [names for count in (1, 2, 3) for names in itertools.combinations(("kv_lens", "cu_seqlens_q", "cu_seqlens_k"), count)]
+LISTS = [names for count in (0, 1, 2, 3) for names in itertools.combinations(("kv_lens", "cu_seqlens_q", "cu_seqlens_k"), count)]
 # Queries and keys of three sequences each: nothing, one, tiles and blocks and one more or less.
 SEQUENCES = [
     ((300, 0, 1), (129, 64, 300)),
@@ -34,6 +37,11 @@ FEATURES = [
 ]
 
 
+# Of a head: none, below, among and above the scores. Where other heads have numbers to
+# compare, one so far above that the sum overflows, and the output is 0.
+SINKS = [float("-inf"), -3.0, 2.5, 6.0]
+
+
 def starts(counts):
     return list(itertools.accumulate(counts, initial=0))
 
@@ -48,8 +56,16 @@ def case_of(folder, n, names, lengths, features):
     """The flags of one run; rows behind the last sequence on both sides."""
     queries, keys = lengths
     case = dict(features, batch=3, lse=True, seed=n, q_len=max(queries) + n % 3, kv_len=max(keys) + n % 2,
-                p_placement=("tmem", "smem")[n % 2], policy=("eager", "late", "random")[n % 3], dtype=("bf16", "f16")[n // 2 % 2],
-                layout=("bshd", "bhsd")[n // 3 % 2], q_heads=(1, 4, 2)[n % 3], kv_heads=(1, 2, 1)[n % 3])
+                p_placement=("tmem", "smem")[n // 8 % 2], policy=("eager", "late", "random")[n // 4 % 3],
+                dtype=("bf16", "f16")[n // 2 % 2], layout=("bshd", "bhsd")[n // 5 % 2],
+                q_heads=(1, 4, 2)[n % 3], kv_heads=(1, 2, 1)[n % 3])
+    if n % 2 or not names:
+        path = os.path.join(folder, f"sink{n}.npy")
+        logits = [SINKS[(n + h) % len(SINKS)] for h in range(case["q_heads"])]
+        if len(logits) > 1:
+            logits[-1] = 300.0
+        npy.write(path, (len(logits),), logits)
+        case["sink"] = path
     if "kv_lens" in names:
         # Behind the keys that count there are some more.
         case["kv_lens"] = write(folder, f"lens{n}", keys)
@@ -62,8 +78,36 @@ def case_of(folder, n, names, lengths, features):
     return case
 
 
+# What a list may hold that nobody checked, and the lengths that a kernel then has to take.
+LIES = [(2**31 - 1, 200), (201, 200), (-1, 0), (-(2**31), 0)]
+
+
+def lies(tool, folder):
+    """Kernels keep to their tensors whatever the list says: the entry is overwritten in their text."""
+    text = os.path.join(folder, "lies.ptx")
+    flags = ["--head-dim=64", "--causal", "--lse"]
+    compiler = os.path.join(os.path.dirname(tool), "fmha-compile")
+    subprocess.run([compiler, *flags, "--kv-lens", "-o", text], check=True)
+    with open(text) as file:
+        kernel = file.read()
+    failures = []
+    for lie, length in LIES:
+        path = os.path.join(folder, f"lie{lie}.ptx")
+        lying, count = re.subn(r"(ld\.global\.nc\.b32 \t(%r\d+), [^;]*;)", rf"\1 mov.b32 \2, {lie};", kernel)
+        if count != 1:
+            failures.append(f"expected one load of a length in the kernel, got {count}")
+        with open(path, "w") as file:
+            file.write(lying)
+        lens = write(folder, f"true{lie}", [length, length])
+        failures.append(matrix.verdict([tool, "--json", *flags, "--batch=2", "--q-len=130", "--kv-len=200",
+                                        f"--kv-lens={lens}", f"--ptx={path}"]))
+    failures = [failure for failure in failures if failure]
+    print(f"{len(LIES) - len(failures)} of {len(LIES)} lies change nothing")
+    return failures
+
+
 def main():
-    tool = sys.argv[1]
+    tool = shutil.which(sys.argv[1])
     jobs = next((int(word[7:]) for word in sys.argv[2:] if word.startswith("--jobs=")), os.cpu_count())
     with tempfile.TemporaryDirectory() as folder:
         cases = []
@@ -71,6 +115,7 @@ def main():
             cases.append(case_of(folder, n, names, lengths, FEATURES[n % len(FEATURES)]))
         chosen = [dict(case, policy=None) for case in cases[3::8]]
         failures = matrix.run_all(tool, cases, jobs) + matrix.same_bits(tool, jobs, folder, chosen, seeds=3)
+        failures += lies(tool, folder)
     for failure in failures:
         print(failure)
     return 1 if failures else 0

@@ -28,7 +28,7 @@ def FMHA_Dialect : Dialect {
     errors:
     - `fmha.problem`, a dictionary on a `gpu.func` or `llvm.func`: mask, scale,
       types and head dims that the kernel was made for, `v_in_k` where V is the
-      first columns of K, and the names of the lengths that the op has;
+      first columns of K, and the names of the lists that the op has;
     - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: how the
       kernel is built, and that it is one of ours;
     - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the

@@ -72,6 +72,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens` may leave the first only; q_len and kv_len in the meaning of a mask
     are those of the sequence.
 
+    `sink` [q_heads] is one more logit for each query head, which brings no value:
+    exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
+    that denominator. A row that sees no key then has output 0 and lse sink[h].
+
     - `scale`: any f64 value that is finite as f32, 0 and negative included;
       absent means 1 / sqrt(head_dim).
     - `mask`: see `#fmha.mask`; absent means none.
@@ -139,8 +143,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       type i32; as memrefs they are contiguous.
     - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
       one more. Before launch: no entry of `kv_lens` is negative or beyond the
-      length of `key`; those of the others begin with 0, never fall, and do not
+      keys that its sequence has; those of the others begin with 0, never fall, and do not
       exceed the length of what they cut.
+    - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
+      contiguous.
   }];
 
   let arguments = (ins
@@ -150,6 +156,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence">:$kv_lens,
     Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of queries begins">:$cu_seqlens_q,
     Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of keys begins">:$cu_seqlens_k,
+    Arg<Optional<FMHA_TensorOrMemRef>, "a logit a query head">:$sink,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     OptionalAttr<F64Attr>:$scale,
@@ -163,6 +170,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`kv_lens` `(` $kv_lens^ `:` type($kv_lens) `)`)?
     (`cu_seqlens_q` `(` $cu_seqlens_q^ `:` type($cu_seqlens_q) `)`)?
     (`cu_seqlens_k` `(` $cu_seqlens_k^ `:` type($cu_seqlens_k) `)`)?
+    (`sink` `(` $sink^ `:` type($sink) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     attr-dict (`->` type($results)^)?
   }];
@@ -173,7 +181,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
     /// Which of the operands that the op may have is `output`.
-    static constexpr unsigned outputIndex = 6;
+    static constexpr unsigned outputIndex = 7;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -190,6 +198,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     bool isValueInKey();
     /// `scale`, or 1 / sqrt(head_dim) where absent.
     double getScaleOrDefault();
+    /// The number of sequences, dynamic if no operand tells it.
+    int64_t getSequenceCount();
     /// What the planner needs to know; static lengths become hints. The op must
     /// have been verified.
     ::fmha::schedule::Problem getProblem();

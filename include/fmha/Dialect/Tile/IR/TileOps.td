@@ -302,12 +302,34 @@ def Tile_NormalizeOp
   let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
+def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "result"]>]> {
+  let summary = "The sum with one more term, 2^(sink - max·log2_scale)";
+  let description = [{
+    `sink` is a logit in log2 units. A row whose maximum is minus infinity (no key seen) keeps its sum, 0: a sink brings no
+    value, so that its output is 0.
+
+    ```mlir
+    %s = tile.add_sink %m, %l sink %logit scale 0.127 : !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, F32:$sink, F32Attr:$log2_scale);
+  let results = (outs Tile_F32Row:$result);
+  let assemblyFormat = "$max `,` $sum `sink` $sink `scale` $log2_scale attr-dict `:` type($max)";
+}
+
 def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
   let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
-  let description = [{ `%e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>` }];
-  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, F32Attr:$log2_scale);
+  let description = [{
+    With a `sink`, a logit in log2 units, of that sum and 2^sink; `sum` is the one without it.
+
+    ```mlir
+    %e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>
+    %f = tile.lse %m, %l sink %logit scale 0.127 : !tile.tile<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, Optional<F32>:$sink, F32Attr:$log2_scale);
   let results = (outs Tile_F32Row:$result);
-  let assemblyFormat = "$max `,` $sum `scale` $log2_scale attr-dict `:` type($max)";
+  let assemblyFormat = "$max `,` $sum (`sink` $sink^)? `scale` $log2_scale attr-dict `:` type($max)";
 }
 
 def Tile_MoveOp : Tile_ValueOp<"move"> {

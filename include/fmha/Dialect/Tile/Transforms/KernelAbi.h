@@ -31,8 +31,8 @@ struct KernelParameter {
 };
 
 /// The operands of the kernel at the levels above: q, k, v, o as tensor maps;
-/// as far as the problem has them lse, kv_lens, cu_seqlens_q and cu_seqlens_k
-/// as pointers; with cu_seqlens_q the number max_q_len.
+/// as far as the problem has them lse, kv_lens, cu_seqlens_q, cu_seqlens_k and
+/// sink as pointers; with cu_seqlens_q the number max_q_len.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// The operands; with an LSE its strides of batch, head and row in elements;

@@ -1,0 +1,161 @@
+//===- DecomposeSequences.cpp - Sequences of their own lengths ------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Decomposition.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// [m] -> how many sequences end at or before row m.
+Value Decomposition::sequenceOfRows() {
+  Value one = arith::ConstantIndexOp::create(rewriter, location, 1);
+  Value none = arith::ConstantIndexOp::create(rewriter, location, 0);
+  Value count =
+      arith::SubIOp::create(rewriter, location, size(startsQ, 0), one);
+  Value ends = tensor::ExtractSliceOp::create(
+      rewriter, location, startsQ, ArrayRef<OpFoldResult>{one},
+      ArrayRef<OpFoldResult>{count},
+      ArrayRef<OpFoldResult>{rewriter.getIndexAttr(1)});
+  auto add = [&](OpBuilder &builder, Location location,
+                 ValueRange elements) -> Value {
+    Value end = arith::IndexCastOp::create(builder, location,
+                                           builder.getIndexType(), elements[0]);
+    Value behind = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::sle, end, index(builder, 0));
+    Value more = arith::SelectOp::create(builder, location, behind, one, none);
+    return arith::AddIOp::create(builder, location, elements[1], more);
+  };
+  return generic(1, 1, {{ends, {1}}}, {filled(none, {queryLength}), {0}}, add);
+}
+
+Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
+                           Value number) {
+  Value element = tensor::ExtractOp::create(builder, location, list, number);
+  return arith::IndexCastOp::create(builder, location, builder.getIndexType(),
+                                    element);
+}
+
+RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
+                                 Value batch, Value row) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, location, value);
+  };
+  auto add = [&](Value a, Value b) -> Value {
+    return arith::AddIOp::create(builder, location, a, b);
+  };
+  auto subtract = [&](Value a, Value b) -> Value {
+    return arith::SubIOp::create(builder, location, a, b);
+  };
+  RowKeys keys;
+  Value sequence = batch, queries = size(query, AttentionOp::Length);
+  Value firstQuery = index(0);
+  keys.exists =
+      arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+  if (startsQ) {
+    Value count = subtract(tensor::DimOp::create(builder, location, startsQ, 0),
+                           index(1));
+    sequence = tensor::ExtractOp::create(builder, location, sequences, row);
+    keys.exists = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::slt, sequence, count);
+    // A row of none takes the first entry, whose keys it does not see.
+    sequence = arith::SelectOp::create(builder, location, keys.exists, sequence,
+                                       index(0));
+    firstQuery = entry(builder, location, startsQ, sequence);
+    queries = subtract(
+        entry(builder, location, startsQ, add(sequence, index(1))), firstQuery);
+  }
+  keys.batch = startsK ? index(0) : sequence;
+  keys.first = index(0);
+  keys.end = size(key, AttentionOp::Length);
+  if (startsK) {
+    keys.first = entry(builder, location, startsK, sequence);
+    keys.end = entry(builder, location, startsK, add(sequence, index(1)));
+  }
+  if (kvLens)
+    keys.end = add(keys.first, entry(builder, location, kvLens, sequence));
+  keys.place = add(keys.first, subtract(row, firstQuery));
+  if (!op.getMask().isTopLeft())
+    keys.place =
+        add(keys.place, subtract(subtract(keys.end, keys.first), queries));
+  return keys;
+}
+
+Value Decomposition::isVisible(OpBuilder &builder, Location location,
+                               RowKeys keys, Value key) {
+  auto both = [&](Value seen, arith::CmpIPredicate how, Value bound) -> Value {
+    Value inside = arith::CmpIOp::create(builder, location, how, key, bound);
+    return arith::AndIOp::create(builder, location, seen, inside);
+  };
+  Value seen = both(keys.exists, arith::CmpIPredicate::sge, keys.first);
+  seen = both(seen, arith::CmpIPredicate::slt, keys.end);
+  auto bound = [&](int64_t distance) -> Value {
+    return arith::AddIOp::create(
+        builder, location, keys.place,
+        arith::ConstantIndexOp::create(builder, location, distance));
+  };
+  if (std::optional<unsigned> right = op.getMask().rightBound())
+    seen = both(seen, arith::CmpIPredicate::sle, bound(*right));
+  if (op.getMask().left)
+    seen = both(seen, arith::CmpIPredicate::sge,
+                bound(-int64_t(*op.getMask().left)));
+  return seen;
+}
+
+/// As scores(), from the batch of K that the row's sequence has.
+Value Decomposition::scoresOfSequences(Value keys, Value init) {
+  OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
+  Value shape = tensor::EmptyOp::create(
+      rewriter, location, {keyLength, headDim}, rewriter.getF32Type());
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    RowKeys row =
+        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+    Value element = tensor::ExtractOp::create(
+        builder, location, keys,
+        ValueRange{row.batch, index(builder, 1), index(builder, 3),
+                   index(builder, 4)});
+    Value product = arith::MulFOp::create(
+        builder, location, extend(builder, location, elements[0]), element);
+    return arith::AddFOp::create(builder, location, elements[2], product);
+  };
+  return generic(4, 1, {{query, {0, 2, 1, 4}}, {shape, {3, 4}}},
+                 {init, {0, 1, 2, 3}}, multiplyAdd);
+}
+
+/// As weightedSums(); what a row does not see does not matter, be it NaN.
+Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
+                                             Value init) {
+  auto multiplyAdd = [&](OpBuilder &builder, Location location,
+                         ValueRange elements) -> Value {
+    RowKeys row =
+        keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+    Value key = index(builder, 4);
+    Value element = tensor::ExtractOp::create(
+        builder, location, values,
+        ValueRange{row.batch, index(builder, 1), key, index(builder, 3)});
+    Value product =
+        arith::MulFOp::create(builder, location, elements[0], element);
+    Value seen = isVisible(builder, location, row, key);
+    product = arith::SelectOp::create(builder, location, seen, product, zero);
+    return arith::AddFOp::create(builder, location, elements[1], product);
+  };
+  return generic(4, 1, {{weights, {0, 1, 2, 4}}}, {init, {0, 1, 2, 3}},
+                 multiplyAdd);
+}
+
+/// `old` where no sequence has the row.
+Value Decomposition::kept(OpBuilder &builder, Location location, Value row,
+                          Value result, Value old) {
+  if (!startsQ)
+    return result;
+  Value exists = keysOfRow(builder, location, row, row).exists;
+  return arith::SelectOp::create(builder, location, exists, result, old);
+}

@@ -1,0 +1,115 @@
+//===- Decomposition.h - The steps of the definition ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The steps of the definition, one linalg.generic each. Index letters: b batch,
+// h query head, m query row, n key, d head dim; a tensor of scores is
+// [b, h, m, n], a statistic of rows is [b, h, m], both f32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_FMHA_TRANSFORMS_DECOMPOSITION_H
+#define FMHA_LIB_DIALECT_FMHA_TRANSFORMS_DECOMPOSITION_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace fmha {
+
+using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                            mlir::ValueRange)>;
+
+/// Positions of loops, as a map from a generic's loops to an operand's indices.
+using Indices = llvm::SmallVector<unsigned, 5>;
+
+/// What a query row may attend to where sequences have lengths of their own:
+/// keys [first, end) of a batch of K, and the key that the row sits at. A row
+/// that no sequence has sees none.
+struct RowKeys {
+  mlir::Value exists, batch, first, end, place;
+};
+
+/// Builds the steps in front of the op and replaces it by them.
+class Decomposition {
+public:
+  Decomposition(mlir::RewriterBase &rewriter, AttentionOp op);
+  void run();
+
+private:
+  mlir::Value index(mlir::OpBuilder &builder, unsigned loop) {
+    return mlir::linalg::IndexOp::create(builder, location, loop);
+  }
+  mlir::Value constant(double value) {
+    return mlir::arith::ConstantOp::create(rewriter, location,
+                                           rewriter.getF32FloatAttr(value));
+  }
+  mlir::Value size(mlir::Value tensor, unsigned dimension) {
+    return mlir::tensor::DimOp::create(rewriter, location, tensor, dimension);
+  }
+  mlir::Value filled(mlir::Value element,
+                     llvm::ArrayRef<mlir::OpFoldResult> sizes);
+  mlir::Value generic(unsigned parallelLoops, unsigned reductionLoops,
+                      llvm::ArrayRef<std::pair<mlir::Value, Indices>> inputs,
+                      std::pair<mlir::Value, Indices> destination, Body body);
+
+  static mlir::Value extend(mlir::OpBuilder &builder, mlir::Location location,
+                            mlir::Value element) {
+    return mlir::arith::ExtFOp::create(builder, location, builder.getF32Type(),
+                                       element);
+  }
+
+  mlir::Value asTensor(mlir::Value operand);
+  mlir::Value repeatHeads(mlir::Value keysOrValues);
+  mlir::Value scores(mlir::Value keys);
+  mlir::Value scoresOfSequences(mlir::Value keys, mlir::Value init);
+  mlir::Value rowShift();
+  mlir::Value sequenceOfRows();
+  mlir::Value entry(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value list, mlir::Value number);
+  RowKeys keysOfRow(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value batch, mlir::Value row);
+  mlir::Value isVisible(mlir::OpBuilder &builder, mlir::Location location,
+                        RowKeys keys, mlir::Value key);
+  mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
+                     mlir::Value score, mlir::Value shift);
+  mlir::Value scaleAndMask(mlir::Value scores);
+  mlir::Value rowMaxima(mlir::Value scores);
+  mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
+  mlir::Value rowSums(mlir::Value weights, mlir::Value init);
+  mlir::Value leastMaxima();
+  mlir::Value leastSums(mlir::Value maxima);
+  mlir::Value rows();
+  mlir::Value difference(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value value, mlir::Value max);
+  mlir::Value weightedSums(mlir::Value weights, mlir::Value values);
+  mlir::Value weightedSumsOfSequences(mlir::Value weights, mlir::Value values,
+                                      mlir::Value init);
+  mlir::Value kept(mlir::OpBuilder &builder, mlir::Location location,
+                   mlir::Value row, mlir::Value result, mlir::Value old);
+  mlir::Value normalise(mlir::Value weighted, mlir::Value sums);
+  mlir::Value logSumExp(mlir::Value maxima, mlir::Value sums);
+  void replace(mlir::ValueRange results);
+
+  mlir::RewriterBase &rewriter;
+  AttentionOp op;
+  mlir::Location location;
+  mlir::Value query, key, value;
+  /// Null where the op has none; the last is, for each packed query row, the
+  /// sequence that has it, or the number of sequences.
+  mlir::Value kvLens, startsQ, startsK, sequences;
+  mlir::Value sink;
+  bool hasLists = false;
+  mlir::Value zero, minusInfinity;
+  mlir::OpFoldResult batch, queryHeads, queryLength, keyLength;
+};
+
+} // namespace fmha
+
+#endif // FMHA_LIB_DIALECT_FMHA_TRANSFORMS_DECOMPOSITION_H
