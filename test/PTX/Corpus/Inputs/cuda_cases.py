@@ -215,6 +215,7 @@ CASES = {
     "tma_tile_64": lambda r: tma_tile(r, "64B", np.uint16, "UINT16"),
     "tma_tile_128": lambda r: tma_tile(r, "128B"),
     "softmax_handoff_one": lambda r: softmax_handoff(r, 1),
+    "softmax_handoff_six": lambda r: softmax_handoff(r, 6),
     **{
         f.__name__: f
         for f in (

@@ -67,6 +67,10 @@ INLINE void softmax(Storage &s, u32 mine, float *out, u32 blocks) {
   float sum = 0;
   for (u32 j = 0; j < blocks; ++j) {
     wait(s.scores, j & 1);
+    // Every phase is seen before the next one can end, which wants this thread's
+    // probabilities: a wait for the last alone could pass on one two phases before.
+    if (j)
+      wait(s.output, (j - 1) & 1);
     fenceAfter();
     u32 packed[32];
     sum += exponentials(mine + S, packed, 0);
