@@ -403,6 +403,24 @@ TEST(Check, C10Warps) {
               StartsWith("C10: "));
 }
 
+TEST(Check, C8SinkBesideAWindowInSharedMemory) {
+  auto with = [](unsigned tiles, PPlacement placement, bool sink, bool left) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.sink = sink;
+      if (left)
+        p.mask.left = 100;
+      s.qTiles = tiles;
+      s.pPlacement = placement;
+      s.kvStages = 2;
+    });
+  };
+  EXPECT_THAT(with(2, PPlacement::Smem, true, true),
+              StartsWith("C8: expected p_placement = tmem with a sink"));
+  EXPECT_EQ(with(2, PPlacement::Tmem, true, true), "");
+  EXPECT_EQ(with(2, PPlacement::Smem, false, true), "");
+  EXPECT_EQ(with(2, PPlacement::Smem, true, false), "");
+}
+
 TEST(Check, C11Registers) {
   auto softmax = [](unsigned registers) {
     return complaint([=](auto &, Schedule &s) {

@@ -45,6 +45,7 @@ private:
   void buildSoftmax(unsigned tile);
   void forActiveTiles(function_ref<void(unsigned)> body);
 
+  Value cloneHere(Value number);
   void buildLoad();
   void buildMma();
   void buildCorrection();
@@ -386,6 +387,18 @@ void Specialiser::sendP(unsigned tile, Value block, Value x, RowMaxOp max,
     addUp();
 }
 
+/// The ops that make a number of f32, again, where it is used: softmax has no
+/// register for it during its loop.
+Value Specialiser::cloneHere(Value number) {
+  Operation *op = number.getDefiningOp();
+  if (!op || !number.getType().isF32())
+    return number;
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, cloneHere(operand));
+  return b.clone(*op, mapping)->getResult(0);
+}
+
 void Specialiser::buildSoftmax(unsigned tile) {
   QueryTileParts &part = parts.tiles[tile];
   Value max = clone(part.maxInit, {}).getResult();
@@ -399,14 +412,16 @@ void Specialiser::buildSoftmax(unsigned tile) {
     softmaxBlock(tile, loop.getInductionVar(), newMax, newSum);
     scf::YieldOp::create(b, ValueRange{newMax, newSum});
   }
-  Value total = loop.getResult(1);
-  if (part.addSink)
-    total = clone(part.addSink, {loop.getResult(0), total}).getResult();
+  Value total = loop.getResult(1), sink;
+  if (part.addSink) {
+    sink = cloneHere(part.addSink.getSink());
+    total = clone(part.addSink, {loop.getResult(0), total, sink}).getResult();
+  }
   sendStats(tile, part.sumOut, total, blocks);
   if (!part.lse)
     return;
   Value lse =
-      clone(part.lse, {loop.getResult(0), loop.getResult(1)}).getResult();
+      clone(part.lse, {loop.getResult(0), loop.getResult(1), sink}).getResult();
   clone(part.storeRows, {lse});
 }
 
@@ -512,7 +527,8 @@ void eraseSequential(gpu::GPUFuncOp func) {
   Block &entry = func.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
     if (isa<scf::ForOp>(op) ||
-        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())))
+        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
+        isOpTriviallyDead(&op))
       op.erase();
 }
 
