@@ -223,8 +223,8 @@ struct WaitForm {
   bool parity = false, parks = false;
 };
 
-/// test_wait and try_wait: sleeps only if no lane got a True.
-/// Lanes whose phase is complete know what it carries.
+/// Lanes whose phase is complete know what it carries. A try_wait waits for it;
+/// a test_wait may be a look that nothing depends on, and cannot come too late.
 void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   Races *races = racesOf(warp);
   if (!races)
@@ -232,7 +232,8 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   Entries entries{};
   forLanes(done,
            [&](unsigned lane) { entries[lane] = barrierOf(warp, inst, lane); });
-  noteUses(warp, inst, entries, done, Tells::Seen);
+  bool waits = inst.data<WaitForm>().parks;
+  noteUses(warp, inst, entries, done, waits ? Tells::Seen : Tells::Nothing);
   const BarrierEntry *last = nullptr;
   forLanes(done, [&](unsigned lane) {
     if (entries[lane] && entries[lane] != last)
@@ -241,6 +242,7 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   });
 }
 
+/// test_wait and try_wait: sleeps only if no lane got a True.
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   const WaitForm &form = inst.data<WaitForm>();
   LaneMask anyDone = 0;

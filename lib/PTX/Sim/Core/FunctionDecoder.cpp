@@ -274,7 +274,9 @@ unsigned FunctionDecoder::registerBits(const syntax::Operand &operand) const {
   if (operand.kind != SyntaxKind::Name)
     return 0;
   std::optional<Symbol> symbol = builder.symbols.find(operand.name, code.rows);
-  return symbol && symbol->kind == Symbol::Kind::Register ? symbol->bits : 0;
+  if (!symbol || symbol->kind != Symbol::Kind::Register)
+    return 0;
+  return symbol->bits * symbol->elements;
 }
 
 namespace {

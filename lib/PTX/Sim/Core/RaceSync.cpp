@@ -249,3 +249,11 @@ void Races::lanesMeet(const Warp &warp, LaneMask active) {
   handOn(state.knows.seen, warp, state, active, state.time);
   tick(state);
 }
+
+void Races::collective(const Warp &warp, LaneMask active) {
+  if (!launch.isa)
+    return lanesMeet(warp, active);
+  WarpState &state = stateOf(warp);
+  handOn(state.knows.flow, warp, state, active, state.time);
+  tick(state);
+}

@@ -145,8 +145,8 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
           return done;
         continue;
       }
-      if (Races *races = racesOf(*this); races && races->collectivesMeet())
-        races->lanesMeet(*this, active);
+      if (Races *races = racesOf(*this))
+        races->collective(*this, active);
     }
     ++done;
     if (watch) [[unlikely]]

@@ -93,6 +93,37 @@ TEST(Phases, ANamedBarrierOrdersTheReaders) {
   expectOvertaken({body("", meet), 96});
 }
 
+/// One lane waits, another one frees: a collective of the warp between them
+/// makes the first come before the second, whatever it says of memory.
+TEST(Phases, ACollectiveOrdersTheLanesOfAWarp) {
+  auto body = [&](const std::string &between) {
+    std::string lanes = "setp.eq.u32 %p4, %r4, 0;\nsetp.eq.u32 %p3, %r4, 9;\n";
+    auto waits = [&](unsigned parity) {
+      static unsigned count = 0;
+      std::string skip = "SKIP" + std::to_string(count++);
+      return "@!%p4 bra " + skip + ";\n" + wait(full, parity) + skip + ":\n";
+    };
+    std::string free = "@%p3 " + arrive(freed);
+    return setUp(1, 1) +
+           warpText(0, arrive(full) + wait(freed, 0) + arrive(full), true) +
+           warpText(1, lanes + waits(0) + between + free + waits(1));
+  };
+  expectFinding("", {body("shfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n")});
+  expectFinding("", {body("vote.sync.ballot.b32 %r5, 1, -1;\n")});
+  expectOvertaken({body("")});
+}
+
+TEST(Phases, ALookAtAPhaseIsNoWaitForIt) {
+  std::string look =
+      "mbarrier.test_wait.parity.shared::cta.b64 %p30, " + full + ", 0;\n";
+  expectFinding(
+      "",
+      {setUp(1, 1) +
+       warpText(0, arrive(full) + wait(full, 0) + arrive(full) + wait(full, 1),
+                true) +
+       warpText(1, look, true)});
+}
+
 TEST(Phases, BytesThatAWaiterCompletesArePartOfThePhase) {
   std::string filled =
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, " + full + ", 16;\n";

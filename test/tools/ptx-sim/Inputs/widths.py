@@ -38,6 +38,9 @@ FORMS = [
     "add.f32 %f1, %r1, %f2;",
     "add.f32 %f1, %q1, %f2;",
     "mov.b64 %q1, {%r1, %r2};",
+    "mov.b64 %q1, pair;",
+    "mov.b64 pair, %q1;",
+    "mov.b32 %r1, pair;",
     "mov.b64 {%r1, %r2}, %q1;",
     "mov.b32 {%h1, %h2}, %r1;",
     "mov.b32 %f1, %r1;",
@@ -109,6 +112,7 @@ MODULE = """.version 9.0
   .reg .pred %p<4>;
   .reg .b16 %h<4>;
   .reg .b32 %r<12>;
+  .reg .v2 .b32 pair;
   .reg .b64 %q<6>;
   .reg .f32 %f<9>;
   .reg .f64 %d<3>;

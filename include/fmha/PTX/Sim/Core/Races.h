@@ -138,8 +138,10 @@ public:
   void tensorFenceAfter(const Warp &warp);
   /// The lanes have met, and what each did is ordered before what they all do.
   void lanesMeet(const Warp &warp, LaneMask lanes);
-  /// In practice every .sync or .aligned instruction is such a meeting.
-  bool collectivesMeet() const { return !launch.isa; }
+  /// They execute a .sync or .aligned instruction, which waits for all of them:
+  /// what each did comes before it. In practice it is a meeting, by the manual
+  /// no matter of memory.
+  void collective(const Warp &warp, LaneMask lanes);
 
   /// The last lane of the warp has exited; with the last warp, judges what
   /// still uses the CTA's shared memory.
