@@ -243,6 +243,11 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
     if (i)
       encoded.strides[i - 1] = strides[i - 1];
   }
+  // A map of sequences begins as many rows before its tensor as that has
+  // (include/fmha/Runtime/README.md).
+  if (rank == 5)
+    encoded.address =
+        static_cast<char *>(address) + int64_t(dims[1] * strides[0]);
   std::memcpy(map, &encoded, sizeof(encoded));
   log_.mapTypes.push_back(type);
   log_.maps.push_back(encoded);
