@@ -10,6 +10,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Register.h"
+#include "fmha/Schedule/Lists.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -91,16 +92,13 @@ static std::string maskText(const schedule::Mask &mask) {
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
   std::string arguments, operands;
-  const std::tuple<const char *, const char *, bool> lists[] = {
-      {"kv_lens", "i32", problem.kvLens},
-      {"cu_seqlens_q", "i32", problem.cuSeqlensQ},
-      {"cu_seqlens_k", "i32", problem.cuSeqlensK},
-      {"sink", "f32", problem.sink}};
-  for (auto [name, type, there] : lists) {
-    if (!there)
+  for (const schedule::ListField &list : schedule::listFields) {
+    if (!(problem.*list.there))
       continue;
-    arguments += llvm::formatv("%{0}: memref<?x{1}>, ", name, type);
-    operands += llvm::formatv("      {0}(%{0} : memref<?x{1}>)\n", name, type);
+    const char *type = list.isFloat ? "f32" : "i32";
+    arguments += llvm::formatv("%{0}: memref<?x{1}>, ", list.name, type);
+    operands +=
+        llvm::formatv("      {0}(%{0} : memref<?x{1}>)\n", list.name, type);
   }
   return {arguments, operands};
 }

@@ -8,6 +8,7 @@
 
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
 #include "fmha/Version.h"
 
@@ -110,13 +111,15 @@ static json::Array gridFactors(const KernelSpec &spec,
 }
 
 /// Fields of the manifest, and flags, that are there where they are true.
-static std::array<std::pair<const char *, bool>, 5>
+static llvm::SmallVector<llvm::StringRef>
 switchesOf(const schedule::Problem &problem) {
-  return {{{"v_in_k", problem.vInK},
-           {"kv_lens", problem.kvLens},
-           {"cu_seqlens_q", problem.cuSeqlensQ},
-           {"cu_seqlens_k", problem.cuSeqlensK},
-           {"sink", problem.sink}}};
+  llvm::SmallVector<llvm::StringRef> on;
+  if (problem.vInK)
+    on.push_back("v_in_k");
+  for (const schedule::ListField &list : schedule::listFields)
+    if (problem.*list.there)
+      on.push_back(list.name);
+  return on;
 }
 
 std::string fmha::launchManifest(const KernelSpec &spec,
@@ -148,9 +151,8 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"tmem_columns", map.tmemColumns},
       {"roles", roles(schedule)},
       {"parameters", std::move(parameters)}};
-  for (auto [name, on] : switchesOf(spec.problem))
-    if (on)
-      manifest[name] = true;
+  for (llvm::StringRef name : switchesOf(spec.problem))
+    manifest[name] = true;
   if (std::optional<unsigned> left = spec.problem.mask.left)
     manifest["window_left"] = *left;
   if (std::optional<unsigned> right = spec.problem.mask.right)
@@ -250,11 +252,10 @@ static std::string command(const KernelSpec &spec,
       stringify(problem.dtype).data(), problem.headDim);
   if (problem.headDimV != problem.headDim)
     text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
-  for (auto [name, on] : switchesOf(problem)) {
-    std::string flag = name;
+  for (llvm::StringRef name : switchesOf(problem)) {
+    std::string flag = name.str();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    if (on)
-      text += " --" + flag;
+    text += " --" + flag;
   }
   text += maskFlags(problem.mask);
   if (problem.lse)

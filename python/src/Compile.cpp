@@ -15,6 +15,7 @@
 
 #include "fmha/Pipeline/Compiler.h"
 #include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
 
 #include <nanobind/stl/map.h>
@@ -24,6 +25,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -72,19 +74,18 @@ static schedule::Mask parseMask(const std::string &name,
 
 static void parseLists(const std::vector<std::string> &lists,
                        schedule::Problem &problem) {
-  const std::map<std::string, bool *> known = {
-      {"kv_lens", &problem.kvLens},
-      {"cu_seqlens_q", &problem.cuSeqlensQ},
-      {"cu_seqlens_k", &problem.cuSeqlensK},
-      {"sink", &problem.sink}};
+  std::string known;
+  for (const schedule::ListField &list : schedule::listFields)
+    known += std::string(known.empty() ? "'" : ", '") + list.name + "'";
   for (const std::string &name : lists) {
-    auto found = known.find(name);
-    if (found == known.end())
-      throw nb::value_error(("lists: expected 'kv_lens', 'cu_seqlens_q', "
-                             "'cu_seqlens_k' or 'sink', got '" +
-                             name + "'")
-                                .c_str());
-    *found->second = true;
+    auto found =
+        std::ranges::find_if(schedule::listFields, [&](const auto &list) {
+          return name == list.name;
+        });
+    if (found == std::end(schedule::listFields))
+      throw nb::value_error(
+          ("lists: expected one of " + known + ", got '" + name + "'").c_str());
+    problem.*found->there = true;
   }
 }
 

@@ -175,6 +175,23 @@ TEST(Attention, EqualsTheDefinition) {
   }
 }
 
+/// One row of a sequence, by the definition.
+static NaiveRow naiveRow(const Inputs &in, const Sequence &one, int64_t row,
+                         int64_t head) {
+  auto from = [](const Storage &all, int64_t batch, int64_t first) -> Tensor {
+    const auto &steps = all.view.strides;
+    return {&all.data[3] + batch * steps[0] + first * steps[1], steps};
+  };
+  Inputs own = in;
+  own.problem.sequences.reset();
+  own.problem.qLen = one.queries;
+  own.problem.kvLen = one.keys;
+  own.q.view = from(in.q, one.queryBatch, one.firstQuery);
+  own.k.view = from(in.k, one.keyBatch, one.firstKey);
+  own.v.view = from(in.v, one.keyBatch, one.firstKey);
+  return naive(own, 0, row, head);
+}
+
 /// Three sequences, packed on either side or not, are what three problems of
 /// their own give; what no sequence has is NaN in q, k and v, and in the
 /// result.
@@ -217,21 +234,8 @@ static void expectSequences(bool packedQ, bool packedK, std::mt19937 &random) {
     for (int64_t i = 0; i < one.queries; ++i) {
       int64_t at = one.queryBatch * p.qLen + one.firstQuery + i;
       owned[at] = true;
-      Inputs own = in;
-      own.problem.sequences.reset();
-      own.problem.qLen = one.queries;
-      own.problem.kvLen = one.keys;
-      own.q.view = {&in.q.data[3] + one.queryBatch * in.q.view.strides[0] +
-                        one.firstQuery * in.q.view.strides[1],
-                    in.q.view.strides};
-      own.k.view = {&in.k.data[3] + one.keyBatch * in.k.view.strides[0] +
-                        one.firstKey * in.k.view.strides[1],
-                    in.k.view.strides};
-      own.v.view = {&in.v.data[3] + one.keyBatch * in.v.view.strides[0] +
-                        one.firstKey * in.v.view.strides[1],
-                    in.v.view.strides};
       for (int64_t h = 0; h < 2; ++h) {
-        NaiveRow want = naive(own, 0, i, h);
+        NaiveRow want = naiveRow(in, one, i, h);
         for (int64_t d = 0; d < 4; ++d)
           expectNear(got.o[(at * 2 + h) * 4 + d], want.o[d], 1 + want.a[d]);
         double lse =

@@ -28,8 +28,8 @@ static llvm::Error readList(const std::optional<std::string> &path,
   if (!array)
     return array.takeError();
   if (array->type != type || array->shape.size() != 1)
-    return failure("'" + *path + "': expected an " + nameOf(type) +
-                   " array of one dimension, got " + nameOf(array->type) + " " +
+    return failure("'" + *path + "': expected a list of " + nameOf(type) +
+                   ", got " + nameOf(array->type) + " " +
                    formatShape(array->shape));
   std::vector<Number> &list = target.emplace(array->elementCount());
   if (!list.empty())

@@ -50,7 +50,7 @@ static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Rank 4: a tensor map; rank 3: the LSE's pointer; rank 1: that of lengths.
+/// Rank 4: a tensor map; rank 3: the LSE's pointer; rank 1: that of a list.
 static Type convertMemref(MemRefType type) {
   MLIRContext *ctx = type.getContext();
   if (type.getRank() == 4)

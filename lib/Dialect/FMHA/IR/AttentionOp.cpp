@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Schedule/Lists.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -102,15 +103,12 @@ DictionaryAttr AttentionOp::getProblemAttr() {
       b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
       b.getNamedAttr("mask", b.getStringAttr(stringify(getMask().kind))),
       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
-  const std::pair<StringLiteral, bool> switches[] = {
-      {"v_in_k", isValueInKey()},
-      {"kv_lens", bool(getKvLens())},
-      {"cu_seqlens_q", bool(getCuSeqlensQ())},
-      {"cu_seqlens_k", bool(getCuSeqlensK())},
-      {"sink", bool(getSink())}};
-  for (auto [name, on] : switches)
-    if (on)
-      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
+  schedule::Problem problem = getProblem();
+  if (problem.vInK)
+    entries.push_back(b.getNamedAttr("v_in_k", b.getUnitAttr()));
+  for (const schedule::ListField &list : schedule::listFields)
+    if (problem.*list.there)
+      entries.push_back(b.getNamedAttr(list.name, b.getUnitAttr()));
   if (getMask().left)
     entries.push_back(
         b.getNamedAttr("window_left", b.getI64IntegerAttr(*getMask().left)));

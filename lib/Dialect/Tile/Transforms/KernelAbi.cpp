@@ -8,7 +8,7 @@
 
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Lists.h"
 
 using namespace fmha;
 
@@ -20,14 +20,9 @@ fmha::kernelOperands(const schedule::Problem &problem) {
     operands.push_back({tensor, Kind::TensorMap});
   if (problem.lse)
     operands.push_back({"lse", Kind::Pointer});
-  if (problem.kvLens)
-    operands.push_back({"kv_lens", Kind::Pointer});
-  if (problem.cuSeqlensQ)
-    operands.push_back({"cu_seqlens_q", Kind::Pointer});
-  if (problem.cuSeqlensK)
-    operands.push_back({"cu_seqlens_k", Kind::Pointer});
-  if (problem.sink)
-    operands.push_back({"sink", Kind::Pointer});
+  for (const schedule::ListField &list : schedule::listFields)
+    if (problem.*list.there)
+      operands.push_back({list.name, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
   return operands;

@@ -10,6 +10,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Schedule/Lists.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -27,10 +28,8 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   if (!said)
     return problem;
   problem.vInK = said.contains("v_in_k");
-  problem.kvLens = said.contains("kv_lens");
-  problem.cuSeqlensQ = said.contains("cu_seqlens_q");
-  problem.cuSeqlensK = said.contains("cu_seqlens_k");
-  problem.sink = said.contains("sink");
+  for (const schedule::ListField &list : schedule::listFields)
+    problem.*list.there = said.contains(list.name);
   return problem;
 }
 
