@@ -24,11 +24,13 @@ constexpr Need kTensorCores = "100f 101f 110f";
 constexpr Need kSpecific = "100f 101f 110f 120f";
 constexpr Need kWarpgroups = "90a 100f 101f 110f 120f";
 
-/// Opcodes by their first parts, empty: all, and modifiers that are all
-/// present; one that ends in * may go on.
+/// Opcodes by their first parts, empty: all; modifiers that are all present,
+/// where one that ends in * may go on, a.b are neighbours and !a is absent; and
+/// the number of operands, where only a form with so many is meant.
 struct Rule {
   std::string_view opcode, modifiers;
   Need need;
+  size_t operands = 0;
 };
 
 /// All rules that match must be met. Narrower ones come first: the first that
@@ -47,6 +49,7 @@ constexpr Rule kRules[] = {
     {"cp.async.bulk.tensor", "im2col::w*", kTensorCores},
     {"cp.async.bulk.tensor", "cta_group::*", kTensorCores},
     {"cp.async.bulk.tensor", "tile::gather4", "100"},
+    {"cp.async.bulk.prefetch.tensor", "tile::gather4", kTensorCores},
     {"cp.async.bulk", "cp_mask", "100"},
     {"cp.async.bulk", "", "90"},
     {"cp.reduce.async.bulk", "", "90"},
@@ -58,12 +61,20 @@ constexpr Rule kRules[] = {
     {"st.async", "", "90"},
     {"red.async", "", "90"},
     {"st.bulk", "", "100"},
-    {"ld", "v8", "100"},
-    {"st", "v8", "100"},
-    {"ld", "v4 b64", "100"},
-    {"st", "v4 b64", "100"},
+    {"ld", "v8 !b8 !u8 !s8 !b16 !u16 !s16", "100"},
+    {"st", "v8 !b8 !u8 !s8 !b16 !u16 !s16", "100"},
+    {"ld", "v4.b64", "100"},
+    {"ld", "v4.u64", "100"},
+    {"ld", "v4.s64", "100"},
+    {"ld", "v4.f64", "100"},
+    {"st", "v4.b64", "100"},
+    {"st", "v4.u64", "100"},
+    {"st", "v4.s64", "100"},
+    {"st", "v4.f64", "100"},
     {"", "L2::cache_hint", "80"},
     {"", "L2::256B", "80"},
+    {"prefetch", "L2::evict_last", "80"},
+    {"prefetch", "L2::evict_normal", "80"},
     {"createpolicy", "", "80"},
     {"discard", "", "80"},
     {"applypriority", "", "80"},
@@ -72,6 +83,8 @@ constexpr Rule kRules[] = {
     {"mbarrier", "expect_tx", "90"},
     {"mbarrier", "complete_tx", "90"},
     {"mbarrier", "relaxed", "90"},
+    {"mbarrier.arrive", "!noComplete", "90", 3},
+    {"mbarrier.arrive_drop", "!noComplete", "90", 3},
     {"mbarrier", "", "80"},
     {"fence.proxy", "async*", "90"},
     {"fence.proxy", "tensormap::generic", "90"},
@@ -114,15 +127,22 @@ constexpr Rule kRules[] = {
     {"sub", "bf16*", "90"},
     {"mul", "bf16*", "90"},
     {"setp", "bf16*", "90"},
+    {"set", "bf16*", "90"},
     {"ex2", "bf16*", "90"},
     {"tanh", "bf16*", "90"},
     {"", "bf16", "80"},
     {"", "bf16x2", "80"},
     {"atom", "bf16*", "90"},
     {"red", "bf16*", "90"},
+    {"cvt", "satfinite tf32 !rna", "100"},
     {"cvt", "rn tf32", "90"},
+    {"cvt", "rz tf32", "90"},
     {"cvt", "tf32", "80"},
     {"cvt", "f16x2", "80"},
+    {"cvt", "relu", "80"},
+    // bf16 is converted from and to f32 on sm_80, and everything else later.
+    {"cvt", "bf16 !f32", "90"},
+    {"cvt", "ftz f32.bf16", "90"},
     {"add", "f32 f16", "100"},
     {"sub", "f32 f16", "100"},
     {"fma", "f32 f16", "100"},
@@ -133,6 +153,8 @@ constexpr Rule kRules[] = {
     {"fma", "relu", "80"},
     {"min", "relu s32", "90"},
     {"max", "relu s32", "90"},
+    {"min", "f32", "100", 4},
+    {"max", "f32", "100", 4},
     {"min", "xorsign", "86"},
     {"max", "xorsign", "86"},
     {"min", "NaN", "80"},
@@ -143,9 +165,16 @@ constexpr Rule kRules[] = {
     {"", "s16x2", "90"},
 };
 
-/// Special registers that tell of clusters.
-constexpr std::string_view kClusterRegisters[] = {
-    "%cluster", "%nclusterid", "%is_explicit_cluster", "%aggr_smem_size"};
+/// Special registers by the beginning of their names.
+struct RegisterRule {
+  std::string_view stem;
+  Need need;
+};
+constexpr RegisterRule kRegisterRules[] = {{"%cluster", "90"},
+                                           {"%nclusterid", "90"},
+                                           {"%is_explicit_cluster", "90"},
+                                           {"%aggr_smem_size", "90"},
+                                           {"%reserved_smem", "80"}};
 
 struct Target {
   unsigned number = 0;
@@ -207,6 +236,15 @@ bool startsWithParts(std::string_view opcode, std::string_view prefix) {
 }
 
 bool hasModifier(const syntax::Instruction &inst, std::string_view modifier) {
+  if (modifier.starts_with('!'))
+    return !inst.has(modifier.substr(1));
+  if (size_t dot = modifier.find('.'); dot != modifier.npos)
+    return std::adjacent_find(
+               inst.parts.begin() + 1, inst.parts.end(),
+               [&](std::string_view first, std::string_view second) {
+                 return first == modifier.substr(0, dot) &&
+                        second == modifier.substr(dot + 1);
+               }) != inst.parts.end();
   if (!modifier.ends_with('*'))
     return inst.has(modifier);
   modifier.remove_suffix(1);
@@ -216,7 +254,8 @@ bool hasModifier(const syntax::Instruction &inst, std::string_view modifier) {
 }
 
 bool matches(const Rule &rule, const syntax::Instruction &inst) {
-  bool all = startsWithParts(inst.opcode, rule.opcode);
+  bool all = startsWithParts(inst.opcode, rule.opcode) &&
+             (!rule.operands || rule.operands == inst.operands.size());
   if (all)
     forWords(rule.modifiers, [&](std::string_view modifier) {
       all = all && hasModifier(inst, modifier);
@@ -224,12 +263,18 @@ bool matches(const Rule &rule, const syntax::Instruction &inst) {
   return all;
 }
 
-bool readsCluster(const syntax::Instruction &inst) {
-  return std::ranges::any_of(inst.operands, [](const syntax::Operand &operand) {
-    return std::ranges::any_of(kClusterRegisters, [&](std::string_view stem) {
-      return operand.name.starts_with(stem);
-    });
-  });
+/// What the special registers among the operands need.
+std::optional<Need>
+missingRegister(const std::vector<syntax::Operand> &operands,
+                const Target &own) {
+  for (const syntax::Operand &operand : operands) {
+    for (const RegisterRule &rule : kRegisterRules)
+      if (operand.name.starts_with(rule.stem) && !meets(own, rule.need))
+        return rule.need;
+    if (std::optional<Need> need = missingRegister(operand.elements, own))
+      return need;
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -241,8 +286,8 @@ std::string ptxsim::missingTarget(const syntax::Instruction &inst,
   for (const Rule &rule : kRules)
     if (!missing && matches(rule, inst) && !meets(own, rule.need))
       missing = rule.need;
-  if (!missing && readsCluster(inst) && !meets(own, "90"))
-    missing = "90";
+  if (!missing)
+    missing = missingRegister(inst.operands, own);
   if (!missing)
     return "";
   return "expected .target " + inWords(*missing) + ", got " +
