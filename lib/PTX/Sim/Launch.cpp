@@ -72,7 +72,9 @@ static Module::Entry describeEntry(const syntax::Function &function,
       entry.requiredBlock = dimensions(directive.values);
     else if (directive.name == "maxntid")
       entry.maxBlock = dimensions(directive.values);
-    else if (directive.name == "reqnctapercluster")
+    else if (directive.name == "reqnctapercluster" &&
+             dimensions(directive.values).count())
+      // Zeros leave the cluster to the launch.
       entry.requiredCluster = dimensions(directive.values);
     else if (directive.name == "maxnreg")
       entry.maxRegisters = uint32_t(directive.values[0]);

@@ -43,7 +43,17 @@ constexpr std::array<Architecture, 31> kArchitectures = {
 constexpr std::array<std::string_view, 4> kTargetOptions = {
     "debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
 
-bool isTarget(std::string_view name) {
+/// "sm_90a" of "compute_90a", the name of the same in front of ptxas.
+std::string realTarget(std::string_view name) {
+  constexpr std::string_view kVirtual = "compute_";
+  bool isVirtual = name.starts_with(kVirtual);
+  return isVirtual ? "sm_" + std::string(name.substr(kVirtual.size()))
+                   : std::string(name);
+}
+
+bool isTarget(std::string_view text) {
+  std::string real = realTarget(text);
+  std::string_view name = real;
   return std::ranges::any_of(kArchitectures, [&](const Architecture &entry) {
     if (!name.starts_with(entry.name))
       return false;
@@ -117,7 +127,7 @@ void Parser::parseVersion() {
 void Parser::parseTarget() {
   if (token.kind != Token::Kind::Word || !isTarget(token.text))
     fail("a .target that PTX has (" + knownTargets() + ")");
-  module.target = expectWord("a target");
+  module.target = realTarget(expectWord("a target"));
   while (accept(',')) {
     bool known =
         isTarget(token.text) ||

@@ -43,31 +43,8 @@ const SpaceName *findSpace(const Token &token) {
   return nullptr;
 }
 
-/// Function directives, how many integers they take (at least, at most), and
-/// the least that each may be.
-struct FunctionDirective {
-  std::string_view name;
-  unsigned low, high;
-  uint32_t least;
-};
-constexpr std::array<FunctionDirective, 14> kFunctionDirectives = {
-    {{".maxntid", 1, 3, 1},
-     {".reqntid", 1, 3, 1},
-     {".minnctapersm", 1, 1, 1},
-     {".maxnctapersm", 1, 1, 1},
-     {".maxnreg", 1, 1, 1},
-     {".explicitcluster", 0, 0, 0},
-     {".reqnctapercluster", 1, 3, 0},
-     {".maxclusterrank", 1, 1, 0},
-     {".blocksareclusters", 0, 0, 0},
-     {".noreturn", 0, 0, 0},
-     {".abi_preserve", 1, 1, 0},
-     {".abi_preserve_control", 1, 1, 0},
-     {".unique", 0, 0, 0},
-     {".retain", 0, 0, 0}}};
-
-/// Larger ones have no use, and sums of sizes and alignments fit their types.
-constexpr uint64_t kMostAlign = 1u << 20;
+/// As in ptxas.
+constexpr uint64_t kMostAlign = uint64_t(1) << 31;
 
 } // namespace
 
@@ -218,44 +195,6 @@ void Parser::parseTopLevel() {
   fail(".entry, .func or a variable");
 }
 
-/// Both say what a block is, and need not agree.
-void Parser::checkExclusive(const Function &function) const {
-  auto has = [&](std::string_view name) {
-    return std::ranges::any_of(
-        function.directives,
-        [&](const Function::Directive &one) { return one.name == name; });
-  };
-  if (has("maxntid") && has("reqntid"))
-    failAt(token.line, "expected .maxntid or .reqntid of '" +
-                           std::string(function.name) + "', got both");
-}
-
-void Parser::parseFunctionDirective(Function &function) {
-  for (const FunctionDirective &entry : kFunctionDirectives) {
-    if (token.text != entry.name)
-      continue;
-    Function::Directive directive{entry.name.substr(1), {}};
-    advance();
-    while (directive.values.size() < entry.high &&
-           token.kind == Token::Kind::Integer) {
-      directive.values.push_back(expectCount(
-          "a number after " + std::string(entry.name), entry.least));
-      if (directive.values.size() == entry.high || !accept(','))
-        break;
-    }
-    if (directive.values.size() < entry.low)
-      fail("an integer after " + std::string(entry.name));
-    function.directives.push_back(std::move(directive));
-    checkExclusive(function);
-    return;
-  }
-  if (token.isDirective(".pragma"))
-    return skipTo(';');
-  if (token.isDirective(".attribute"))
-    return skipTo(')');
-  fail("a function directive, '{' or ';'");
-}
-
 void Parser::parseFunction(Function function) {
   advance();
   function.line = token.line;
@@ -268,6 +207,7 @@ void Parser::parseFunction(Function function) {
     function.parameters = parseParameterList();
   while (token.kind == Token::Kind::Directive)
     parseFunctionDirective(function);
+  checkDirectives(function);
   if (accept(';')) {
     function.isPrototype = true;
   } else {
@@ -311,7 +251,7 @@ Variable Parser::parseVariableSpecifiers() {
       uint64_t align = expectInteger("an alignment");
       if (align > kMostAlign || !std::has_single_bit(align))
         failAt(line, "expected an alignment that is a power of two and at "
-                     "most 2^20, got " +
+                     "most 2^31, got " +
                          std::to_string(align));
       variable.align = uint32_t(align);
       continue;

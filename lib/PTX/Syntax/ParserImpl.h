@@ -34,7 +34,7 @@ private:
   void parseSection();
   void parseFunction(Function function);
   void parseFunctionDirective(Function &function);
-  void checkExclusive(const Function &function) const;
+  void checkDirectives(const Function &function) const;
   std::vector<Variable> parseParameterList();
   void parseBlock(Block &block);
   void parseStatement(Block &block);

@@ -94,7 +94,7 @@ bool ptxsim::syntax::isSpecialRegister(std::string_view name) {
       return false;
     unsigned value = 0;
     std::string_view digits = name.substr(stem.size());
-    if (digits.size() > 4 && digits.substr(digits.size() - 3) == "_64")
+    if (digits.size() > 3 && digits.substr(digits.size() - 3) == "_64")
       digits.remove_suffix(3);
     for (char c : digits) {
       if (c < '0' || c > '9')

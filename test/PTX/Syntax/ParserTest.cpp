@@ -237,10 +237,32 @@ TEST(Parser, NumbersOfDirectivesDoNotWrap) {
   }
   for (const char *good :
        {".reqntid 1024, 1, 1", ".maxntid 4294967295", ".maxnreg 300",
-        ".explicitcluster .reqnctapercluster 8", ".maxclusterrank 0"})
+        ".explicitcluster .reqnctapercluster 8", ".maxclusterrank 0",
+        ".reqnctapercluster 0", ".reqnctapercluster 2, 0, 1",
+        ".blocksareclusters .reqntid 32 .reqnctapercluster 2",
+        ".maxntid 32 .minnctapersm 2 .maxnreg 64"})
     EXPECT_NO_THROW(
         parse(kHead + ".entry k()\n" + good + "\n{ ret; }", "t.ptx"))
         << good;
+}
+
+/// As ptxas 13.0 has it.
+TEST(Parser, DirectivesThatDoNotGoTogether) {
+  for (const char *directives :
+       {".maxclusterrank 8 .reqnctapercluster 2", ".blocksareclusters",
+        ".blocksareclusters .reqntid 32", ".maxnctapersm 2",
+        ".maxntid 32 .maxnctapersm 2",
+        ".blocksareclusters .reqnctapercluster 2"})
+    EXPECT_THROW(parse(kHead + ".entry k() " + directives + " { ret; }", "t"),
+                 Error)
+        << directives;
+}
+
+TEST(Parser, AlignmentsGoUpTo2To31) {
+  for (const char *space : {".global", ".shared", ".const"})
+    for (const char *align : {"2097152", "2147483648"})
+      EXPECT_NO_THROW(
+          parse(kHead + space + " .align " + align + " .b8 g[16];", "t.ptx"));
 }
 
 TEST(Parser, MaxntidAndReqntidExcludeEachOther) {
@@ -281,8 +303,12 @@ TEST(Parser, HeaderNamesWhatPtxHas) {
   EXPECT_NE(refusal("8.8", "sm_999").find("sm_90[a], sm_100[a|f]"),
             std::string::npos);
   EXPECT_TRUE(refusal("8.8", "sm_90, fast").starts_with("2 "));
-  for (const char *target : {"sm_50", "sm_90a", "sm_100f", "sm_120a, debug"})
+  for (const char *target : {"sm_50", "sm_90a", "sm_100f", "sm_120a, debug",
+                             "compute_90", "compute_100a"})
     EXPECT_EQ(refusal("9.4", target), "");
+  EXPECT_TRUE(refusal("9.4", "compute_90f").starts_with("2 "));
+  EXPECT_EQ(parse(".version 9.0\n.target compute_90a\n", "t.ptx")->target,
+            "sm_90a");
 }
 
 TEST(Parser, AbsurdSizesAreErrorsAtTheirLine) {
@@ -290,7 +316,7 @@ TEST(Parser, AbsurdSizesAreErrorsAtTheirLine) {
        {".shared .b8 s[16777216];", ".local .b64 l[4294967296];",
         ".shared .b64 s[4294967296][4294967296];",
         ".local .b8 l[18446744073709551615][2];", ".param .b8 q[32765];",
-        ".reg .b32 %r<16777217>;", ".shared .align 2097152 .b8 s[4];"})
+        ".reg .b32 %r<16777217>;", ".shared .align 4294967296 .b8 s[4];"})
     try {
       body("\n" + text);
       ADD_FAILURE() << "accepted " << text;

@@ -249,7 +249,8 @@ public:
   const std::vector<Entry> &entries() const;
   const Entry *findEntry(std::string_view name) const;
   const std::vector<Global> &globals() const;
-  /// The text of .target and .version, for example "sm_100a" and "9.0".
+  /// The text of .target and .version, for example "sm_100a" (of compute_100a,
+  /// too) and "9.0".
   const std::string &target() const;
   const std::string &version() const;
 

@@ -34,14 +34,16 @@ static std::string hex(uint64_t value) {
 Device::Device() : self(std::make_unique<Impl>()) {}
 Device::~Device() = default;
 
-uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison) {
+uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison,
+                                uint64_t align) {
   if (bytes == 0)
     throw Error(Error::Kind::Memory, "expected at least 1 byte, got 0");
-  if (bytes > kEnd - next)
+  uint64_t base = (next + align - 1) / align * align;
+  if (base > kEnd || bytes > kEnd - base)
     throw Error(Error::Kind::Memory,
                 "no address room for " + std::to_string(bytes) + " bytes");
   Allocation allocation;
-  allocation.base = next;
+  allocation.base = base;
   allocation.size = bytes;
   allocation.bytes.reset(static_cast<uint8_t *>(std::malloc(bytes)));
   allocation.written.reset(static_cast<uint8_t *>(std::calloc(bytes, 1)));
@@ -49,8 +51,7 @@ uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison) {
     throw Error(Error::Kind::Memory,
                 "no memory for " + std::to_string(bytes) + " bytes");
   std::memset(allocation.bytes.get(), poison, bytes);
-  uint64_t base = next;
-  next = (next + bytes + kGuard + kAlign - 1) / kAlign * kAlign;
+  next = (base + bytes + kGuard + kAlign - 1) / kAlign * kAlign;
   allocations.emplace(base, std::move(allocation));
   return base;
 }
@@ -166,7 +167,7 @@ void Device::Impl::placeVariables(const syntax::Module &module) {
     if (!isGlobal(variable) || sizeOf(variable) == 0)
       continue;
     // Variables without an initialiser are zero (PTX ISA 5.4.4).
-    uint64_t address = allocate(sizeOf(variable), 0);
+    uint64_t address = allocate(sizeOf(variable), 0, alignOf(variable));
     Allocation &place = allocations.at(address);
     std::memset(place.written.get(), 1, place.size);
     placed[{module.serial, std::string(variable.name)}] = address;

@@ -58,7 +58,7 @@ struct Device::Impl {
   /// As find, without the cache of the last answer.
   Allocation *findSlow(uint64_t address, uint64_t bytes);
   Allocation &require(uint64_t address, uint64_t bytes, const char *verb);
-  uint64_t allocate(uint64_t bytes, uint8_t poison);
+  uint64_t allocate(uint64_t bytes, uint8_t poison, uint64_t align = 1);
   uint64_t addressOf(const syntax::Module &module, std::string_view variable);
   void placeVariables(const syntax::Module &module);
 

@@ -116,6 +116,8 @@ void Machine::layOutShared() {
       required.y = uint32_t(directive.values[1]);
     if (directive.values.size() > 2)
       required.z = uint32_t(directive.values[2]);
+    if (!required.count())
+      continue; // Zeros leave the cluster to the launch.
     if (explicitCluster && spell(required) != spell(clusterShape))
       refuse("expected the cluster of .reqnctapercluster " + spell(required) +
              ", got " + spell(clusterShape));
