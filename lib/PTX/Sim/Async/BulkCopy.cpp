@@ -328,8 +328,15 @@ Reduction reductionOf(const Decoder &decoder) {
     if (auto parsed = parseReduceOp(part))
       op = parsed;
   std::optional<ReduceType> type = parseReduceType(parts.back());
-  if (!op || !type || !isReduction(*op, *type))
+  // Sums of .s64 are those of .u64, and only written so.
+  bool isSum = op && *op == ReduceOp::Add;
+  if (!op || !type || !isReduction(*op, *type) ||
+      (isSum && *type == ReduceType::S64))
     decoder.unsupported("no such reduction");
+  bool isHalf = *type == ReduceType::F16 || *type == ReduceType::BF16;
+  if (isHalf && isSum && !decoder.has("noftz"))
+    decoder.unsupported("expected .noftz after .add of ." +
+                        std::string(parts.back()));
   return {*op, *type};
 }
 
@@ -386,6 +393,7 @@ void decodeToShared(Decoder &decoder, Instruction &inst, Payload &payload,
   payload.barrier = decoder.address(3, Space::Shared);
   if (multicast)
     payload.multicast = decoder.source(4, Type::U16);
+  decoder.expectCacheHint(4 + multicast);
   inst.handler =
       fromGlobal ? executeLanes<loadLane> : executeLanes<exchangeLane>;
 }
@@ -399,6 +407,7 @@ void decodeToGlobal(Decoder &decoder, Instruction &inst, Payload &payload) {
   payload.size = decoder.source(2, Type::U32);
   if (byteMask)
     payload.byteMask = decoder.source(3 + hint, Type::U16);
+  decoder.expectCacheHint(3);
   inst.handler = executeLanes<storeLane>;
 }
 
@@ -419,6 +428,11 @@ void decodeBulk(Decoder &decoder, Instruction &inst) {
 }
 
 void decodePrefetch(Decoder &decoder, Instruction &inst) {
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(2 + hint, 2 + hint);
+  decoder.address(0, Space::Global);
+  decoder.expectType(1, Type::U32);
+  decoder.expectCacheHint(2);
   inst.handler = executeNothing;
 }
 

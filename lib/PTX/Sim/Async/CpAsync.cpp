@@ -268,6 +268,7 @@ void decodeCopy(Decoder &decoder, Instruction &inst) {
                (!decoder.has("cg") && (form.bytes == 4 || form.bytes == 8));
   if (!legal)
     decoder.unsupported("expected a size of 4, 8 or 16, 16 only with .cg");
+  decoder.expectCacheHint(decoder.size() - 1);
   if (decoder.size() == size_t(4 + hint)) {
     bool predicate = decoder.registerBits(decoder.operand(3)) == 1;
     (predicate ? form.ignoreSource : form.sourceSize) =

@@ -327,6 +327,17 @@ Space spaceOf(const Decoder &decoder) {
   return shared ? Space::Shared : Space::Generic;
 }
 
+/// Order and scope come together or not at all.
+void checkOrder(const Decoder &decoder) {
+  bool order = decoder.has("release") || decoder.has("acquire") ||
+               decoder.has("relaxed");
+  bool scope = decoder.has("cta") || decoder.has("cluster");
+  if (order != scope)
+    decoder.unsupported(order ? "expected .cta or .cluster after the order"
+                              : "expected .release, .acquire or .relaxed "
+                                "before the scope");
+}
+
 void decodeInit(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   decoder.expectOperands(2, 2);
@@ -345,6 +356,7 @@ void decodeInvalidate(Decoder &decoder, Instruction &inst) {
 /// arrive and arrive_drop, with or without .expect_tx and a count.
 void decodeArrive(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
+  checkOrder(decoder);
   bool expects = decoder.has("expect_tx");
   bool drops = decoder.text().parts[1] == "arrive_drop";
   decoder.expectOperands(expects ? 3 : 2, 3);
@@ -363,7 +375,7 @@ void decodeArrive(Decoder &decoder, Instruction &inst) {
   inst.order = decoder.ordering({race::Scope::Cta, false, true});
   if (decoder.size() == 3)
     payload.amount = decoder.source(2, Type::U32);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::U64);
   inst.address = decoder.address(1, spaceOf(decoder));
   inst.payload = decoder.payload(payload);
   inst.handler = executeUpdate;
@@ -372,6 +384,7 @@ void decodeArrive(Decoder &decoder, Instruction &inst) {
 void decodeTx(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   decoder.expectOperands(2, 2);
+  checkOrder(decoder);
   Payload payload;
   payload.form = decoder.text().parts[1] == "expect_tx"
                      ? Form{"expect_tx", &Mbarrier::expectTx, 0, true}
@@ -386,13 +399,16 @@ void decodeWait(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   bool parks = decoder.text().parts[1] == "try_wait";
   decoder.expectOperands(3, parks ? 4 : 3);
+  checkOrder(decoder);
   if (decoder.has("shared::cluster"))
     decoder.unsupported("only a barrier of the own CTA can be waited for");
   WaitForm form{decoder.has("parity"), parks};
   inst.order = decoder.ordering({race::Scope::Cta, true, false});
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::Pred);
   inst.address = decoder.address(1, spaceOf(decoder));
-  inst.src = decoder.sources(2, form.parity ? Type::U32 : Type::B64);
+  inst.src = decoder.sources(2, form.parity ? Type::U32 : Type::U64);
+  if (decoder.size() == 4)
+    decoder.expectType(3, Type::U32);
   inst.payload = decoder.payload(form);
   inst.handler = executeWait;
 }
@@ -400,8 +416,8 @@ void decodeWait(Decoder &decoder, Instruction &inst) {
 void decodePendingCount(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
-  inst.src = decoder.sources(1, Type::B64);
+  inst.dst = decoder.destinations(0, Type::U32);
+  inst.src = decoder.sources(1, Type::U64);
   inst.handler = executePendingCount;
 }
 

@@ -259,13 +259,15 @@ void decodeMma(Decoder &decoder, Instruction &inst) {
       decoder.operand(1).kind == syntax::Operand::Kind::Address;
   if (payload.form.weightStationary && payload.form.aInTmem)
     decoder.unsupported("A of mma.ws in tensor memory is not executed");
+  decoder.expectTmemAddress(0);
+  decoder.expectTmemAddress(1);
   payload.d = decoder.address(0, Space::Generic);
   if (payload.form.aInTmem)
     payload.aTmem = decoder.address(1, Space::Generic);
   else
-    payload.a = decoder.source(1, Type::B64);
-  payload.b = decoder.source(2, Type::B64);
-  payload.instr = decoder.source(3, Type::B32);
+    payload.a = decoder.source(1, Type::U64);
+  payload.b = decoder.source(2, Type::U64);
+  payload.instr = decoder.source(3, Type::U32);
   decodeTail(decoder, payload);
   inst.payload = decoder.payload(std::move(payload));
   inst.handler = executeMma;
@@ -279,6 +281,9 @@ void decodeCommit(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(1 + multicast, 1 + multicast);
   CommitForm form;
   form.group = decoder.has("cta_group::2") ? 2 : 1;
+  if (multicast && decoder.isImmediate(1))
+    decoder.unsupported("expected a register of 16 bits as the mask of CTAs, "
+                        "got a constant; mov.b16 it into one");
   if (multicast)
     form.mask = decoder.source(1, Type::U16);
   bool shared = decoder.has("shared::cluster");

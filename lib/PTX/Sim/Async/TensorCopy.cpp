@@ -428,14 +428,16 @@ void decodeLoad(Decoder &decoder, Instruction &inst, Payload &payload) {
   }
   if (decoder.has("multicast::cluster"))
     payload.multicast = decoder.source(operands++, Type::U16);
-  operands += decoder.has("L2::cache_hint");
-  decoder.expectOperands(operands, operands);
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(operands + hint, operands + hint);
+  decoder.expectCacheHint(operands);
   inst.handler = executeLanes<loadLane>;
 }
 
 void decodeStore(Decoder &decoder, Instruction &inst, Payload &payload) {
-  size_t operands = 2 + decoder.has("L2::cache_hint");
-  decoder.expectOperands(operands, operands);
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(2 + hint, 2 + hint);
+  decoder.expectCacheHint(2);
   payload.map = decoder.address(0, Space::Generic);
   payload.coordinates = decoder.coordinates(0);
   payload.shared = decoder.address(1, Space::Shared);
@@ -446,6 +448,9 @@ void decodeTensor(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   Payload payload;
   payload.mode = modeOf(decoder);
+  if (decoder.has("multicast::cluster") && !decoder.has("shared::cluster"))
+    decoder.unsupported("expected .shared::cluster as the destination of "
+                        ".multicast::cluster, got .shared::cta");
   payload.pair = decoder.has("cta_group::2");
   for (std::string_view part : decoder.text().parts)
     if (auto op = parseReduceOp(part))
@@ -459,7 +464,13 @@ void decodeTensor(Decoder &decoder, Instruction &inst) {
   inst.payload = decoder.payload(std::move(payload));
 }
 
+/// Of a part of a tensor, or of its map.
 void decodePrefetch(Decoder &decoder, Instruction &inst) {
+  decoder.address(0, Space::Generic);
+  if (decoder.text().parts[0] == "cp")
+    decoder.coordinates(0);
+  if (decoder.has("L2::cache_hint"))
+    decoder.expectType(decoder.size() - 1, Type::U64);
   inst.handler = executeNothing;
 }
 

@@ -169,7 +169,7 @@ void decodeCopy(Decoder &decoder, Instruction &inst) {
   if (!payload.shape)
     decoder.unsupported("no such shape");
   payload.group = decoder.has("cta_group::2") ? 2 : 1;
-  payload.descriptor = decoder.source(1, Type::B64);
+  payload.descriptor = decoder.source(1, Type::U64);
   inst.address = decoder.address(0, Space::Generic);
   inst.payload = decoder.payload(payload);
   inst.handler = executeCopy;

@@ -406,8 +406,9 @@ void decodeLoad(Decoder &decoder, Instruction &inst) {
   size_t operands = 2 + hasSplit(decoder);
   decoder.expectOperands(operands, operands);
   Form form = makeForm(decoder, 2);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::B32);
   checkRegisters(decoder, form, inst.dst.size());
+  decoder.expectTmemAddress(1);
   inst.address = decoder.address(1, Space::Generic);
   inst.payload = decoder.payload(std::move(form));
   inst.convergence = Convergence::Aligned;
@@ -420,6 +421,7 @@ void decodeStore(Decoder &decoder, Instruction &inst) {
   Form form = makeForm(decoder, 1);
   inst.src = decoder.sources(operands - 1, Type::B32);
   checkRegisters(decoder, form, inst.src.size());
+  decoder.expectTmemAddress(0);
   inst.address = decoder.address(0, Space::Generic);
   inst.payload = decoder.payload(std::move(form));
   inst.convergence = Convergence::Aligned;

@@ -96,7 +96,6 @@ constexpr AtomicForm kForms[] = {
     {"add", "u32", onType<uint32_t, addInt<uint32_t>>},
     {"add", "s32", onType<uint32_t, addInt<uint32_t>>},
     {"add", "u64", onType<uint64_t, addInt<uint64_t>>},
-    {"add", "s64", onType<uint64_t, addInt<uint64_t>>},
     {"add", "f32", onType<float, addFloat<float>>},
     {"add", "f64", onType<double, addFloat<double>>},
     {"add", "f16", onType<Half, addHalf>},
@@ -222,19 +221,28 @@ void decodeAtomic(Decoder &decoder, Instruction &inst) {
   for (const AtomicForm &form : kForms)
     if (form.op == text.op && form.type == text.type)
       data.combine = form.combine;
+  bool isHalf = text.type.find("f16") != text.type.npos;
+  if (isHalf && text.vector == 1 && (text.op == "min" || text.op == "max"))
+    decoder.unsupported("expected .v2, .v4 or .v8 with ." +
+                        std::string(text.op) + " of ." +
+                        std::string(text.type));
   if (!swaps && !data.combine)
     decoder.unsupported("no such operation on that type");
   size_t at = data.returns ? 1 : 0;
-  decoder.expectOperands(at + (swaps ? 3 : 2), at + (swaps ? 4 : 3));
+  size_t operands = at + (swaps ? 3 : 2);
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(operands + hint, operands + hint);
+  decoder.expectCacheHint(operands);
+  Type type = typeOf(text.type);
+  Fit fit{false, text.vector};
   if (data.returns)
-    inst.dst = decoder.destinations(0);
+    inst.dst = decoder.destinations(0, type, fit);
   if (data.returns && decoder.isSink(0))
     data.returns = false;
   // Without a scope an atomic is relaxed at that of the device.
   inst.order = decoder.ordering({race::Scope::Gpu});
   inst.address = decoder.address(at, text.space);
-  Type type = typeOf(text.type);
-  std::span<const Operand> value = decoder.sources(at + 1, type);
+  std::span<const Operand> value = decoder.sources(at + 1, type, fit);
   std::vector<Operand> rows(value.begin(), value.end());
   if (swaps) {
     std::span<const Operand> next = decoder.sources(at + 2, type);

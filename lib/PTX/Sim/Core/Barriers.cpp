@@ -147,7 +147,11 @@ void decodeBarrier(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"cta", "sync", "arrive", "red", "aligned", "popc",
                            "and", "or", "u32", "pred"});
   BarrierData data;
-  data.aligned = decoder.text().parts[0] == "bar" || decoder.has("aligned");
+  bool isBar = decoder.text().parts[0] == "bar";
+  if (isBar && decoder.has("aligned"))
+    decoder.unsupported("bar is aligned without the word: drop .aligned, or "
+                        "write barrier");
+  data.aligned = isBar || decoder.has("aligned");
   data.waits = !decoder.has("arrive");
   bool reduces = decoder.has("red");
   if (reduces)
@@ -155,7 +159,8 @@ void decodeBarrier(Decoder &decoder, Instruction &inst) {
   size_t at = reduces ? 1 : 0, last = reduces ? 1 : 0;
   decoder.expectOperands(at + 1 + last, at + 2 + last);
   if (reduces)
-    inst.dst = decoder.destinations(0);
+    inst.dst =
+        decoder.destinations(0, data.reduction == 'p' ? Type::U32 : Type::Pred);
   std::vector<Operand> src(3);
   src[0] = decoder.source(at, Type::U32);
   if (decoder.size() == at + 2 + last)

@@ -79,11 +79,11 @@ void decodeShuffle(Decoder &decoder, Instruction &inst) {
   for (const auto &[name, mode] : kModes)
     if (decoder.has(name))
       inst.payload = decoder.payload(mode);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::B32);
   inst.src =
       decoder.keep({decoder.source(1, Type::B32), decoder.source(2, Type::B32),
                     decoder.source(3, Type::B32)});
-  inst.memberMask = decoder.source(4, Type::B32);
+  inst.memberMask = decoder.source(4, Type::U32);
   inst.convergence = Convergence::Members;
   inst.handler = executeShuffle;
 }
@@ -128,9 +128,10 @@ void decodeVote(Decoder &decoder, Instruction &inst) {
   for (const auto &[name, mode] : kModes)
     if (decoder.has(name))
       inst.payload = decoder.payload(mode);
-  inst.dst = decoder.destinations(0);
+  inst.dst =
+      decoder.destinations(0, decoder.has("b32") ? Type::B32 : Type::Pred);
   inst.src = decoder.keep({decoder.source(1, Type::Pred)});
-  inst.memberMask = decoder.source(2, Type::B32);
+  inst.memberMask = decoder.source(2, Type::U32);
   inst.convergence = Convergence::Members;
   inst.handler = executeVote;
 }
@@ -144,7 +145,7 @@ Outcome executeActiveMask(Warp &warp, const Instruction &inst,
 void decodeActiveMask(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"b32"});
   decoder.expectOperands(1, 1);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::B32);
   inst.handler = executeActiveMask;
 }
 
@@ -173,10 +174,10 @@ void decodeMatch(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"sync", "any", "all", "b32", "b64"});
   decoder.expectOperands(3, 3);
   inst.payload = decoder.payload(decoder.has("all"));
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::U32);
   inst.src = decoder.keep(
       {decoder.source(1, decoder.has("b64") ? Type::B64 : Type::B32)});
-  inst.memberMask = decoder.source(2, Type::B32);
+  inst.memberMask = decoder.source(2, Type::U32);
   inst.convergence = Convergence::Members;
   inst.handler = executeMatch;
 }
@@ -256,9 +257,10 @@ void decodeRedux(Decoder &decoder, Instruction &inst) {
     if (form.opcode != decoder.text().opcode)
       continue;
     inst.payload = decoder.payload(form.reduce);
-    inst.dst = decoder.destinations(0);
-    inst.src = decoder.keep({decoder.source(1, Type::B32)});
-    inst.memberMask = decoder.source(2, Type::B32);
+    Type type = decoder.has("f32") ? Type::F32 : Type::U32;
+    inst.dst = decoder.destinations(0, type);
+    inst.src = decoder.keep({decoder.source(1, type)});
+    inst.memberMask = decoder.source(2, Type::U32);
     inst.convergence = Convergence::Members;
     inst.handler = executeRedux;
     return;
@@ -280,10 +282,10 @@ Outcome executeElect(Warp &warp, const Instruction &inst, LaneMask active) {
 void decodeElect(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"sync"});
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::U32);
   if (inst.dst.size() != 2)
     decoder.unsupported("expected a destination d|p");
-  inst.memberMask = decoder.source(1, Type::B32);
+  inst.memberMask = decoder.source(1, Type::U32);
   inst.convergence = Convergence::Members;
   inst.handler = executeElect;
 }
@@ -297,7 +299,7 @@ Outcome executeWarpSync(Warp &warp, const Instruction &, LaneMask active) {
 void decodeWarpSync(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"warp", "sync"});
   decoder.expectOperands(1, 1);
-  inst.memberMask = decoder.source(0, Type::B32);
+  inst.memberMask = decoder.source(0, Type::U32);
   inst.convergence = Convergence::Members;
   inst.handler = executeWarpSync;
 }

@@ -29,6 +29,9 @@ FunctionDecoder::keep(const std::vector<Operand> &rows) {
   return builder.program->arena.emplace_back(rows);
 }
 
+/// Of an entry, in all (PTX ISA 7.1, since 8.1).
+static constexpr uint64_t kParameterLimit = 32764;
+
 uint32_t FunctionDecoder::allocateLocal(const syntax::Variable &variable) {
   // An align of 16 lets every vector access of a struct be aligned.
   uint32_t align = std::max(alignOf(variable), 16u);
@@ -53,6 +56,7 @@ Slot FunctionDecoder::declareFormal(const syntax::Variable &variable,
   symbol.variable = &variable;
   if (variable.space == syntax::Variable::Space::Reg) {
     symbol.bits = uint16_t(syntax::typeBits(variable.type));
+    symbol.of = classOf(variable.type);
     slot.inRegisters = true;
     slot.rows = rowsOf(symbol.bits);
     slot.row = symbol.index = code.rows;
@@ -62,10 +66,17 @@ Slot FunctionDecoder::declareFormal(const syntax::Variable &variable,
     symbol.kind =
         function.isEntry ? Symbol::Kind::EntryParam : Symbol::Kind::Local;
     if (function.isEntry) {
-      uint32_t align = alignOf(variable);
-      bankOffset = (bankOffset + align - 1) / align * align;
-      symbol.index = bankOffset;
-      bankOffset += slot.bytes;
+      uint64_t align = alignOf(variable);
+      uint64_t begin = (bankOffset + align - 1) / align * align;
+      if (begin + slot.bytes > kParameterLimit)
+        throw Error(Error::Kind::Launch,
+                    "expected at most " + std::to_string(kParameterLimit) +
+                        " bytes of parameters, got " +
+                        std::to_string(begin + slot.bytes) + " with '" +
+                        std::string(variable.name) + "'",
+                    variable.line);
+      symbol.index = uint32_t(begin);
+      bankOffset = uint32_t(begin) + slot.bytes;
     } else {
       symbol.index = allocateLocal(variable);
     }
@@ -93,8 +104,10 @@ void FunctionDecoder::declareVariable(const syntax::Variable &variable) {
   switch (variable.space) {
   case Space::Reg:
     if (variable.rangeCount)
-      return builder.symbols.declareRange(variable.name, bits);
+      return builder.symbols.declareRange(variable.name, bits,
+                                          classOf(variable.type));
     symbol.bits = bits;
+    symbol.of = classOf(variable.type);
     symbol.elements = uint16_t(variable.vector);
     symbol.index = code.rows;
     code.rows += rowsOf(bits) * variable.vector;
@@ -226,6 +239,7 @@ void FunctionDecoder::decodeInstruction(const syntax::Instruction &text) {
       syntax::Operand guard;
       guard.kind = SyntaxKind::Name;
       guard.name = text.guard;
+      expectType(guard, Type::Pred);
       inst.guard = source(guard, Type::Pred);
       inst.guardNegated = text.guardNegated;
     }
@@ -270,13 +284,14 @@ Symbol FunctionDecoder::lookup(const syntax::Operand &operand) {
   return *symbol;
 }
 
-unsigned FunctionDecoder::registerBits(const syntax::Operand &operand) const {
+RegisterType
+FunctionDecoder::registerType(const syntax::Operand &operand) const {
   if (operand.kind != SyntaxKind::Name)
-    return 0;
+    return {};
   std::optional<Symbol> symbol = builder.symbols.find(operand.name, code.rows);
   if (!symbol || symbol->kind != Symbol::Kind::Register)
-    return 0;
-  return symbol->bits * symbol->elements;
+    return {};
+  return {symbol->bits, symbol->elements, symbol->of};
 }
 
 namespace {
@@ -421,13 +436,13 @@ void FunctionDecoder::appendRows(std::vector<Operand> &rows,
   rows.push_back(isSource ? source(operand, type) : destination(operand));
 }
 
-std::span<const Operand> FunctionDecoder::sources(size_t index, Type type) {
+std::span<const Operand> FunctionDecoder::sourceRows(size_t index, Type type) {
   std::vector<Operand> rows;
   appendRows(rows, operand(index), type, true);
   return keep(rows);
 }
 
-std::span<const Operand> FunctionDecoder::destinations(size_t index) {
+std::span<const Operand> FunctionDecoder::destinationRows(size_t index) {
   std::vector<Operand> rows;
   appendRows(rows, operand(index), Type::None, false);
   return keep(rows);
@@ -449,6 +464,11 @@ AddressOperand FunctionDecoder::address(size_t index, Space space) {
   result.offset = base.offset;
   switch (symbol.kind) {
   case Symbol::Kind::Register:
+    if (symbol.of == RegisterType::Class::Float || symbol.bits == 1 ||
+        symbol.bits > 64)
+      unsupported("expected an integer or bit register of at most 64 bits as "
+                  "an address, got '" +
+                  std::string(base.name) + "'");
     result.base = {symbol.index};
     return result;
   case Symbol::Kind::EntryParam:
@@ -483,6 +503,7 @@ std::vector<Operand> FunctionDecoder::coordinates(size_t index) {
   if (whole.kind != SyntaxKind::Address || whole.elements.size() < 2)
     unsupported("expected [map, {coordinates}] as operand " +
                 std::to_string(index + 1));
+  expectType(whole.elements[1], Type::S32);
   appendRows(rows, whole.elements[1], Type::S32, true);
   return rows;
 }

@@ -54,11 +54,11 @@ public:
   using Decoder::source;
   Operand source(const syntax::Operand &operand, Type type) override;
   Operand destination(const syntax::Operand &operand) override;
-  std::span<const Operand> sources(size_t index, Type type) override;
-  std::span<const Operand> destinations(size_t index) override;
+  std::span<const Operand> sourceRows(size_t index, Type type) override;
+  std::span<const Operand> destinationRows(size_t index) override;
   AddressOperand address(size_t index, Space space) override;
   std::vector<Operand> coordinates(size_t index) override;
-  unsigned registerBits(const syntax::Operand &operand) const override;
+  RegisterType registerType(const syntax::Operand &operand) const override;
   Operand scratch() override { return {code.rows++}; }
   Operand constant(uint64_t value) override { return builder.constant(value); }
   std::span<const Operand> keep(const std::vector<Operand> &rows) override;

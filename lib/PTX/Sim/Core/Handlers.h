@@ -94,10 +94,6 @@ void registerMove(Registry &registry);
 // ScalarOps.cpp
 void decodeScalar(Decoder &decoder, Instruction &inst,
                   const scalar::Form &form);
-/// Throws unless operand `index`, where it is a register, suits the type (PTX
-/// ISA 9.4, operand type checking): it is as wide. Those of cvt may be wider,
-/// and no register has 8 bits.
-void requireWidth(const Decoder &decoder, size_t index, Type type);
 
 void registerLoadStore(Registry &registry);
 void registerAtomics(Registry &registry);

@@ -199,11 +199,34 @@ MemoryData shapeOf(Decoder &decoder, const Form &form, size_t rows) {
   return data;
 }
 
+/// 256 bits lie in global memory, and more are no access.
+void checkVector(const Decoder &decoder, const Form &form) {
+  unsigned element = syntax::typeBits(form.type);
+  unsigned bits = element * form.vector;
+  bool isVector = form.vector > 1;
+  if (isVector && (bits > 256 || element == 128))
+    decoder.unsupported("expected a vector of at most 256 bits, got " +
+                        std::to_string(bits));
+  if (isVector && bits == 256 && form.space != Space::Global &&
+      form.space != Space::Generic)
+    decoder.unsupported("expected .global for a vector of 256 bits; in other "
+                        "state spaces 128 bits are the most");
+  if (decoder.has("nc") && form.space != Space::Global)
+    decoder.unsupported("expected .global with .nc");
+}
+
+void expectHint(const Decoder &decoder) {
+  bool hint = decoder.has("L2::cache_hint");
+  decoder.expectOperands(2 + hint, 2 + hint);
+  decoder.expectCacheHint(2);
+}
+
 void decodeLoad(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
-  decoder.expectOperands(2, 3);
+  expectHint(decoder);
+  checkVector(decoder, form);
   inst.order = decoder.ordering({});
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, typeOf(form.type), {true, form.vector});
   MemoryData data = shapeOf(decoder, form, inst.dst.size());
   inst.address = decoder.address(1, form.space);
   const syntax::Operand *first = &decoder.operand(0);
@@ -221,10 +244,11 @@ void decodeLoad(Decoder &decoder, Instruction &inst) {
 
 void decodeStore(Decoder &decoder, Instruction &inst) {
   Form form = readForm(decoder);
-  decoder.expectOperands(2, 3);
+  expectHint(decoder);
+  checkVector(decoder, form);
   inst.order = decoder.ordering({});
   inst.address = decoder.address(0, form.space);
-  inst.src = decoder.sources(1, typeOf(form.type));
+  inst.src = decoder.sources(1, typeOf(form.type), {true, form.vector});
   MemoryData data = shapeOf(decoder, form, inst.src.size());
   inst.payload = decoder.payload(data);
   inst.handler = byBytes<PickStore>(data.bytes);
@@ -266,7 +290,9 @@ void decodeStoreBulk(Decoder &decoder, Instruction &inst) {
     decoder.unsupported("expected the initial value 0");
   inst.address = decoder.address(
       0, decoder.has("shared::cta") ? Space::Shared : Space::Generic);
-  inst.src = decoder.keep({decoder.source(1, Type::U64)});
+  bool isNarrow = decoder.registerBits(decoder.operand(1)) == 32;
+  inst.src =
+      decoder.keep({decoder.source(1, isNarrow ? Type::U32 : Type::U64)});
   inst.handler = executeStoreBulk;
 }
 

@@ -134,7 +134,7 @@ void checkCount(Decoder &decoder, size_t registers, unsigned count) {
 void decodeLoadMatrix(Decoder &decoder, Instruction &inst) {
   MatrixData data = readForm(decoder);
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::B32);
   checkCount(decoder, inst.dst.size(), data.count);
   inst.address = decoder.address(1, spaceOf(decoder));
   inst.payload = decoder.payload(data);
@@ -156,7 +156,7 @@ void decodeStoreMatrix(Decoder &decoder, Instruction &inst) {
 void decodeMoveMatrix(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"sync", "aligned", "m8n8", "trans", "b16"});
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::B32);
   inst.src = decoder.keep({decoder.source(1, Type::B32)});
   inst.convergence = Convergence::Aligned;
   inst.handler = executeMoveMatrix;

@@ -23,7 +23,11 @@ Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-void decodeNothing(Decoder &, Instruction &inst) {
+/// What an operand gives is ignored, yet an address has to be one.
+void decodeNothing(Decoder &decoder, Instruction &inst) {
+  for (size_t i = 0; i < decoder.size(); ++i)
+    if (decoder.operand(i).kind == syntax::Operand::Kind::Address)
+      decoder.address(i, Space::Generic);
   inst.handler = executeNothing;
 }
 
@@ -44,6 +48,12 @@ void decodeFence(Decoder &decoder, Instruction &inst) {
   inst.handler = executeFence;
 }
 
+void decodeAliasFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"proxy", "alias"});
+  decoder.expectOperands(0, 0);
+  inst.handler = executeNothing;
+}
+
 Outcome executeYield(Warp &, const Instruction &, LaneMask) {
   return Outcome::Yield;
 }
@@ -51,6 +61,7 @@ Outcome executeYield(Warp &, const Instruction &, LaneMask) {
 void decodeNanosleep(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"u32"});
   decoder.expectOperands(1, 1);
+  decoder.expectType(0, Type::U32);
   inst.handler = executeYield;
 }
 
@@ -73,7 +84,14 @@ Outcome executePolicy(Warp &warp, const Instruction &inst, LaneMask active) {
 }
 
 void decodePolicy(Decoder &decoder, Instruction &inst) {
-  inst.dst = decoder.destinations(0);
+  inst.dst = decoder.destinations(0, Type::U64);
+  if (decoder.has("range"))
+    decoder.address(1, Space::Generic);
+  // A policy to convert, or the two sizes of a range.
+  if (decoder.has("cvt"))
+    decoder.expectType(1, Type::U64);
+  for (size_t i = 2; decoder.has("range") && i < decoder.size(); ++i)
+    decoder.expectType(i, Type::U32);
   inst.handler = executePolicy;
 }
 
@@ -81,10 +99,11 @@ void decodePolicy(Decoder &decoder, Instruction &inst) {
 
 void ptxsim::registerMisc(Registry &registry) {
   for (std::string_view hint :
-       {"fence.mbarrier_init", "fence.proxy", "membar.proxy", "prefetch",
-        "prefetchu", "applypriority", "discard", "pmevent", "griddepcontrol"})
+       {"fence.mbarrier_init", "fence.proxy", "prefetch", "prefetchu",
+        "applypriority", "discard", "pmevent", "griddepcontrol"})
     registry.add(hint, decodeNothing);
   registry.add("membar", decodeFence);
+  registry.add("membar.proxy", decodeAliasFence);
   registry.add("fence", decodeFence);
   registry.add("nanosleep", decodeNanosleep);
   registry.add("brkpt", decodeBreakpoint);

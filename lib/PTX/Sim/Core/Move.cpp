@@ -70,6 +70,26 @@ Outcome executeRepack(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
+/// The type of one element where an operand is written {a, b, ...}.
+Type elementType(const Decoder &decoder, size_t index, Type whole) {
+  const syntax::Operand &operand = decoder.operand(index);
+  if (operand.kind != syntax::Operand::Kind::Vector)
+    return whole;
+  unsigned bits = scalar::bitWidth(whole);
+  for (Type part : {Type::B64, Type::B32, Type::B16, Type::B8})
+    if (scalar::bitWidth(part) * operand.elements.size() == bits)
+      return part;
+  decoder.unsupported("the vector does not divide " + std::to_string(bits) +
+                      " bits");
+}
+
+/// %tid may be read as .u16, as PTX 1 had it: what is above goes.
+bool isCut(const Decoder &decoder, unsigned bits) {
+  const syntax::Operand &source = decoder.operand(1);
+  return source.kind == syntax::Operand::Kind::Name && bits == 16 &&
+         !decoder.registerBits(source);
+}
+
 void decodeMove(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(2, 2);
   if (decoder.text().parts.size() != 2)
@@ -78,25 +98,14 @@ void decodeMove(Decoder &decoder, Instruction &inst) {
   unsigned bits = scalar::bitWidth(type);
   if (type == Type::None)
     decoder.unsupported("unknown type");
-  const syntax::Operand &source = decoder.operand(1);
-  bool isVector = source.kind == syntax::Operand::Kind::Vector;
-  size_t parts = isVector ? source.elements.size() : 1;
-  Type partType = type;
-  if (isVector && bits / parts <= 64)
-    partType = bits / parts == 64   ? Type::B64
-               : bits / parts == 32 ? Type::B32
-               : bits / parts == 16 ? Type::B16
-                                    : Type::B8;
-  requireWidth(decoder, 0, type);
-  requireWidth(decoder, 1, type);
-  inst.dst = decoder.destinations(0);
-  inst.src = decoder.sources(1, partType);
+  inst.dst = decoder.destinations(0, elementType(decoder, 0, type));
+  inst.src = decoder.sources(1, elementType(decoder, 1, type));
   size_t from = inst.src.size(), to = inst.dst.size();
-  if (from == to) {
+  if (from == to && !isCut(decoder, bits)) {
     inst.handler = executeCopy;
     return;
   }
-  if (bits % from || bits % to)
+  if (!from || !to || bits % from || bits % to)
     decoder.unsupported("the vector does not divide " + std::to_string(bits) +
                         " bits");
   inst.payload =
@@ -149,8 +158,9 @@ Outcome executeFromGeneric(Warp &warp, const Instruction &inst,
 
 void decodeCvta(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
-  inst.src = decoder.sources(1, Type::U64);
+  Type type = decoder.has("u32") ? Type::U32 : Type::U64;
+  inst.dst = decoder.destinations(0, type);
+  inst.src = decoder.sources(1, type);
   inst.payload = decoder.payload(uint64_t(spaceEntry(decoder).window));
   inst.handler = decoder.has("to") ? executeFromGeneric : executeToGeneric;
 }
@@ -178,8 +188,9 @@ Outcome executeIsSpace(Warp &warp, const Instruction &inst, LaneMask active) {
 
 void decodeIsSpace(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
-  inst.src = decoder.sources(1, Type::U64);
+  bool isNarrow = decoder.registerBits(decoder.operand(1)) == 32;
+  inst.dst = decoder.destinations(0, Type::Pred);
+  inst.src = decoder.sources(1, isNarrow ? Type::U32 : Type::U64);
   // shared without a suffix is shared::cta here (PTX ISA 9.7.9.20).
   bool own = decoder.has("shared") || decoder.has("shared::cta");
   inst.payload = decoder.payload(IsSpaceData{spaceEntry(decoder).window, own});
@@ -207,8 +218,8 @@ Outcome executeMapa(Warp &warp, const Instruction &inst, LaneMask active) {
 void decodeMapa(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"shared::cluster", "u32", "u64"});
   decoder.expectOperands(3, 3);
-  inst.dst = decoder.destinations(0);
   Type type = decoder.has("u32") ? Type::U32 : Type::U64;
+  inst.dst = decoder.destinations(0, type);
   inst.src =
       decoder.keep({decoder.source(1, type), decoder.source(2, Type::U32)});
   inst.handler = executeMapa;
@@ -224,8 +235,8 @@ Outcome executeCtaRank(Warp &warp, const Instruction &inst, LaneMask active) {
 void decodeCtaRank(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers({"shared::cluster", "u32", "u64"});
   decoder.expectOperands(2, 2);
-  inst.dst = decoder.destinations(0);
-  inst.src = decoder.sources(1, Type::U64);
+  inst.dst = decoder.destinations(0, Type::U32);
+  inst.src = decoder.sources(1, decoder.has("u32") ? Type::U32 : Type::U64);
   inst.handler = executeCtaRank;
 }
 

@@ -8,6 +8,8 @@
 
 #include "Handlers.h"
 
+#include <algorithm>
+
 using namespace ptxsim;
 
 namespace {
@@ -68,6 +70,29 @@ bool isSigned(Type type) {
   return type == Type::S8 || type == Type::S16 || type == Type::S32;
 }
 
+/// Registers of cvt may be wider than their types, unless one of these is
+/// among them (as ptxas has it; the manual speaks of cvt as a whole).
+bool mayBeWider(const Decoder &decoder, const scalar::Form &form) {
+  static constexpr Type kStrict[] = {Type::BF16,   Type::BF16x2, Type::TF32,
+                                     Type::E4M3x2, Type::E5M2x2, Type::E2M3x2,
+                                     Type::E3M2x2, Type::E2M1x2, Type::UE8M0x2};
+  auto isStrict = [](Type type) {
+    return std::ranges::find(kStrict, type) != std::end(kStrict);
+  };
+  return decoder.text().parts[0] == "cvt" &&
+         std::ranges::none_of(form.dst, isStrict) &&
+         std::ranges::none_of(form.src, isStrict);
+}
+
+/// Instructions on parts of 32 bits, which take them as an integer.
+Type operandType(const Decoder &decoder, Type type) {
+  std::string_view root = decoder.text().parts[0];
+  bool isInteger = root[0] == 'v' || root == "dp2a" || root == "dp4a" ||
+                   root == "bmsk" || decoder.has("pack") ||
+                   decoder.has("s16x2") || decoder.has("u16x2");
+  return isInteger && type == Type::B32 ? Type::U32 : type;
+}
+
 /// The text's operands of one side, spread out, padded with absent ones up to
 /// `count`.
 std::vector<Operand> spread(std::span<const Operand> rows) {
@@ -76,29 +101,18 @@ std::vector<Operand> spread(std::span<const Operand> rows) {
 
 } // namespace
 
-void ptxsim::requireWidth(const Decoder &decoder, size_t index, Type type) {
-  unsigned bits = decoder.registerBits(decoder.operand(index));
-  unsigned wanted = scalar::bitWidth(type);
-  bool mayBeWider = wanted < 16 || decoder.text().parts[0] == "cvt";
-  if (!bits || bits == wanted || (mayBeWider && bits > wanted && wanted > 1))
-    return;
-  decoder.unsupported("expected a register of " + std::to_string(wanted) +
-                      " bits, got '" +
-                      std::string(decoder.operand(index).name) + "' of " +
-                      std::to_string(bits));
-}
-
 void ptxsim::decodeScalar(Decoder &decoder, Instruction &inst,
                           const scalar::Form &form) {
-  std::vector<Operand> dst = spread(decoder.destinations(0)), src;
-  requireWidth(decoder, 0, form.dst[0]);
+  Fit fit{mayBeWider(decoder, form)};
+  std::vector<Operand> dst =
+      spread(decoder.destinations(0, operandType(decoder, form.dst[0]), fit));
+  std::vector<Operand> src;
   for (size_t i = 1; i < decoder.size(); ++i) {
     if (src.size() >= form.numSrc)
       decoder.unsupported("expected " + std::to_string(form.numSrc) +
                           " sources, got more");
-    Type type = form.src[src.size()];
-    requireWidth(decoder, i, type);
-    for (Operand row : decoder.sources(i, type))
+    Type type = operandType(decoder, form.src[src.size()]);
+    for (Operand row : decoder.sources(i, type, fit))
       src.push_back(row);
   }
   // The first row of a 128-bit register stands for both.

@@ -154,13 +154,16 @@ const SpecialRegister *ptxsim::findSpecial(std::string_view name) {
     return table;
   }();
   // The driver's own registers read as zero.
-  static const SpecialRegister kZero = {64, same<[](Warp &) { return 0; }>};
+  static const SpecialRegister kZero = {32, same<[](Warp &) { return 0; }>};
+  static const SpecialRegister kZero64 = {64, same<[](Warp &) { return 0; }>};
   auto found = kTable.find(name);
   if (found != kTable.end())
     return &found->second;
   bool environment =
       name.substr(0, 7) == "%envreg" || name.substr(0, 3) == "%pm";
-  return environment ? &kZero : nullptr;
+  if (!environment)
+    return nullptr;
+  return name.ends_with("_64") ? &kZero64 : &kZero;
 }
 
 Outcome ptxsim::executeReadSpecial(Warp &warp, const Instruction &inst,

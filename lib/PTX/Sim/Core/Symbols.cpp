@@ -33,6 +33,7 @@ std::optional<Symbol> SymbolTable::find(std::string_view name, uint32_t &rows) {
       continue;
     Symbol symbol;
     symbol.bits = range->second.bits;
+    symbol.of = range->second.of;
     auto [row, fresh] = range->second.rows.insert({number, rows});
     if (fresh)
       rows += rowsOf(symbol.bits);
@@ -51,6 +52,14 @@ std::optional<Symbol> SymbolTable::find(std::string_view name, uint32_t &rows) {
   vector->index += uint32_t(element % 4) * rowsOf(vector->bits);
   vector->elements = 1;
   return vector;
+}
+
+/// .f16x2 holds bits: no type but its own names pairs.
+RegisterType::Class ptxsim::classOf(std::string_view type) {
+  using Class = RegisterType::Class;
+  bool isFloat = type == "f16" || type == "f32" || type == "f64";
+  bool isInteger = type[0] == 'u' || type[0] == 's';
+  return isFloat ? Class::Float : isInteger ? Class::Integer : Class::Bits;
 }
 
 uint64_t ptxsim::sizeOf(const syntax::Variable &variable) {

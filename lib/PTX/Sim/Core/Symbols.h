@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_CORE_SYMBOLS_H
 #define FMHA_LIB_PTX_SIM_CORE_SYMBOLS_H
 
+#include "fmha/PTX/Sim/Core/Decoder.h"
 #include "fmha/PTX/Sim/Core/Program.h"
 
 #include <list>
@@ -31,6 +32,7 @@ struct Symbol {
   Kind kind = Kind::Register;
   uint16_t bits = 0;     // width of a register
   uint16_t elements = 1; // of a vector register
+  RegisterType::Class of = RegisterType::Class::Bits;
   uint32_t index = 0;
   const syntax::Variable *variable = nullptr;
 };
@@ -40,6 +42,7 @@ struct Symbol {
 struct SymbolScope {
   struct Range {
     uint16_t bits;
+    RegisterType::Class of;
     std::unordered_map<uint64_t, uint32_t> rows;
   };
   std::unordered_map<std::string_view, Symbol> names;
@@ -53,8 +56,9 @@ public:
   void declare(std::string_view name, Symbol symbol) {
     scopes.back().names[name] = symbol;
   }
-  void declareRange(std::string_view stem, uint16_t bits) {
-    scopes.back().ranges[stem] = {bits, {}};
+  void declareRange(std::string_view stem, uint16_t bits,
+                    RegisterType::Class of) {
+    scopes.back().ranges[stem] = {bits, of, {}};
   }
   /// The innermost symbol of that name. `rows` grows by what a register of a
   /// range takes on first use.
@@ -63,6 +67,9 @@ public:
 private:
   std::vector<SymbolScope> scopes;
 };
+
+/// What the type of a declaration makes a register good for.
+RegisterType::Class classOf(std::string_view type);
 
 /// Rows that a register of `bits` takes.
 inline uint32_t rowsOf(uint32_t bits) { return bits == 128 ? 2 : 1; }

@@ -40,6 +40,22 @@
 
 namespace ptxsim {
 
+/// How a register is declared.
+struct RegisterType {
+  enum class Class : uint8_t { Bits, Integer, Float };
+  /// Bits of an element (pred: 1), 0 where an operand is no register.
+  unsigned bits = 0, elements = 1;
+  Class of = Class::Bits;
+};
+
+/// Which registers suit the type of an operand, next to those that have it.
+struct Fit {
+  /// Registers may be wider than the type: ld, st, and most of cvt.
+  bool wider = false;
+  /// The elements of .v2, .v4, .v8.
+  unsigned vector = 1;
+};
+
 class Decoder {
 public:
   virtual ~Decoder() = default;
@@ -60,6 +76,24 @@ public:
     return operand(index).kind == syntax::Operand::Kind::Sink;
   }
   bool isImmediate(size_t index) const;
+  /// Throws unless the registers of an operand suit the type (PTX ISA 9.4,
+  /// operand type checking): as wide, and bits, or integers, or floats alike.
+  /// The second of `d|p` is a predicate. Type::None is not checked.
+  void expectType(const syntax::Operand &operand, Type type,
+                  Fit fit = {}) const;
+  void expectType(size_t index, Type type, Fit fit = {}) const {
+    expectType(operand(index), type, fit);
+  }
+  /// The policy that .L2::cache_hint brings, where the form has it.
+  void expectCacheHint(size_t index) const {
+    if (has("L2::cache_hint"))
+      expectType(index, Type::U64);
+  }
+  /// An address of tensor memory, in brackets: 32 bits.
+  void expectTmemAddress(size_t index) const {
+    if (operand(index).kind == syntax::Operand::Kind::Address)
+      expectType(operand(index).elements[0], Type::U32);
+  }
   /// Integer immediate of an operand that must be one (or a .b32 constant).
   uint64_t immediate(size_t index) const;
 
@@ -70,19 +104,32 @@ public:
   virtual Operand destination(const syntax::Operand &operand) = 0;
   /// Operand `index`, whether one value or a vector; a 128-bit register gives
   /// two rows. `d|p` gives d, then p.
-  virtual std::span<const Operand> sources(size_t index, Type type) = 0;
-  virtual std::span<const Operand> destinations(size_t index) = 0;
+  virtual std::span<const Operand> sourceRows(size_t index, Type type) = 0;
+  virtual std::span<const Operand> destinationRows(size_t index) = 0;
+  /// The same once the registers are found to suit the type.
+  std::span<const Operand> sources(size_t index, Type type, Fit fit = {}) {
+    expectType(index, type, fit);
+    return sourceRows(index, type);
+  }
+  std::span<const Operand> destinations(size_t index, Type type, Fit fit = {}) {
+    expectType(index, type, fit);
+    return destinationRows(index);
+  }
   Operand source(size_t index, Type type) {
+    expectType(index, type);
     return source(operand(index), type);
   }
-  Operand destination(size_t index) { return destination(operand(index)); }
   /// The memory operand `[...]` at `index`; `space` as the opcode gives it.
   /// A symbol's own space is checked against it.
   virtual AddressOperand address(size_t index, Space space) = 0;
   /// The coordinates of `[map, {c0, c1, ...}]`, element 1 of the operand.
   virtual std::vector<Operand> coordinates(size_t index) = 0;
+  virtual RegisterType registerType(const syntax::Operand &operand) const = 0;
   /// Declared width of a register operand in bits (pred: 1); 0 if it is none.
-  virtual unsigned registerBits(const syntax::Operand &operand) const = 0;
+  unsigned registerBits(const syntax::Operand &operand) const {
+    RegisterType type = registerType(operand);
+    return type.bits * type.elements;
+  }
   /// A new scratch row of the current function.
   virtual Operand scratch() = 0;
   /// A constant row with `value` in all lanes.
