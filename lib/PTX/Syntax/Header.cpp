@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 using namespace ptxsim::syntax;
 
@@ -26,19 +27,29 @@ struct Release {
 constexpr std::array<Release, 9> kReleases = {
     {{1, 5}, {2, 3}, {3, 2}, {4, 3}, {5, 1}, {6, 5}, {7, 8}, {8, 8}, {9, 9}}};
 
-/// .target of the manual, and which of the suffixes a and f each has.
+/// .target of the manual, and the .version that brought it (ptxas 13.0; any
+/// for those that it no longer knows): itself, and with the suffixes a and f
+/// where it has them.
 struct Architecture {
-  std::string_view name, suffixes;
+  std::string_view name, since, sinceA, sinceF;
 };
 constexpr std::array<Architecture, 31> kArchitectures = {
-    {{"sm_10", ""},    {"sm_11", ""},    {"sm_12", ""},    {"sm_13", ""},
-     {"sm_20", ""},    {"sm_21", ""},    {"sm_30", ""},    {"sm_32", ""},
-     {"sm_35", ""},    {"sm_37", ""},    {"sm_50", ""},    {"sm_52", ""},
-     {"sm_53", ""},    {"sm_60", ""},    {"sm_61", ""},    {"sm_62", ""},
-     {"sm_70", ""},    {"sm_72", ""},    {"sm_75", ""},    {"sm_80", ""},
-     {"sm_86", ""},    {"sm_87", ""},    {"sm_88", ""},    {"sm_89", ""},
-     {"sm_90", "a"},   {"sm_100", "af"}, {"sm_101", "af"}, {"sm_103", "af"},
-     {"sm_110", "af"}, {"sm_120", "af"}, {"sm_121", "af"}}};
+    {{"sm_10", "1.0", "", ""},        {"sm_11", "1.0", "", ""},
+     {"sm_12", "1.0", "", ""},        {"sm_13", "1.0", "", ""},
+     {"sm_20", "1.0", "", ""},        {"sm_21", "1.0", "", ""},
+     {"sm_30", "1.0", "", ""},        {"sm_32", "1.0", "", ""},
+     {"sm_35", "1.0", "", ""},        {"sm_37", "1.0", "", ""},
+     {"sm_50", "4.0", "", ""},        {"sm_52", "4.1", "", ""},
+     {"sm_53", "4.2", "", ""},        {"sm_60", "5.0", "", ""},
+     {"sm_61", "5.0", "", ""},        {"sm_62", "5.0", "", ""},
+     {"sm_70", "5.1", "", ""},        {"sm_72", "6.1", "", ""},
+     {"sm_75", "6.3", "", ""},        {"sm_80", "7.0", "", ""},
+     {"sm_86", "7.1", "", ""},        {"sm_87", "7.4", "", ""},
+     {"sm_88", "7.3", "", ""},        {"sm_89", "7.8", "", ""},
+     {"sm_90", "7.8", "8.0", ""},     {"sm_100", "8.6", "8.6", "8.8"},
+     {"sm_101", "8.6", "8.6", "8.8"}, {"sm_103", "8.8", "8.8", "8.8"},
+     {"sm_110", "9.0", "9.0", "9.0"}, {"sm_120", "8.7", "8.7", "8.8"},
+     {"sm_121", "8.8", "8.8", "8.8"}}};
 
 constexpr std::array<std::string_view, 4> kTargetOptions = {
     "debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
@@ -51,18 +62,24 @@ std::string realTarget(std::string_view name) {
                    : std::string(name);
 }
 
-bool isTarget(std::string_view text) {
+/// The first .version with a target, empty where PTX has no such target.
+std::string_view sinceOf(std::string_view text) {
   std::string real = realTarget(text);
-  std::string_view name = real;
-  return std::ranges::any_of(kArchitectures, [&](const Architecture &entry) {
-    if (!name.starts_with(entry.name))
-      return false;
-    std::string_view suffix = name.substr(entry.name.size());
-    return suffix.empty() ||
-           (suffix.size() == 1 &&
-            entry.suffixes.find(suffix[0]) != std::string_view::npos);
-  });
+  for (const Architecture &entry : kArchitectures) {
+    if (!std::string_view(real).starts_with(entry.name))
+      continue;
+    std::string_view suffix = std::string_view(real).substr(entry.name.size());
+    std::string_view since = suffix.empty()  ? entry.since
+                             : suffix == "a" ? entry.sinceA
+                             : suffix == "f" ? entry.sinceF
+                                             : std::string_view();
+    if (!since.empty())
+      return since;
+  }
+  return {};
 }
+
+bool isTarget(std::string_view text) { return !sinceOf(text).empty(); }
 
 /// "sm_90[a], sm_100[a|f]", from sm_50 on: older ones have no toolkit any more.
 std::string knownTargets() {
@@ -73,8 +90,8 @@ std::string knownTargets() {
     if (!shown)
       continue;
     text += (text.empty() ? "" : ", ") + std::string(entry.name);
-    if (!entry.suffixes.empty())
-      text += entry.suffixes.size() == 1 ? "[a]" : "[a|f]";
+    if (!entry.sinceA.empty())
+      text += entry.sinceF.empty() ? "[a]" : "[a|f]";
   }
   return text;
 }
@@ -89,16 +106,25 @@ std::string knownVersions() {
   return text;
 }
 
-bool isVersion(std::string_view text) {
+/// "8.8" as a pair that compares, or nothing.
+std::optional<std::pair<unsigned, unsigned>>
+parseRelease(std::string_view text) {
   unsigned major = 0, minor = 0;
   const char *begin = text.data(), *end = begin + text.size();
   auto [dot, wrong] = std::from_chars(begin, end, major);
   if (wrong != std::errc() || dot == end || *dot != '.')
-    return false;
+    return std::nullopt;
   auto [last, alsoWrong] = std::from_chars(dot + 1, end, minor);
-  return alsoWrong == std::errc() && last == end &&
-         std::ranges::any_of(kReleases, [&](const Release &release) {
-           return release.major == major && minor <= release.lastMinor;
+  if (alsoWrong != std::errc() || last != end)
+    return std::nullopt;
+  return std::pair(major, minor);
+}
+
+bool isVersion(std::string_view text) {
+  auto version = parseRelease(text);
+  return version && std::ranges::any_of(kReleases, [&](const Release &release) {
+           return release.major == version->first &&
+                  version->second <= release.lastMinor;
          });
 }
 
@@ -127,6 +153,10 @@ void Parser::parseVersion() {
 void Parser::parseTarget() {
   if (token.kind != Token::Kind::Word || !isTarget(token.text))
     fail("a .target that PTX has (" + knownTargets() + ")");
+  std::string_view since = sinceOf(token.text);
+  if (parseRelease(module.version) < parseRelease(since))
+    fail("a .target that PTX " + module.version + " has; .version " +
+         std::string(since) + " or later brings this one");
   module.target = realTarget(expectWord("a target"));
   while (accept(',')) {
     bool known =

@@ -28,7 +28,7 @@ protected:
 };
 
 std::string forTarget(const char *target) {
-  return std::string(".version 8.7\n.target ") + target +
+  return std::string(".version 9.0\n.target ") + target +
          "\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
 }
 

@@ -307,6 +307,19 @@ TEST(Parser, HeaderNamesWhatPtxHas) {
                              "compute_90", "compute_100a"})
     EXPECT_EQ(refusal("9.4", target), "");
   EXPECT_TRUE(refusal("9.4", "compute_90f").starts_with("2 "));
+  // The first version that ptxas 13.0 takes a target in, and the one before.
+  for (auto [target, before, since] : {std::tuple{"sm_80", "6.5", "7.0"},
+                                       {"sm_89", "7.7", "7.8"},
+                                       {"sm_90a", "7.8", "8.0"},
+                                       {"sm_100a", "8.5", "8.6"},
+                                       {"sm_100f", "8.7", "8.8"},
+                                       {"sm_120a", "8.6", "8.7"},
+                                       {"compute_110", "8.8", "9.0"}}) {
+    EXPECT_NE(refusal(before, target).find(".version " + std::string(since)),
+              std::string::npos)
+        << target;
+    EXPECT_EQ(refusal(since, target), "");
+  }
   EXPECT_EQ(parse(".version 9.0\n.target compute_90a\n", "t.ptx")->target,
             "sm_90a");
 }
