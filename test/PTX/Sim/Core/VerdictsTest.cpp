@@ -83,8 +83,9 @@ TEST(Verdicts, FormsAreTakenOnTheTargetsThatHaveThem) {
       EXPECT_EQ(why.empty(), verdicts[i] == '+')
           << form << " on sm_" << table.columns[i] << ": " << why;
       // What one target takes another refuses for no other reason.
-      if (!why.empty() && verdicts.find('+') != verdicts.npos)
+      if (!why.empty() && verdicts.find('+') != verdicts.npos) {
         EXPECT_NE(why.find("expected .target sm_"), why.npos) << form << why;
+      }
     }
 }
 
