@@ -213,3 +213,46 @@ TEST(Memory, ClusterSharedThroughMapa) {
       EXPECT_EQ(kernel.out[i], ((i / 32) ^ 1) * 1000 + i % 32) << i;
   });
 }
+
+TEST(Memory, VariablesOfAModuleLieAtTheirAlignment) {
+  Module module =
+      Module::parse(".version 8.8\n.target sm_100a\n.address_size 64\n"
+                    ".global .align 65536 .b8 a[3];\n"
+                    ".global .b32 b;\n.const .align 2097152 .b8 c[16];\n",
+                    "aligned.ptx");
+  Device device;
+  EXPECT_EQ(device.addressOf(module, "a") % 65536, 0u);
+  EXPECT_EQ(device.addressOf(module, "c") % 2097152, 0u);
+}
+
+TEST(Memory, AClusterOfZerosIsLeftToTheLaunch) {
+  for (uint32_t size : {1u, 2u}) {
+    Kernel kernel;
+    kernel.head = ".reqnctapercluster 0, 0, 0\n";
+    kernel.grid = {4, 1, 1};
+    if (size > 1)
+      kernel.cluster = Dim3{size, 1, 1};
+    kernel.body = "mov.u32 %r4, %cluster_nctarank; st.global.u32 [%rd1], %r4;";
+    expectClean(kernel.run());
+    EXPECT_EQ(kernel.out[0], size);
+  }
+}
+
+TEST(Memory, ParametersHaveALimit) {
+  Module module = Module::parse(
+      ".version 8.8\n.target sm_100a\n.address_size 64\n"
+      ".entry k(.param .b8 a[4], .param .align 2097152 .b8 b[8]) { ret; }\n",
+      "wide.ptx");
+  Device device;
+  LaunchConfig config;
+  config.entry = "k";
+  try {
+    launch(device, module, config, {});
+    ADD_FAILURE() << "launched";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, Error::Kind::Launch);
+    EXPECT_EQ(error.line, 4u);
+    EXPECT_NE(std::string(error.what()).find("at most 32764 bytes"),
+              std::string::npos);
+  }
+}
