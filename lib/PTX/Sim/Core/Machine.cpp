@@ -27,6 +27,8 @@ Machine::Machine(Device &device, const Program &program,
   if (report.findsRaces(isa)) {
     races = std::make_unique<LaunchRaces>();
     races->isa = isa;
+    races->valuesFlow = report.enabled(FindingId::MbarrierPhaseOverrun) &&
+                        readsStrongly(program);
   }
   checkLaunch();
   layOutShared();

@@ -20,6 +20,7 @@
 #include "RaceState.h"
 
 #include "fmha/PTX/Sim/Core/Parties.h"
+#include "fmha/PTX/Sim/Core/Program.h"
 
 #include <bit>
 
@@ -35,6 +36,9 @@ void Races::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
 }
 
 void Races::seePhase(const Site &who, LaneMask active, SyncPoint &point) {
+  // What the lanes have left in memory before says nothing of this wait.
+  tick(stateOf(*who.warp));
+  phaseSeen = true;
   PhaseSeen now{who, active, stateOf(*who.warp).time};
   for (PhaseSeen &known : point.seers)
     if (known.site.warp == who.warp && known.lanes == active) {
@@ -42,6 +46,38 @@ void Races::seePhase(const Site &who, LaneMask active, SyncPoint &point) {
       return;
     }
   point.seers.push_back(now);
+}
+
+bool ptxsim::readsStrongly(const Program &program) {
+  for (const auto &[function, code] : program.codes)
+    for (const Instruction &inst : code->instructions)
+      if (inst.order.scope != race::Scope::Weak && !inst.dst.empty() &&
+          (inst.opcode.starts_with("ld") || inst.opcode.starts_with("atom")))
+        return true;
+  return false;
+}
+
+/// Who reads the value comes after the lane that wrote it. All lanes of a warp
+/// that execute a write together count as one, so that a warp which writes a
+/// word each costs no component a lane.
+void Races::leaveValue(const Warp &warp, Place &place, unsigned lane) {
+  WarpState &state = stateOf(warp);
+  race::VectorClock &flow = place.flow[number];
+  flow.join(state.knows.seen);
+  flow.join(state.knows.flow);
+  bool together = (warp.live & ~state.active) == 0;
+  handOn(flow, warp, state, together ? state.active : LaneMask(1) << lane,
+         state.time);
+}
+
+/// Values that other clusters have left lead back to this one only by releases.
+void Races::readValue(const Warp &warp, const Place &place) {
+  // A red writes what was there and more, and learns nothing of it.
+  if (place.flow.empty() || site.inst->dst.empty())
+    return;
+  auto found = place.flow.find(number);
+  if (found != place.flow.end())
+    stateOf(warp).knows.flow.join(found->second);
 }
 
 /// Whether what `knows` says comes after the wait. The lanes that waited

@@ -137,27 +137,43 @@ void Races::absorb(const Warp &warp, WarpState &state,
     state.knows.joinForeign(published.cluster, published.knows, number);
 }
 
+/// What a strong read takes over at once, and what an acquire fence behind it
+/// will.
+void Races::observe(const Warp &warp, const Place &place, Ordering order) {
+  WarpState &state = stateOf(warp);
+  for (const Published &entry : place.releases)
+    if (order.acquires)
+      absorb(warp, state, entry, order.scope);
+    else if (inScope(warp, entry, order.scope))
+      publish(state.observed,
+              {entry.cluster, entry.rank, entry.scope, entry.knows});
+}
+
 /// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
 /// patterns". A plain store begins a new release sequence, an atomic goes on
 /// with the old one.
-void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
-                        uint64_t address, race::Access &access) {
+void Races::synchronise(Places &places, uint64_t address,
+                        race::Access &access) {
   const Warp &warp = *site.warp;
-  const Ordering &order = site.inst->order;
-  WarpState &state = stateOf(warp);
   auto found = places.find(address);
-  if (kind != Access::Write && found != places.end())
-    for (const Published &entry : found->second) {
-      if (order.acquires)
-        absorb(warp, state, entry, order.scope);
-      else if (inScope(warp, entry, order.scope))
-        publish(state.observed,
-                {entry.cluster, entry.rank, entry.scope, entry.knows});
-    }
+  if (found != places.end() && kind == Access::Write)
+    found->second = Place();
+  else if (found != places.end()) {
+    observe(warp, found->second, site.inst->order);
+    readValue(warp, found->second);
+  }
   if (kind == Access::Read)
     return;
-  if (kind == Access::Write && found != places.end())
-    found->second.clear();
+  if (launch.valuesFlow && phaseSeen)
+    leaveValue(warp, places[address], access.stamp.lane);
+  release(warp, places, address, access);
+}
+
+/// A strong write hands on what its order, or a fence before it, says.
+void Races::release(const Warp &warp, Places &places, uint64_t address,
+                    race::Access &access) {
+  const Ordering &order = site.inst->order;
+  WarpState &state = stateOf(warp);
   const race::Knowledge *given =
       order.releases ? &state.knows : state.fenced.get();
   if (!given)
@@ -171,9 +187,9 @@ void Races::synchronise(std::unordered_map<uint64_t, PublishedList> &places,
   else
     handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
            state.fenceTime);
-  if (&places == &launch.published)
+  if (&places == &launch.places)
     launch.lanes[number] = lanes;
-  publish(places[address], entry);
+  publish(places[address].releases, entry);
   if (!order.releases)
     return;
   tick(state);

@@ -38,15 +38,31 @@ struct Published {
 };
 using PublishedList = std::vector<Published>;
 
+/// What strong writes have left at a place in memory.
+struct Place {
+  PublishedList releases;
+  /// What has come before the value that lies there, whatever its writes hand
+  /// on; by the cluster whose actors the clock is about.
+  std::map<uint32_t, race::VectorClock> flow;
+};
+/// By address.
+using Places = std::unordered_map<uint64_t, Place>;
+
+/// Whether a program reads places in memory by strong operations, so that
+/// others may say there how far they are.
+bool readsStrongly(const Program &program);
+
 /// Races across the clusters of a launch. They run one after another, which
 /// orders nothing.
 struct LaunchRaces {
   race::Shadow global{64};
-  std::unordered_map<uint64_t, PublishedList> published;
+  Places places;
   uint32_t clusters = 0;
   /// Publications so far.
   uint64_t versions = 0;
   bool isa = true;
+  /// Whether values in memory may order the phases of mbarriers.
+  bool valuesFlow = false;
   /// Of the cluster that runs, and of those that have released to others.
   race::LanesOfClusters lanes;
 };
@@ -164,8 +180,12 @@ private:
   void handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
               LaneMask lanes, race::Time until);
   bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
-  void synchronise(std::unordered_map<uint64_t, PublishedList> &places,
-                   uint64_t address, race::Access &access);
+  void synchronise(Places &places, uint64_t address, race::Access &access);
+  void observe(const Warp &warp, const Place &place, race::Ordering order);
+  void release(const Warp &warp, Places &places, uint64_t address,
+               race::Access &access);
+  void leaveValue(const Warp &warp, Place &place, unsigned lane);
+  void readValue(const Warp &warp, const Place &place);
   void absorb(const Warp &warp, WarpState &state, const Published &published,
               race::Scope scope);
   bool inScope(const Warp &warp, const Published &published,
@@ -186,7 +206,10 @@ private:
   race::Actor nextActor;
   race::FenceLog fences, initFences;
   std::shared_ptr<race::Lanes> lanes;
-  std::unordered_map<uint64_t, PublishedList> published;
+  /// Of shared memory.
+  Places places;
+  /// Whether a wait has seen a phase of an mbarrier.
+  bool phaseSeen = false;
   std::map<uint64_t, uint8_t> mmaKeys;
   /// Finding and PTX line of what has been reported. Of a cluster alone, so
   /// that counts do not hang on which clusters share a core.

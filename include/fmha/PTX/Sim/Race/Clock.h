@@ -79,7 +79,7 @@ struct Knowledge {
   VectorClock inits;
   /// What is not in `seen`, and yet has come before: relaxed arrivals and waits
   /// hand on nothing, but nobody goes on behind a wait before what it waits
-  /// for.
+  /// for, or behind a value before who wrote it.
   VectorClock flow;
   /// The same of clusters other than the owner's, by number.
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
