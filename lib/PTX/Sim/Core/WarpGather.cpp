@@ -14,10 +14,19 @@
 // they could come, and wait for something that never happens, it is innocent:
 // that is a deadlock.
 //
+// PTX ISA 9.7.9.6 (shfl), 9.7.13.9 (vote), 9.7.13.10 (match) and 9.7.13.12
+// (redux): who executes one waits for the threads of the membermask that have
+// not exited. Lanes on their way out thus need not come; they go ahead, past
+// joins at which they would wait for the others. Of bar.warp.sync (9.7.13.2)
+// and elect.sync (9.7.13.14) the manual does not say it; they are taken to be
+// alike, as CUDA's __syncwarp is by its own text.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Deadlock.h"
 #include "Handlers.h"
+
+#include <utility>
 
 using namespace ptxsim;
 
@@ -27,7 +36,77 @@ static std::string lanes(LaneMask mask) {
   return text;
 }
 
+namespace {
+
+/// What lies ahead of a path in one function, up to the next instruction at
+/// which it may wait for lanes of its own warp.
+class WayOut {
+public:
+  explicit WayOut(const Code &code)
+      : code(code), seen(code.instructions.size()) {}
+  /// Whether a way leads from `pc` to an exit or, with `returns`, back to the
+  /// caller.
+  bool leads(uint32_t pc, bool &returns);
+
+private:
+  void add(uint32_t pc) {
+    if (pc < seen.size() && !seen[pc]) {
+      seen[pc] = true;
+      work.push_back(pc);
+    }
+  }
+  const Code &code;
+  std::vector<bool> seen;
+  std::vector<uint32_t> work;
+};
+
+bool WayOut::leads(uint32_t pc, bool &returns) {
+  returns = pc >= code.instructions.size();
+  for (add(pc); !work.empty();) {
+    pc = work.back();
+    work.pop_back();
+    const Instruction &inst = code.instructions[pc];
+    if (inst.handler == executeExit)
+      return true;
+    // barrier.sync waits for the warp without being a collective.
+    if (inst.convergence != Convergence::None || inst.opcode.starts_with("bar"))
+      continue;
+    bool isReturn = inst.handler == executeRet;
+    returns |= isReturn;
+    bool leaves = isReturn || inst.handler == executeBranchMany ||
+                  inst.handler == executeBranch;
+    if (!leaves || inst.guard.valid()) {
+      returns |= pc + 1 >= code.instructions.size();
+      add(pc + 1);
+    }
+    if (inst.handler == executeBranch)
+      add(inst.target);
+    if (inst.handler == executeBranchMany)
+      for (uint32_t target : inst.data<BranchTargets>().pcs)
+        add(target);
+  }
+  return false;
+}
+
+/// Whether lanes that follow `path` from `pc` on may exit without waiting for
+/// lanes of their warp. Calls on the way are taken to return.
+bool mayExit(const Path &path, uint32_t pc) {
+  for (size_t depth = path.frames.size(); depth-- > 0;) {
+    const Frame &frame = path.frames[depth];
+    bool returns = false;
+    if (WayOut(*frame.code).leads(pc, returns))
+      return true;
+    if (!returns)
+      return false;
+    pc = frame.returnPc;
+  }
+  return true;
+}
+
+} // namespace
+
 bool Warp::converge(const Instruction &inst, LaneMask &active) {
+  bool forced = std::exchange(paths[current].forced, false);
   LaneMask need = live;
   bool aligned = inst.convergence == Convergence::Aligned;
   if (!aligned) {
@@ -43,8 +122,11 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
     return true;
   // Lanes of this very path that the guard has switched off never come.
   LaneMask guarded = need & mask & ~active;
-  if (guarded || paths[current].forced) {
-    paths[current].forced = false;
+  if (guarded && !aligned && mayExit(paths[current], pc + 1)) {
+    split(mask & ~active, pc + 1, UINT32_MAX);
+    guarded = 0;
+  }
+  if (guarded || forced) {
     machine.report.add(
         aligned ? FindingId::AlignedPartialWarp : FindingId::MemberMask,
         site(inst),
@@ -54,7 +136,14 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
   return gather(inst, need, active);
 }
 
-/// Whether all of `missing` may still reach `inst` while this path waits there.
+/// Whether the path waits at a join for lanes of `gathering`, and yet need not:
+/// it may exit, which ends the wait of the others too.
+bool Warp::mayLeave(const Path &path, const Instruction &inst) const {
+  return inst.convergence == Convergence::Members && mayExit(path, path.pc);
+}
+
+/// Whether all of `missing` may still reach `inst`, or exit, while this path
+/// waits there.
 bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
   for (unsigned i = 0; i < paths.size(); ++i) {
     const Path &path = paths[i];
@@ -62,10 +151,32 @@ bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
         path.status != Path::Status::AtJoin)
       continue;
     // The other waits at a join for lanes of this path.
-    if (joins[path.join].expected & mask)
+    if ((joins[path.join].expected & mask) && !mayLeave(path, inst))
       return false;
   }
   return true;
+}
+
+/// Lanes that a collective misses do not wait at a join for those that wait
+/// for them, if they may exit instead.
+void Warp::letExit() {
+  for (const Path &waiting : paths) {
+    if (waiting.status != Path::Status::Gathering)
+      continue;
+    for (Path &path : paths)
+      if (path.status == Path::Status::AtJoin &&
+          (path.mask & waiting.missing) &&
+          (joins[path.join].expected & waiting.mask) &&
+          mayLeave(path, *waiting.wait.inst))
+        leaveJoin(path);
+  }
+}
+
+/// Collectives ask again who is missing once some of those have exited.
+void Warp::exitsAreArrivals(LaneMask exited) {
+  for (Path &path : paths)
+    if (path.status == Path::Status::Gathering && (path.missing & exited))
+      path.status = Path::Status::Ready;
 }
 
 bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
@@ -95,6 +206,7 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   paths[current].wait = {};
   paths[current].wait.inst = &inst;
   recount();
+  letExit();
   return false;
 }
 

@@ -114,10 +114,12 @@ bool Warp::arrive() {
     other.mask |= mask;
     removeCurrent();
     settleJoins();
+    letExit();
     return false;
   }
   paths[current].status = Path::Status::AtJoin;
   recount();
+  letExit();
   return false;
 }
 
@@ -134,16 +136,20 @@ void Warp::settleJoins() {
   recount();
 }
 
+/// Lets a path go that waits at its join; the others do not wait for it.
+void Warp::leaveJoin(Path &path) {
+  joins[path.join].expected &= ~path.mask;
+  path.join = joins[path.join].parent;
+  path.status = Path::Status::Ready;
+  ++readyPaths;
+}
+
 bool Warp::releaseJoin() {
-  for (Path &path : paths) {
-    if (path.status != Path::Status::AtJoin)
-      continue;
-    joins[path.join].expected &= ~path.mask;
-    path.join = joins[path.join].parent;
-    path.status = Path::Status::Ready;
-    ++readyPaths;
-    return true;
-  }
+  for (Path &path : paths)
+    if (path.status == Path::Status::AtJoin) {
+      leaveJoin(path);
+      return true;
+    }
   return false;
 }
 
@@ -155,6 +161,7 @@ Outcome Warp::exitLanes(LaneMask lanes) {
     join.expected &= ~lanes;
     join.used &= join.expected != 0;
   }
+  exitsAreArrivals(lanes);
   Path &path = paths[current];
   path.mask &= ~lanes;
   if (path.mask) {

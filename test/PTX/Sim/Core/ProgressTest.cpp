@@ -128,15 +128,115 @@ TEST(Convergence, CollectiveGathersItsMembers) {
 }
 
 TEST(Convergence, MembersThatNeverCome) {
+  // The other lanes live on: they come to a barrier first.
   Kernel kernel;
   kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@%p1 shfl.sync.idx.b32 %r4, %r1, 0, "
-                "31, -1;";
+                "31, -1;\nbar.sync 0;";
   EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
   kernel.body = "setp.lt.u32 %p1, %r1, 8;\n@!%p1 bra B; shfl.sync.idx.b32 %r4, "
-                "%r1, 0, 31, -1;\nB:";
+                "%r1, 0, 31, -1;\nB: bar.sync 0;";
   EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
   kernel.body = "vote.sync.any.pred %p1, %p2, 0xFF;";
   EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
+}
+
+/// PTX ISA 9.7.9.6, 9.7.13.9, 9.7.13.10, 9.7.13.12: a thread waits for the
+/// threads of the membermask that have not exited.
+TEST(Convergence, MembersThatExitNeedNotCome) {
+  const char *collectives[] = {"shfl.sync.idx.b32 %r4, %r1, 3, 31, -1;",
+                               "vote.sync.ballot.b32 %r4, %p1, -1;",
+                               "match.any.sync.b32 %r4, %r3, -1;",
+                               "redux.sync.add.u32 %r4, %r3, -1;",
+                               "elect.sync %r4|%p2, -1;",
+                               "bar.warp.sync -1; mov.u32 %r4, 5;"};
+  const uint32_t expected[] = {3, 0xFFFF, 0xFFFF, 16 * 32, 0, 5};
+  // They exit on the spot; behind a branch, in the end and with code before it;
+  // from within a call; and because a guard has switched them off.
+  const char *exits[] = {"@!%p1 exit;\n$ st.global.u32 [%rd1], %r4;\n",
+                         "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\nB:\n",
+                         "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\n"
+                         "B: add.u32 %r5, %r1, 1;\n@%p1 bra C;\n"
+                         "st.global.u32 [%rd1], 77;\nC:\n",
+                         "call leave, (%r1);\n$ st.global.u32 [%rd1], %r4;\n",
+                         "@%p1 $ @%p1 st.global.u32 [%rd1], %r4;\n"};
+  for (const char *exit : exits)
+    for (size_t i = 0; i < std::size(collectives); ++i) {
+      std::string body = exit, collective = collectives[i];
+      if (body.starts_with("@%p1 $"))
+        collective = collective.substr(0, collective.find(';') + 1);
+      body.replace(body.find('$'), 1, collective);
+      SCOPED_TRACE(body);
+      underEveryPolicy([&](Options options) {
+        Kernel kernel;
+        kernel.options = options;
+        kernel.functions = ".func leave(.reg .u32 %t)\n{\n.reg .pred %p;\n"
+                           "setp.ge.u32 %p, %t, 16;\n@!%p bra BACK;\nexit;\n"
+                           "BACK: ret;\n}\n";
+        kernel.body = "setp.lt.u32 %p1, %r1, 16; mov.u32 %r4, 0;\n" + body;
+        expectClean(kernel.run());
+        if (!body.starts_with("@%p1 bar")) {
+          EXPECT_EQ(kernel.out[3], expected[i]);
+        }
+      });
+    }
+}
+
+/// Each round sends half of the lanes that are left home.
+TEST(Convergence, MembersExitInTurns) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.body = "mov.u32 %r5, 16;\n"
+                  "LOOP: setp.ge.u32 %p1, %r1, %r5;\n@%p1 bra DONE;\n"
+                  "vote.sync.ballot.b32 %r4, 1, -1;\n"
+                  "st.global.u32 [%rd1], %r4;\n"
+                  "shr.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n"
+                  "@%p2 bra LOOP;\nDONE:";
+    expectClean(kernel.run());
+    for (uint32_t lane = 0; lane < 16; ++lane) {
+      uint32_t last = lane < 1   ? 0x1
+                      : lane < 2 ? 0x3
+                      : lane < 4 ? 0xF
+                      : lane < 8 ? 0xFF
+                                 : 0xFFFF;
+      EXPECT_EQ(kernel.out[lane], last) << lane;
+    }
+  });
+}
+
+/// Lanes that spin elsewhere wait for those who exit, while another warp waits
+/// for what comes behind their collective.
+TEST(Convergence, ExitsAreNoLastResort) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.block = {64, 1, 1};
+    kernel.body = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra POLL;\n"
+                  "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra DONE;\n"
+                  "shfl.sync.idx.b32 %r4, %r1, 3, 31, -1;\n"
+                  "st.volatile.global.u32 [%rd0+256], %r4;\nbra DONE;\n"
+                  "POLL: ld.volatile.global.u32 %r4, [%rd0+256];\n"
+                  "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra POLL;\nDONE:";
+    expectClean(kernel.run());
+    EXPECT_EQ(kernel.out[64], 3u);
+  });
+}
+
+/// A collective that goes on without those who exit does not excuse the next.
+TEST(Convergence, AnExitExcusesOneCollective) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.body = "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra DONE;\n"
+                  "bar.warp.sync -1;\n"
+                  "setp.ge.u32 %p1, %r1, 8;\n@%p1 bra MORE;\n"
+                  "bar.warp.sync -1;\n"
+                  "MORE: bar.warp.sync -1;\nDONE:";
+    LaunchResult result = kernel.run();
+    ASSERT_EQ(result.findings.size(), 1u) << describe(result);
+    EXPECT_EQ(result.findings[0].id, "member-mask");
+    EXPECT_EQ(result.findings[0].ptxLine, kernel.firstLine() + 5);
+  });
 }
 
 TEST(Convergence, ElectOneLane) {

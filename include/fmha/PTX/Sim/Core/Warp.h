@@ -186,6 +186,10 @@ private:
   bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
   bool heldUp(const Path &gathering) const;
   bool canArrive(LaneMask missing, const Instruction &inst) const;
+  bool mayLeave(const Path &path, const Instruction &inst) const;
+  void letExit();
+  void leaveJoin(Path &path);
+  void exitsAreArrivals(LaneMask exited);
   void finishGathering(const Instruction &inst, bool waits);
   void recount();
   int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
