@@ -157,19 +157,24 @@ bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
   return true;
 }
 
-/// Lanes that a collective misses do not wait at a join for those that wait
-/// for them, if they may exit instead.
-void Warp::letExit() {
-  for (const Path &waiting : paths) {
-    if (waiting.status != Path::Status::Gathering)
-      continue;
-    for (Path &path : paths)
-      if (path.status == Path::Status::AtJoin &&
-          (path.mask & waiting.missing) &&
-          (joins[path.join].expected & waiting.mask) &&
-          mayLeave(path, *waiting.wait.inst))
+/// A path waits at a join now. Lanes that a collective misses, and that may
+/// exit, do not wait there for those that wait for them; otherwise the
+/// collective has waited in vain.
+void Warp::settleGatherings() {
+  for (Path &waiting : paths)
+    for (Path &path : paths) {
+      if (waiting.status != Path::Status::Gathering ||
+          path.status != Path::Status::AtJoin ||
+          !(path.mask & waiting.missing) ||
+          !(joins[path.join].expected & waiting.mask))
+        continue;
+      if (mayLeave(path, *waiting.wait.inst)) {
         leaveJoin(path);
-  }
+      } else {
+        waiting.status = Path::Status::Ready;
+        ++readyPaths;
+      }
+    }
 }
 
 /// Collectives ask again who is missing once some of those have exited.
@@ -206,7 +211,7 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   paths[current].wait = {};
   paths[current].wait.inst = &inst;
   recount();
-  letExit();
+  settleGatherings();
   return false;
 }
 

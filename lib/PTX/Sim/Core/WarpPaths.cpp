@@ -114,12 +114,12 @@ bool Warp::arrive() {
     other.mask |= mask;
     removeCurrent();
     settleJoins();
-    letExit();
+    settleGatherings();
     return false;
   }
   paths[current].status = Path::Status::AtJoin;
   recount();
-  letExit();
+  settleGatherings();
   return false;
 }
 

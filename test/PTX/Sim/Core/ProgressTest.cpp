@@ -222,6 +222,26 @@ TEST(Convergence, ExitsAreNoLastResort) {
   });
 }
 
+/// Nor is the finding: lanes that live on are missing, whatever spins
+/// elsewhere.
+TEST(Convergence, MissingMembersAreFoundWhileOthersSpin) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.block = {64, 1, 1};
+    kernel.body = "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra POLL;\n"
+                  "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra MEET;\n"
+                  "shfl.sync.idx.b32 %r4, %r1, 3, 31, -1;\n"
+                  "MEET: vote.sync.any.pred %p2, %p1, -1;\n"
+                  "st.volatile.global.u32 [%rd0+256], 3;\nbra DONE;\n"
+                  "POLL: ld.volatile.global.u32 %r4, [%rd0+256];\n"
+                  "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra POLL;\nDONE:";
+    LaunchResult result = kernel.run();
+    ASSERT_EQ(result.findings.size(), 1u) << describe(result);
+    EXPECT_EQ(result.findings[0].id, "member-mask");
+  });
+}
+
 /// A collective that goes on without those who exit does not excuse the next.
 TEST(Convergence, AnExitExcusesOneCollective) {
   underEveryPolicy([](Options options) {

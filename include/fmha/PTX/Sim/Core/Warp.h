@@ -187,7 +187,7 @@ private:
   bool heldUp(const Path &gathering) const;
   bool canArrive(LaneMask missing, const Instruction &inst) const;
   bool mayLeave(const Path &path, const Instruction &inst) const;
-  void letExit();
+  void settleGatherings();
   void leaveJoin(Path &path);
   void exitsAreArrivals(LaneMask exited);
   void finishGathering(const Instruction &inst, bool waits);
