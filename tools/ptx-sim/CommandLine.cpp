@@ -56,6 +56,9 @@ Policies: a program that is right gives the same bytes under every schedule.
                A step of a warp ends where it changes what others can see, so
                races inside a step, and the order in which a warp that diverged
                takes its paths, are for the other policies
+CTAs that share global memory run one after another, where they do not wait for
+each other: in the order of the grid (eager), the last one first (late), or as
+the seed draws (random, pct). exhaustive takes a grid of one cluster.
 
 Examples:
   Add two vectors of 1000 floats, 8 blocks of 128 threads:

@@ -61,6 +61,9 @@ struct Dim3 {
 /// a few random moments (Burckhardt et al., ASPLOS 2010), which finds bugs that
 /// want few orderings more surely than Random. Exhaustive: as an Exploration
 /// says.
+/// Clusters run one after another, or at once where that cannot be told: under
+/// Eager in the order of the grid, under Late the last one first, under Random
+/// and Pct in one drawn from the seed.
 enum class Policy { Eager, Late, Random, Pct, Exhaustive };
 /// Fast: products and sums in fp32. Exact: the fixed-point window of the
 /// tensor core.

@@ -53,13 +53,17 @@ Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
 
 Cluster::~Cluster() = default;
 
-uint64_t Cluster::random(uint64_t bound) {
-  randomState += 0x9E3779B97F4A7C15ull;
-  uint64_t z = randomState;
+uint64_t ptxsim::drawBelow(uint64_t bound, uint64_t &generator) {
+  generator += 0x9E3779B97F4A7C15ull;
+  uint64_t z = generator;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   z ^= z >> 31;
   return uint64_t((static_cast<unsigned __int128>(z) * bound) >> 64);
+}
+
+uint64_t Cluster::random(uint64_t bound) {
+  return drawBelow(bound, randomState);
 }
 
 bool Cluster::spurious() {

@@ -102,7 +102,8 @@ void Machine::checkExploration() const {
     refuse("policy exhaustive wants an exploration that chooses");
   if (clusterShape.count() != config.grid.count())
     refuse("policy exhaustive explores one cluster: expected a grid of " +
-           spell(clusterShape) + ", got " + spell(config.grid));
+           spell(clusterShape) + ", got " + spell(config.grid) +
+           "; the order of clusters is for policies random and pct");
 }
 
 void Machine::layOutShared() {

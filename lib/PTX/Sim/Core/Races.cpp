@@ -18,7 +18,7 @@ using race::Kind;
 using View = race::Knowledge::View;
 
 Races::Races(Cluster &cluster, LaunchRaces &launch)
-    : cluster(cluster), launch(launch), number(++launch.clusters),
+    : cluster(cluster), launch(launch), number(uint32_t(cluster.number + 1)),
       ctaWarps(uint32_t(cluster.ctas[0]->warps.size())),
       warps(cluster.ctas.size() * ctaWarps), ctas(cluster.ctas.size()),
       nextActor(uint32_t(warps.size())),

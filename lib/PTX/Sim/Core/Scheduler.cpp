@@ -18,11 +18,15 @@ static constexpr uint64_t kTurn = 4096;
 /// and rounds of fruitless polls before something in flight must complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
-/// Instructions without any change after which other clusters have a turn.
-static constexpr uint64_t kYield = 1 << 16;
+/// Instructions of a visit without any change after which other clusters have a
+/// turn: at first, and where the last visit was in vain.
+static constexpr uint64_t kYield = 1 << 16, kLook = 1 << 10;
+/// Instructions without any change after which a cluster that others may help
+/// is asked whether it only spins, so as not to be visited in vain.
+static constexpr uint64_t kSpin = 1 << 14;
 
 Scheduler::Scheduler(Cluster &cluster)
-    : cluster(cluster), machine(cluster.machine) {
+    : cluster(cluster), machine(cluster.machine), patience(kYield) {
   for (auto &cta : cluster.ctas)
     for (auto &warp : cta->warps)
       warps.push_back(warp.get());
@@ -84,8 +88,10 @@ bool Scheduler::run(bool mayYield) {
     }
     if (watchForLivelock())
       continue;
-    if (yields && (stuck || quietSteps() >= kYield))
+    if (yields && (stuck || quietSteps() >= patience)) {
+      patience = kLook;
       return false;
+    }
     takeTurns();
   }
   return true;
@@ -152,14 +158,16 @@ bool Scheduler::stalled() {
 bool Scheduler::watchForLivelock() {
   if (cluster.changes != changesWatched) {
     restartWatch();
+    patience = kYield;
     return false;
   }
-  bool quiet = cluster.steps - watchedSince >= kSuspicious;
-  if (!quiet && !(yields && quietSteps() >= kYield))
-    return false;
+  uint64_t quiet = cluster.steps - watchedSince;
   if (!cluster.inFlight().empty())
-    return completeOne();
-  if (!quiet)
+    return (quiet >= kSuspicious || (yields && quietSteps() >= kYield)) &&
+           completeOne();
+  // Plain sweeps can be compared at any time.
+  bool plain = !machine.options.randomised();
+  if (quiet < (yields && plain ? kSpin : kSuspicious))
     return false;
   // Brent's cycle search over the states after each sweep: a state that comes
   // back, with nothing changed in between, comes back for ever.

@@ -74,6 +74,8 @@ private:
   uint64_t snapshot = 0;
   bool suspicious = false, stuck = false, yields = false;
   uint64_t visitedSince = 0, changesOfOthers = 0;
+  /// Quiet instructions of a visit after which other clusters have a turn.
+  uint64_t patience;
 
   // Policy::Pct: priorities of warps (as `warps`) and agents, the lowest one
   // given so far, and the steps at which priorities change.

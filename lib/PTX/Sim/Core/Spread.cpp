@@ -33,37 +33,79 @@ namespace {
 
 // --- one after another ---
 
-/// A cluster that has begun.
+/// A cluster that has begun, and what it has found.
 struct Resident {
   Resident(Machine &machine, uint64_t number)
       : cluster(machine, number, firstCta(machine, number),
                 machine.clusterShape),
-        scheduler(cluster) {}
+        scheduler(cluster), report(machine.options) {}
   Cluster cluster;
   Scheduler scheduler;
+  Report report;
 };
 
-/// Runs clusters in order. One that spins on global memory makes room for the
-/// next, and has its turn again afterwards.
+/// Which cluster begins next. A device starts them in the order of their
+/// numbers, in as many places as it has, and nothing says how fast each one
+/// goes on. So the policy chooses among those that would have a place, and a
+/// cluster may wait for any before it.
+class StartOrder {
+public:
+  explicit StartOrder(const Machine &machine)
+      : policy(machine.options.policy), count(clusterCount(machine)),
+        // No cluster has this number, so that none draws the same.
+        generator(machine.options.scheduleSeed ^ 0xA0761D6478BD642Full) {}
+  bool empty() const { return placed.empty() && next == count; }
+  /// Whether one has a place while `running` have begun and not ended.
+  bool hasPlace(size_t running) const {
+    return !placed.empty() || (next < count && running < kPlaces);
+  }
+  uint64_t take(size_t running);
+
+private:
+  static constexpr size_t kPlaces = 256;
+
+  Policy policy;
+  uint64_t count, next = 0, generator;
+  /// Those that have a place and have not begun, in order.
+  std::vector<uint64_t> placed;
+};
+
+uint64_t StartOrder::take(size_t running) {
+  while (next < count && running + placed.size() < kPlaces)
+    placed.push_back(next++);
+  size_t index = 0;
+  if (policy == Policy::Late)
+    index = placed.size() - 1;
+  else if (policy == Policy::Random || policy == Policy::Pct)
+    index = size_t(drawBelow(placed.size(), generator));
+  uint64_t number = placed[index];
+  placed.erase(placed.begin() + ptrdiff_t(index));
+  return number;
+}
+
+/// What clusters have found, by their numbers: it is reported in that order,
+/// whatever the one in which they ran.
+using Reports = std::map<uint64_t, Report>;
+
+/// Runs clusters one after another. One that spins on global memory makes room
+/// for the next, and has its turn again afterwards.
 class InOrder {
 public:
-  explicit InOrder(Machine &machine)
-      : machine(machine), count(clusterCount(machine)) {}
+  explicit InOrder(Machine &machine) : machine(machine), order(machine) {}
   void run() {
-    while (!machine.stopped && (next < count || !residents.empty())) {
-      if (next < count && residents.size() < kMostResidents)
-        residents.push_back(std::make_unique<Resident>(machine, next++));
-      else if (!roundHelps())
-        return residents.front()->scheduler.reportLivelock();
-      visitAll();
-    }
+    runAll();
+    while (!residents.empty())
+      remove(residents.size() - 1);
+    for (auto &[number, report] : reports)
+      machine.report.absorb(std::move(report));
   }
 
 private:
-  /// Like a device, whose multiprocessors hold so many clusters at a time.
-  static constexpr size_t kMostResidents = 256;
-
+  void runAll();
   void visitAll();
+  bool visit(Resident &resident);
+  void reportLivelock(Resident &resident);
+  void remove(size_t index);
   bool roundHelps();
   uint64_t changesOfAll() const {
     uint64_t sum = finishedChanges;
@@ -71,24 +113,58 @@ private:
       sum += resident->cluster.changes;
     return sum;
   }
-  bool alone() const { return residents.size() == 1 && next == count; }
+  bool alone() const { return residents.size() == 1 && order.empty(); }
   Machine &machine;
-  uint64_t count, next = 0, finishedChanges = 0;
+  StartOrder order;
+  uint64_t finishedChanges = 0;
   std::vector<std::unique_ptr<Resident>> residents;
+  Reports reports;
 };
+
+void InOrder::runAll() {
+  while (!machine.stopped && !(order.empty() && residents.empty())) {
+    if (order.hasPlace(residents.size()))
+      residents.push_back(
+          std::make_unique<Resident>(machine, order.take(residents.size())));
+    else if (!roundHelps())
+      return reportLivelock(*residents.front());
+    visitAll();
+  }
+}
 
 /// The newest first: it has not run yet, and is what the others may wait for.
 void InOrder::visitAll() {
   for (size_t i = residents.size(); i-- > 0 && !machine.stopped;) {
     Resident &resident = *residents[i];
     resident.scheduler.othersChanged(changesOfAll() - resident.cluster.changes);
-    if (!resident.scheduler.run(!alone()))
+    if (!visit(resident))
       continue;
-    finishedChanges += resident.cluster.changes;
-    residents.erase(residents.begin() + ptrdiff_t(i));
-    if (next < count)
+    remove(i);
+    if (!order.empty())
       return;
   }
+}
+
+/// Whether the cluster has come to its end, or to that of the launch.
+bool InOrder::visit(Resident &resident) {
+  std::swap(machine.report, resident.report);
+  bool ended = resident.scheduler.run(!alone());
+  std::swap(machine.report, resident.report);
+  return ended;
+}
+
+void InOrder::reportLivelock(Resident &resident) {
+  std::swap(machine.report, resident.report);
+  resident.scheduler.reportLivelock();
+  std::swap(machine.report, resident.report);
+}
+
+void InOrder::remove(size_t index) {
+  Resident &resident = *residents[index];
+  finishedChanges += resident.cluster.changes;
+  if (!resident.report.empty())
+    reports.emplace(resident.cluster.number, std::move(resident.report));
+  residents.erase(residents.begin() + ptrdiff_t(index));
 }
 
 /// False if all clusters spin and no state of theirs is new.
@@ -125,8 +201,7 @@ private:
   void runOne(Machine &worker, uint64_t number);
   Machine &machine;
   uint64_t count;
-  /// Of clusters that found something.
-  std::map<uint64_t, Report> reports;
+  Reports reports;
   Claims claims;
   std::vector<std::unique_ptr<Options>> options;
   std::vector<std::unique_ptr<Machine>> workers;
@@ -243,22 +318,6 @@ unsigned threadsFor(const Machine &machine) {
 
 } // namespace
 
-/// Clusters that make room for each other find things out of order.
-static void sortByCluster(const Machine &machine,
-                          std::vector<Finding> &findings) {
-  const Dim3 &grid = machine.config.grid, &shape = machine.clusterShape;
-  auto numberOf = [&](const Finding &finding) {
-    const Dim3 &cta = finding.cta;
-    return (uint64_t(cta.z / shape.z) * (grid.y / shape.y) + cta.y / shape.y) *
-               (grid.x / shape.x) +
-           cta.x / shape.x;
-  };
-  std::stable_sort(findings.begin(), findings.end(),
-                   [&](const Finding &a, const Finding &b) {
-                     return numberOf(a) < numberOf(b);
-                   });
-}
-
 LaunchResult ptxsim::runClusters(Machine &machine) {
   LaunchResult result;
   unsigned threads = threadsFor(machine);
@@ -274,7 +333,6 @@ LaunchResult ptxsim::runClusters(Machine &machine) {
   if (!done)
     InOrder(machine).run();
   machine.report.moveTo(result);
-  sortByCluster(machine, result.findings);
   result.warpInstructions = machine.steps;
   result.status = machine.status;
   result.faulted = machine.status == Status::Findings;

@@ -136,8 +136,8 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
   return gather(inst, need, active);
 }
 
-/// Whether the path waits at a join for lanes of `gathering`, and yet need not:
-/// it may exit, which ends the wait of the others too.
+/// Whether lanes at a join may exit instead of waiting there, which is all that
+/// the collective wants of them.
 bool Warp::mayLeave(const Path &path, const Instruction &inst) const {
   return inst.convergence == Convergence::Members && mayExit(path, path.pc);
 }

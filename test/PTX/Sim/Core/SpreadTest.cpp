@@ -10,6 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <set>
+
 using namespace ptxsim;
 using namespace ptxsim::test;
 
@@ -124,8 +127,123 @@ TEST(Spread, SharedMemoryOfTheGridFallsBackToTheOrder) {
                         [](const Kernel &k, const LaunchResult &r) {
                           EXPECT_EQ(r.status, Status::Findings);
                           EXPECT_TRUE(hasFinding(r, "race-global"));
-                          EXPECT_EQ(k.out[32], 31u * 32 / 2);
+                          bool inOrder = k.options.policy == Policy::Eager;
+                          EXPECT_EQ(k.out[32] == 31u * 32 / 2, inOrder);
                         });
+}
+
+/// The numbers of CTAs in the order in which they took a ticket.
+static std::vector<uint32_t> orderOf(Options options, unsigned ctas,
+                                     Dim3 cluster = {1, 1, 1}) {
+  Kernel kernel;
+  kernel.grid = {ctas, 1, 1};
+  kernel.block = {1, 1, 1};
+  kernel.cluster = cluster;
+  kernel.options = options;
+  kernel.words = ctas + 1;
+  kernel.body = "atom.global.add.u32 %r4, [%rd0], 1;\n"
+                "mad.wide.u32 %rd2, %r4, 4, %rd0;\n"
+                "st.global.u32 [%rd2+4], %r2;";
+  LaunchResult result = kernel.run();
+  EXPECT_EQ(result.status, Status::Ok) << describe(result);
+  return {kernel.out.begin() + 1, kernel.out.end()};
+}
+
+TEST(Spread, ThePolicyOrdersTheClusters) {
+  std::vector<uint32_t> plain(40);
+  std::iota(plain.begin(), plain.end(), 0u);
+  std::vector<uint32_t> reversed(plain.rbegin(), plain.rend());
+  std::set<std::vector<uint32_t>> orders;
+  underEveryPolicy([&](Options options) {
+    std::vector<uint32_t> order = orderOf(options, 40);
+    EXPECT_EQ(orderOf(options, 40), order) << "the schedule repeats itself";
+    if (options.policy == Policy::Eager) {
+      EXPECT_EQ(order, plain);
+    } else if (options.policy == Policy::Late) {
+      EXPECT_EQ(order, reversed);
+    } else {
+      EXPECT_NE(order, plain);
+      EXPECT_TRUE(std::ranges::is_permutation(order, plain));
+    }
+    orders.insert(order);
+  });
+  EXPECT_EQ(orders.size(), 9u);
+}
+
+TEST(Spread, EachClusterMayComeFirst) {
+  std::set<uint32_t> first;
+  Options options;
+  options.policy = Policy::Random;
+  for (options.scheduleSeed = 0; options.scheduleSeed < 40;
+       ++options.scheduleSeed)
+    first.insert(orderOf(options, 6, {2, 1, 1}).front() / 2);
+  EXPECT_EQ(first.size(), 3u);
+}
+
+TEST(Spread, ASumOfFloatsHangsOnTheOrder) {
+  Kernel kernel;
+  kernel.grid = {16, 1, 1};
+  kernel.block = {1, 1, 1};
+  // 2^24, and ones that are lost behind it and count before it.
+  kernel.body = "setp.eq.u32 %p1, %r2, 0;\n"
+                "selp.f32 %f0, 0f4B800000, 0f3F800000, %p1;\n"
+                "red.global.add.f32 [%rd0], %f0;";
+  std::set<float> sums;
+  underEveryThreadCount(kernel, false,
+                        [&](const Kernel &k, const LaunchResult &r) {
+                          EXPECT_EQ(r.status, Status::Ok) << describe(r);
+                          float sum = std::bit_cast<float>(k.out[0]);
+                          sums.insert(sum);
+                          if (k.options.policy == Policy::Eager) {
+                            EXPECT_EQ(sum, 16777216.f);
+                          }
+                          if (k.options.policy == Policy::Late) {
+                            EXPECT_EQ(sum, 16777216.f + 16);
+                          }
+                        });
+  EXPECT_GT(sums.size(), 2u);
+}
+
+/// Where CTAs share nothing the order shows in nothing, findings included.
+TEST(Spread, FindingsAreThoseOfTheFirstCtaWhateverTheOrder) {
+  Kernel kernel;
+  kernel.grid = {16, 1, 1};
+  kernel.words = 16 * 32;
+  kernel.declarations = ".shared .align 4 .b32 s[4];\n";
+  // An atomic keeps the clusters from running at once.
+  kernel.body = "mov.u32 %r4, s; setp.ge.u32 %p2, %r2, 5;\n"
+                "red.global.add.u32 [%rd1], 1;\n"
+                "@%p2 ld.shared.u32 %r6, [%r4];";
+  underEveryThreadCount(kernel, false,
+                        [](const Kernel &, const LaunchResult &r) {
+                          ASSERT_EQ(r.findings.size(), 1u) << describe(r);
+                          EXPECT_EQ(r.findings[0].cta.x, 5u);
+                          EXPECT_EQ(r.findingsDropped, 11u * 32 - 1);
+                        });
+}
+
+/// The other party is named by its CTA, not by when it ran.
+TEST(Spread, ARaceOfTwoClustersNamesBoth) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.grid = {7, 1, 1};
+    kernel.block = {1, 1, 1};
+    kernel.body = "setp.ne.u32 %p1, %r2, 2; setp.ne.u32 %p2, %r2, 5;\n"
+                  "@%p1 bra A;\nst.global.u32 [%rd0], 1;\n"
+                  "A: @%p2 bra B;\nst.global.u32 [%rd0], 2;\nB:";
+    LaunchResult result = kernel.run();
+    ASSERT_EQ(result.findings.size(), 1u) << describe(result);
+    const Finding &finding = result.findings[0];
+    ASSERT_TRUE(finding.otherParty);
+    EXPECT_EQ(finding.cta.x + finding.otherParty->cta.x, 7u);
+    unsigned other = finding.otherParty->cta.x;
+    EXPECT_EQ(finding.otherParty->ptxLine,
+              kernel.firstLine() + (other == 2 ? 2 : 4));
+    EXPECT_NE(finding.other.find("of cluster " + std::to_string(other)),
+              std::string::npos)
+        << finding.other;
+  });
 }
 
 TEST(Spread, AFaultStopsWhatComesAfterIt) {
@@ -137,7 +255,12 @@ TEST(Spread, AFaultStopsWhatComesAfterIt) {
                         [](const Kernel &k, const LaunchResult &r) {
                           EXPECT_TRUE(hasFinding(r, "trap"));
                           EXPECT_EQ(k.out[5 * 32], 1u);
-                          EXPECT_EQ(k.out[6 * 32], 0u);
+                          if (k.options.policy == Policy::Eager) {
+                            EXPECT_EQ(k.out[6 * 32], 0u);
+                          }
+                          if (k.options.policy == Policy::Late) {
+                            EXPECT_EQ(k.out[4 * 32], 0u);
+                          }
                         });
 }
 
@@ -151,6 +274,45 @@ TEST(Spread, StepLimitIsThatOfTheOrder) {
                         [](const Kernel &, const LaunchResult &r) {
                           EXPECT_EQ(r.status, Status::StepLimit);
                         });
+}
+
+/// As on a device, which starts them in this order, in as many places as it has
+/// for them: whoever has begun finds those before it there or done.
+TEST(Spread, ClustersMayWaitForEarlierOnesInAnyOrder) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.grid = {24, 1, 1};
+    kernel.block = {1, 1, 1};
+    kernel.words = 64;
+    // CTA i waits for the flag of CTA i - 1.
+    kernel.body = "mad.wide.u32 %rd2, %r2, 4, %rd0;\n"
+                  "SPIN: ld.acquire.gpu.global.u32 %r4, [%rd2];\n"
+                  "setp.ne.u32 %p1, %r2, 0; setp.eq.and.u32 %p1, %r4, 0, %p1;\n"
+                  "@%p1 bra SPIN; add.u32 %r4, %r4, 1;\n"
+                  "st.release.gpu.global.u32 [%rd2+4], %r4;";
+    LaunchResult result = kernel.run();
+    EXPECT_EQ(result.status, Status::Ok) << describe(result);
+    EXPECT_EQ(kernel.out[24], 24u);
+  });
+}
+
+/// More of them than are resident.
+TEST(Spread, ManyClustersMayWaitForTheFirst) {
+  for (Policy policy : {Policy::Eager, Policy::Late, Policy::Random}) {
+    Kernel kernel;
+    kernel.options.policy = policy;
+    kernel.grid = {300, 1, 1};
+    kernel.block = {1, 1, 1};
+    kernel.words = 301;
+    kernel.body = "setp.eq.u32 %p1, %r2, 0; @%p1 bra SET;\n"
+                  "SPIN: ld.acquire.gpu.global.u32 %r4, [%rd0];\n"
+                  "setp.eq.u32 %p1, %r4, 0; @%p1 bra SPIN;\n"
+                  "SET: st.release.gpu.global.u32 [%rd1], 1;";
+    LaunchResult result = kernel.run();
+    EXPECT_EQ(result.status, Status::Ok) << describe(result);
+    EXPECT_EQ(std::accumulate(kernel.out.begin(), kernel.out.end(), 0u), 300u);
+  }
 }
 
 TEST(Spread, EarlierClustersMayWaitForLaterOnes) {

@@ -62,6 +62,9 @@ struct NamedBarrier {
   Site lastArrival;
 };
 
+/// A number below `bound`, from a generator that it moves on.
+uint64_t drawBelow(uint64_t bound, uint64_t &generator);
+
 class Cta {
 public:
   Cta(Cluster &cluster, Dim3 id, uint32_t rank);

@@ -57,7 +57,6 @@ bool readsStrongly(const Program &program);
 struct LaunchRaces {
   race::Shadow global{64};
   Places places;
-  uint32_t clusters = 0;
   /// Publications so far.
   uint64_t versions = 0;
   bool isa = true;
@@ -199,7 +198,9 @@ private:
 
   Cluster &cluster;
   LaunchRaces &launch;
-  uint32_t number, ctaWarps;
+  /// Of the cluster in the grid, from 1, as moments have it.
+  uint32_t number;
+  uint32_t ctaWarps;
   std::vector<WarpState> warps;
   std::vector<CtaState> ctas;
   std::map<std::tuple<uint32_t, race::Kind, uint64_t>, RaceStream> streams;
