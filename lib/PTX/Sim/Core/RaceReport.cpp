@@ -69,6 +69,11 @@ static std::string_view adviceFor(const race::Access &access,
          "it wrote, let it execute fence.proxy.async before it arrives.";
 }
 
+/// Findings.def has the fence of shared memory.
+static constexpr std::string_view kGlobalFence =
+    "Let the writing threads execute fence.proxy.async.global after their "
+    "stores and before they hand the data on.";
+
 std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
   std::string text = writes ? "written by " : "read by ";
   text += nameOf(stamp.kind);
@@ -164,4 +169,6 @@ void Races::describe(const race::Access &access,
   // named by its finding. What repeats in a later cluster advises nobody.
   if (kept && (id == FindingId::RaceShared || id == FindingId::RaceGlobal))
     report.advise(id, site, adviceFor(access, conflict.other));
+  if (kept && id == FindingId::MissingProxyFence && space == Space::Global)
+    report.advise(id, site, kGlobalFence);
 }
