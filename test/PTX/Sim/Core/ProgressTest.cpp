@@ -152,11 +152,12 @@ TEST(Convergence, MembersThatExitNeedNotCome) {
   const uint32_t expected[] = {3, 0xFFFF, 0xFFFF, 16 * 32, 0, 5};
   // They exit on the spot; behind a branch, in the end and with code before it;
   // from within a call; and because a guard has switched them off.
+  const char *withCodeBehind = "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\n"
+                               "B: add.u32 %r5, %r1, 1;\n@%p1 bra C;\n"
+                               "st.global.u32 [%rd1], 77;\nC:\n";
   const char *exits[] = {"@!%p1 exit;\n$ st.global.u32 [%rd1], %r4;\n",
                          "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\nB:\n",
-                         "@!%p1 bra B;\n$ st.global.u32 [%rd1], %r4;\n"
-                         "B: add.u32 %r5, %r1, 1;\n@%p1 bra C;\n"
-                         "st.global.u32 [%rd1], 77;\nC:\n",
+                         withCodeBehind,
                          "call leave, (%r1);\n$ st.global.u32 [%rd1], %r4;\n",
                          "@%p1 $ @%p1 st.global.u32 [%rd1], %r4;\n"};
   for (const char *exit : exits)
