@@ -190,8 +190,11 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
   app.add_flag(
       "--json", line.json,
       "One JSON object on the standard output, and nothing else there");
-  app.add_option("--sarif", line.sarif,
-                 "Write the findings as a SARIF 2.1.0 log as well")
+  app.add_option(
+         "--sarif", line.sarif,
+         "Write the findings as a SARIF 2.1.0 log as well; the property "
+         "'replay' of a result repeats another schedule, and PTX from "
+         "standard input has the URI 'stdin'")
       ->type_name("FILE");
   app.add_option(
          "--trace-warp", raw.traceWarp,

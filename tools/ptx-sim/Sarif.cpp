@@ -11,6 +11,8 @@
 #include "fmha/PTX/Driver/Report.h"
 #include "fmha/PTX/Sim/Core/Report.h"
 
+#include <algorithm>
+
 namespace ptxsim::tool {
 namespace {
 
@@ -72,8 +74,17 @@ std::string whereOf(const Party &party, const std::string &entry) {
   return where;
 }
 
+/// The kernel. Standard input has no place: consumers want a URI all the same,
+/// and "-" would be a file of that name.
+Json artifactOf(const std::string &kernel) {
+  if (kernel == "-")
+    return {{"uri", "stdin"},
+            {"description", textOf("PTX from standard input")}};
+  return {{"uri", uriOf(kernel)}};
+}
+
 Json locationOf(const Party &party, const Summary &summary) {
-  Json place = {{"artifactLocation", {{"uri", uriOf(summary.line.kernel)}}}};
+  Json place = {{"artifactLocation", artifactOf(summary.line.kernel)}};
   if (party.ptxLine)
     place["region"] = regionOf(party, summary.text);
   Json logical = {{"name", summary.config.entry},
@@ -106,6 +117,17 @@ Json relatedTo(const Finding &finding, const Summary &summary) {
   return list;
 }
 
+/// The command that shows the finding again, where it is not the one that was
+/// run: what only another schedule found, or their comparison.
+std::string replayOf(const Finding &finding, const Summary &summary) {
+  const Comparison &comparison = summary.comparison;
+  bool inFirst = std::ranges::any_of(
+      comparison.first.result.findings, [&](const Finding &known) {
+        return known.id == finding.id && known.ptxLine == finding.ptxLine;
+      });
+  return inFirst || !comparison.divergence ? "" : comparison.divergence->replay;
+}
+
 Json resultOf(const Finding &finding, const Summary &summary) {
   Json result;
   result["ruleId"] = finding.id;
@@ -120,6 +142,8 @@ Json resultOf(const Finding &finding, const Summary &summary) {
        finding.id + ":" + std::string(lineOf(summary.text, finding.ptxLine))}};
   result["properties"] = {{"policy", nameOf(finding.policy)},
                           {"scheduleSeed", finding.scheduleSeed}};
+  if (std::string replay = replayOf(finding, summary); !replay.empty())
+    result["properties"]["replay"] = replay;
   return result;
 }
 
@@ -165,7 +189,7 @@ std::string sarifLog(const Summary &summary) {
 std::string sarifFailure(const Failure &failure, const std::string &command) {
   Json note = notification("error", failure.message);
   if (!failure.kernel.empty()) {
-    Json place = {{"artifactLocation", {{"uri", uriOf(failure.kernel)}}}};
+    Json place = {{"artifactLocation", artifactOf(failure.kernel)}};
     if (failure.ptxLine)
       place["region"] = {{"startLine", failure.ptxLine}};
     note["locations"] = Json::array({{{"physicalLocation", place}}});

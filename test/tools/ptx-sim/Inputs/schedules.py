@@ -19,6 +19,7 @@ assert (finding["policy"], finding["schedule_seed"]) == ("random", difference["s
 (result,) = log["runs"][0]["results"]
 assert result["ruleId"] == finding["id"] and result["message"]["text"] == finding["message"]
 assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == finding["ptx_line"]
+assert result["properties"]["replay"] == difference["replay"], result
 
 # The replay leaves the outputs of the other schedule, and finds the same.
 replay = subprocess.run(
