@@ -318,6 +318,17 @@ static Complaint checkSink(const Case &c) {
          "got smem; take one query tile, or P in tensor memory";
 }
 
+/// ptxas 13.0 spills there: beside another tile softmax has no registers for
+/// what code on scores reads for some keys at once.
+static Complaint checkScore(const Case &c) {
+  if (!c.problem.scoreByKey || c.schedule.qTiles == 1)
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with code on scores that reads for each key "
+         "(a bias or a mask), which softmax has too few registers for beside "
+         "another tile, got " +
+         str(c.schedule.qTiles) + "; take one query tile";
+}
+
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.exp2EmulatedPercent != 0)
@@ -443,11 +454,12 @@ struct Entry {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},   {3, checkTiles},    {2, checkHeadDims},
-    {8, checkChunks},   {8, checkSlices},   {8, checkSharing},
-    {2, checkTmem},     {4, checkCtaGroup}, {5, checkPlacement},
-    {8, checkSink},     {6, checkSmem},     {7, checkThreshold},
-    {8, checkFeatures}, {9, checkRoles},    {10, checkWarps}};
+    {1, checkTarget},    {3, checkTiles},    {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},   {8, checkSharing},
+    {2, checkTmem},      {4, checkCtaGroup}, {5, checkPlacement},
+    {8, checkSink},      {8, checkScore},    {6, checkSmem},
+    {7, checkThreshold}, {8, checkFeatures}, {9, checkRoles},
+    {10, checkWarps}};
 
 } // namespace
 

@@ -403,6 +403,19 @@ TEST(Check, C10Warps) {
               StartsWith("C10: "));
 }
 
+TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
+  auto with = [](unsigned tiles, bool byKey) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.score = true;
+      p.captures = {{"f32", 4}};
+      p.scoreByKey = byKey;
+      s.qTiles = tiles;
+    });
+  };
+  EXPECT_THAT(with(2, true), StartsWith("C8: expected q_tiles = 1 with code"));
+  EXPECT_EQ(with(2, false), "");
+}
+
 TEST(Check, C8SinkBesideAWindowInSharedMemory) {
   auto with = [](unsigned tiles, PPlacement placement, bool sink, bool left) {
     return complaint([=](Problem &p, Schedule &s) {

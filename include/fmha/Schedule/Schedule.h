@@ -15,6 +15,7 @@
 #ifndef FMHA_SCHEDULE_SCHEDULE_H
 #define FMHA_SCHEDULE_SCHEDULE_H
 
+#include "fmha/Schedule/Capture.h"
 #include "fmha/Schedule/Mask.h"
 
 #include <optional>
@@ -45,6 +46,11 @@ struct Problem {
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
   /// A logit a head, read from memory, joins the denominator.
   bool sink = false;
+  /// Code of the op's own makes scores of the products, and reads these.
+  bool score = false;
+  std::vector<Capture> captures;
+  /// It reads elements for each key, and not for a row or head alone.
+  bool scoreByKey = false;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
@@ -223,7 +229,8 @@ unsigned boxRows(const Schedule &schedule, Operand operand);
 ///   C8  features that no pass builds are off: exp2_emulated, persistent,
 ///       splits; chunks and slices of P divide their block, o_columns are whole
 ///       panels, no chunk is wider than its head, and share_kv needs a V that
-///       is the first columns of K
+///       is the first columns of K; what leaves softmax no registers beside
+///       another query tile: see lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the

@@ -65,7 +65,14 @@ SEQUENCES = [
     ("causal", ("kv_lens", "sink")),
     ("none, left = 1", ("cu_seqlens_q", "sink")),
     ("causal", ("sink",)),
+    ("none", ("table",)),
+    ("causal, left = 3", ("table",)),
+    ("causal", ("kv_lens", "table")),
+    ("none, right = 1", ("cu_seqlens_q", "cu_seqlens_k", "sink", "table")),
+    ("causal_top_left", ("kv_lens", "cu_seqlens_q", "table")),
 ]
+# What code on scores reads: entry 32 b + 16 h + 16 + place - key, the last one beyond.
+TABLE = [math.sin(7 * n) for n in range(70)]
 # Of two heads.
 SINKS = [-1.5, 2.0]
 
@@ -107,11 +114,21 @@ class View:
         return self.value.data[start * dim : (start + 1) * dim]
 
 
-def reference_row(query, keys, values, scale, dim_v, sink=-math.inf):
+def modified(b, h, i, queries, count):
+    """What SCORE makes of the score of key j."""
+    def score(s, j):
+        at = 32 * b + 16 * h + 16 + i + count - queries - j
+        return 3 * math.tanh(s / 3) + TABLE[min(at, len(TABLE) - 1) if at >= 0 else -1]
+    return score
+
+
+def reference_row(query, keys, values, scale, dim_v, sink=-math.inf, score=None, numbers=()):
     """(output, softmax * |V|, lse) of one row over the keys it sees."""
     if not keys:
         return [0.0] * dim_v, [0.0] * dim_v, sink
     scores = [scale * math.fsum(a * b for a, b in zip(query, key)) for key in keys]
+    if score:
+        scores = [score(s, j) for s, j in zip(scores, numbers)]
     largest = max(scores)
     weights = [math.exp(score - largest) for score in scores]
     total = math.fsum([*weights, math.exp(sink - largest)])
@@ -191,7 +208,7 @@ def sequences_of(lists, q_len, kv_len):
 def check_sequences(mask, names, rng):
     """How many values were wrong."""
     dtype, dim, q_heads, kv_heads = "bf16", 8, 2, 1
-    lists = {name: LISTS[name] for name in names if name != "sink"}
+    lists = {name: LISTS[name] for name in names if name not in ("sink", "table")}
     if "cu_seqlens_k" in names and "kv_lens" in names:
         lists["kv_lens"] = [5, 1, 2]
     q_len, kv_len = (11 if "cu_seqlens_q" in names else 4), (13 if "cu_seqlens_k" in names else 6)
@@ -208,11 +225,12 @@ def check_sequences(mask, names, rng):
                     at = (b * kv_len + j) * dim
                     value.data[at : at + dim] = array.array("f", [math.nan] * dim)
     kernel = Kernel(dtype, dim, dim, mask, None, lists=names)
-    given = [array.array("f", SINKS) if name == "sink" else array.array("i", lists[name]) for name in names]
+    floats = {"sink": SINKS, "table": TABLE}
+    given = [array.array("f", floats[name]) if name in floats else array.array("i", lists[name]) for name in names]
     output, lse = kernel(q, k, v, "bshd", given, held=7.0)
     views = [View(value, "bshd") for value in (q, k, v, output)]
     wrong, owned = 0, set()
-    for bq, first_q, queries, bk, first_k, keys in sequences:
+    for n, (bq, first_q, queries, bk, first_k, keys) in enumerate(sequences):
         for h in range(q_heads):
             for i in range(queries):
                 owned.add((bq, first_q + i))
@@ -222,6 +240,7 @@ def check_sequences(mask, names, rng):
                     [views[1][bk, first_k + j, 0] for j in seen],
                     [views[2][bk, first_k + j, 0] for j in seen],
                     1 / math.sqrt(dim), dim, SINKS[h] if "sink" in names else -math.inf,
+                    modified(n, h, i, queries, keys) if "table" in names else None, seen,
                 )
                 for got, r, a in zip(views[3][bq, first_q + i, h], want, size):
                     wrong += not close(got, r, UNIT[dtype] * 1.1 * (abs(r) + a) + 1e-6)

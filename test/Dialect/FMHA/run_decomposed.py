@@ -104,7 +104,7 @@ func.func @attention(%q32: {q32}, %k32: {k32}, %v32: {v32}, %o32: {o32},
 {destinations}{tensors}  %o, %l = fmha.attention
       ins(%q, %k, %v : tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{dv}x{t}>)
 {operands}      outs(%out, %lse : tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>)
-      {{{attributes}}} -> tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>
+      {{{attributes}}} -> tensor<?x?x?x{dv}x{t}>, tensor<?x?x?xf32>{score}
   %ot = arith.extf %o : tensor<?x?x?x{dv}x{t}> to tensor<?x?x?x{dv}xf32>
   bufferization.materialize_in_destination %ot in restrict writable %o32
       : (tensor<?x?x?x{dv}xf32>, {o32}) -> ()
@@ -126,16 +126,40 @@ HELD = """  %held = bufferization.to_tensor %o32 restrict : {o32} to tensor<?x?x
 """
 
 
+# 3 tanh(s / 3), and a bias by the place of row and key: code with arguments of all kinds.
+SCORE = """
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %cap = arith.constant 3.0 : f32
+        %share = arith.divf %s, %cap : f32
+        %bent = math.tanh %share : f32
+        %capped = arith.mulf %bent, %cap : f32
+        %two = arith.constant 2 : index
+        %bh = arith.muli %b, %two : index
+        %row = arith.addi %bh, %h : index
+        %end = arith.subi %kv_len, %q_len : index
+        %place = arith.addi %i, %end : index
+        %distance = arith.subi %place, %j : index
+        %sixteen = arith.constant 16 : index
+        %column = arith.addi %distance, %sixteen : index
+        %shift = arith.muli %row, %sixteen : index
+        %at = arith.addi %shift, %column : index
+        %term = fmha.read %table[%at] : tensor<?xf32>
+        %sum = arith.addf %capped, %term : f32
+        fmha.yield %sum : f32
+      }"""
+
+
 def list_texts(lists):
     """Arguments, tensors and operands of the lists that the op reads."""
-    typed = [(name, "f32" if name == "sink" else "i32") for name in lists]
+    typed = [(name, "f32" if name in ("sink", "table") else "i32") for name in lists]
     arguments = "".join(f", %{name}_list: memref<?x{element}>" for name, element in typed)
     tensors = "".join(
         f"  %{name} = bufferization.to_tensor %{name}_list restrict : memref<?x{element}> to tensor<?x{element}>\n"
         for name, element in typed
     )
-    operands = "".join(f"      {name}(%{name} : tensor<?x{element}>)\n" for name, element in typed)
-    return {"arguments": arguments, "tensors": tensors, "operands": operands}
+    operands = "".join(f"      {name}(%{name} : tensor<?x{element}>)\n" for name, element in typed if name != "table")
+    score = SCORE if "table" in lists else ""
+    return {"arguments": arguments, "tensors": tensors, "operands": operands, "score": score}
 
 
 def module_text(dtype, head_dim, head_dim_v, mask, scale, lists):

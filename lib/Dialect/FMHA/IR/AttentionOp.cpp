@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Lists.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include <cmath>
 
 using namespace mlir;
@@ -83,6 +85,13 @@ schedule::Problem AttentionOp::getProblem() {
   problem.cuSeqlensQ = bool(getCuSeqlensQ());
   problem.cuSeqlensK = bool(getCuSeqlensK());
   problem.sink = bool(getSink());
+  problem.score = !getScore().empty();
+  problem.scoreByKey = readsByKey();
+  for (Value source : getCaptures()) {
+    auto type = cast<ShapedType>(source.getType());
+    problem.captures.push_back(
+        {mlir::debugString(type.getElementType()), unsigned(type.getRank())});
+  }
   // The length of packed rows is that of all sequences, which says little.
   if (!problem.cuSeqlensQ)
     problem.qLenHint = hintOf(getQuery().getType().getDimSize(Length));
@@ -92,6 +101,18 @@ schedule::Problem AttentionOp::getProblem() {
   problem.qHeadsHint = hintOf(getQuery().getType().getDimSize(Heads));
   problem.kvHeadsHint = hintOf(getKey().getType().getDimSize(Heads));
   return problem;
+}
+
+/// memref<?x?xf32> for a tensor or memref of that rank and element.
+static ArrayAttr getCaptureTypes(AttentionOp op) {
+  SmallVector<Attribute> types;
+  for (Value source : op.getCaptures()) {
+    auto type = cast<ShapedType>(source.getType());
+    SmallVector<int64_t> shape(type.getRank(), ShapedType::kDynamic);
+    types.push_back(
+        TypeAttr::get(MemRefType::get(shape, type.getElementType())));
+  }
+  return ArrayAttr::get(op.getContext(), types);
 }
 
 DictionaryAttr AttentionOp::getProblemAttr() {
@@ -109,6 +130,12 @@ DictionaryAttr AttentionOp::getProblemAttr() {
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       entries.push_back(b.getNamedAttr(list.name, b.getUnitAttr()));
+  if (problem.score)
+    entries.push_back(b.getNamedAttr("score", b.getUnitAttr()));
+  if (problem.scoreByKey)
+    entries.push_back(b.getNamedAttr("score_by_key", b.getUnitAttr()));
+  if (!problem.captures.empty())
+    entries.push_back(b.getNamedAttr("captures", getCaptureTypes(*this)));
   if (getMask().left)
     entries.push_back(
         b.getNamedAttr("window_left", b.getI64IntegerAttr(*getMask().left)));
@@ -132,6 +159,7 @@ void AttentionOp::getEffects(
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
   }
+  getScore().walk([&](ReadOp read) { read.getEffects(effects); });
 }
 
 LogicalResult AttentionOp::reifyResultShapes(

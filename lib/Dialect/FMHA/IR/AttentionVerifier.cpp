@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C24 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints C1-C26 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "AttentionScore.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -62,6 +62,7 @@ private:
   LogicalResult lengths();
   LogicalResult sequences();
   LogicalResult sinkShape();
+  LogicalResult score() { return verifyScore(op); }
   LogicalResult contiguous(unsigned constraint, const Operand &list);
 
   LogicalResult layout(const Operand &operand);
@@ -102,6 +103,8 @@ Verifier::Verifier(AttentionOp op)
   llvm::append_range(all, lists);
   if (op.getSink())
     all.push_back(Operand("sink", op.getSink()));
+  for (Value source : op.getCaptures())
+    all.push_back(Operand("what the region `score` reads", source));
 }
 
 LogicalResult Verifier::run() {
@@ -113,7 +116,8 @@ LogicalResult Verifier::run() {
       &Verifier::headDims,     &Verifier::extents,   &Verifier::headGroups,
       &Verifier::lseShape,     &Verifier::scale,     &Verifier::layouts,
       &Verifier::memorySpaces, &Verifier::schedule,  &Verifier::aliases,
-      &Verifier::lengths,      &Verifier::sequences, &Verifier::sinkShape};
+      &Verifier::lengths,      &Verifier::sequences, &Verifier::sinkShape,
+      &Verifier::score};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();

@@ -50,8 +50,37 @@ struct AttentionBufferization
     auto results = ValueRange(buffers).take_back(op->getNumResults());
     OperationState newOp(op->getLoc(), op->getName(), buffers, TypeRange(),
                          op->getAttrs());
+    newOp.addRegion()->takeBody(op->getRegion(0));
     rewriter.create(newOp);
     replaceOpWithBufferizedValues(rewriter, op, results);
+    return success();
+  }
+};
+
+struct ReadBufferization
+    : BufferizableOpInterface::ExternalModel<ReadBufferization, fmha::ReadOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto read = cast<fmha::ReadOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, read.getSource(), options, state);
+    if (failed(buffer))
+      return failure();
+    replaceOpWithNewBufferizedOp<fmha::ReadOp>(rewriter, op, read.getType(),
+                                               *buffer, read.getIndices());
     return success();
   }
 };
@@ -62,5 +91,6 @@ void fmha::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
     context->loadDialect<BufferizationDialect>();
     AttentionOp::attachInterface<AttentionBufferization>(*context);
+    ReadOp::attachInterface<ReadBufferization>(*context);
   });
 }

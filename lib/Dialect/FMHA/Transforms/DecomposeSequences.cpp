@@ -9,6 +9,7 @@
 #include "Decomposition.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -43,8 +44,36 @@ Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
                                     element);
 }
 
+/// Rows of no sequence have no entry in any list, and read none.
 RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
                                  Value batch, Value row) {
+  if (!startsQ)
+    return keysOfSequence(builder, location, batch, row);
+  Value one = arith::ConstantIndexOp::create(builder, location, 1);
+  Value count = arith::SubIOp::create(
+      builder, location, tensor::DimOp::create(builder, location, startsQ, 0),
+      one);
+  Value sequence = tensor::ExtractOp::create(builder, location, sequences, row);
+  Value exists = arith::CmpIOp::create(
+      builder, location, arith::CmpIPredicate::slt, sequence, count);
+  auto found = scf::IfOp::create(
+      builder, location, exists,
+      [&](OpBuilder &inner, Location location) {
+        RowKeys own = keysOfSequence(inner, location, sequence, row);
+        scf::YieldOp::create(inner, location, own.numbers());
+      },
+      [&](OpBuilder &inner, Location location) {
+        Value zero = arith::ConstantIndexOp::create(inner, location, 0);
+        SmallVector<Value> none(RowKeys().numbers().size(), zero);
+        scf::YieldOp::create(inner, location, none);
+      });
+  RowKeys keys = RowKeys::of(found.getResults());
+  keys.exists = exists;
+  return keys;
+}
+
+RowKeys Decomposition::keysOfSequence(OpBuilder &builder, Location location,
+                                      Value sequence, Value row) {
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, location, value);
   };
@@ -55,36 +84,30 @@ RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
     return arith::SubIOp::create(builder, location, a, b);
   };
   RowKeys keys;
-  Value sequence = batch, queries = size(query, AttentionOp::Length);
-  Value firstQuery = index(0);
   keys.exists =
       arith::ConstantOp::create(builder, location, builder.getBoolAttr(true));
+  keys.sequence = sequence;
+  keys.queries = size(query, AttentionOp::Length);
+  keys.row = row;
+  Value next = add(sequence, index(1));
   if (startsQ) {
-    Value count = subtract(tensor::DimOp::create(builder, location, startsQ, 0),
-                           index(1));
-    sequence = tensor::ExtractOp::create(builder, location, sequences, row);
-    keys.exists = arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::slt, sequence, count);
-    // A row of none takes the first entry, whose keys it does not see.
-    sequence = arith::SelectOp::create(builder, location, keys.exists, sequence,
-                                       index(0));
-    firstQuery = entry(builder, location, startsQ, sequence);
-    queries = subtract(
-        entry(builder, location, startsQ, add(sequence, index(1))), firstQuery);
+    Value first = entry(builder, location, startsQ, sequence);
+    keys.queries = subtract(entry(builder, location, startsQ, next), first);
+    keys.row = subtract(row, first);
   }
   keys.batch = startsK ? index(0) : sequence;
   keys.first = index(0);
   keys.end = size(key, AttentionOp::Length);
   if (startsK) {
     keys.first = entry(builder, location, startsK, sequence);
-    keys.end = entry(builder, location, startsK, add(sequence, index(1)));
+    keys.end = entry(builder, location, startsK, next);
   }
   if (kvLens)
     keys.end = add(keys.first, entry(builder, location, kvLens, sequence));
-  keys.place = add(keys.first, subtract(row, firstQuery));
+  keys.place = add(keys.first, keys.row);
   if (!op.getMask().isTopLeft())
     keys.place =
-        add(keys.place, subtract(subtract(keys.end, keys.first), queries));
+        add(keys.place, subtract(subtract(keys.end, keys.first), keys.queries));
   return keys;
 }
 
@@ -109,6 +132,26 @@ Value Decomposition::isVisible(OpBuilder &builder, Location location,
   return seen;
 }
 
+/// 0 for a row of no sequence: there may be no batch of K at all.
+Value Decomposition::elementOf(OpBuilder &builder, Location location,
+                               const RowKeys &row, Value tensor,
+                               ArrayRef<Value> indices) {
+  auto extract = [&](OpBuilder &inner, Location location) -> Value {
+    return tensor::ExtractOp::create(inner, location, tensor, indices);
+  };
+  if (!startsQ || startsK)
+    return extract(builder, location);
+  auto found = scf::IfOp::create(
+      builder, location, row.exists,
+      [&](OpBuilder &inner, Location location) {
+        scf::YieldOp::create(inner, location, extract(inner, location));
+      },
+      [&](OpBuilder &inner, Location location) {
+        scf::YieldOp::create(inner, location, zero);
+      });
+  return found.getResult(0);
+}
+
 /// As scores(), from the batch of K that the row's sequence has.
 Value Decomposition::scoresOfSequences(Value keys, Value init) {
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
@@ -118,10 +161,9 @@ Value Decomposition::scoresOfSequences(Value keys, Value init) {
                          ValueRange elements) -> Value {
     RowKeys row =
         keysOfRow(builder, location, index(builder, 0), index(builder, 2));
-    Value element = tensor::ExtractOp::create(
-        builder, location, keys,
-        ValueRange{row.batch, index(builder, 1), index(builder, 3),
-                   index(builder, 4)});
+    Value element = elementOf(
+        builder, location, row, keys,
+        {row.batch, index(builder, 1), index(builder, 3), index(builder, 4)});
     Value product = arith::MulFOp::create(
         builder, location, extend(builder, location, elements[0]), element);
     return arith::AddFOp::create(builder, location, elements[2], product);
@@ -138,9 +180,9 @@ Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
     RowKeys row =
         keysOfRow(builder, location, index(builder, 0), index(builder, 2));
     Value key = index(builder, 4);
-    Value element = tensor::ExtractOp::create(
-        builder, location, values,
-        ValueRange{row.batch, index(builder, 1), key, index(builder, 3)});
+    Value element =
+        elementOf(builder, location, row, values,
+                  {row.batch, index(builder, 1), key, index(builder, 3)});
     Value product =
         arith::MulFOp::create(builder, location, elements[0], element);
     Value seen = isVisible(builder, location, row, key);

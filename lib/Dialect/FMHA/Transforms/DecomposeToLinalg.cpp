@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include <limits>
@@ -35,6 +36,8 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   startsQ = asTensor(op.getCuSeqlensQ());
   startsK = asTensor(op.getCuSeqlensK());
   sink = asTensor(op.getSink());
+  for (Value source : op.getCaptures())
+    captures[source] = asTensor(source);
   hasLists = kvLens || startsQ || startsK;
   zero = constant(0.0);
   minusInfinity = constant(-std::numeric_limits<double>::infinity());
@@ -197,6 +200,7 @@ Value Decomposition::scaleAndMask(Value scores) {
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
     Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
+    scaled = modified(builder, location, scaled);
     if (hasLists) {
       RowKeys row =
           keysOfRow(builder, location, index(builder, 0), index(builder, 2));

@@ -30,10 +30,20 @@ using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
 using Indices = llvm::SmallVector<unsigned, 5>;
 
 /// What a query row may attend to where sequences have lengths of their own:
-/// keys [first, end) of a batch of K, and the key that the row sits at. A row
-/// that no sequence has sees none.
+/// keys [first, end) of a batch of K, and the key that the row sits at; and
+/// where in the queries it is. A row that no sequence has sees none.
 struct RowKeys {
   mlir::Value exists, batch, first, end, place;
+  /// The number of the sequence, that of the row in it, and how many it has.
+  mlir::Value sequence, row, queries;
+
+  /// All but `exists`, and back.
+  llvm::SmallVector<mlir::Value> numbers() const {
+    return {batch, first, end, place, sequence, row, queries};
+  }
+  static RowKeys of(mlir::ValueRange n) {
+    return {{}, n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
+  }
 };
 
 /// Builds the steps in front of the op and replaces it by them.
@@ -75,10 +85,19 @@ private:
                     mlir::Value list, mlir::Value number);
   RowKeys keysOfRow(mlir::OpBuilder &builder, mlir::Location location,
                     mlir::Value batch, mlir::Value row);
+  RowKeys keysOfSequence(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value sequence, mlir::Value row);
+  mlir::Value elementOf(mlir::OpBuilder &builder, mlir::Location location,
+                        const RowKeys &row, mlir::Value tensor,
+                        llvm::ArrayRef<mlir::Value> indices);
   mlir::Value isVisible(mlir::OpBuilder &builder, mlir::Location location,
                         RowKeys keys, mlir::Value key);
   mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
                      mlir::Value score, mlir::Value shift);
+  llvm::SmallVector<mlir::Value> placeOfScore(mlir::OpBuilder &builder,
+                                              mlir::Location location);
+  mlir::Value modified(mlir::OpBuilder &builder, mlir::Location location,
+                       mlir::Value score);
   mlir::Value scaleAndMask(mlir::Value scores);
   mlir::Value rowMaxima(mlir::Value scores);
   mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
@@ -105,6 +124,8 @@ private:
   /// sequence that has it, or the number of sequences.
   mlir::Value kvLens, startsQ, startsK, sequences;
   mlir::Value sink;
+  /// The tensors of what code on scores reads.
+  llvm::DenseMap<mlir::Value, mlir::Value> captures;
   bool hasLists = false;
   mlir::Value zero, minusInfinity;
   mlir::OpFoldResult batch, queryHeads, queryLength, keyLength;

@@ -72,6 +72,18 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens` may leave the first only; q_len and kv_len in the meaning of a mask
     are those of the sequence.
 
+    The region `score` says what a score becomes before the mask hides any: code
+    of `arith` and `math` on one score, where it is and what it reads.
+    ```
+    s[j] = score(sum_d query[b, i, h, d] * key[b, j, g, d] * scale,
+                 b, h, i, j, q_len, kv_len)
+    ```
+    b is the sequence, i and j count in it, q_len and kv_len are its lengths: a
+    row sits at key i + kv_len - q_len where the mask is aligned bottom-right.
+    `fmha.read` reads a memref or tensor of the function around the op: a bias, a
+    slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
+    biases and masks from memory are such regions, alone or one behind the other.
+
     `sink` [q_heads] is one more logit for each query head, which brings no value:
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
     that denominator. A row that sees no key then has output 0 and lse sink[h].
@@ -105,6 +117,21 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         cu_seqlens_q(%starts_q : memref<?xi32>)
         cu_seqlens_k(%starts_k : memref<?xi32>)
         outs(%out : memref<1x?x32x128xbf16>) {mask = #fmha.mask<causal>}
+
+    // A soft cap of 50 and a bias of each head.
+    fmha.attention
+        ins(%q, %k, %v : memref<1x?x32x128xbf16>, memref<1x?x8x128xbf16>,
+                         memref<1x?x8x128xbf16>)
+        outs(%out : memref<1x?x32x128xbf16>)
+        score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+          %cap = arith.constant 50.0 : f32
+          %x = arith.divf %s, %cap : f32
+          %t = math.tanh %x : f32
+          %y = arith.mulf %t, %cap : f32
+          %e = fmha.read %bias[%h, %i, %j] : memref<32x?x?xf32>
+          %z = arith.addf %y, %e : f32
+          fmha.yield %z : f32
+        }
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
@@ -147,6 +174,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       exceed the length of what they cut.
     - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
       contiguous.
+    - (C25) The region takes an f32 and six indices, and yields an f32. Its ops
+      are `fmha.read`, constants, and elementwise ops of `arith` and `math`
+      (of `math` absf, ceil, copysign, exp, exp2, floor, fma, log, log2,
+      roundeven, rsqrt, sqrt, tanh and trunc, on f32) on numbers. From outside it
+      takes constants, and what it reads.
+    - (C26) What it reads is a ranked tensor or memref, as the operands are, of
+      rank 1 to 8 with elements f32, f16, bf16, i32 or i8; as a memref it is
+      strided with contiguous rows (stride 1 in the last dimension), lies in
+      global memory, and shares none with a destination. Before launch: it has
+      elements.
   }];
 
   let arguments = (ins
@@ -163,6 +200,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$mask,
     OptionalAttr<FMHA_ScheduleAttr>:$schedule);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region MaxSizedRegion<1>:$score);
 
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:`
@@ -172,7 +210,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`cu_seqlens_k` `(` $cu_seqlens_k^ `:` type($cu_seqlens_k) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
-    attr-dict (`->` type($results)^)?
+    attr-dict (`->` type($results)^)? custom<Score>($score)
   }];
   let hasVerifier = 1;
 
@@ -200,6 +238,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// The number of sequences, dynamic if no operand tells it.
     int64_t getSequenceCount();
+    /// What the region reads, each once, in the order of the first reads.
+    ::llvm::SmallVector<::mlir::Value> getCaptures();
+    /// Whether the region reads elements that depend on the key or the score.
+    bool readsByKey();
     /// What the planner needs to know; static lengths become hints. The op must
     /// have been verified.
     ::fmha::schedule::Problem getProblem();
@@ -207,6 +249,45 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// the op that decides what the code computes.
     ::mlir::DictionaryAttr getProblemAttr();
   }];
+}
+
+def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
+    Pure, Terminator, HasParent<"AttentionOp">]> {
+  let summary = "what a score becomes";
+  let description = [{
+    Ends the region `score` of `fmha.attention`.
+
+    Example:
+    ```mlir
+    fmha.yield %x : f32
+    ```
+  }];
+  let arguments = (ins F32:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    TypesMatchWith<"the result is an element of the source", "source", "result",
+                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
+  ]> {
+  let summary = "an element, the nearest one where an index is outside";
+  let description = [{
+    The element of `source` at `indices`. An index beyond an extent, or negative
+    (as a very large one), takes the last element of its dimension: nothing
+    outside of `source` is read, and a dimension of size 1 serves every index.
+    `source` has elements.
+
+    Example:
+    ```mlir
+    %e = fmha.read %bias[%h, %i, %j] : memref<32x1x?xf32>
+    ```
+  }];
+  let arguments = (ins Arg<FMHA_TensorOrMemRef, "what is read">:$source,
+                       Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";
+  let hasVerifier = 1;
 }
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

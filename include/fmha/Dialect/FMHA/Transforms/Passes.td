@@ -46,6 +46,7 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"
   ];
 }

@@ -1,0 +1,32 @@
+//===- Capture.h - What code on scores reads --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_CAPTURE_H
+#define FMHA_SCHEDULE_CAPTURE_H
+
+#include <string>
+
+namespace fmha::schedule {
+
+/// A tensor of any extents and strides, contiguous in its last dimension.
+/// Kernels know it by its number: captures have no names.
+struct Capture {
+  /// "f32", "f16", "bf16", "i32" or "i8".
+  std::string element;
+  unsigned rank = 1;
+  bool operator==(const Capture &) const = default;
+};
+
+/// The most dimensions that one may have.
+inline constexpr unsigned maxCaptureRank = 8;
+inline constexpr const char *captureElements[] = {"f32", "f16", "bf16", "i32",
+                                                  "i8"};
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_CAPTURE_H

@@ -1,0 +1,219 @@
+//===- AttentionScore.cpp - The region `score` of fmha.attention ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionScore.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fmha;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Type> argumentTypes(Builder &b) {
+  SmallVector<Type> types = {b.getF32Type()};
+  types.append(6, b.getIndexType());
+  return types;
+}
+
+/// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing.
+ParseResult fmha::parseScore(OpAsmParser &parser, Region &region) {
+  if (failed(parser.parseOptionalKeyword("score")))
+    return success();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren))
+    return failure();
+  SmallVector<Type> types = argumentTypes(parser.getBuilder());
+  if (arguments.size() != types.size())
+    return parser.emitError(place)
+           << "expected the " << types.size()
+           << " names of a score, its sequence, head, row and key, q_len and "
+              "kv_len, got "
+           << arguments.size();
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
+    argument.type = type;
+  return parser.parseRegion(region, arguments);
+}
+
+void fmha::printScore(OpAsmPrinter &printer, Operation *, Region &region) {
+  if (region.empty())
+    return;
+  printer << "score(";
+  llvm::interleaveComma(region.getArguments(), printer, [&](Value argument) {
+    printer.printOperand(argument);
+  });
+  printer << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Captures
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> AttentionOp::getCaptures() {
+  llvm::SetVector<Value> sources;
+  getScore().walk([&](ReadOp read) { sources.insert(read.getSource()); });
+  return sources.takeVector();
+}
+
+bool AttentionOp::readsByKey() {
+  if (getScore().empty())
+    return false;
+  DenseSet<Value> varying = {getScore().getArgument(0),
+                             getScore().getArgument(4)};
+  for (Operation &op : getScore().front())
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value v) { return varying.contains(v); }))
+      varying.insert_range(op.getResults());
+  return llvm::any_of(getScore().getOps<ReadOp>(), [&](ReadOp read) {
+    return varying.contains(read.getResult());
+  });
+}
+
+void ReadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (isa<MemRefType>(getSource().getType()))
+    effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable(),
+                         SideEffects::DefaultResource::get());
+}
+
+LogicalResult ReadOp::verify() {
+  auto type = cast<ShapedType>(getSource().getType());
+  if (int64_t(getIndices().size()) == type.getRank())
+    return success();
+  return emitOpError() << "expected an index for each of the " << type.getRank()
+                       << " dimensions of the source, got "
+                       << getIndices().size();
+}
+
+//===----------------------------------------------------------------------===//
+// C25: what the region may hold
+//===----------------------------------------------------------------------===//
+
+/// Those that the targets compute without a library.
+static bool isKnownFunction(Operation *op) {
+  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::ExpOp,
+             math::Exp2Op, math::FloorOp, math::FmaOp, math::LogOp,
+             math::Log2Op, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
+             math::TanhOp, math::TruncOp>(op) &&
+         op->getResult(0).getType().isF32();
+}
+
+static bool isNumber(Type type) {
+  return isa<IndexType, IntegerType, FloatType>(type);
+}
+
+static bool mayStand(Operation *op) {
+  if (isa<ReadOp, YieldOp>(op))
+    return true;
+  if (op->getNumResults() != 1 || !isNumber(op->getResult(0).getType()) ||
+      op->getNumRegions())
+    return false;
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  bool isArithmetic = isa_and_nonnull<arith::ArithDialect>(op->getDialect());
+  return (isArithmetic && op->hasTrait<OpTrait::Elementwise>()) ||
+         isKnownFunction(op);
+}
+
+static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
+  return op->emitError() << "fmha.attention C" << constraint << ": ";
+}
+
+/// Whether `operand` of `op` is of the region, a constant, or what is read.
+static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
+  Value value = use.get();
+  bool isSource = isa<ReadOp>(use.getOwner()) && use.getOperandNumber() == 0;
+  bool isOwn = op.getScore().isAncestor(value.getParentRegion());
+  if (isSource && isOwn)
+    return errorAt(use.getOwner(), 25)
+           << "expected a source from outside of the region";
+  if (isOwn || isSource || matchPattern(value, m_Constant()))
+    return success();
+  return errorAt(use.getOwner(), 25)
+         << "expected values of the region and constants, got one of "
+         << value.getType()
+         << " from outside; pass it in memory and read it by fmha.read";
+}
+
+static LogicalResult verifyBody(AttentionOp op) {
+  for (Operation &inner : op.getScore().front()) {
+    if (!mayStand(&inner))
+      return errorAt(&inner, 25)
+             << "expected fmha.read, constants and elementwise ops of arith "
+                "and "
+                "math on numbers in the region `score`, got "
+             << inner.getName() << "; see the op's description for the ops";
+    for (OpOperand &use : inner.getOpOperands())
+      if (failed(verifyUse(op, use)))
+        return failure();
+  }
+  if (isa<YieldOp>(op.getScore().front().getTerminator()))
+    return success();
+  return errorAt(op, 25) << "expected fmha.yield at the end of the region, got "
+                         << op.getScore().front().getTerminator()->getName();
+}
+
+//===----------------------------------------------------------------------===//
+// C26: what it may read
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyCapture(AttentionOp op, Value source) {
+  auto type = cast<ShapedType>(source.getType());
+  if (isa<MemRefType>(type) != isa<MemRefType>(op.getQuery().getType()))
+    return errorAt(op, 26) << "expected all operands and what the region reads "
+                              "to be tensors or all to be memrefs, got query "
+                           << op.getQuery().getType() << " and " << type;
+  Builder b(op.getContext());
+  const Type elements[] = {b.getF32Type(), b.getF16Type(), b.getBF16Type(),
+                           b.getI32Type(), b.getI8Type()};
+  if (!llvm::is_contained(elements, type.getElementType()))
+    return errorAt(op, 26) << "expected the region to read elements f32, f16, "
+                              "bf16, i32 or i8, got "
+                           << type;
+  if (type.getRank() < 1 || type.getRank() > schedule::maxCaptureRank)
+    return errorAt(op, 26) << "expected what the region reads to have rank 1 "
+                              "to "
+                           << schedule::maxCaptureRank << ", got " << type;
+  auto memref = dyn_cast<MemRefType>(type);
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!memref)
+    return success();
+  bool isStrided = succeeded(memref.getStridesAndOffset(strides, offset));
+  // What only the launch knows is an error there.
+  if (!isStrided || (strides.back() != 1 && memref.getShape().back() != 1 &&
+                     !ShapedType::isDynamic(strides.back())))
+    return errorAt(op, 26) << "expected what the region reads to be contiguous "
+                              "in its last dimension (stride 1), got "
+                           << memref;
+  return success();
+}
+
+LogicalResult fmha::verifyScore(AttentionOp op) {
+  Region &region = op.getScore();
+  if (region.empty())
+    return success();
+  Builder b(op.getContext());
+  if (TypeRange(region.getArgumentTypes()) != TypeRange(argumentTypes(b)))
+    return errorAt(op, 25)
+           << "expected a region of (f32, index, index, index, index, index, "
+              "index), got ("
+           << region.getArgumentTypes() << ")";
+  if (failed(verifyBody(op)))
+    return failure();
+  for (Value source : op.getCaptures())
+    if (failed(verifyCapture(op, source)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,26 @@
+//===- AttentionScore.h - The region `score` of fmha.attention --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONSCORE_H
+#define FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONSCORE_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+namespace fmha {
+
+/// The custom directive `Score` of the op's format.
+mlir::ParseResult parseScore(mlir::OpAsmParser &parser, mlir::Region &region);
+void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                mlir::Region &region);
+
+/// C25 and C26, but for spaces and aliases, which are those of all operands.
+mlir::LogicalResult verifyScore(AttentionOp op);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_DIALECT_FMHA_IR_ATTENTIONSCORE_H

@@ -1,0 +1,146 @@
+// Code on scores that kernels could not run, and what it must not read.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+!t = memref<1x16x4x64xf16>
+
+func.func @names(%x: !t, %o: !t) {
+  // expected-error @below {{expected the 7 names of a score, its sequence, head, row and key, q_len and kv_len, got 2}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b) {
+    fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @function(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got math.sin}}
+    %y = math.sin %s : f32
+    fmha.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @two_results(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %a = arith.index_cast %i : index to i32
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got arith.addui_extended}}
+    %c, %d = arith.addui_extended %a, %a : i32, i1
+    fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @outside(%x: !t, %o: !t, %cap: f32) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{fmha.attention C25: expected values of the region and constants, got one of 'f32' from outside; pass it in memory and read it by fmha.read}}
+    %y = arith.addf %s, %cap : f32
+    fmha.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @load(%x: !t, %o: !t, %bias: memref<16xf32>) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got memref.load}}
+    %y = memref.load %bias[%j] : memref<16xf32>
+    fmha.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @double(%x: !t, %o: !t, %bias: memref<16xf64>) {
+  // expected-error @below {{fmha.attention C26: expected the region to read elements f32, f16, bf16, i32 or i8, got 'memref<16xf64>'}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[%j] : memref<16xf64>
+    %y = arith.truncf %e : f64 to f32
+    fmha.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @steps(%x: !t, %o: !t, %bias: memref<4x16xf32, strided<[32, 2]>>) {
+  // expected-error @below {{fmha.attention C26: expected what the region reads to be contiguous in its last dimension (stride 1), got 'memref<4x16xf32, strided<[32, 2]>>'}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[%h, %j] : memref<4x16xf32, strided<[32, 2]>>
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @indices(%x: !t, %o: !t, %bias: memref<4x16xf32>) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{expected an index for each of the 2 dimensions of the source, got 1}}
+    %e = fmha.read %bias[%j] : memref<4x16xf32>
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @mixed(%x: !t, %o: !t, %bias: tensor<16xf32>) {
+  // expected-error @below {{fmha.attention C1: expected all operands to be tensors or all to be memrefs}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[%j] : tensor<16xf32>
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
+  // expected-error @below {{fmha.attention C19: expected what the region `score` reads to lie in global memory}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[%j] : memref<16xf32, 3>
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @destination(%x: !t, %o: !t) {
+  // expected-error @below {{fmha.attention C21: expected output and what the region `score` reads to share no memory, got one memref for both; give output a memref of its own}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %o[%b, %i, %h, %j] : !t
+    %y = arith.extf %e : f16 to f32
+    fmha.yield %y : f32
+  }
+  return
+}
