@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelFunction.h"
+#include "ScoreCode.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
@@ -53,6 +54,8 @@ struct Sequence {
 
 /// What one CTA knows of its place in the grid, all of type index.
 struct Coordinates {
+  /// The number of the sequence, which is that of its batch or of its entry.
+  Value sequence;
   Value head, kvHead;
   Sequence queries, keys;
   /// First query row of each tile.
@@ -141,9 +144,13 @@ private:
     return made;
   }
 
+  /// Whether code of the op's own makes scores of products, and scales them.
+  bool hasScoreCode() { return !op.getScore().empty(); }
   /// |scale|·log2 e as the kernel knows it: in f32, where a subnormal counts as
   /// 0. 0 stands for scores that are all equal.
   float log2Scale() {
+    if (hasScoreCode())
+      return llvm::numbers::log2e;
     float scale = std::abs(op.getScaleOrDefault()) * llvm::numbers::log2e;
     return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
   }
@@ -169,6 +176,8 @@ private:
                                  Value oldSum);
   Value buildProduct(unsigned tile, ArrayRef<Value> slices,
                      ArrayRef<Value> values, Value acc);
+  Value buildScoreCode(const Coordinates &at, unsigned tile, Value s,
+                       Value column);
   tile::MaskOp buildMask(const Coordinates &at, unsigned tile, Value s,
                          Value column);
   State buildStep(const Coordinates &at, unsigned tile, Value query,
@@ -238,6 +247,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
   at.head = make<arith::RemUIOp>(headAndBatch, heads);
   Value batch = make<arith::DivUIOp>(headAndBatch, heads);
+  at.sequence = batch;
   at.queries =
       buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
   at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
@@ -335,7 +345,8 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
     // once.
     s = mark(tile::DotOp::create(b, type, q, key, s, Value(),
                                  /*transpose_b=*/true,
-                                 /*negate=*/op.getScaleOrDefault() < 0,
+                                 /*negate=*/!hasScoreCode() &&
+                                     op.getScaleOrDefault() < 0,
                                  /*rows=*/IntegerAttr()),
              tile);
     first += columns;
@@ -388,6 +399,16 @@ Value KernelBuilder::buildProduct(unsigned tile, ArrayRef<Value> slices,
   return acc;
 }
 
+Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
+                                    Value s, Value column) {
+  SmallVector<Value> captures;
+  for (unsigned n = 0; n < op.getCaptures().size(); ++n)
+    captures.push_back(operand("capture" + std::to_string(n)));
+  ScorePlace place{at.sequence, at.head,           at.rows[tile],
+                   column,      at.queries.length, at.keys.length};
+  return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
+}
+
 tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
                                       Value s, Value column) {
   const schedule::Mask &mask = op.getMask();
@@ -410,6 +431,8 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
   if (log2Scale() == 0)
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
+  if (hasScoreCode())
+    s = buildScoreCode(at, tile, s, column);
   s = mark(buildMask(at, tile, s, column), tile);
   auto max = mark(tile::RowMaxOp::create(
                       b, rowType(), rowType(), s, state.max, softmaxScale(),
@@ -543,37 +566,12 @@ void KernelBuilder::build() {
   gpu::ReturnOp::create(b);
 }
 
-/// What is needed of `op` to make a kernel in `module`, which its symbol must
-/// reach.
-LogicalResult checkOp(AttentionOp op, ModuleOp module) {
-  Operation *table = SymbolTable::getNearestSymbolTable(op);
-  if (table != module) {
-    InFlightDiagnostic error =
-        op.emitError() << "stands in a nested " << table->getName()
-                       << ", where its kernel could not be found; run the pass "
-                          "on the module that holds the op's function";
-    error.attachNote(table->getLoc())
-        << "such as builtin.module(builtin.module(fmha-to-ptx))";
-    return error;
-  }
-  ScheduleAttr schedule = op.getScheduleAttr();
-  if (!schedule)
-    return op.emitError() << "has no schedule; run fmha-plan-schedule first";
-  if (schedule.getValue().roles.empty())
-    return op.emitError() << "has a schedule without roles; run "
-                             "fmha-plan-schedule first, which adds them";
-  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
-    return op.emitError() << "has a kernel already, " << kernel
-                          << "; drop fmha.kernel to make another one";
-  return success();
-}
-
 void ConvertFMHAToTilePass::runOnOperation() {
   SmallVector<AttentionOp> ops;
   getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
   SymbolTable symbols(getOperation());
   for (AttentionOp op : ops)
-    if (failed(checkOp(op, getOperation())))
+    if (failed(checkKernelOp(op, getOperation())))
       return signalPassFailure();
   for (AttentionOp op : ops) {
     gpu::GPUFuncOp func = makeKernel(op, symbols);

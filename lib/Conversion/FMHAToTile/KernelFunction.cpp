@@ -9,6 +9,7 @@
 #include "KernelFunction.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -24,11 +25,27 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                          StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
 }
 
+/// Only what code on scores reads says that it lies in global memory: so it is
+/// told from tensors that TMA copies.
+static MemRefType captureType(Value capture) {
+  auto type = cast<ShapedType>(capture.getType());
+  MLIRContext *ctx = capture.getContext();
+  SmallVector<int64_t> dynamic(type.getRank(), ShapedType::kDynamic);
+  SmallVector<int64_t> strides = dynamic;
+  strides.back() = 1;
+  return MemRefType::get(
+      dynamic, type.getElementType(), StridedLayoutAttr::get(ctx, 0, strides),
+      gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global));
+}
+
 /// The type of each operand at this level, in the order of the ABI.
 static FunctionType kernelType(AttentionOp op) {
   MLIRContext *ctx = op.getContext();
   constexpr int64_t dyn = ShapedType::kDynamic;
+  SmallVector<Value> captures = op.getCaptures();
   auto typeOf = [&](const KernelParameter &operand) -> Type {
+    if (operand.capture)
+      return captureType(captures[*operand.capture]);
     if (operand.kind == KernelParameter::Kind::U32)
       return IntegerType::get(ctx, 32);
     if (operand.name == "lse")
@@ -47,6 +64,29 @@ static FunctionType kernelType(AttentionOp op) {
   for (const KernelParameter &operand : kernelOperands(op.getProblem()))
     inputs.push_back(typeOf(operand));
   return FunctionType::get(ctx, inputs, {});
+}
+
+LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
+  Operation *table = SymbolTable::getNearestSymbolTable(op);
+  if (table != module) {
+    InFlightDiagnostic error =
+        op.emitError() << "stands in a nested " << table->getName()
+                       << ", where its kernel could not be found; run the pass "
+                          "on the module that holds the op's function";
+    error.attachNote(table->getLoc())
+        << "such as builtin.module(builtin.module(fmha-to-ptx))";
+    return error;
+  }
+  ScheduleAttr schedule = op.getScheduleAttr();
+  if (!schedule)
+    return op.emitError() << "has no schedule; run fmha-plan-schedule first";
+  if (schedule.getValue().roles.empty())
+    return op.emitError() << "has a schedule without roles; run "
+                             "fmha-plan-schedule first, which adds them";
+  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
+    return op.emitError() << "has a kernel already, " << kernel
+                          << "; drop fmha.kernel to make another one";
+  return success();
 }
 
 gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, SymbolTable &symbols) {

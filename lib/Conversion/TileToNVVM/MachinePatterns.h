@@ -9,6 +9,8 @@
 #ifndef FMHA_LIB_CONVERSION_TILETONVVM_MACHINEPATTERNS_H
 #define FMHA_LIB_CONVERSION_TILETONVVM_MACHINEPATTERNS_H
 
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -17,6 +19,13 @@ namespace fmha {
 /// Symbol of the dynamic shared memory, 1024-byte aligned.
 constexpr llvm::StringLiteral sharedMemorySymbol = "fmha_shared_memory";
 
+/// The parameters of the kernel around `op`, and the one of that name. The
+/// function has been converted before its body.
+std::vector<KernelParameter> parametersOf(mlir::Operation *op);
+mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
+
+void populateScorePatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter);
 void populateMachinePatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 

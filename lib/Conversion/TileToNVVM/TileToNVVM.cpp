@@ -36,6 +36,21 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = 32;
 
+static schedule::Problem problemOf(LLVM::LLVMFuncOp func) {
+  schedule::Problem problem = tile::readOptionalOperands(func);
+  problem.lse = func.getNumArguments() > kernelParameters(problem).size();
+  return problem;
+}
+
+std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
+  return kernelParameters(problemOf(op->getParentOfType<LLVM::LLVMFuncOp>()));
+}
+
+Value fmha::parameterOf(Operation *op, const std::string &name) {
+  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
+  return func.getArgument(*parameterIndex(parametersOf(op), name));
+}
+
 static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   switch (kind) {
   case KernelParameter::Kind::TensorMap:
@@ -51,8 +66,11 @@ static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
 }
 
 /// Rank 4: a tensor map; rank 3: the LSE's pointer; rank 1: that of a list.
+/// What code on scores reads names its space.
 static Type convertMemref(MemRefType type) {
   MLIRContext *ctx = type.getContext();
+  if (isa_and_nonnull<gpu::AddressSpaceAttr>(type.getMemorySpace()))
+    return parameterType(KernelParameter::Kind::Pointer, ctx);
   if (type.getRank() == 4)
     return parameterType(KernelParameter::Kind::TensorMap, ctx);
   if (type.getRank() == 3 || type.getRank() == 1)
@@ -145,15 +163,6 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 //===----------------------------------------------------------------------===//
 // Extents and the LSE
 //===----------------------------------------------------------------------===//
-
-/// The kernel's parameter of that name. The function has been converted before
-/// its body.
-Value parameterOf(Operation *op, const std::string &name) {
-  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-  schedule::Problem problem = tile::readOptionalOperands(func);
-  problem.lse = func.getNumArguments() > kernelParameters(problem).size();
-  return func.getArgument(*parameterIndex(kernelParameters(problem), name));
-}
 
 /// memref.dim %q, 1 -> the parameter q_len
 struct LowerDim : public OpConversionPattern<memref::DimOp> {
@@ -282,21 +291,6 @@ struct LowerShuffle : public OpConversionPattern<gpu::ShuffleOp> {
   }
 };
 
-/// llvm.log2 would be a call to a library that PTX does not have.
-struct LowerLog2 : public OpConversionPattern<math::Log2Op> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(math::Log2Op op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return rewriter.notifyMatchFailure(op, "lg2.approx is for f32");
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-        op, op.getType(), rewriter.getStringAttr("llvm.nvvm.lg2.approx.f"),
-        adaptor.getOperand());
-    return success();
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -318,16 +312,17 @@ struct ConvertTileToNVVMPass
     });
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
-    patterns
-        .add<LowerKernel, LowerReturn, LowerDim, LowerLseStore, LowerLengthLoad,
-             LowerThreadId, LowerBlockId, LowerShuffle, LowerLog2>(
-            converter, &getContext());
+    populateScorePatterns(patterns, converter);
+    patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
+                 LowerLengthLoad, LowerThreadId, LowerBlockId, LowerShuffle>(
+        converter, &getContext());
     ConversionTarget target(getContext());
     // Other people's functions in the module are left as they are.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
-                                 gpu::BlockIdOp, gpu::ShuffleOp, math::Log2Op>(
+                                 gpu::BlockIdOp, gpu::ShuffleOp, math::Log2Op,
+                                 math::ExpOp, math::LogOp, math::TanhOp>(
         isForeign);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,

@@ -328,3 +328,38 @@ func.func @split(%p: !llvm.ptr<6>) {
   %0 = tile.tmem_load %p split 0 : !llvm.ptr<6> -> vector<8xi32>
   return
 }
+
+// -----
+
+func.func @gather_indices(%bias: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{expected an index for each of the 2 dimensions, got 1}}
+  %0 = tile.gather %bias[%i] : memref<?x?xf32>, index -> f32
+  return
+}
+
+// -----
+
+func.func @gather_lengths(%bias: memref<?x?xf32>, %i: vector<8xindex>, %j: vector<16xindex>) {
+  // expected-error@+1 {{expected indices of one length, got 'vector<8xf32>' and 'vector<16xf32>'}}
+  %0 = tile.gather %bias[%i, %j] : memref<?x?xf32>, vector<8xindex>, vector<16xindex> -> vector<16xf32>
+  return
+}
+
+// -----
+
+func.func @gather_result(%bias: memref<?xf32>, %i: vector<8xindex>) {
+  // expected-error@+1 {{expected a result of 'vector<8xf32>', got 'f32'}}
+  %0 = tile.gather %bias[%i] : memref<?xf32>, vector<8xindex> -> f32
+  return
+}
+
+// -----
+
+func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %i: index) {
+  // expected-error@+1 {{expected a region of (f32, index, index), got ('f32', 'index')}}
+  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  ^bb0(%e: f32, %row: index):
+    tile.yield %e : f32
+  }
+  return
+}

@@ -108,3 +108,14 @@ func.func @warps() {
   tile.sync_cta
   return
 }
+
+// CHECK-LABEL: func.func @global
+func.func @global(%bias: memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, %i: index, %keys: vector<16xindex>) {
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<{{.*}}>, index, index -> f32
+  %0 = tile.gather %bias[%i, %i] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, index -> f32
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<{{.*}}>, index, index -> vector<16xf32>
+  %1 = tile.gather %bias[%i, %i] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, index -> vector<16xf32>
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<{{.*}}>, index, vector<16xindex> -> vector<16xf32>
+  %2 = tile.gather %bias[%i, %keys] : memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>, index, vector<16xindex> -> vector<16xf32>
+  return
+}

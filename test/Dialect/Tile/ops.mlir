@@ -92,6 +92,21 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @code
+func.func @code(%s: !tile.tile<128x128xf32>, %i: index, %slopes: memref<?xf32, strided<[1]>, #gpu.address_space<global>>) {
+  // CHECK: tile.modify %{{.*}} at[%[[I:.*]], %[[I]]] : <128x128xf32> {
+  // CHECK-NEXT: ^bb0(%[[E:.*]]: f32, %{{.*}}: index, %[[J:.*]]: index):
+  // CHECK-NEXT: %[[SLOPE:.*]] = fmha.read %{{.*}}[%[[J]]] : memref<?xf32, strided<[1]>, #gpu.address_space<global>>
+  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  ^bb0(%e: f32, %row: index, %key: index):
+    %slope = fmha.read %slopes[%key] : memref<?xf32, strided<[1]>, #gpu.address_space<global>>
+    %y = arith.addf %e, %slope : f32
+    // CHECK: tile.yield %{{.*}} : f32
+    tile.yield %y : f32
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @places
 func.func @places(%q: !q, %slot: !slot) {
   // CHECK: tile.move %{{.*}} : <128x64xbf16> to <128x64xbf16, #tile.registers>

@@ -188,6 +188,39 @@ LogicalResult CastOp::verify() {
                        << from << ", since nothing moves, got " << to;
 }
 
+LogicalResult ModifyOp::verify() {
+  Builder b(getContext());
+  const Type expected[] = {b.getF32Type(), b.getIndexType(), b.getIndexType()};
+  if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
+    return success();
+  return emitOpError() << "expected a region of (f32, index, index), got ("
+                       << getBody().getArgumentTypes() << ")";
+}
+
+LogicalResult GatherOp::verify() {
+  if (int64_t(getIndices().size()) != getSrc().getType().getRank())
+    return emitOpError() << "expected an index for each of the "
+                         << getSrc().getType().getRank() << " dimensions, got "
+                         << getIndices().size();
+  Type element = getSrc().getType().getElementType(), expected = element;
+  for (Value index : getIndices())
+    if (auto vector = dyn_cast<VectorType>(index.getType())) {
+      Type wanted = vector.clone(element);
+      if (expected != element && expected != wanted)
+        return emitOpError() << "expected indices of one length, got "
+                             << expected << " and " << wanted;
+      expected = wanted;
+    }
+  auto consecutive = dyn_cast<VectorType>(getType());
+  if (expected == element && consecutive && consecutive.getRank() == 1 &&
+      consecutive.getElementType() == element)
+    return success();
+  if (getType() != expected)
+    return emitOpError() << "expected a result of " << expected << ", got "
+                         << getType();
+  return success();
+}
+
 LogicalResult MaskOp::verify() {
   if (bool(getOffset()) != (getLeft() || getRight()))
     return emitOpError() << "expected 'around' an offset where there is a left "

@@ -67,6 +67,10 @@ mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
 /// The first column of `tile` (of its first slice) that this thread owns, i32;
 /// null where it owns them all.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// Where this thread's columns of a row lie in `tile`, counted from its first
+/// one, a constant vector of `type`, index or i32.
+mlir::Value placesOfColumns(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                            mlir::Type type);
 /// What the thread with the row's other half has in place of `value`.
 mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 /// Columns [first, first + count) of a row held as a vector.
@@ -93,6 +97,9 @@ void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
 void populateDistributeArithmetic(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const DistributeContext &context);
+void populateDistributeModify(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const DistributeContext &context);
 void populateDistributeMemory(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);

@@ -197,18 +197,10 @@ private:
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
-  /// Slices of the tile lie `columns / slices` apart; where two threads share a
-  /// row each has only half as many in a row.
   static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
                       const Seen &own) {
-    int64_t columns = ownColumns(tile), slices = slicesOf(tile);
-    int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
-    auto type = VectorType::get({columns}, b.getI32Type());
-    SmallVector<int32_t> places;
-    for (int64_t column = 0; column < columns; ++column)
-      places.push_back(column / inSlice * pitch + column % inSlice);
-    Value indices = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
+    Value indices = placesOfColumns(b, tile, b.getI32Type());
+    Type type = indices.getType();
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
     auto keep = [&](arith::CmpIPredicate seen, Value limit) {
       Value live =

@@ -25,6 +25,8 @@ fmha::kernelOperands(const schedule::Problem &problem) {
       operands.push_back({list.name, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
+  for (unsigned n = 0; n < problem.captures.size(); ++n)
+    operands.push_back({"capture" + std::to_string(n), Kind::Pointer, n});
   return operands;
 }
 
@@ -38,6 +40,15 @@ fmha::kernelParameters(const schedule::Problem &problem) {
       parameters.push_back({stride, Kind::U64});
   for (const char *extent : {"q_len", "kv_len", "q_heads", "kv_heads"})
     parameters.push_back({extent, Kind::U32});
+  for (unsigned n = 0; n < problem.captures.size(); ++n) {
+    unsigned rank = problem.captures[n].rank;
+    std::string name = "capture" + std::to_string(n);
+    for (unsigned d = 0; d < rank; ++d)
+      parameters.push_back({name + "_size" + std::to_string(d), Kind::U32, n});
+    for (unsigned d = 0; d + 1 < rank; ++d)
+      parameters.push_back(
+          {name + "_stride" + std::to_string(d), Kind::U64, n});
+  }
   return parameters;
 }
 

@@ -13,6 +13,7 @@
 #include "fmha/Schedule/Lists.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -30,6 +31,14 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.vInK = said.contains("v_in_k");
   for (const schedule::ListField &list : schedule::listFields)
     problem.*list.there = said.contains(list.name);
+  problem.score = said.contains("score");
+  problem.scoreByKey = said.contains("score_by_key");
+  if (auto captures = said.getAs<ArrayAttr>("captures"))
+    for (auto type : captures.getAsValueRange<TypeAttr>())
+      if (auto shaped = dyn_cast<ShapedType>(type))
+        problem.captures.push_back(
+            {mlir::debugString(shaped.getElementType()),
+             unsigned(std::max<int64_t>(shaped.getRank(), 1))});
   return problem;
 }
 
@@ -59,12 +68,18 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
 }
 
 /// Whether a value of `type` can be that operand.
-static bool fits(const KernelParameter &operand, Type type) {
+static bool fits(const schedule::Problem &problem,
+                 const KernelParameter &operand, Type type) {
   if (operand.kind == KernelParameter::Kind::U32)
     return type.isSignlessInteger(32);
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
     return false;
+  if (operand.capture)
+    return problem.captures[*operand.capture] ==
+               schedule::Capture{mlir::debugString(memref.getElementType()),
+                                 unsigned(memref.getRank())} &&
+           isa_and_nonnull<gpu::AddressSpaceAttr>(memref.getMemorySpace());
   if (operand.kind == KernelParameter::Kind::TensorMap)
     return memref.getRank() == 4;
   bool isLse = operand.name == "lse", isFloat = isLse || operand.name == "sink";
@@ -73,16 +88,20 @@ static bool fits(const KernelParameter &operand, Type type) {
 }
 
 static LogicalResult checkOperands(gpu::GPUFuncOp func) {
-  std::vector<KernelParameter> operands = kernelOperands(operandsOf(func));
+  schedule::Problem problem = operandsOf(func);
+  std::vector<KernelParameter> operands = kernelOperands(problem);
   ArrayRef<Type> types = func.getArgumentTypes();
+  auto fitting = [&](const KernelParameter &operand, Type type) {
+    return fits(problem, operand, type);
+  };
   if (operands.size() == types.size() &&
-      llvm::all_of_zip(operands, types, fits))
+      llvm::all_of_zip(operands, types, fitting))
     return success();
   InFlightDiagnostic error =
       func.emitError()
       << "expected memrefs q, k, v, o of rank 4 and perhaps lse of rank 3";
   for (const KernelParameter &operand : operands)
-    if (operand.name.find('_') != std::string::npos)
+    if (operand.capture || operand.name.find('_') != std::string::npos)
       error << ", " << operand.name;
   return error << " as operands, got " << func.getFunctionType();
 }

@@ -198,7 +198,7 @@ LogicalResult Placer::placeOp(Operation *op) {
            << "expected a tile.q_tile below the schedule's "
            << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp, SliceOp>(op) && !tile)
+      !isa<LoadOp, SliceOp, tile::YieldOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";
@@ -220,7 +220,7 @@ LogicalResult Placer::placeOp(Operation *op) {
       })
       .Case<JoinOp>(
           [&](JoinOp join) { setPlace(join.getResult(), scoreRegisters()); })
-      .Case<ScaleOp, MaskOp, Exp2Op>([&](auto other) {
+      .Case<ScaleOp, ModifyOp, MaskOp, Exp2Op>([&](auto other) {
         setPlace(other.getResult(), other.getInput().getType().getPlace());
       })
       .Case<RowSumOp, AddSinkOp, LseOp>(

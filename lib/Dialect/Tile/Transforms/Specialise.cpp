@@ -353,6 +353,8 @@ void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
   if (part.scale)
     x = clone(part.scale, {x}).getResult();
   Value column = firstKeyOf(block);
+  if (part.modify)
+    x = clone(part.modify, {x, part.modify.getRow(), column}).getResult();
   x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
   RowMaxOp newMax = clone(part.max, {x, max});
   sendStats(tile, part.alphaOut, newMax.getAlpha(), block);

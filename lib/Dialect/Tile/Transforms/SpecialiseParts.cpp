@@ -71,6 +71,7 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<FillOp>([&](FillOp part) { addFill(tile, part); })
       .Case<DotOp>([&](DotOp part) { addDot(tile, part); })
       .Case<ScaleOp>([&](ScaleOp part) { tile.scale = part; })
+      .Case<ModifyOp>([&](ModifyOp part) { tile.modify = part; })
       .Case<MaskOp>([&](MaskOp part) { tile.mask = part; })
       .Case<RowMaxOp>([&](RowMaxOp part) { tile.max = part; })
       .Case<JoinOp>([&](JoinOp part) { tile.join = part; })
@@ -257,8 +258,11 @@ static LogicalResult findFirstKey(KernelParts &parts) {
     if (!found || found != first)
       other = other ? other : op;
   };
-  for (QueryTileParts &tile : parts.tiles)
+  for (QueryTileParts &tile : parts.tiles) {
     agree(tile.mask, tile.mask.getCol());
+    if (tile.modify)
+      agree(tile.modify, tile.modify.getCol());
+  }
   for (LoadOp key : parts.keys)
     agree(key, key.getRow());
   int64_t keys = 0;

@@ -34,8 +34,8 @@ struct ProductPart {
 };
 
 /// The ops of a placed kernel that serve one query tile. All are there but
-/// `scale` (a positive scale needs none), `join` (nor does P in one slice),
-/// `addSink`, `lse` and `storeRows`.
+/// `scale` (a positive scale needs none), `modify`, `join` (nor does P in one
+/// slice), `addSink`, `lse` and `storeRows`.
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
@@ -45,6 +45,7 @@ struct QueryTileParts {
   llvm::SmallVector<ProductPart, 4> products;
   llvm::SmallVector<SlicePart, 4> slices;
   ScaleOp scale;
+  ModifyOp modify;
   MaskOp mask;
   RowMaxOp max;
   JoinOp join;

@@ -264,6 +264,31 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+  let summary = "Elements of a tensor, one a key, each the nearest where an index is outside";
+  let description = [{
+    As `fmha.read`, but some indices are vectors, one entry a key, and so is the result. With numbers alone it is a number,
+    or a vector of as many elements that follow each other in the last dimension, from there on.
+
+    ```mlir
+    %e = tile.gather %bias[%head, %row, %keys]
+        : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>, index, index, vector<32xindex> -> vector<32xf32>
+    %f = tile.gather %bias[%head, %row, %key]
+        : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>, index, index, index -> vector<32xf32>
+    ```
+
+    Constraints: one index a dimension.
+  }];
+  let arguments = (ins AnyMemRef:$src, Variadic<AnyTypeOf<[Index, VectorOfRankAndType<[1], [Index]>]>>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$src `[` $indices `]` attr-dict `:` type($src) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
 

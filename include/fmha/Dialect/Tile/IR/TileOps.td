@@ -194,6 +194,36 @@ def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
 }
 
+def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
+  let summary = "What code of the op's own makes of each score";
+  let description = [{
+    Element (i, j) becomes what the region makes of it and of the indices `row` + i of its query row and `col` + j of its
+    key. The region also takes numbers and memrefs of the kernel around it; its ops are those of a region `score` of
+    `fmha.attention`. Rows and keys that the sequence does not have give values that do not matter.
+
+    ```mlir
+    %x = tile.modify %s at [%row, %col] : !tile.tile<128x128xf32> {
+    ^bb0(%e: f32, %i: index, %j: index):
+      %b = fmha.read %bias[%head, %i, %j] : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>
+      %y = arith.addf %e, %b : f32
+      tile.yield %y : f32
+    }
+    ```
+  }];
+  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col);
+  let results = (outs Tile_F32Matrix:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$input `at` `[` $row `,` $col `]` attr-dict `:` type($input) $body";
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"ModifyOp">]> {
+  let summary = "What an element becomes";
+  let description = [{ `tile.yield %y : f32` ends the region of a `tile.modify`. }];
+  let arguments = (ins F32:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
   let summary = "Minus infinity where a query row may not see a key";
   let description = [{

@@ -28,15 +28,20 @@ struct KernelParameter {
   enum class Kind { TensorMap, Pointer, U64, U32 };
   std::string name;
   Kind kind;
+  /// Which capture of the problem this is, or says an extent or stride of.
+  std::optional<unsigned> capture = std::nullopt;
 };
 
 /// The operands of the kernel at the levels above: q, k, v, o as tensor maps;
 /// as far as the problem has them lse, kv_lens, cu_seqlens_q, cu_seqlens_k and
-/// sink as pointers; with cu_seqlens_q the number max_q_len.
+/// sink as pointers; with cu_seqlens_q the number max_q_len; then capture0,
+/// capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// The operands; with an LSE its strides of batch, head and row in elements;
-/// then q_len, kv_len, q_heads, kv_heads.
+/// then q_len, kv_len, q_heads, kv_heads; then the extents of each capture,
+/// capture0_size0, ..., and its strides in elements, capture0_stride0, ..., but
+/// for the last one, which is 1.
 std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem);
 
 /// The index of a parameter by its name, if there is one.

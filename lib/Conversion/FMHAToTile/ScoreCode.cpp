@@ -1,0 +1,55 @@
+//===- ScoreCode.cpp - Code of the op's own on each score -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// What stands for `value` of the region; constants from outside come along.
+static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
+  if (!mapping.contains(value))
+    mapping.map(value, b.clone(*value.getDefiningOp())->getResult(0));
+  return mapping.lookup(value);
+}
+
+/// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
+tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
+                                    Value scores, const ScorePlace &place,
+                                    ValueRange captures) {
+  auto made = tile::ModifyOp::create(b, scores.getType(), scores, place.row,
+                                     place.column);
+  OpBuilder::InsertionGuard guard(b);
+  Type types[] = {b.getF32Type(), b.getIndexType(), b.getIndexType()};
+  SmallVector<Location> locations(3, op.getLoc());
+  Block *body = b.createBlock(&made.getBody(), {}, types, locations);
+  Value scale = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(float(op.getScaleOrDefault())));
+  Value scaled = arith::MulFOp::create(b, body->getArgument(0), scale);
+  const Value arguments[] = {scaled,
+                             place.sequence,
+                             place.head,
+                             body->getArgument(1),
+                             body->getArgument(2),
+                             place.queries,
+                             place.keys};
+  IRMapping mapping;
+  mapping.map(op.getScore().getArguments(), ValueRange(arguments));
+  mapping.map(op.getCaptures(), captures);
+  for (Operation &inner : op.getScore().front().without_terminator()) {
+    for (Value used : inner.getOperands())
+      valueIn(b, mapping, used);
+    b.clone(inner, mapping);
+  }
+  Operation *end = op.getScore().front().getTerminator();
+  tile::YieldOp::create(b, valueIn(b, mapping, end->getOperand(0)));
+  return made;
+}
