@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Compiler.h"
+#include "ScoreText.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Register.h"
@@ -127,16 +128,19 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);
+  for (const ScoreOperand &read : scoreOperands(spec.score))
+    listArguments += "%" + read.name + ": " + read.type + ", ";
   return llvm::formatv(
              "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {1}{2}) {{\n"
              "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
-             "{9}      outs(%o{3} : {1}{4}){5}\n"
+             "{9}      outs(%o{3} : {1}{4}){5}{10}\n"
              "  return\n}\n",
              q, v, problem.lse ? ", %lse: " + lse : "",
              problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
-             problem.vInK ? viewOfKey(problem, q, v) : "", listArguments, lists)
+             problem.vInK ? viewOfKey(problem, q, v) : "", listArguments, lists,
+             scoreText(spec.score, problem.mask.isTopLeft()))
       .str();
 }
 

@@ -57,9 +57,25 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   return map;
 }
 
+/// Its name ends in what it is: capture0, capture0_size1, capture0_stride1.
+static json::Value captureParameter(const KernelParameter &parameter) {
+  bool wide = parameter.kind == KernelParameter::Kind::U64;
+  bool isPointer = parameter.kind == KernelParameter::Kind::Pointer;
+  json::Object object{{"name", parameter.name},
+                      {"kind", isPointer ? "pointer"
+                               : wide    ? "u64"
+                                         : "u32"},
+                      {"capture", *parameter.capture}};
+  if (!isPointer)
+    object[wide ? "stride" : "size"] = parameter.name.back() - '0';
+  return object;
+}
+
 static json::Value parameter(const KernelParameter &parameter,
                              const KernelSpec &spec,
                              const schedule::Schedule &schedule) {
+  if (parameter.capture)
+    return captureParameter(parameter);
   switch (parameter.kind) {
   case KernelParameter::Kind::TensorMap:
     return tensorMap(parameter.name, spec, schedule);
@@ -153,6 +169,14 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"parameters", std::move(parameters)}};
   for (llvm::StringRef name : switchesOf(spec.problem))
     manifest[name] = true;
+  if (spec.problem.score)
+    manifest["score"] = true;
+  json::Array captures;
+  for (const schedule::Capture &capture : spec.problem.captures)
+    captures.push_back(
+        json::Object{{"element", capture.element}, {"rank", capture.rank}});
+  if (!captures.empty())
+    manifest["captures"] = std::move(captures);
   if (std::optional<unsigned> left = spec.problem.mask.left)
     manifest["window_left"] = *left;
   if (std::optional<unsigned> right = spec.problem.mask.right)
@@ -247,6 +271,10 @@ static std::string command(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
                            const std::string &scheduleText) {
   const schedule::Problem &problem = spec.problem;
+  // No flags say what code an op has.
+  if (problem.score)
+    return "fmha-compile OP.mlir --target=" + schedule.target +
+           " --emit=ptx, where OP.mlir has the op with its code on scores";
   std::string text = llvm::formatv(
       "fmha-compile --target={0} --dtype={1} --head-dim={2}", schedule.target,
       stringify(problem.dtype).data(), problem.headDim);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Runtime/Attention.h"
+#include "Captures.h"
 #include "KernelArguments.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
@@ -345,6 +346,8 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkSink(tensors))
     return error;
+  if (llvm::Error error = checkCaptures(manifest, tensors))
+    return error;
   if (llvm::Error error = checkView(manifest, tensors))
     return error;
   if (llvm::Error error = checkLse(manifest, tensors))
@@ -369,6 +372,9 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
   auto copies = copyToDevice(manifest, device, tensors, options.padding);
   if (!copies)
     return copies.takeError();
+  auto captures = DeviceCaptures::create(device, tensors.captures);
+  if (!captures)
+    return captures.takeError();
   RunValues values = runValues(tensors, *copies);
   auto grid = evaluateGrid(manifest, values);
   if (!grid)
@@ -376,10 +382,11 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
   LaunchReport report;
   report.grid = *grid;
   if ((*grid)[0] && (*grid)[1] && (*grid)[2]) {
-    auto arguments = KernelArguments::build(
-        manifest, device, values, [&](TensorName name) -> const DeviceTensor & {
-          return copies->get(name);
-        });
+    auto arguments =
+        KernelArguments::build(manifest, device, values, *captures,
+                               [&](TensorName name) -> const DeviceTensor & {
+                                 return copies->get(name);
+                               });
     if (!arguments)
       return arguments.takeError();
     if (llvm::Error error =

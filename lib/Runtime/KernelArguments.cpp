@@ -91,27 +91,29 @@ llvm::Error encode(const Parameter &parameter, const DeviceTensor &tensor,
 
 } // namespace
 
-llvm::Expected<KernelArguments> KernelArguments::build(const Manifest &manifest,
-                                                       const Device &device,
-                                                       const RunValues &values,
-                                                       Find find) {
+llvm::Expected<KernelArguments>
+KernelArguments::build(const Manifest &manifest, const Device &device,
+                       const RunValues &values, const DeviceCaptures &captures,
+                       Find find) {
   KernelArguments arguments;
   arguments.slots.resize(manifest.parameters.size());
   for (size_t i = 0; i < arguments.slots.size(); ++i) {
     const Parameter &parameter = manifest.parameters[i];
     unsigned char *bytes = arguments.slots[i].bytes;
     arguments.addresses.push_back(bytes);
-    bool isTensor = parameter.kind == Parameter::Kind::TensorMap ||
-                    parameter.kind == Parameter::Kind::Pointer;
+    bool isTensor =
+        parameter.kind == Parameter::Kind::TensorMap ||
+        (parameter.kind == Parameter::Kind::Pointer && !parameter.capture);
     if (isTensor && !manifest.has(parameter.tensor))
       return failure("parameter '" + parameter.name +
                      "': expected a manifest with \"" +
                      stringify(parameter.tensor) + "\": true, got false");
-    uint64_t number = values[parameter.value];
+    uint64_t number = parameter.capture ? captures.valueOf(parameter)
+                                        : values[parameter.value];
     if (parameter.kind == Parameter::Kind::U32 && number > UINT32_MAX)
       return failure("parameter '" + parameter.name + "': expected at most " +
                      llvm::Twine(UINT32_MAX) + ", got " + llvm::Twine(number));
-    if (parameter.kind == Parameter::Kind::Pointer)
+    if (parameter.kind == Parameter::Kind::Pointer && !parameter.capture)
       number = find(parameter.tensor).address();
     // Little-endian, so that a u32 is the first half of the number.
     std::memcpy(bytes, &number, sizeof(number));

@@ -14,6 +14,7 @@
 #ifndef FMHA_LIB_RUNTIME_KERNELARGUMENTS_H
 #define FMHA_LIB_RUNTIME_KERNELARGUMENTS_H
 
+#include "Captures.h"
 #include "fmha/Runtime/Device.h"
 #include "fmha/Runtime/Manifest.h"
 #include "fmha/Runtime/Tensor.h"
@@ -30,10 +31,9 @@ public:
 
   /// Errors: a tensor map that the manifest describes wrongly, or that the
   /// driver refuses.
-  static llvm::Expected<KernelArguments> build(const Manifest &manifest,
-                                               const Device &device,
-                                               const RunValues &values,
-                                               Find find);
+  static llvm::Expected<KernelArguments>
+  build(const Manifest &manifest, const Device &device, const RunValues &values,
+        const DeviceCaptures &captures, Find find);
 
   void **pointers() { return addresses.data(); }
 

@@ -26,6 +26,9 @@ constexpr llvm::StringLiteral mapDimNames[] = {
     "head_dim", "head_dim_v", "q_len", "kv_len",
     "q_heads",  "kv_heads",   "group", "batch"};
 constexpr llvm::StringLiteral swizzleNames[] = {"none", "32B", "64B", "128B"};
+constexpr llvm::StringLiteral captureElements[] = {"f32", "f16", "bf16", "i32",
+                                                   "i8"};
+constexpr uint32_t maxCaptureRank = 8;
 constexpr llvm::StringLiteral kindNames[] = {"tensor_map", "pointer", "u32",
                                              "u64"};
 constexpr llvm::StringLiteral dtypeNames[] = {"f16", "bf16"};
@@ -73,6 +76,35 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
         std::to_string(parameter.dims.size()));
 }
 
+/// Whether the parameter speaks of what code on scores reads:
+///   {"capture": 0}, {"capture": 0, "size": 3}, {"capture": 0, "stride": 1}
+bool readCapture(JsonNode node, Parameter &parameter) {
+  if (!node.has("capture"))
+    return false;
+  bool isPointer = parameter.kind == Parameter::Kind::Pointer;
+  llvm::StringLiteral extent = "size";
+  if (node.has("stride"))
+    extent = "stride";
+  if (isPointer)
+    node.fields({"name", "kind", "capture"});
+  else
+    node.fields({"name", "kind", "capture", extent});
+  parameter.capture = node.field("capture").unsignedInteger(0, 255);
+  if (!isPointer)
+    (node.has("stride") ? parameter.stride : parameter.size) =
+        node.field(extent).unsignedInteger(0, maxCaptureRank - 1);
+  return true;
+}
+
+CaptureType readCaptureType(JsonNode node) {
+  node.fields({"element", "rank"});
+  CaptureType type;
+  size_t element = node.field("element").choice<size_t>(captureElements);
+  type.element = captureElements[element].str();
+  type.rank = node.field("rank").unsignedInteger(1, maxCaptureRank);
+  return type;
+}
+
 Parameter readParameter(JsonNode node) {
   Parameter parameter;
   parameter.name = node.field("name").string();
@@ -82,11 +114,15 @@ Parameter readParameter(JsonNode node) {
     readTensorMap(node, parameter);
     break;
   case Parameter::Kind::Pointer:
+    if (readCapture(node, parameter))
+      break;
     node.fields({"name", "kind", "tensor"});
     parameter.tensor = node.field("tensor").choice<TensorName>(tensorNames);
     break;
   case Parameter::Kind::U32:
   case Parameter::Kind::U64:
+    if (readCapture(node, parameter))
+      break;
     node.fields({"name", "kind", "value"});
     parameter.value = node.field("value").choice<RunValue>(runValueNames);
     break;
@@ -123,10 +159,14 @@ void readProblem(JsonNode root, Manifest &manifest) {
       {"kv_lens", manifest.kvLens},
       {"cu_seqlens_q", manifest.cuSeqlensQ},
       {"cu_seqlens_k", manifest.cuSeqlensK},
-      {"sink", manifest.sink}};
+      {"sink", manifest.sink},
+      {"score", manifest.score}};
   for (const auto &[name, on] : switches)
     if (root.has(name))
       on = root.field(name).boolean();
+  if (root.has("captures"))
+    for (const JsonNode &capture : root.field("captures").elements())
+      manifest.captures.push_back(readCaptureType(capture));
   size_t mask = root.field("mask").choice<size_t>(maskNames);
   manifest.mask = maskNames[mask].str();
   if (root.has("window_left"))
@@ -160,6 +200,10 @@ void readLaunch(JsonNode root, Manifest &manifest) {
 
 } // namespace
 
+size_t CaptureType::elementBytes() const {
+  return element == "i8" ? 1 : element == "f16" || element == "bf16" ? 2 : 4;
+}
+
 llvm::StringRef stringify(RunValue value) {
   return runValueNames[size_t(value)];
 }
@@ -175,31 +219,13 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version",
-               "kernel",
-               "target",
-               "dtype",
-               "head_dim",
-               "head_dim_v",
-               "v_in_k",
-               "mask",
-               "window_left",
-               "window_right",
-               "scale",
-               "lse",
-               "q_tiles",
-               "p_placement",
-               "grid",
-               "block",
-               "cluster",
-               "smem_bytes",
-               "tmem_columns",
-               "roles",
-               "parameters",
-               "kv_lens",
-               "cu_seqlens_q",
-               "cu_seqlens_k",
-               "sink"});
+  root.fields({"schema_version", "kernel",       "target",       "dtype",
+               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
+               "window_left",    "window_right", "scale",        "lse",
+               "q_tiles",        "p_placement",  "grid",         "block",
+               "cluster",        "smem_bytes",   "tmem_columns", "roles",
+               "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
+               "sink",           "score",        "captures"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

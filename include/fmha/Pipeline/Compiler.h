@@ -30,11 +30,23 @@ enum class Level { Attention, Tiled, Placed, Specialised, Machine, NVVM };
 std::optional<Level> parseLevel(std::string_view name);
 std::string_view stringify(Level level);
 
+/// What becomes of a score after the scale, one step behind the other: c·tanh(s
+/// / c); minus a slope of the head times the distance of row and key; plus a
+/// bias; -inf where a mask is 0. Memory is read in this order: slopes [q_heads]
+/// f32, biases and mask [batch, q_heads, q_len, kv_len] f32 and i8, in which an
+/// extent of 1 serves all.
+struct ScoreSpec {
+  std::optional<double> softcap;
+  bool alibi = false, bias = false, mask = false;
+  bool any() const { return softcap || alibi || bias || mask; }
+};
+
 /// What one kernel computes, where no MLIR text is given. `scale` absent means
 /// 1/sqrt(headDim).
 struct KernelSpec {
   schedule::Problem problem;
   std::optional<double> scale;
+  ScoreSpec score;
   /// A schedule as an MLIR attribute, `#fmha.schedule<...>`, from
   /// readSchedule(); empty leaves it to the planner.
   std::string schedule;

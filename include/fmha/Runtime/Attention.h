@@ -35,6 +35,14 @@
 
 namespace fmha::runtime {
 
+/// Dense data that code on scores reads.
+struct CaptureData {
+  const void *host = nullptr;
+  /// "f32", "f16", "bf16", "i32" or "i8".
+  std::string element;
+  std::vector<int64_t> dims;
+};
+
 /// q [batch, q_len, q_heads, head_dim], k [batch, kv_len, kv_heads, head_dim],
 /// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
 /// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
@@ -53,6 +61,8 @@ struct AttentionTensors {
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
   /// A logit for each query head.
   std::optional<std::vector<float>> sink;
+  /// In the order in which the kernel's code reads them first.
+  std::vector<CaptureData> captures;
 };
 
 /// The sentence that says which list, or which entry of one, does not fit the

@@ -89,6 +89,17 @@ struct Parameter {
   bool sequences = false;
   /// U32 and U64.
   RunValue value = RunValue::Batch;
+  /// Pointer, U32 and U64 of what code on scores reads instead: which one, and
+  /// for a number the dimension that it is the extent or the stride of.
+  std::optional<uint32_t> capture, size, stride;
+};
+
+/// A tensor that code on scores reads.
+struct CaptureType {
+  /// "f32", "f16", "bf16", "i32" or "i8".
+  std::string element;
+  uint32_t rank = 1;
+  size_t elementBytes() const;
 };
 
 struct ManifestRole {
@@ -104,6 +115,9 @@ struct Manifest {
   bool vInK = false;
   /// The lists that the kernel reads.
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
+  /// Whether code of the op's own makes scores, and what it reads.
+  bool score = false;
+  std::vector<CaptureType> captures;
   /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;
