@@ -14,8 +14,10 @@
 
 using namespace fmha::reference;
 
+using Dims = std::array<int64_t, 4>;
+
 Problem::Keys Problem::visibleKeys(int64_t row) const {
-  int64_t place = topLeft ? row : row + kvLen - qLen;
+  int64_t place = placeOf(row);
   Keys keys{0, kvLen};
   if (left)
     keys.first = std::max<int64_t>(keys.first, place - *left);
@@ -53,6 +55,21 @@ std::optional<std::string> Problem::check() const {
   if (!sinks.empty() && int64_t(sinks.size()) != qHeads)
     return "expected a sink for each of " + std::to_string(qHeads) + " heads" +
            got(int64_t(sinks.size()));
+  if (!score.slopes.empty() && int64_t(score.slopes.size()) != qHeads)
+    return "expected a slope for each of " + std::to_string(qHeads) + " heads" +
+           got(int64_t(score.slopes.size()));
+  if (score.softcap && !(*score.softcap > 0))
+    return "expected a positive softcap, got " + std::to_string(*score.softcap);
+  int64_t count = sequences ? int64_t(sequences->size()) : batch;
+  for (const auto &dims :
+       {score.bias.data ? score.bias.dims : Dims{1, 1, 1, 1},
+        score.mask.data ? score.mask.dims : Dims{1, 1, 1, 1}})
+    for (auto [extent, least] :
+         {std::pair(dims[0], count), std::pair(dims[1], qHeads)})
+      if (extent != 1 && extent < least)
+        return "expected a bias and a mask of " + std::to_string(count) +
+               " sequences and " + std::to_string(qHeads) + " heads" +
+               got(extent);
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
   return std::nullopt;
@@ -80,6 +97,9 @@ public:
 private:
   void loadKeysAndValues(int64_t batch, int64_t kvHead);
   void scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows);
+  /// Scales scores of one row, and applies what the problem makes of them.
+  void modify(double *row, int64_t batch, int64_t head, int64_t number,
+              Problem::Keys seen) const;
   /// Turns scores of one row into probabilities, returns its LSE.
   double normalize(double *row, Problem::Keys seen, double sink);
   Problem::Keys keysOf(int64_t first, int64_t rows) const;
@@ -131,12 +151,27 @@ Problem::Keys Head::keysOf(int64_t first, int64_t rows) const {
   return {p.visibleKeys(first).first, p.visibleKeys(first + rows - 1).end};
 }
 
+void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
+                  Problem::Keys seen) const {
+  const Score &score = p.score;
+  for (int64_t j = seen.first; j < seen.end; ++j) {
+    double &s = row[j] *= p.scale;
+    Dims at = {p.firstSequence + batch, head, number, j};
+    if (score.softcap)
+      s = *score.softcap * std::tanh(s / *score.softcap);
+    if (!score.slopes.empty())
+      s -= score.slopes[head] * std::fabs(double(p.placeOf(number) - j));
+    if (score.bias.data)
+      s += score.bias.at(at);
+    if (score.mask.data && !score.mask.at(at))
+      s = -infinity;
+  }
+}
+
 double Head::normalize(double *row, Problem::Keys seen, double sink) {
   double max = sink;
-  for (int64_t j = seen.first; j < seen.end; ++j) {
-    row[j] *= p.scale;
+  for (int64_t j = seen.first; j < seen.end; ++j)
     max = std::max(max, row[j]);
-  }
   // Scores that are all -inf are what a mask leaves of a row without keys.
   double shift = max == -infinity ? 0 : max;
   double sum = std::exp(sink - shift);
@@ -178,9 +213,13 @@ void Head::run(int64_t batch, int64_t head) {
   for (int64_t first = 0; first < p.qLen; first += rowsAtOnce) {
     int64_t rows = std::min(rowsAtOnce, p.qLen - first);
     scoreRows(batch, head, first, rows);
-    for (int64_t r = 0; r < rows; ++r)
-      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] = normalize(
-          scores.data() + r * p.kvLen, p.visibleKeys(first + r), sink);
+    for (int64_t r = 0; r < rows; ++r) {
+      double *row = scores.data() + r * p.kvLen;
+      Problem::Keys seen = p.visibleKeys(first + r);
+      modify(row, batch, head, first + r, seen);
+      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] =
+          normalize(row, seen, sink);
+    }
     accumulate(batch, head, first, rows);
   }
 }
@@ -201,7 +240,9 @@ static Result sequencesOf(const Problem &problem, const Tensor &q,
   Problem own = problem;
   own.sequences.reset();
   own.batch = 1;
+  own.firstSequence = -1;
   for (const Sequence &one : *problem.sequences) {
+    ++own.firstSequence;
     own.qLen = one.queries;
     own.kvLen = one.keys;
     Result part = attention(own, rowsOf(q, one.queryBatch, one.firstQuery),

@@ -52,11 +52,32 @@ struct Storage {
 struct Inputs {
   Problem problem;
   Storage q, k, v;
+  std::vector<float> bias;
+  std::vector<uint8_t> mask;
 
   Inputs(const Problem &p, std::mt19937 &random, float magnitude = 1)
       : problem(p), q(p.batch, p.qLen, p.qHeads, p.headDim, random, magnitude),
         k(p.batch, p.kvLen, p.kvHeads, p.headDim, random, magnitude),
         v(p.batch, p.kvLen, p.kvHeads, p.headDimV, random, 1) {}
+
+  /// A bias and a mask, some extents of which serve all.
+  void addMaps(std::mt19937 &random) {
+    const Problem &p = problem;
+    auto fill = [&](auto &map, auto &data, auto element) {
+      map.dims = {p.batch, p.qHeads, p.qLen, p.kvLen};
+      int64_t count = 1;
+      for (int64_t &extent : map.dims)
+        count *= extent = random() % 3 ? std::max<int64_t>(extent, 1) : 1;
+      for (int64_t n = 0; n < count; ++n)
+        data.push_back(element());
+      map.data = data.data();
+    };
+    if (random() % 2)
+      fill(problem.score.bias, bias,
+           [&] { return float(int(random() % 9) - 4) / 2; });
+    if (random() % 2)
+      fill(problem.score.mask, mask, [&] { return uint8_t(random() % 2); });
+  }
 
   Result run() const { return attention(problem, q.view, k.view, v.view); }
 };
@@ -83,7 +104,22 @@ NaiveRow naive(const Inputs &in, int64_t b, int64_t i, int64_t h) {
     for (int64_t d = 0; d < p.headDim; ++d)
       score +=
           (long double)in.q.view.at(b, i, h, d) * in.k.view.at(b, j, group, d);
-    long double weight = std::exp(score * (long double)p.scale);
+    score *= (long double)p.scale;
+    if (p.score.softcap)
+      score = *p.score.softcap * std::tanh(score / *p.score.softcap);
+    if (!p.score.slopes.empty())
+      score -= p.score.slopes[h] * std::abs(place - j);
+    auto at = [&](const auto &map, const auto &data) {
+      int64_t indices[] = {b, h, i, j}, offset = 0;
+      for (int d = 0; d < 4; ++d)
+        offset = offset * map.dims[d] + (map.dims[d] > 1 ? indices[d] : 0);
+      return data[offset];
+    };
+    if (p.score.bias.data)
+      score += at(p.score.bias, in.bias);
+    if (p.score.mask.data && !at(p.score.mask, in.mask))
+      continue;
+    long double weight = std::exp(score);
     sum += weight;
     for (int64_t d = 0; d < p.headDimV; ++d) {
       long double value = in.v.view.at(b, j, group, d);
@@ -150,6 +186,11 @@ Problem randomProblem(std::mt19937 &random) {
   if (random() % 2)
     for (int64_t h = 0; h < p.qHeads; ++h)
       p.sinks.push_back(int(random() % 9) - 5);
+  if (random() % 2)
+    p.score.softcap = 0.5 + random() % 4;
+  if (random() % 2)
+    for (int64_t h = 0; h < p.qHeads; ++h)
+      p.score.slopes.push_back(double(random() % 5) / 4);
   double scales[] = {1 / std::sqrt(double(p.headDim)), 0, -0.3, 1};
   p.scale = scales[random() % 4];
   return p;
@@ -171,7 +212,10 @@ TEST(Attention, EqualsTheDefinition) {
                  << p.causal << ", top left " << p.topLeft << ", window "
                  << p.left.value_or(-1) << ".." << p.right.value_or(-1));
     ASSERT_EQ(p.check(), std::nullopt);
-    expectDefinition(Inputs(p, random));
+    Inputs in(p, random);
+    in.addMaps(random);
+    ASSERT_EQ(in.problem.check(), std::nullopt);
+    expectDefinition(in);
   }
 }
 

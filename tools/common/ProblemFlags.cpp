@@ -50,6 +50,7 @@ void ProblemFlags::add(FlagTable &table) {
   addWindow(table, "window-right", "keys behind its own that a row sees",
             windowRight);
   addLists(table);
+  addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
   table.addSwitch("lse", "write the log-sum-exp of each row too",
@@ -72,6 +73,46 @@ void ProblemFlags::add(FlagTable &table) {
                 "--compile-to=tiled prints it; fields left out have their "
                 "usual value, and its target is --target",
                 schedule);
+}
+
+ScoreSpec scoreOf(const ProblemFlags &flags) {
+  return {flags.softcap, flags.alibi.has_value(), flags.bias.has_value(),
+          flags.maskFile.has_value()};
+}
+
+/// In f32, as kernels have it and its inverse.
+static llvm::Error readSoftcap(llvm::StringRef text,
+                               std::optional<double> &softcap) {
+  double cap = 0;
+  if (!text.getAsDouble(cap) && std::isnormal(float(cap)) && cap > 0 &&
+      std::isnormal(float(1 / cap))) {
+    softcap = cap;
+    return llvm::Error::success();
+  }
+  return failure("--softcap: expected a positive number that is normal in f32, "
+                 "as its inverse is, got '" +
+                 text + "'");
+}
+
+void ProblemFlags::addScore(FlagTable &table) {
+  auto addFile = [&](llvm::StringRef name, llvm::StringRef type,
+                     llvm::StringRef help, std::optional<std::string> &file) {
+    table.addOptionalText(name, type, help,
+                          [&file](std::string text) { file = text; });
+  };
+  table.add(
+      "softcap", "X", "scores become X tanh(s / X), behind the scale",
+      [this](llvm::StringRef text) { return readSoftcap(text, softcap); });
+  addFile("alibi", "F.npy",
+          "float32 [q_heads]: slope times the distance of row and key is "
+          "subtracted",
+          alibi);
+  addFile("bias", "F.npy",
+          "float32 [batch, q_heads, q_len, kv_len], or 1 for any of these: is "
+          "added",
+          bias);
+  addFile("mask-file", "F.npy",
+          "bool of such a shape: true lets a row see a key", maskFile);
 }
 
 void ProblemFlags::addLists(FlagTable &table) {
@@ -146,6 +187,7 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
   problem.cuSeqlensK = flags.cuSeqlensK.has_value();
   problem.sink = flags.sink.has_value();
+  spec.score = scoreOf(flags);
   auto hint = [](std::optional<uint64_t> length) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
   };
@@ -196,6 +238,23 @@ static llvm::Error checkLists(const ProblemFlags &flags,
   return llvm::Error::success();
 }
 
+/// The flags say what the op's code does, if it has any: they must read as
+/// much.
+static llvm::Error checkScore(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  ScoreSpec given = scoreOf(flags);
+  unsigned reads = given.alibi + given.bias + given.mask;
+  if (!given.any() ||
+      (problem.score && reads == unsigned(problem.captures.size())))
+    return llvm::Error::success();
+  return failure("--softcap, --alibi, --bias and --mask-file contradict '" +
+                 flags.input +
+                 "': expected the flags to say what its op's "
+                 "code on scores does, which reads " +
+                 llvm::Twine(problem.captures.size()) +
+                 " tensors; leave the flags out, or change the file");
+}
+
 static llvm::Error checkAgainst(const ProblemFlags &flags,
                                 const KernelSpec &spec) {
   auto name = [](auto value) { return std::string(stringify(value)); };
@@ -232,6 +291,8 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
           agree("v-in-k", flags.vInK, problem.vInK, flags.input, yesNo))
     return error;
   if (llvm::Error error = checkLists(flags, problem))
+    return error;
+  if (llvm::Error error = checkScore(flags, problem))
     return error;
   double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
   // Scales in MLIR text may be f32 literals.
@@ -327,6 +388,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   if (!result.ok)
     return failure(formatDiagnostics(result.diagnostics));
   source.spec = result.spec;
+  source.spec.score = scoreOf(flags);
   if (llvm::Error error = checkAgainst(flags, source.spec))
     return std::move(error);
   if (llvm::Error error = adoptExtents(flags, source.spec))

@@ -36,6 +36,9 @@ struct ProblemFlags {
   /// Files of the lists that the kernel reads; empty ones say only that it
   /// does.
   std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
+  /// What becomes of scores; files likewise.
+  std::optional<double> softcap;
+  std::optional<std::string> alibi, bias, maskFile;
   std::string layout = "bshd";
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
@@ -45,10 +48,14 @@ struct ProblemFlags {
 
 private:
   void addLists(FlagTable &table);
+  void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,
                  const std::string &help, std::optional<int64_t> &bound);
   void addField(FlagTable &table, const schedule::ScheduleField &field);
 };
+
+/// The steps on scores that `flags` name.
+ScoreSpec scoreOf(const ProblemFlags &flags);
 
 /// Every KV head serves as many query heads: an error if the numbers that
 /// `flags` give, or their defaults, are no multiples.

@@ -36,6 +36,7 @@ reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
   if (host.lists.sink)
     problem.sinks.assign(host.lists.sink->begin(), host.lists.sink->end());
   problem.right = mask.right;
+  problem.score = host.scores.reference();
   return problem;
 }
 

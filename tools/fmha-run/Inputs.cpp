@@ -226,7 +226,8 @@ float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
 AttentionTensors HostProblem::tensors() const {
   AttentionTensors tensors{q.view,           k.view,           v.view,
                            o.view,           std::nullopt,     lists.kvLens,
-                           lists.cuSeqlensQ, lists.cuSeqlensK, lists.sink};
+                           lists.cuSeqlensQ, lists.cuSeqlensK, lists.sink,
+                           scores.captures()};
   if (!hasLse)
     return tensors;
   Tensor4 &view = tensors.lse.emplace();
@@ -256,6 +257,10 @@ llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
   if (!lists)
     return lists.takeError();
   files.lists = std::move(*lists);
+  auto scores = readScores(flags.problem);
+  if (!scores)
+    return scores.takeError();
+  files.scores = std::move(*scores);
   return files;
 }
 
@@ -343,6 +348,25 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
   return llvm::Error::success();
 }
 
+/// The most entries between two neighbours of `starts`, or `all` without any.
+static int64_t longest(const std::optional<std::vector<int32_t>> &starts,
+                       int64_t all) {
+  if (!starts)
+    return all;
+  int64_t most = 0;
+  for (size_t n = 1; n < starts->size(); ++n)
+    most = std::max<int64_t>(most, (*starts)[n] - (*starts)[n - 1]);
+  return most;
+}
+
+/// Of what is packed the longest sequence counts.
+static llvm::Error checkScores(const HostProblem &problem) {
+  return problem.scores.check(
+      sequenceCount(problem.tensors()), problem.shape.qHeads,
+      longest(problem.lists.cuSeqlensQ, problem.shape.qLen),
+      longest(problem.lists.cuSeqlensK, problem.shape.kvLen));
+}
+
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files) {
@@ -352,6 +376,9 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   HostProblem problem;
   problem.shape = *shape;
   problem.lists = files.lists;
+  problem.scores = files.scores;
+  if (llvm::Error error = checkScores(flags.problem, spec))
+    return std::move(error);
   if (spec.vInK && files.v)
     return failure("'" + flags.v +
                    "': expected no file for v, which is the "
@@ -363,12 +390,17 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   problem.hasLse = spec.lse;
   if (spec.lse)
     problem.lse.resize(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
-  if (!problem.lists.anyLengths())
+  if (!problem.lists.anyLengths()) {
+    if (llvm::Error error = checkScores(problem))
+      return std::move(error);
     return problem;
+  }
   if (llvm::Error error = checkSequences(problem.tensors()))
     return std::move(error);
   if (llvm::Error error = problem.lists.checkBatch(
           flags.problem, sequenceCount(problem.tensors())))
+    return std::move(error);
+  if (llvm::Error error = checkScores(problem))
     return std::move(error);
   fillUnused(problem, spec, files);
   return problem;

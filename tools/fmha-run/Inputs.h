@@ -10,6 +10,7 @@
 
 #include "Lists.h"
 #include "RunFlags.h"
+#include "Scores.h"
 #include "fmha/Runtime/Npy.h"
 
 namespace fmha::tools {
@@ -41,6 +42,7 @@ struct HostProblem {
   bool hasLse = false;
   /// What the kernel reads beside the tensors.
   Lists lists;
+  Scores scores;
 
   /// Views of the arrays for a launch.
   runtime::AttentionTensors tensors() const;
@@ -53,6 +55,7 @@ struct HostProblem {
 struct InputFiles {
   std::optional<runtime::NpyArray> q, k, v;
   Lists lists;
+  Scores scores;
 };
 llvm::Expected<InputFiles> readInputs(const RunFlags &flags);
 

@@ -10,6 +10,7 @@
 // the simulator, and computes softmax directly over whole rows:
 //
 //   s[j] = scale * sum_d q[i][d] * k[j][d]       for the keys that row i sees
+//   s[j] = score(s[j], b, h, i, j)               where a problem has a Score
 //   O[i] = sum_j exp(s[j] - LSE[i]) * v[j]       A[i] = the same with |v[j]|
 //   LSE[i] = log(sum_j exp(s[j]))
 //
@@ -52,6 +53,33 @@ struct Sequence {
   int64_t keyBatch = 0, firstKey = 0, keys = 0;
 };
 
+/// What becomes of a scaled score, in this order: softcap·tanh(s / softcap);
+/// s - slopes[head]·|place - j|, with the key that the row sits at; s + bias;
+/// -infinity where the mask is 0.
+struct Score {
+  /// Dense [batch, heads, qLen, kvLen] of sequences, rows and keys in them, in
+  /// which an extent of 1 serves all; nothing is added where data is null.
+  template <typename Element> struct Map {
+    const Element *data = nullptr;
+    std::array<int64_t, 4> dims = {};
+
+    Element at(const std::array<int64_t, 4> &place) const {
+      int64_t offset = 0;
+      for (int d = 0; d < 4; ++d)
+        offset = offset * dims[d] + (dims[d] == 1 ? 0 : place[d]);
+      return data[offset];
+    }
+  };
+  std::optional<double> softcap;
+  /// One a query head, or none.
+  std::vector<double> slopes;
+  Map<float> bias;
+  Map<uint8_t> mask;
+  bool any() const {
+    return softcap || !slopes.empty() || bias.data || mask.data;
+  }
+};
+
 struct Problem {
   int64_t batch = 1, qHeads = 1, kvHeads = 1;
   int64_t qLen = 0, kvLen = 0, headDim = 0, headDimV = 0;
@@ -68,6 +96,9 @@ struct Problem {
   /// A logit for each query head that brings no value: exp(sink) joins the
   /// denominator. Empty, or qHeads of them.
   std::vector<double> sinks;
+  Score score;
+  /// What batch 0 counts as for the maps of `score`.
+  int64_t firstSequence = 0;
 
   /// Query head h uses KV head floor(h * kvHeads / qHeads).
   int64_t kvHead(int64_t head) const { return head * kvHeads / qHeads; }
@@ -77,6 +108,10 @@ struct Problem {
     bool has(int64_t key) const { return first <= key && key < end; }
   };
   Keys visibleKeys(int64_t row) const;
+  /// The key that row `row` sits at.
+  int64_t placeOf(int64_t row) const {
+    return topLeft ? row : row + kvLen - qLen;
+  }
   /// The sentence that says what is out of range, or nothing.
   std::optional<std::string> check() const;
 };

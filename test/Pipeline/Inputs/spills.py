@@ -53,6 +53,17 @@ placed = itertools.product(
 )
 
 
+# Code on scores takes registers for what it reads and computes, beside the scores; what
+# reads for each key has one query tile.
+scored = [
+    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2"), ("tmem", "smem"),
+                       (("--softcap=30", "--alibi", "--causal", "--lse"),)),
+    *itertools.product(("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
+                       (("--bias", "--window-left=100", "--causal"), ("--mask-file", "--lse"),
+                        ("--softcap=30", "--alibi", "--bias", "--mask-file", *lists, "--sink", "--lse"))),
+]
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -93,7 +104,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, placed)]
+                 *map(placed_flags, itertools.chain(placed, scored))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:
