@@ -42,6 +42,46 @@ def _logits(value: Any) -> Array | None:
     return np.ascontiguousarray(array)
 
 
+def _captures(alibi: Any, bias: Any, attn_mask: Any) -> list[npt.NDArray[Any]]:
+    """What the kernel reads for each score, in its order."""
+    captures: list[npt.NDArray[Any]] = []
+    for name, value, rank in (("alibi", alibi, 1), ("bias", bias, 4), ("attn_mask", attn_mask, 4)):
+        if value is None:
+            continue
+        array = np.asarray(value)
+        if name == "attn_mask":
+            if array.dtype != np.bool_:
+                raise TypeError(f"attn_mask: expected an array of bool, got {array.dtype}")
+            array = array.view(np.int8)
+        else:
+            array = array.astype(np.float32)
+        if array.ndim != rank:
+            raise ValueError(f"{name}: expected {rank} dimensions, got shape {array.shape}")
+        captures.append(np.ascontiguousarray(array))
+    return captures
+
+
+def _extents(inputs: tuple[Array, Array, Array], layout: Layout, lists: Lists) -> tuple[int, int, int, int]:
+    """Sequences, query heads, and the rows and keys of the longest."""
+    q, k = _bshd(inputs[0], layout).shape, _bshd(inputs[1], layout).shape
+    batch, rows, keys = q[0], q[1], k[1]
+    for name in ("cu_seqlens_q", "cu_seqlens_k"):
+        starts = lists[name]
+        if starts is None or len(starts) == 0:
+            continue
+        batch, longest = len(starts) - 1, int(np.diff(starts).max(initial=0))
+        rows, keys = (longest, keys) if name == "cu_seqlens_q" else (rows, longest)
+    return batch, q[2], rows, keys
+
+
+def _check_captures(captures: list[npt.NDArray[Any]], extents: tuple[int, int, int, int]) -> None:
+    for array in captures:
+        expected = extents if array.ndim == 4 else extents[1:2]
+        if any(got not in (1, wanted) for got, wanted in zip(array.shape, expected)):
+            name = "alibi" if array.ndim == 1 else "attn_mask" if array.dtype == np.int8 else "bias"
+            raise ValueError(f"{name}: expected the shape {expected}, or 1 for any of it, got {array.shape}")
+
+
 def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[Array, DType]:
     """The bits (uint16) of a 4-dimensional array and its type as kernels name it.
     float32 is rounded to `dtype`, bf16 unless said. A packed array has no batch, and
@@ -169,6 +209,10 @@ class Options(TypedDict, total=False):
     cu_seqlens_q: Any
     cu_seqlens_k: Any
     sink: Any
+    softcap: float | None
+    alibi: Any
+    bias: Any
+    attn_mask: Any
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -205,6 +249,10 @@ def attention(
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
     sink: Any = None,
+    softcap: float | None = None,
+    alibi: Any = None,
+    bias: Any = None,
+    attn_mask: Any = None,
     scale: float | None = None,
     lse: bool = False,
     layout: Layout = "bshd",
@@ -237,6 +285,12 @@ def attention(
 
     sink [q_heads] is one more logit for each head, without a value: it joins the
     denominators, and the logarithm of them. A row without keys is then 0, and sink.
+
+    Scores become softcap * tanh(s / softcap); then slope times the distance between
+    the row's own key and each is subtracted, alibi [q_heads]; then bias is added; then
+    a row sees a key only where the bool attn_mask is True. bias and attn_mask are
+    [batch, q_heads, q_len, kv_len] of sequences, or 1 for any of these, also with
+    packed queries and keys, whose longest count.
 
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
@@ -271,13 +325,16 @@ def attention(
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
-        lists=tuple(name for name, value in lists.items() if value is not None), window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule,
+        lists=tuple(name for name, value in lists.items() if value is not None),
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule,
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
     out = np.zeros((*q_shape[:3], head_dim_v), np.uint16)
     logs = np.zeros((batch, q_heads, q_len), np.float32) if lse else None
-    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists)
+    captures = _captures(alibi, bias, attn_mask)
+    _check_captures(captures, _extents(inputs, layout, lists))
+    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists, captures)
     result = _widen(out, kind) if was_float32 else _typed(out, kind)
     if packed[0]:
         result, logs = result[0], None if logs is None else logs[0]
@@ -313,6 +370,7 @@ def _run(
     logs: Array | None,
     settings: tuple[Device, Policy, int, str],
     lists: Lists,
+    captures: list[npt.NDArray[Any]],
 ) -> None:
     """Writes `out` (bshd) and `logs`, or raises what went wrong."""
     device, policy, seed, checks = settings
@@ -323,7 +381,7 @@ def _run(
         status, findings, driver_error, _, _ = _native.run(
             kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
             device, library, policy, seed, checks,
-            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"],
+            lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

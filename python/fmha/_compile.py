@@ -96,6 +96,13 @@ def _mask_name(causal: bool, mask: Mask) -> Mask:
     return "causal"
 
 
+def softcap_of(softcap: float | None) -> float | None:
+    """A cap that f32 has, and the inverse of."""
+    if softcap is not None and not 2.0**-126 <= softcap <= 2.0**126:
+        raise ValueError(f"softcap: expected a positive number from 2**-126 to 2**126, got {softcap}")
+    return softcap
+
+
 def _read_schedule(text: str, target: str) -> str:
     """The attribute alone, with its target: other text would change the module."""
     diagnostics, schedule = _native.read_schedule(text, target)
@@ -112,6 +119,10 @@ def compile(  # noqa: A001  (the package's own word for it)
     head_dim_v: int | None = None,
     v_in_k: bool = False,
     lists: Sequence[List] = (),
+    softcap: float | None = None,
+    alibi: bool = False,
+    bias: bool = False,
+    attn_mask: bool = False,
     causal: bool = False,
     mask: Mask = "none",
     window: Window = (None, None),
@@ -140,7 +151,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
-    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink), mask (causal
+    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink), softcap, alibi,
+    bias and attn_mask (what becomes of scores, as attention() says), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)) and lse. q_len and kv_len are hints to the
@@ -165,6 +177,10 @@ def compile(  # noqa: A001  (the package's own word for it)
             lse,
             v_in_k,
             list(lists),
+            softcap_of(softcap),
+            alibi,
+            bias,
+            attn_mask,
             "" if schedule is None else _read_schedule(schedule, target),
         )
     fields: dict[str, Count] = {

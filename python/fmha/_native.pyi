@@ -1,5 +1,6 @@
 """The extension module: plain values in, plain values out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ def build_module(
     lse: bool,
     v_in_k: bool,
     lists: list[str],
+    softcap: float | None,
+    alibi: bool,
+    bias: bool,
+    attn_mask: bool,
     schedule: str,
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
@@ -63,5 +68,6 @@ def run(
     cu_seqlens_q: npt.NDArray[np.int32] | None = None,
     cu_seqlens_k: npt.NDArray[np.int32] | None = None,
     sink: npt.NDArray[np.float32] | None = None,
+    captures: Sequence[npt.NDArray[Any]] = (),
 ) -> tuple[str, str, str, int | None, float]: ...
 def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

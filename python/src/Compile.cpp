@@ -95,8 +95,10 @@ static std::string build(const std::string &dtype, unsigned headDim,
                          std::optional<unsigned> right,
                          std::optional<double> scale, bool lse, bool vInK,
                          const std::vector<std::string> &lists,
-                         const std::string &scheduleText) {
+                         std::optional<double> softcap, bool alibi, bool bias,
+                         bool attnMask, const std::string &scheduleText) {
   KernelSpec spec;
+  spec.score = {softcap, alibi, bias, attnMask};
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
@@ -301,7 +303,9 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
-             nb::arg("v_in_k"), nb::arg("lists"), nb::arg("schedule"));
+             nb::arg("v_in_k"), nb::arg("lists"), nb::arg("softcap").none(),
+             nb::arg("alibi"), nb::arg("bias"), nb::arg("attn_mask"),
+             nb::arg("schedule"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),

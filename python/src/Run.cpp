@@ -38,6 +38,7 @@ using Array4 = nb::ndarray<Element, nb::ndim<4>, nb::device::cpu>;
 using Input = Array4<const uint16_t>;
 using Output = Array4<uint16_t>;
 using Lse = Array4<float>;
+using Captured = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using List =
     nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Logits =
@@ -117,6 +118,22 @@ static const char *stringify(LaunchReport::Status status) {
   return "unknown";
 }
 
+/// What code on scores reads, as the manifest names its type.
+static CaptureData captureOf(const Captured &array) {
+  const std::pair<nb::dlpack::dtype, const char *> types[] = {
+      {nb::dtype<float>(), "f32"},
+      {nb::dtype<int32_t>(), "i32"},
+      {nb::dtype<int8_t>(), "i8"}};
+  CaptureData data;
+  data.host = array.data();
+  for (auto [type, name] : types)
+    if (array.dtype() == type)
+      data.element = name;
+  for (size_t d = 0; d < array.ndim(); ++d)
+    data.dims.push_back(int64_t(array.shape(d)));
+  return data;
+}
+
 /// status, findings (JSON array), the driver's words, warp instructions,
 /// seconds.
 using RunTuple = std::tuple<std::string, std::string, std::string,
@@ -128,8 +145,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     const std::string &policy, uint64_t scheduleSeed,
                     const std::string &checks, std::optional<List> kvLens,
                     std::optional<List> cuSeqlensQ,
-                    std::optional<List> cuSeqlensK,
-                    std::optional<Logits> sink) {
+                    std::optional<List> cuSeqlensK, std::optional<Logits> sink,
+                    const std::vector<Captured> &captures) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
@@ -143,6 +160,8 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.cuSeqlensK = numbers(cuSeqlensK);
   if (sink)
     tensors.sink.emplace(sink->data(), sink->data() + sink->size());
+  for (const Captured &array : captures)
+    tensors.captures.push_back(captureOf(array));
   RunOptions options;
   options.policy = policy;
   options.scheduleSeed = scheduleSeed;
@@ -192,12 +211,13 @@ bits(nb::ndarray<nb::device::cpu> array) {
 }
 
 void fmha::python::bindRun(nb::module_ &module) {
-  module.def(
-      "run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
-      nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
-      nb::arg("device"), nb::arg("library"), nb::arg("policy"),
-      nb::arg("schedule_seed"), nb::arg("checks"),
-      nb::arg("kv_lens") = nb::none(), nb::arg("cu_seqlens_q") = nb::none(),
-      nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none());
+  module.def("run", &run, nb::arg("ptx"), nb::arg("manifest"), nb::arg("q"),
+             nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse").none(),
+             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+             nb::arg("schedule_seed"), nb::arg("checks"),
+             nb::arg("kv_lens") = nb::none(),
+             nb::arg("cu_seqlens_q") = nb::none(),
+             nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
+             nb::arg("captures") = std::vector<Captured>());
   module.def("bits", &bits, nb::arg("array"));
 }

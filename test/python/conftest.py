@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 
-def reference(q, k, v, causal=False, scale=None, corner="bottom-right", window=(None, None)):
-    """(O, LSE, softmax·|V|) in float64; q, k, v in bshd, already rounded."""
+def reference(q, k, v, causal=False, scale=None, corner="bottom-right", window=(None, None), score=lambda s: s):
+    """(O, LSE, softmax·|V|) in float64; q, k, v in bshd, already rounded. `score` makes
+    scores of scaled ones, [batch, heads, rows, keys]."""
     q, k, v = (np.asarray(x, np.float64).transpose(0, 2, 1, 3) for x in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    logits = scale * q @ k.swapaxes(-1, -2)
+    logits = score(scale * q @ k.swapaxes(-1, -2))
     rows, keys = np.indices(logits.shape[-2:])
     away = keys - rows - (k.shape[2] - q.shape[2] if corner == "bottom-right" else 0)
     bounds = [-np.inf if window[0] is None else -window[0], np.inf if window[1] is None else window[1]]

@@ -131,6 +131,33 @@ def test_sinks_join_the_denominator(random):
         fmha.attention(q, k, v, sink=sink[None])
 
 
+def test_scores_are_capped_sloped_biased_and_masked(random):
+    q, k, v = draw(random, np.float16, 2, 70, 150, 4, 2, 64)
+    alibi = 2.0 ** -np.arange(1, 5)
+    bias = random.standard_normal((1, 4, 70, 150)).astype(np.float32)
+    attend = random.random((2, 1, 1, 150)) < 0.5
+    distance = np.abs(np.arange(70)[:, None] + 80 - np.arange(150))
+
+    def score(s):
+        s = 2.5 * np.tanh(s / 2.5) - alibi[:, None, None] * distance + bias
+        return np.where(attend, s, -np.inf)
+
+    out, lse = fmha.attention(q, k, v, softcap=2.5, alibi=alibi, bias=bias, attn_mask=attend, causal=True, lse=True)
+    assert_close(out, lse, reference(q, k, v, True, score=score), 2.0**-11)
+
+
+def test_what_scores_read_must_fit(random):
+    q, k, v = draw(random, np.float16, 2, 4, 9, 2, 1, 64)
+    with pytest.raises(ValueError, match=r"bias: expected the shape \(2, 2, 4, 9\), or 1 for any of it"):
+        fmha.attention(q, k, v, bias=np.zeros((2, 2, 4, 8)))
+    with pytest.raises(ValueError, match="alibi: expected 1 dimensions"):
+        fmha.attention(q, k, v, alibi=np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="attn_mask: expected an array of bool, got float64"):
+        fmha.attention(q, k, v, attn_mask=np.zeros((1, 1, 4, 9)))
+    with pytest.raises(ValueError, match="softcap: expected a positive number"):
+        fmha.attention(q, k, v, softcap=0.0)
+
+
 def test_lists_that_do_not_fit_are_named(random):
     q, k, v = draw(random, np.float16, 2, 4, 9, 1, 1, 64)
     with pytest.raises(ValueError, match=r"kv_lens\[1\]: expected 0 to 9, .* got 10"):
