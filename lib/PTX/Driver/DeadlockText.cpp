@@ -27,6 +27,18 @@ std::string hexText(uint64_t value, const char *pattern) {
   return text;
 }
 
+Json toJson(const PhaseOverrun &overrun) {
+  Json json;
+  json["barrier"] = overrun.barrier;
+  json["phase"] = overrun.phase;
+  json["parity"] = overrun.parity;
+  json["completed_since"] = overrun.completedSince;
+  json["last_wait_line"] =
+      overrun.lastWaitLine ? Json(overrun.lastWaitLine) : Json(nullptr);
+  json["events"] = overrun.events;
+  return json;
+}
+
 Json toJson(const BlockedPath &path) {
   Json json;
   json["cta"] = ptxsim::toJson(path.cta);
@@ -36,6 +48,7 @@ Json toJson(const BlockedPath &path) {
   json["instruction"] = path.instruction;
   json["waits"] = path.waits;
   json["object"] = path.object < 0 ? Json(nullptr) : Json(path.object);
+  json["overrun"] = path.overrun ? toJson(*path.overrun) : Json(nullptr);
   return json;
 }
 
@@ -91,17 +104,33 @@ std::string stateText(const WaitObject &object) {
   return text;
 }
 
+/// What a wait came too late for.
+std::string overrunText(const PhaseOverrun &overrun) {
+  std::string since = overrun.lastWaitLine
+                          ? "its last wait that succeeded, in line " +
+                                std::to_string(overrun.lastWaitLine)
+                          : "the init, of which it saw none";
+  return "      overrun: phase " + std::to_string(overrun.phase) +
+         ", of parity " + std::to_string(overrun.parity) +
+         ", was complete before it looked, and so was the next; " +
+         std::to_string(overrun.completedSince) +
+         " phases have completed since " + since + "\n" +
+         listLine("      completed by", overrun.events, "events not kept");
+}
+
 /// Those that wait for an object, or, with -1, for other lanes of their warp or
 /// for nothing.
 std::string waitersText(const DeadlockReport &report, int object) {
   std::string text;
   for (const BlockedPath &path : report.paths)
-    if (path.object == object)
+    if (path.object == object) {
       text += std::string(object < 0 ? "  path: " : "    waits: ") +
               ctaText(path.cta) + " warp " + std::to_string(path.warp) +
               " lanes " + hexText(path.lanes, "0x%08llx") + " line " +
               std::to_string(path.ptxLine) + " " + path.instruction +
               (object < 0 ? ": " + path.waits : "") + "\n";
+      text += path.overrun ? overrunText(*path.overrun) : "";
+    }
   return text;
 }
 

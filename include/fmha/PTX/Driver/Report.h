@@ -44,9 +44,11 @@ nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
 nlohmann::ordered_json toJson(const Dim3 &dim);
 
 /// The wait-for graph: {paths [{cta, warp, lanes, ptx_line, instruction, waits,
-/// object}], objects [{kind, name, cta, smem_address, parity_wanted, phase,
-/// pending_arrivals, pending_bytes, could_complete, events}], exited_warps,
-/// in_flight}. A path's object is an index into objects.
+/// object, overrun}], objects [{kind, name, cta, smem_address, parity_wanted,
+/// phase, pending_arrivals, pending_bytes, could_complete, events}],
+/// exited_warps, in_flight}. A path's object is an index into objects; its
+/// overrun is null or {barrier, phase, parity, completed_since, last_wait_line,
+/// events}.
 nlohmann::ordered_json toJson(const DeadlockReport &report);
 /// The same for a person, several lines.
 std::string describe(const DeadlockReport &report);

@@ -182,6 +182,23 @@ struct WaitObject {
   std::vector<std::string> events;
 };
 
+/// A phase of an mbarrier that lanes wait for and can no longer see: it had
+/// completed, and then the next one did, before they looked.
+struct PhaseOverrun {
+  /// The mbarrier: "full+8".
+  std::string barrier;
+  /// From 0, and its parity.
+  uint64_t phase = 0;
+  unsigned parity = 0;
+  /// Phases since the last wait of these lanes that succeeded, and the line of
+  /// that wait; 0 where they have not seen a phase since the init.
+  uint64_t completedSince = 0;
+  unsigned lastWaitLine = 0;
+  /// What these phases were made of, oldest first, as far as it is kept:
+  /// "arrive 1 by warp 0 lane 0 (line 9)".
+  std::vector<std::string> events;
+};
+
 /// Lanes of a warp that cannot go on.
 struct BlockedPath {
   Dim3 cta{0, 0, 0};
@@ -192,6 +209,8 @@ struct BlockedPath {
   /// Index into DeadlockReport::objects, or -1: they wait for other lanes of
   /// their warp, or spin.
   int object = -1;
+  /// Of a wait for an mbarrier that comes too late.
+  std::optional<PhaseOverrun> overrun;
 };
 
 /// A deadlock or livelock as a wait-for graph: paths wait for objects, objects

@@ -104,6 +104,7 @@ Outcome executeInit(Warp &warp, const Instruction &inst, LaneMask active) {
     uint64_t phase = entry->object.phase;
     noteChange(site, *entry);
     entry->lastInit = site;
+    entry->known.clear();
     if (settle(warp.cluster, site, *entry, entry->object.init(count), phase,
                "init", count))
       markBarrier(warp.cluster, site,
@@ -172,6 +173,18 @@ LaneMask lanesAt(const Entries &entries, const BarrierEntry *entry) {
   return same;
 }
 
+/// The lanes know how many phases of their barriers are complete.
+void noteKnown(const Warp &warp, const Instruction &inst,
+               const Entries &entries, LaneMask lanes) {
+  while (lanes) {
+    BarrierEntry *entry = entries[unsigned(std::countr_zero(lanes))];
+    LaneMask same = lanes & lanesAt(entries, entry);
+    if (entry)
+      entry->know(warp, same, inst);
+    lanes &= ~same;
+  }
+}
+
 /// Tells the race detector of `lanes`, one word for all at the same barrier.
 void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
               LaneMask lanes, Tells tells) {
@@ -194,6 +207,9 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     if (entries[lane] && payload.hasResult)
       warp.row(inst.dst[0])[lane] = entries[lane]->object.state();
   });
+  // Who has the state of a phase may skip the waits for those before it.
+  if (payload.hasResult)
+    noteKnown(warp, inst, entries, active);
   bool releases = payload.form.arrives && racesOf(warp);
   LaneMask late = releases ? straddling(warp, payload, entries) : 0;
   Tells tells = payload.form.arrives ? Tells::Arrival : Tells::Needed;
@@ -226,12 +242,13 @@ struct WaitForm {
 /// Lanes whose phase is complete know what it carries. A try_wait waits for it;
 /// a test_wait may be a look that nothing depends on, and cannot come too late.
 void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
-  Races *races = racesOf(warp);
-  if (!races)
-    return;
   Entries entries{};
   forLanes(done,
            [&](unsigned lane) { entries[lane] = barrierOf(warp, inst, lane); });
+  noteKnown(warp, inst, entries, done);
+  Races *races = racesOf(warp);
+  if (!races)
+    return;
   bool waits = inst.data<WaitForm>().parks;
   noteUses(warp, inst, entries, done, waits ? Tells::Seen : Tells::Nothing);
   const BarrierEntry *last = nullptr;
@@ -245,7 +262,7 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
 /// test_wait and try_wait: sleeps only if no lane got a True.
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   const WaitForm &form = inst.data<WaitForm>();
-  LaneMask anyDone = 0;
+  LaneMask anyDone = 0, waits = 0;
   BarrierEntry *waited = nullptr;
   uint64_t wanted = 0;
   forLanes(active, [&](unsigned lane) {
@@ -264,6 +281,8 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
     warp.row(inst.dst[0])[lane] = done;
     anyDone |= LaneMask(done) << lane;
     if (!done) {
+      waits =
+          entry == waited ? waits | LaneMask(1) << lane : LaneMask(1) << lane;
       waited = entry;
       wanted = form.parity ? value & 1 : value >> 63;
     }
@@ -284,8 +303,10 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   warp.wait.soft = true;
   warp.wait.data[0] = reinterpret_cast<uint64_t>(waited);
   warp.wait.data[1] = wanted;
+  warp.wait.data[2] = waits;
   warp.wait.describe = describeBarrierWait;
   warp.wait.explain = explainBarrierWait;
+  warp.wait.missed = missedPhase;
   return Outcome::NextAndWait;
 }
 

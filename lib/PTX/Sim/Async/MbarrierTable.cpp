@@ -34,15 +34,25 @@ std::string describeSite(const Site &site) {
   return text;
 }
 
-std::vector<std::string> eventsOf(const BarrierEntry &entry) {
-  std::vector<std::string> list;
+std::string describeEvent(const BarrierEvent &event) {
+  return std::string(event.what) + " " + std::to_string(event.amount) +
+         describeSite(event.site);
+}
+
+/// Calls `visit` for the events that are kept, oldest first.
+template <typename Visit>
+void eachEvent(const BarrierEntry &entry, const Visit &visit) {
   unsigned size = unsigned(entry.events.size());
   unsigned first = entry.eventCount > size ? entry.eventCount - size : 0;
-  for (unsigned i = first; i < entry.eventCount; ++i) {
-    const BarrierEvent &event = entry.events[i % size];
-    list.push_back(std::string(event.what) + " " +
-                   std::to_string(event.amount) + describeSite(event.site));
-  }
+  for (unsigned i = first; i < entry.eventCount; ++i)
+    visit(entry.events[i % size]);
+}
+
+std::vector<std::string> eventsOf(const BarrierEntry &entry) {
+  std::vector<std::string> list;
+  eachEvent(entry, [&](const BarrierEvent &event) {
+    list.push_back(describeEvent(event));
+  });
   return list;
 }
 
@@ -54,6 +64,28 @@ std::string lastEvents(const BarrierEntry &entry) {
 }
 
 } // namespace
+
+void BarrierEntry::know(const Warp &warp, LaneMask lanes,
+                        const Instruction &inst) {
+  for (PhaseKnown &old : known)
+    if (old.warp == &warp)
+      old.lanes &= ~lanes;
+  std::erase_if(known, [](const PhaseKnown &old) { return !old.lanes; });
+  known.push_back({&warp, lanes, object.phase, &inst});
+}
+
+PhaseKnown BarrierEntry::lastKnown(const Warp &warp, LaneMask lanes) const {
+  PhaseKnown own, any;
+  for (const PhaseKnown &old : known) {
+    if (old.warp != &warp)
+      continue;
+    if (old.completed >= any.completed)
+      any = old;
+    if ((old.lanes & lanes) && old.completed >= own.completed)
+      own = old;
+  }
+  return own.warp ? own : any;
+}
 
 BarrierEntry &MbarrierTable::at(uint32_t offset) {
   std::unique_ptr<BarrierEntry> &entry = entries[offset];
@@ -146,8 +178,9 @@ bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
                           isOfCount(fault) ? initOf(entry) : state);
     return false;
   }
-  entry.record(what, amount, site);
-  if (entry.object.phase != phaseBefore) {
+  bool completes = entry.object.phase != phaseBefore;
+  entry.record({what, amount, site, phaseBefore, completes});
+  if (completes) {
     if (cluster.races) {
       cluster.races->judgePhase(site, entry.offset, entry.sync);
       cluster.races->complete(entry.sync);
@@ -225,6 +258,32 @@ void explainBarrierWait(const Warp &warp, const Wait &wait,
   object.pendingArrivals = entry.object.pending;
   object.pendingBytes = entry.object.tx;
   object.events = eventsOf(entry);
+}
+
+/// A wait is for the first phase of its parity that the lanes have not seen.
+/// Where two more have completed since, the running one has that parity again,
+/// and nothing of the one waited for is left to see.
+std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait) {
+  const auto &entry = *reinterpret_cast<const BarrierEntry *>(wait.data[0]);
+  PhaseKnown last = entry.lastKnown(warp, LaneMask(wait.data[2]));
+  MissedPhase missed;
+  PhaseOverrun &facts = missed.facts;
+  facts.parity = unsigned(wait.data[1]);
+  facts.phase = last.completed + ((last.completed ^ facts.parity) & 1);
+  if (facts.phase >= entry.object.phase)
+    return std::nullopt;
+  facts.barrier = sharedName(warp.machine, entry.offset);
+  facts.completedSince = entry.object.phase - last.completed;
+  facts.lastWaitLine = last.inst ? last.inst->line : 0;
+  eachEvent(entry, [&](const BarrierEvent &event) {
+    if (event.site.inst == entry.lastInit.inst || event.phase < facts.phase ||
+        event.phase == entry.object.phase)
+      return;
+    facts.events.push_back(describeEvent(event));
+    if (event.completes && event.phase > facts.phase && !missed.by.warp)
+      missed.by = event.site;
+  });
+  return missed;
 }
 
 } // namespace ptxsim

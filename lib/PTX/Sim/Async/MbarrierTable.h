@@ -23,6 +23,18 @@ struct BarrierEvent {
   const char *what = nullptr;
   uint32_t amount = 0;
   Site site;
+  /// The phase in which it happened, and whether it completed that.
+  uint64_t phase = 0;
+  bool completes = false;
+};
+
+/// How many phases had completed when lanes of a warp last knew it: by a wait
+/// that succeeded, or by the state that an arrival gave them.
+struct PhaseKnown {
+  const Warp *warp = nullptr;
+  LaneMask lanes = 0;
+  uint64_t completed = 0;
+  const Instruction *inst = nullptr;
 };
 
 struct BarrierEntry {
@@ -34,10 +46,15 @@ struct BarrierEntry {
   std::array<BarrierEvent, 10> events;
   unsigned eventCount = 0;
   Site lastInit, lastExpect, lastArrival;
+  /// Since the init; no lane is in two.
+  std::vector<PhaseKnown> known;
 
-  void record(const char *what, uint32_t amount, const Site &site) {
-    events[eventCount++ % events.size()] = {what, amount, site};
+  void record(const BarrierEvent &event) {
+    events[eventCount++ % events.size()] = event;
   }
+  void know(const Warp &warp, LaneMask lanes, const Instruction &inst);
+  /// What lanes knew last; what their warp knew where they knew nothing.
+  PhaseKnown lastKnown(const Warp &warp, LaneMask lanes) const;
 };
 
 /// Barriers by address; an entry lives as long as the CTA, so its address can
@@ -74,10 +91,13 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address);
 RaceTicket ticketFor(const Site &site, RaceStream &stream,
                      const std::vector<uint32_t> &addresses);
 
-/// For Wait::describe: data[0] = entry, data[1] = wanted parity.
+/// For Wait::describe: data[0] = entry, data[1] = wanted parity, data[2] = the
+/// lanes that wait.
 std::string describeBarrierWait(const Warp &warp, const Wait &wait);
 /// For Wait::explain, from the same data.
 void explainBarrierWait(const Warp &warp, const Wait &wait, WaitObject &object);
+/// For Wait::missed, from the same data.
+std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait);
 
 } // namespace ptxsim
 

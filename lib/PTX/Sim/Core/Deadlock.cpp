@@ -230,10 +230,19 @@ BlockedPath describePath(const Warp &warp, const Path &path) {
     blocked.instruction = textOf(warp.machine.program, *inst);
   }
   blocked.waits = waitsText(warp, path);
+  if (std::optional<MissedPhase> missed = missedBy(warp, path))
+    blocked.overrun = std::move(missed->facts);
   return blocked;
 }
 
 } // namespace
+
+std::optional<MissedPhase> ptxsim::missedBy(const Warp &warp,
+                                            const Path &path) {
+  if (path.status != Path::Status::Waiting || !path.wait.missed)
+    return std::nullopt;
+  return path.wait.missed(warp, path.wait);
+}
 
 bool ptxsim::mayReach(const Warp &warp, const Path &path,
                       const Instruction &inst) {

@@ -17,6 +17,9 @@ namespace ptxsim {
 /// only.
 DeadlockReport explainDeadlock(const Cluster &cluster);
 
+/// The phase that a path waits for too late, if it does.
+std::optional<MissedPhase> missedBy(const Warp &warp, const Path &path);
+
 /// Whether the code that a path may still execute has the instruction, whatever
 /// the registers hold.
 bool mayReach(const Warp &warp, const Path &path, const Instruction &inst);

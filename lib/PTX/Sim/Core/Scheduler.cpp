@@ -223,6 +223,42 @@ static std::string pathText(const BlockedPath &path) {
          path.waits;
 }
 
+/// A wait that came too late for its phase: where the others wait follows from
+/// it.
+struct LateWait {
+  Site site;
+  MissedPhase missed;
+};
+
+static std::optional<LateWait> findLateWait(const std::vector<Warp *> &warps) {
+  for (const Warp *warp : warps)
+    for (const Path &path : warp->paths)
+      if (std::optional<MissedPhase> missed = missedBy(*warp, path))
+        return LateWait{{warp, path.wait.inst, -1}, std::move(*missed)};
+  return std::nullopt;
+}
+
+/// "; cta 0,0,0 warp 1 waits for the end of phase 0 of ...".
+static std::string lateText(const LateWait &late) {
+  const PhaseOverrun &facts = late.missed.facts;
+  return "; " + nameOf(*late.site.warp) + " waits for the end of phase " +
+         std::to_string(facts.phase) + ", of parity " +
+         std::to_string(facts.parity) + ", of the mbarrier " + facts.barrier +
+         ", which had completed and was overrun: " +
+         std::to_string(facts.completedSince) +
+         " phases have completed since " +
+         (facts.lastWaitLine ? "its last wait that succeeded"
+                             : "the init, and it saw none");
+}
+
+static std::string lateAdvice(const PhaseOverrun &facts) {
+  return "Let that wait see phase " + std::to_string(facts.phase) +
+         " before the arrivals of the next one, for example by an arrival of "
+         "the waiting thread at an mbarrier that those who arrive wait for: a "
+         "wait tells the last complete phase from the one that runs, and no "
+         "others.";
+}
+
 /// Where the report points: a path that sleeps if there is one.
 Site Scheduler::blockedSite() const {
   Site site;
@@ -250,13 +286,22 @@ void Scheduler::reportDeadlock(FindingId id) {
     others += (others.empty() ? "" : "; ") + agent;
   if (others.empty())
     others = "nothing is in flight";
+  std::optional<LateWait> late = findLateWait(warps);
+  Other other = others;
+  if (late && late->missed.by.warp)
+    other = {"the phase after it was completed by " +
+                 whoseText(late->missed.by) + "; " + others,
+             late->missed.by};
+  Site site = late ? late->site : blockedSite();
   size_t count = graph.paths.size();
   machine.report.addFault(
-      id, blockedSite(),
+      id, site,
       std::to_string(count) +
           (count == 1 ? " path of a warp" : " paths of warps") +
-          " cannot go on:" + waits + "\n",
-      others);
+          " cannot go on" + (late ? lateText(*late) : "") + ":" + waits + "\n",
+      other);
+  if (late)
+    machine.report.advise(id, site, lateAdvice(late->missed.facts));
   machine.deadlock = std::move(graph);
   machine.stopped = true;
   machine.status = Status::Deadlock;

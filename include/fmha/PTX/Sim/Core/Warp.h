@@ -29,6 +29,12 @@ namespace ptxsim {
 struct Code;
 class Tracer;
 
+/// A phase that a wait comes too late for, and who completed the one after it.
+struct MissedPhase {
+  PhaseOverrun facts;
+  Site by;
+};
+
 /// Why lanes sleep. A handler fills Warp::wait before it returns Retry or
 /// NextAndWait.
 struct Wait {
@@ -47,6 +53,9 @@ struct Wait {
   /// Fills what `describe` says in words into the wait-for graph.
   void (*explain)(const Warp &warp, const Wait &wait,
                   WaitObject &object) = nullptr;
+  /// Where what is waited for may have come and gone.
+  std::optional<MissedPhase> (*missed)(const Warp &warp,
+                                       const Wait &wait) = nullptr;
 };
 
 struct Frame {
