@@ -49,6 +49,8 @@ race::Ordering Decoder::ordering(race::Ordering implied) const {
       {"sys", Scope::Gpu}};
   std::optional<Scope> scope;
   for (std::string_view part : text().parts) {
+    if (part == "v2" || part == "v4" || part == "v8")
+      implied.elements = uint8_t(part[1] - '0');
     for (const Word &word : kOrders)
       if (word.text == part) {
         implied.acquires = word.acquires;

@@ -169,6 +169,14 @@ void Races::synchronise(Places &places, uint64_t address,
   release(warp, places, address, access);
 }
 
+/// The elements of a vector are accesses of their own (PTX ISA 8.2.4).
+void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
+                           race::Access &access) {
+  unsigned elements = site.inst->order.elements;
+  for (unsigned i = 0; i < elements; ++i)
+    synchronise(places, address + i * (bytes / elements), access);
+}
+
 /// A strong write hands on what its order, or a fence before it, says.
 void Races::release(const Warp &warp, Places &places, uint64_t address,
                     race::Access &access) {

@@ -105,7 +105,7 @@ void Races::shared(race::Access &access, unsigned lane, uint32_t address,
     ctas[rank].touch(access.stamp.warp, {race::timeOf(access.stamp.when), site,
                                          FindingId::DsmemAfterExit});
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchronise(places, address, access);
+    synchroniseAll(places, address, bytes, access);
 }
 
 void Races::global(race::Access &access, unsigned lane, uint64_t address,
@@ -115,7 +115,7 @@ void Races::global(race::Access &access, unsigned lane, uint64_t address,
   access.stamp.lane = uint8_t(lane);
   launch.global.apply(address, bytes, access);
   if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
-    synchronise(launch.places, address, access);
+    synchroniseAll(launch.places, address, bytes, access);
 }
 
 race::Access Races::sharedAccess(const RaceStream &stream, const Site &who,

@@ -215,6 +215,28 @@ TEST(Phases, ARelaxedFlagOrdersThem) {
   }
 }
 
+/// PTX ISA 8.2.4: an access of a vector is one of each element.
+TEST(Phases, AFlagMayBeAnElementOfAVector) {
+  const Flag vectors[] = {
+      {"st.relaxed.gpu.global.v2.u32 [%q0], {1, 1};\n", "",
+       "ld.relaxed.gpu.global.u32 %r9, [%q0+4];\n"},
+      {"st.relaxed.gpu.global.u32 [%q0+12], 1;\n", "",
+       "ld.relaxed.gpu.global.v4.u32 {%r10, %r11, %r12, %r9}, [%q0];\n"},
+      {"st.volatile.global.v4.u32 [%q0], {1, 1, 1, 1};\n", "",
+       "ld.volatile.global.v2.u32 {%r10, %r9}, [%q0+8];\n"},
+  };
+  for (const Flag &flag : vectors) {
+    SCOPED_TRACE(flag.set);
+    auto body = [&](const std::string &before, const std::string &after) {
+      return setUp(1, 1) +
+             warpText(0, arrive(full) + poll(flag.read) + arrive(full), true) +
+             warpText(1, before + wait(full, 0) + after + wait(full, 1), true);
+    };
+    expectFinding("", {body("", flag.set)});
+    expectOvertaken({body(flag.set, "")});
+  }
+}
+
 TEST(Phases, AFlagThatAllLanesSetOrdersThem) {
   for (const Flag &flag : flags)
     expectFinding(

@@ -179,6 +179,8 @@ private:
   void handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
               LaneMask lanes, race::Time until);
   bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
+  void synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
+                      race::Access &access);
   void synchronise(Places &places, uint64_t address, race::Access &access);
   void observe(const Warp &warp, const Place &place, race::Ordering order);
   void release(const Warp &warp, Places &places, uint64_t address,

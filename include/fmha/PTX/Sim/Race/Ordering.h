@@ -20,6 +20,8 @@ enum class Scope : uint8_t { Weak, Cta, Cluster, Gpu };
 struct Ordering {
   Scope scope = Scope::Weak;
   bool acquires = false, releases = false;
+  /// Of the vector that is accessed so.
+  uint8_t elements = 1;
 };
 
 } // namespace ptxsim::race
