@@ -105,11 +105,27 @@ bool mayExit(const Path &path, uint32_t pc) {
 
 } // namespace
 
+/// Lanes may name different masks, as those of the tiles of a warp do. Each
+/// such group is a collective of its own; behind it they go on together.
+LaneMask Warp::lanesOfOneMask(const Instruction &inst, LaneMask active) {
+  if (inst.memberMask.isConstant())
+    return active;
+  const Row &masks = row(inst.memberMask);
+  LaneMask first = LaneMask(uniform(inst.memberMask, active)), same = 0;
+  eachLane(active, [&](unsigned lane) {
+    same |= LaneMask(LaneMask(masks[lane]) == first) << lane;
+  });
+  if (same != active)
+    split(active & ~same, pc, pc + 1);
+  return same;
+}
+
 bool Warp::converge(const Instruction &inst, LaneMask &active) {
   bool forced = std::exchange(paths[current].forced, false);
   LaneMask need = live;
   bool aligned = inst.convergence == Convergence::Aligned;
   if (!aligned) {
+    active = lanesOfOneMask(inst, active);
     LaneMask members = LaneMask(uniform(inst.memberMask, active));
     if (active & ~members)
       machine.report.add(FindingId::MemberMask, site(inst),
@@ -184,11 +200,24 @@ void Warp::exitsAreArrivals(LaneMask exited) {
       path.status = Path::Status::Ready;
 }
 
+/// Whether a path that gathers is at the same collective. Where bar.warp.sync
+/// stands does not matter (PTX ISA 9.7.13.2: all threads of the membermask have
+/// executed one with the same value).
+static bool meets(const Path &path, const Instruction &inst, LaneMask need,
+                  LaneMask live) {
+  const Instruction &other = *path.wait.inst;
+  if (&other == &inst)
+    return (path.mask & need) != 0;
+  return inst.opcode == "bar.warp.sync" && other.opcode == inst.opcode &&
+         ((path.mask | path.missing) & live) == need;
+}
+
 bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   LaneMask there = active;
   for (const Path &path : paths)
-    if (path.status == Path::Status::Gathering && path.wait.inst == &inst)
-      there |= path.mask;
+    if (path.status == Path::Status::Gathering && meets(path, inst, need, live))
+      there |= path.mask & need;
+  gatheredLanes = there;
   if ((need & ~there) == 0) {
     active = there;
     gathered = true;
@@ -218,8 +247,9 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
 void Warp::finishGathering(const Instruction &inst, bool waits) {
   for (unsigned i = 0; i < paths.size(); ++i) {
     Path &path = paths[i];
-    if (i == current || path.status != Path::Status::Gathering ||
-        path.wait.inst != &inst)
+    bool sameKind = path.status == Path::Status::Gathering &&
+                    path.wait.inst->opcode == inst.opcode;
+    if (i == current || !sameKind || !(path.mask & gatheredLanes))
       continue;
     path.status = waits ? Path::Status::Waiting : Path::Status::Ready;
     if (waits) {

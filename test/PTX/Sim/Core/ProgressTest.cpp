@@ -260,6 +260,86 @@ TEST(Convergence, AnExitExcusesOneCollective) {
   });
 }
 
+/// As the tiles of cooperative groups do: each half of the warp goes round as
+/// often as it likes.
+TEST(Convergence, LanesMayNameDifferentMasks) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.body =
+        "setp.lt.u32 %p1, %r1, 16; selp.b32 %r4, 0xffff, 0xffff0000, %p1;\n"
+        "selp.b32 %r6, 3, 7, %p1; mov.u32 %r5, 0;\n"
+        "AGAIN: shfl.sync.bfly.b32 %r7, %r1, 5, 31, %r4;\n"
+        "vote.sync.ballot.b32 %r8, %p1, %r4; add.u32 %r5, %r5, 1;\n"
+        "setp.lt.u32 %p2, %r5, %r6; @%p2 bra AGAIN;\n"
+        "bar.warp.sync -1; add.u32 %r7, %r7, %r8; st.global.u32 [%rd1], %r7;";
+    expectClean(kernel.run());
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(kernel.out[i], (i ^ 5) + (i < 16 ? 0xFFFFu : 0)) << i;
+  });
+}
+
+/// Groups that come in parts: at the same place, and of different masks.
+TEST(Convergence, GroupsThatGatherAtOnePlaceStayApart) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.body =
+        "and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 1;\n"
+        "setp.lt.u32 %p2, %r1, 16; selp.b32 %r4, 0xffff, 0xffff0000, %p2;\n"
+        "mov.u32 %r6, 100; @%p1 bra A; mov.u32 %r6, 200;\n"
+        "A: vote.sync.ballot.b32 %r7, %p1, %r4; st.global.u32 [%rd1], %r7;";
+    expectClean(kernel.run());
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(kernel.out[i], i < 16 ? 0xAAAAu : 0xAAAA0000u) << i;
+  });
+}
+
+/// PTX ISA 9.7.13.2: all of the mask execute a bar.warp.sync of the same mask,
+/// wherever it stands.
+TEST(Convergence, WarpBarriersMeetWhereverTheyStand) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.declarations = ".shared .align 4 .b8 s[128];\n";
+    kernel.body =
+        "mov.u32 %r4, s; shl.b32 %r5, %r1, 2; add.u32 %r4, %r4, %r5;\n"
+        "xor.b32 %r5, %r5, 64; mov.u32 %r6, s; add.u32 %r5, %r5, %r6;\n"
+        "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\n"
+        "st.shared.u32 [%r4], 7; bar.warp.sync -1;\n"
+        "ld.shared.u32 %r7, [%r5]; bra END;\n"
+        "A: st.shared.u32 [%r4], 8; bar.warp.sync -1;\n"
+        "ld.shared.u32 %r7, [%r5];\n"
+        "END: st.global.u32 [%rd1], %r7;";
+    expectClean(kernel.run());
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(kernel.out[i], i < 16 ? 7u : 8u) << i;
+  });
+  // Another mask is another barrier.
+  Kernel kernel;
+  kernel.body = "setp.lt.u32 %p1, %r1, 16; @%p1 bra A;\n"
+                "bar.warp.sync -1; bra END;\n"
+                "A: bar.warp.sync 0xffff;\nEND: bar.sync 0;";
+  EXPECT_TRUE(hasFinding(kernel.run(), "member-mask"));
+}
+
+/// Since sm_70 each lane goes on by itself: the one that holds the lock does
+/// not wait behind the loop for those that want it.
+TEST(Convergence, ALockGoesRoundInAWarp) {
+  underEveryPolicy([](Options options) {
+    Kernel kernel;
+    kernel.options = options;
+    kernel.block = {3, 1, 1};
+    kernel.body = "SPIN: atom.acquire.gpu.global.cas.b32 %r4, [%rd0], 0, 1;\n"
+                  "setp.ne.u32 %p1, %r4, 0; @%p1 bra SPIN;\n"
+                  "ld.global.u32 %r5, [%rd0+4]; add.u32 %r5, %r5, 1;\n"
+                  "st.global.u32 [%rd0+4], %r5;\n"
+                  "st.release.gpu.global.u32 [%rd0], 0; bar.sync 0;";
+    expectClean(kernel.run());
+    EXPECT_EQ(kernel.out[1], 3u);
+  });
+}
+
 TEST(Convergence, ElectOneLane) {
   Kernel kernel;
   kernel.block = {64, 1, 1};

@@ -192,6 +192,7 @@ private:
   void removeCurrent();
   bool settle(Outcome outcome, const Instruction &inst);
   bool converge(const Instruction &inst, LaneMask &active);
+  LaneMask lanesOfOneMask(const Instruction &inst, LaneMask active);
   bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
   bool heldUp(const Path &gathering) const;
   bool canArrive(LaneMask missing, const Instruction &inst) const;
@@ -206,7 +207,9 @@ private:
 
   // The current path, unpacked. While the loop runs, the path's own pc is old.
   unsigned current = 0;
+  /// The collective executes for lanes of other paths, too, and which it does.
   bool gathered = false;
+  LaneMask gatheredLanes = 0;
   uint32_t pc = 0;
   LaneMask mask = 0;
   const Instruction *code = nullptr;
