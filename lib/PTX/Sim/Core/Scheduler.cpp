@@ -154,6 +154,15 @@ bool Scheduler::stalled() {
   return false;
 }
 
+bool Scheduler::partLanes() {
+  bool any = false;
+  for (Warp *warp : warps)
+    any |= warp->dissolveJoins();
+  if (any)
+    restartWatch();
+  return any;
+}
+
 /// Warps run. True if that was found to lead nowhere.
 bool Scheduler::watchForLivelock() {
   if (cluster.changes != changesWatched) {
@@ -178,7 +187,7 @@ bool Scheduler::watchForLivelock() {
       state = state * 31 + warp->digest();
   if (sweeps && state == snapshot) {
     stuck = true;
-    if (!yields)
+    if (!yields && !partLanes())
       reportDeadlock(FindingId::Livelock);
     return !yields;
   }

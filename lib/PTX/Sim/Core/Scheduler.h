@@ -30,8 +30,15 @@ public:
   bool run(bool mayYield);
   /// Tells the changes that all other clusters have made so far.
   void othersChanged(uint64_t changes);
-  /// Whether the cluster can only spin unless others change something.
-  bool isStuck() const { return stuck; }
+  /// Whether the cluster can only spin unless others change something, and has
+  /// had a look at as many changes of theirs.
+  bool isStuck(uint64_t changes) const {
+    return stuck && changesOfOthers == changes;
+  }
+  /// Warps meet again behind a branch where they can, which no program may rely
+  /// on: lanes that wait there may be those that end the spinning of the
+  /// others, say by giving back a lock. False if there are none.
+  bool partLanes();
   void reportLivelock() { reportDeadlock(FindingId::Livelock); }
 
 private:

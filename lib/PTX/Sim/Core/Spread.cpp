@@ -107,6 +107,7 @@ private:
   void reportLivelock(Resident &resident);
   void remove(size_t index);
   bool roundHelps();
+  bool partLanes();
   uint64_t changesOfAll() const {
     uint64_t sum = finishedChanges;
     for (const auto &resident : residents)
@@ -126,7 +127,7 @@ void InOrder::runAll() {
     if (order.hasPlace(residents.size()))
       residents.push_back(
           std::make_unique<Resident>(machine, order.take(residents.size())));
-    else if (!roundHelps())
+    else if (!roundHelps() && !partLanes())
       return reportLivelock(*residents.front());
     visitAll();
   }
@@ -167,11 +168,20 @@ void InOrder::remove(size_t index) {
   residents.erase(residents.begin() + ptrdiff_t(index));
 }
 
-/// False if all clusters spin and no state of theirs is new.
+/// False if all clusters spin and no state of theirs is new. One that has not
+/// looked since another changed something may still go on.
 bool InOrder::roundHelps() {
-  return !std::all_of(
-      residents.begin(), residents.end(),
-      [](const auto &resident) { return resident->scheduler.isStuck(); });
+  uint64_t changes = changesOfAll();
+  return !std::ranges::all_of(residents, [&](const auto &resident) {
+    return resident->scheduler.isStuck(changes - resident->cluster.changes);
+  });
+}
+
+bool InOrder::partLanes() {
+  bool any = false;
+  for (const auto &resident : residents)
+    any |= resident->scheduler.partLanes();
+  return any;
 }
 
 // --- at once ---

@@ -153,6 +153,26 @@ bool Warp::releaseJoin() {
   return false;
 }
 
+bool Warp::dissolveJoins() {
+  bool any = false;
+  for (Path &waiting : paths) {
+    if (waiting.status != Path::Status::AtJoin)
+      continue;
+    any = true;
+    waiting.status = Path::Status::Ready;
+    int join = waiting.join, parent = joins[join].parent;
+    for (Path &path : paths)
+      if (path.join == join)
+        path.join = parent;
+    for (Join &inner : joins)
+      if (inner.parent == join)
+        inner.parent = parent;
+    joins[join].used = false;
+  }
+  recount();
+  return any;
+}
+
 Outcome Warp::exitLanes(LaneMask lanes) {
   live &= ~lanes;
   if (!live)

@@ -361,6 +361,31 @@ TEST(Spread, AGridBarrierWorks) {
                         });
 }
 
+/// A cluster that comes to the second barrier in the same visit in which it
+/// lets the others go from the first.
+TEST(Spread, AGridBarrierMayComeTwice) {
+  for (unsigned ctas : {2u, 5u}) {
+    Kernel kernel;
+    kernel.grid = {ctas, 1, 1};
+    kernel.block = {1, 1, 1};
+    kernel.words = 16;
+    std::string all = std::to_string(ctas);
+    for (unsigned at : {0u, 4u, 8u}) {
+      std::string word = "[%rd0+" + std::to_string(at) + "]";
+      std::string label = "SPIN" + std::to_string(at);
+      kernel.body += "atom.acq_rel.gpu.global.add.u32 %r4, " + word + ", 1;\n" +
+                     label + ": ld.acquire.gpu.global.u32 %r4, " + word +
+                     ";\nsetp.lt.u32 %p2, %r4, " + all + "; @%p2 bra " + label +
+                     ";\n";
+    }
+    underEveryThreadCount(kernel, false,
+                          [&](const Kernel &k, const LaunchResult &r) {
+                            EXPECT_EQ(r.status, Status::Ok) << describe(r);
+                            EXPECT_EQ(k.out[2], ctas);
+                          });
+  }
+}
+
 TEST(Spread, ClustersThatAllSpinAreALivelock) {
   Kernel kernel;
   kernel.grid = {3, 1, 1};

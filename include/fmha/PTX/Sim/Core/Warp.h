@@ -168,6 +168,9 @@ public:
   /// join; false if there is none.
   bool endSoftWaits();
   bool releaseJoin();
+  /// Lets all go on that wait at a join, and nobody wait there again; false if
+  /// nobody does.
+  bool dissolveJoins();
   /// Lets a path that gathers lanes for a collective go on without the missing
   /// ones, and reports them; false if there is none, or none whose lanes are
   /// not just held up on their way.
