@@ -118,6 +118,12 @@ gpu.module @kernels {
     tile.set_registers 24 from 128
     // CHECK: nvvm.vote.sync any
     %any = tile.any_in_warp %yes
+    // The same bits in all lanes: their disjunction is each of them.
+    // CHECK: %[[ALL:.*]] = llvm.mlir.constant(-1 : i32)
+    // CHECK: %[[SAME:.*]] = nvvm.redux.sync or %{{.*}}, %[[ALL]] : i32 -> i32
+    // CHECK: arith.index_cast %[[SAME]] : i32 to index
+    %count = gpu.block_id x
+    %same = tile.uniform %count
     // CHECK: nvvm.bar.warp.sync
     tile.sync_warp
     // CHECK: nvvm.barrier

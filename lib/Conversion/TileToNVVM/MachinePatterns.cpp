@@ -360,6 +360,13 @@ MACHINE_PATTERN(AnyInWarpOp) {
                                   NVVM::VoteSyncKind::any);
 }
 
+MACHINE_PATTERN(UniformOp) {
+  Value number = NVVM::ReduxOp::create(
+      b, b.getI32Type(), toI32(b, adaptor.getNumber()), NVVM::ReduxKind::OR,
+      i32(b, -1), /*abs=*/false, /*nan=*/false);
+  return arith::IndexCastOp::create(b, b.getIndexType(), number);
+}
+
 MACHINE_PATTERN(SyncWarpOp) {
   NVVM::SyncWarpOp::create(b, i32(b, -1));
   return {};
@@ -381,6 +388,6 @@ void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
                LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
                LowerSetRegistersOp, LowerElectOp, LowerAnyInWarpOp,
-               LowerSyncWarpOp, LowerSyncCtaOp>(converter,
-                                                patterns.getContext());
+               LowerUniformOp, LowerSyncWarpOp, LowerSyncCtaOp>(
+      converter, patterns.getContext());
 }

@@ -102,6 +102,10 @@ func.func @warps() {
   %leader = tile.elect
   // CHECK-NEXT: tile.any_in_warp %[[L]]
   %any = tile.any_in_warp %leader
+  // CHECK: %[[N:.*]] = arith.constant
+  %n = arith.constant 7 : index
+  // CHECK-NEXT: tile.uniform %[[N]]
+  %same = tile.uniform %n
   // CHECK-NEXT: tile.sync_warp
   tile.sync_warp
   // CHECK-NEXT: tile.sync_cta

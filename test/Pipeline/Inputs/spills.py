@@ -49,7 +49,8 @@ sliced = itertools.product(
 lists = ("--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k")
 placed = itertools.product(
     ("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
-    (("--window-left=100", "--causal"), ("--window-left=100", "--window-right=30", *lists, "--sink"), ("--causal", *lists)),
+    (("--lse", "--window-left=100", "--causal"), ("--lse", "--window-left=100", "--window-right=30", *lists, "--sink"),
+     ("--lse", "--causal", *lists)),
 )
 
 
@@ -61,6 +62,18 @@ scored = [
     *itertools.product(("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
                        (("--bias", "--window-left=100", "--causal"), ("--mask-file", "--lse"),
                         ("--softcap=30", "--alibi", "--bias", "--mask-file", *lists, "--sink", "--lse"))),
+]
+
+
+# Where no bound of a row ends its keys, the end that a list gives is all that does, and
+# softmax keeps it through its loop; behind a left bound the first key as well.
+starts = ("--cu-seqlens-q", "--cu-seqlens-k")
+open_ended = [
+    *itertools.product(("--head-dim=64", "--head-dim=128"), ("tmem", "smem"),
+                       (("--q-tiles=2", "--cu-seqlens-k"), ("--q-tiles=1", "--lse", *starts))),
+    *itertools.product(("--head-dim=128",), ("tmem", "smem"),
+                       (("--q-tiles=2", "--window-left=100", "--cu-seqlens-k"), ("--q-tiles=2", "--window-left=100", *starts))),
+    ("--head-dim=576 --head-dim-v=512", "tmem", ("--q-tiles=1", "--mask=causal-top-left", "--cu-seqlens-q")),
 ]
 
 
@@ -84,7 +97,7 @@ def sliced_flags(kind):
 
 def placed_flags(kind):
     dims, placement, features = kind
-    return ["--target=sm_100a", *dims.split(), f"--p-placement={placement}", "--lse", *features]
+    return ["--target=sm_100a", *dims.split(), f"--p-placement={placement}", *features]
 
 
 def assemble(numbered):
@@ -104,7 +117,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored))]
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

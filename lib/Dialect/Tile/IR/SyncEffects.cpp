@@ -79,6 +79,7 @@ void SyncCtaOp::getSyncEffects(Effects &effects) {
 void SetRegistersOp::getSyncEffects(Effects &) {}
 void ElectOp::getSyncEffects(Effects &) {}
 void AnyInWarpOp::getSyncEffects(Effects &) {}
+void UniformOp::getSyncEffects(Effects &) {}
 
 //===----------------------------------------------------------------------===//
 // TMA

@@ -248,6 +248,11 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
+      .Case<UniformOp>([&](UniformOp same) {
+        steps.push_back(
+            valueStep(StepCode::Copy, result, id(same.getNumber())));
+        return true;
+      })
       .Case<memref::LoadOp>(
           [&](memref::LoadOp load) { return readListEntry(load, steps); })
       .Case<memref::DimOp>([&](memref::DimOp dim) {

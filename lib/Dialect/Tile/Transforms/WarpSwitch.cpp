@@ -19,7 +19,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -36,6 +38,7 @@ public:
   LogicalResult run();
 
 private:
+  void makeNumbersUniform(RoleOp role);
   void buildPrologue();
   void buildEpilogue();
   void buildGroups(unsigned group);
@@ -66,6 +69,8 @@ private:
   RoleOp mma;
   Value warpIndex, thread;
   unsigned warps = 0;
+  /// Whether the kernel reads where sequences begin, or how long they are.
+  bool hasLists = false;
 };
 
 void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
@@ -78,6 +83,40 @@ void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
     return;
   b.setInsertionPointToStart(made.elseBlock());
   otherwise();
+}
+
+/// Whether a loop inside of `region` uses `number`, or counts with it.
+static bool isUsedInLoop(Value number, Region &region) {
+  return llvm::any_of(number.getUsers(), [&](Operation *user) {
+    if (!region.isAncestor(user->getParentRegion()))
+      return false;
+    auto loop = user->getParentOfType<scf::ForOp>();
+    return isa<scf::ForOp>(user) ||
+           (loop && region.isAncestor(loop->getParentRegion()));
+  });
+}
+
+/// Behind a minimum or maximum ptxas 13.0 no longer knows that a number from a
+/// list of lengths is the same in all threads. It and what it meets then take a
+/// register of each thread throughout the roles, and some are spilled. Nothing
+/// above the roles depends on a thread. Parameters and constants need nothing,
+/// nor what is used once.
+void WarpSwitch::makeNumbersUniform(RoleOp role) {
+  if (!hasLists)
+    return;
+  SetVector<Value> used;
+  getUsedValuesDefinedAbove(role.getBody(), used);
+  for (Value number : used) {
+    Operation *from = number.getDefiningOp();
+    if (!number.getType().isIndex() ||
+        isa_and_nonnull<arith::ConstantOp, memref::DimOp>(from) ||
+        !isUsedInLoop(number, role.getBody()))
+      continue;
+    Value uniform = UniformOp::create(b, number);
+    number.replaceUsesWithIf(uniform, [&](OpOperand &use) {
+      return role->isProperAncestor(use.getOwner());
+    });
+  }
 }
 
 void WarpSwitch::buildPrologue() {
@@ -120,6 +159,7 @@ void WarpSwitch::buildRole(RoleOp role) {
     into->getOperations().splice(b.getInsertionPoint(),
                                  role.getBody().front().getOperations());
   };
+  makeNumbersUniform(role);
   if (!role.getSingleThread())
     return inlineBody();
   Value leader = ElectOp::create(b, b.getI1Type());
@@ -181,6 +221,7 @@ LogicalResult WarpSwitch::run() {
                                "tensor memory";
   // The base address is read behind the prologue that stores it.
   b.setInsertionPoint(op->getPrevNode());
+  hasLists = !op->getBlock()->getOps<memref::LoadOp>().empty();
   buildPrologue();
   b.setInsertionPoint(op);
   buildGroups(0);

@@ -38,6 +38,8 @@ SHAPES += [
     ["--head-dim=128", "--v-stages=1", "--kv-stages=1", "--key-chunk=64", "--q-tiles=1"],
     ["--head-dim=192", "--v-stages=1", "--kv-stages=1", "--value-chunk=32", "--q-tiles=1", "--q-tile-rows=128"],
 ]
+# Numbers from lists, told to be the same in a warp.
+SHAPES += [["--head-dim=128", "--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k"]]
 # Two threads share a row of 64, and O may have the lanes that S has not.
 HALF_TILES = [
     ["--head-dim=128", "--causal", "--lse"],

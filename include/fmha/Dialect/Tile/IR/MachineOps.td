@@ -314,6 +314,18 @@ def Tile_AnyInWarpOp : Tile_MachineOp<"any_in_warp"> {
   let assemblyFormat = "$condition attr-dict";
 }
 
+def Tile_UniformOp : Tile_MachineOp<"uniform"> {
+  let summary = "redux.sync.or of a number that all threads of the warp hold alike";
+  let description = [{
+    The number itself, which ptxas then knows to be the same in the warp and keeps in a uniform register. All threads of
+    the warp are here, and hold the same number.
+    `%n = tile.uniform %m`
+  }];
+  let arguments = (ins Index:$number);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$number attr-dict";
+}
+
 def Tile_SyncWarpOp : Tile_MachineOp<"sync_warp"> {
   let summary = "bar.warp.sync of all 32 threads";
   let description = [{ `tile.sync_warp` }];
