@@ -212,10 +212,11 @@ MACHINE_PATTERN(TmemAddressOp) {
 
 /// Start address in units of 16 bytes, below the fields that are constants.
 /// Steps are added last: one base per operand stays live, and the sums cost
-/// nothing.
+/// nothing. A laundered pointer is the same one, and nothing in PTX, but no CSE
+/// merges what is made of it, while LLVM does so inside a block.
 MACHINE_PATTERN(DescriptorOp) {
-  Value address =
-      LLVM::PtrToIntOp::create(b, b.getI32Type(), adaptor.getBase());
+  Value base = LLVM::LaunderInvariantGroupOp::create(b, adaptor.getBase());
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), base);
   Value inside = LLVM::AndOp::create(b, address, i32(b, 0x3FFFF));
   Value encoded = LLVM::LShrOp::create(b, inside, i32(b, 4));
   Value wide = LLVM::ZExtOp::create(b, b.getI64Type(), encoded);

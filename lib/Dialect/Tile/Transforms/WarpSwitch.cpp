@@ -30,6 +30,9 @@ using namespace fmha::tile;
 namespace {
 
 constexpr unsigned warpsPerGroup = 4;
+/// Head dim up to which ptxas 13.0 keeps the number of blocks in a register:
+/// 15 steps.
+constexpr unsigned widestAlone = 240;
 
 class WarpSwitch {
 public:
@@ -56,6 +59,13 @@ private:
   }
   void ifThen(Value condition, function_ref<void()> body,
               function_ref<void()> otherwise = nullptr);
+  /// The 16 steps of a product of wide heads, for two tiles, leave no uniform
+  /// register for the number of blocks and the first of them, which all roles
+  /// use: ptxas 13.0 spills them unless each role has its own. In the load role
+  /// coordinates would then be spilled instead.
+  bool fillsUniformRegisters() const {
+    return info.schedule.qTiles == 2 && info.problem.headDim > widestAlone;
+  }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;
   }
@@ -96,21 +106,30 @@ static bool isUsedInLoop(Value number, Region &region) {
   });
 }
 
+/// Whether a loop inside of `region` counts with `number`.
+static bool endsLoop(Value number, Region &region) {
+  return llvm::any_of(number.getUsers(), [&](Operation *user) {
+    return isa<scf::ForOp>(user) && region.isAncestor(user->getParentRegion());
+  });
+}
+
 /// Behind a minimum or maximum ptxas 13.0 no longer knows that a number from a
 /// list of lengths is the same in all threads. It and what it meets then take a
 /// register of each thread throughout the roles, and some are spilled. Nothing
 /// above the roles depends on a thread. Parameters and constants need nothing,
 /// nor what is used once.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
-  if (!hasLists)
+  if (!hasLists && !fillsUniformRegisters())
     return;
+  bool boundsOnly = fillsUniformRegisters() && role.getSingleThread();
+  auto *isWanted = boundsOnly ? endsLoop : isUsedInLoop;
   SetVector<Value> used;
   getUsedValuesDefinedAbove(role.getBody(), used);
   for (Value number : used) {
     Operation *from = number.getDefiningOp();
     if (!number.getType().isIndex() ||
         isa_and_nonnull<arith::ConstantOp, memref::DimOp>(from) ||
-        !isUsedInLoop(number, role.getBody()))
+        !isWanted(number, role.getBody()))
       continue;
     Value uniform = UniformOp::create(b, number);
     number.replaceUsesWithIf(uniform, [&](OpOperand &use) {

@@ -239,7 +239,9 @@ def Tile_TmemWaitOp : Tile_MachineOp<"tmem_wait"> {
   let hasVerifier = 1;
 }
 
-def Tile_DescriptorOp : Tile_Op<"descriptor", [Pure]> {
+/// Not pure, so that no two are merged. Shared by the products of a prologue, a loop and its last step, all descriptors of
+/// wide heads would be live through the loop; to make one again is one addition.
+def Tile_DescriptorOp : Tile_Op<"descriptor"> {
   let summary = "Matrix descriptor of an operand in shared memory";
   let description = [{
     `fields` holds all but the start address (PTX ISA, shared memory descriptor); `offset` bytes are added to `base`.
