@@ -24,9 +24,9 @@ using namespace fmha::schedule;
 /// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
 /// query tile softmax1 idles and lends its registers.
 std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles) {
-  unsigned softmax0 = qTiles == 2 ? 176 : 200;
-  unsigned softmax1 = qTiles == 2 ? 176 : 24;
-  unsigned correction = qTiles == 2 ? 80 : 144, other = qTiles == 2 ? 80 : 144;
+  unsigned softmax0 = qTiles == 2 ? 184 : 200;
+  unsigned softmax1 = qTiles == 2 ? 184 : 24;
+  unsigned correction = qTiles == 2 ? 72 : 144, other = qTiles == 2 ? 72 : 144;
   return {{"softmax0", 0, 4, softmax0},
           {"softmax1", 4, 4, softmax1},
           {"correction", 8, 4, correction},

@@ -77,6 +77,18 @@ open_ended = [
 ]
 
 
+# Where softmax and the MMA role have the least room: a window beside two tiles and P in
+# shared memory, and 16 steps of a product for two tiles.
+crowded = [
+    *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=40", "--head-dim=72", "--head-dim=128"), ("smem",),
+                       (("--q-tiles=2", "--window-left=100", "--causal"),
+                        ("--q-tiles=2", "--window-left=100", "--window-right=30", "--lse"))),
+    *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=248", "--head-dim=256"), ("tmem",),
+                       (("--q-tiles=2",), ("--q-tiles=2", "--lse", "--window-left=100", "--causal"),
+                        ("--q-tiles=2", "--cu-seqlens-k"))),
+]
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -100,6 +112,11 @@ def placed_flags(kind):
     return ["--target=sm_100a", *dims.split(), f"--p-placement={placement}", *features]
 
 
+def crowded_flags(kind):
+    target, *rest = kind
+    return [f"--target={target}", *placed_flags(rest)[1:]]
+
+
 def assemble(numbered):
     number, flags = numbered
     target = flags[0].removeprefix("--target=")
@@ -117,7 +134,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended))]
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended)), *map(crowded_flags, crowded)]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

@@ -65,8 +65,8 @@ def TileSpecialise : Tile_Pass<"tile-specialise"> {
     %p = tile.channel "p0" from threads to mma arrivals 128, 1 : ...
     %s = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : ...
     tile.specialise {
-      tile.role "mma" warps 13 to 14 registers 80 single_thread { ... }
-      tile.role "softmax0" warps 0 to 4 registers 176 { ... }
+      tile.role "mma" warps 13 to 14 registers 72 single_thread { ... }
+      tile.role "softmax0" warps 0 to 4 registers 184 { ... }
     }
     ```
     A kernel that is not placed, or is past this level, is an error; so it is for the passes before and behind.
