@@ -329,6 +329,20 @@ static Complaint checkScore(const Case &c) {
          str(c.schedule.qTiles) + "; take one query tile";
 }
 
+/// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
+/// registers, and numbers that several lists give are as many again.
+static Complaint checkWideLists(const Case &c) {
+  constexpr unsigned widest = 240;
+  const Problem &p = c.problem;
+  if (c.schedule.qTiles == 1 || p.headDim <= widest ||
+      p.kvLens + p.cuSeqlensQ + p.cuSeqlensK < 2)
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with a head dim above 240 and several lists "
+         "of lengths, which roles have too few registers for beside another "
+         "tile, got " +
+         str(c.schedule.qTiles) + "; take one query tile";
+}
+
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.exp2EmulatedPercent != 0)
@@ -454,12 +468,12 @@ struct Entry {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},    {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},   {8, checkSharing},
-    {2, checkTmem},      {4, checkCtaGroup}, {5, checkPlacement},
-    {8, checkSink},      {8, checkScore},    {6, checkSmem},
-    {7, checkThreshold}, {8, checkFeatures}, {9, checkRoles},
-    {10, checkWarps}};
+    {1, checkTarget}, {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks}, {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},   {4, checkCtaGroup},  {5, checkPlacement},
+    {8, checkSink},   {8, checkScore},     {8, checkWideLists},
+    {6, checkSmem},   {7, checkThreshold}, {8, checkFeatures},
+    {9, checkRoles},  {10, checkWarps}};
 
 } // namespace
 

@@ -18,6 +18,7 @@ using namespace fmha::schedule;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 static Problem problemOf(unsigned headDim) {
@@ -414,6 +415,21 @@ TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
   };
   EXPECT_THAT(with(2, true), StartsWith("C8: expected q_tiles = 1 with code"));
   EXPECT_EQ(with(2, false), "");
+}
+
+TEST(Check, C8SeveralListsOfWideHeadsBesideAnotherTile) {
+  auto with = [](unsigned tiles, bool several) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = 256;
+      p.cuSeqlensK = true;
+      p.kvLens = several;
+      s.qTiles = tiles;
+      s.oColumns = 128;
+    });
+  };
+  EXPECT_THAT(with(2, true),
+              StartsWith("C8: expected q_tiles = 1 with a head"));
+  EXPECT_THAT(with(2, false), Not(StartsWith("C8: expected q_tiles")));
 }
 
 TEST(Check, C8SinkBesideAWindowInSharedMemory) {
