@@ -32,6 +32,11 @@ void Races::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
   flow.join(state.knows.seen);
   flow.join(state.knows.flow);
   handOn(flow, warp, state, active, state.time);
+  if (&point == &cluster.clusterSync) {
+    race::VectorClock &met = point.gathering.clusterFlow;
+    met.join(state.knows.seen);
+    handOn(met, warp, state, active, state.time);
+  }
   tick(state);
 }
 

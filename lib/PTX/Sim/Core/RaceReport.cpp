@@ -26,7 +26,8 @@ static const char *nameOf(race::Kind kind) {
       "a tcgen05.mma issued by ",
       "a tcgen05.cp issued by ",
       "a tcgen05.ld of ",
-      "a tcgen05.st of "};
+      "a tcgen05.st of ",
+      "the response to a try_cancel of "};
   return kNames[unsigned(kind)];
 }
 
@@ -40,6 +41,9 @@ static std::string_view adviceFor(const race::Access &access,
     return "Wait for the mbarrier phase that the earlier copy completes; a "
            "thread that does not wait itself needs a barrier behind one that "
            "does.";
+  case race::Kind::TryCancel:
+    return "Wait for the mbarrier phase that the response completes; a thread "
+           "that does not wait itself needs a barrier behind one that does.";
   case race::Kind::BulkRead:
     return "Let the thread that issued the earlier copy execute "
            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read, and "

@@ -28,6 +28,7 @@ void Knowledge::join(const Knowledge &other) {
   tensor.join(other.tensor);
   inits.join(other.inits);
   flow.join(other.flow);
+  clusterFlow.join(other.clusterFlow);
   for (const auto &[cluster, known] : other.others)
     joinOther(cluster, known);
 }

@@ -9,6 +9,7 @@
 #include "fmha/PTX/Sim/Race/Shadow.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace ptxsim::race;
 using View = Knowledge::View;
@@ -86,23 +87,65 @@ static bool morallyStrong(const Access &access, const Stamp &other) {
   return own.scope >= need && other.scope >= need;
 }
 
-bool ptxsim::race::proxyFenced(const Access &access, const Stamp &other) {
-  if (!knows(access, access.proxy, other))
-    return false;
+/// Whether the threads that have made the access have fenced behind it.
+static bool fenceIsLogged(const Access &access, const Stamp &other) {
   // Fences of other clusters are not logged by lane.
   bool logged = access.fences && clusterOf(other.when) == access.cluster &&
                 other.kind == Kind::Thread;
-  return !logged ||
-         access.fences->fenced(other.warp, other.lane, timeOf(other.when));
+  if (!logged)
+    return true;
+  Time time = timeOf(other.when);
+  if (other.lane != kManyLanes || !access.lanes)
+    return access.fences->fenced(other.warp, other.lane, time);
+  // Lanes that read a byte in one stretch have one stamp.
+  bool all = true;
+  for (uint32_t lanes = access.lanes->activeAt(other.warp, time); lanes;
+       lanes &= lanes - 1)
+    all &= access.fences->fenced(other.warp, unsigned(std::countr_zero(lanes)),
+                                 time);
+  return all;
+}
+
+bool ptxsim::race::proxyFenced(const Access &access, const Stamp &other) {
+  return knows(access, access.proxy, other) && fenceIsLogged(access, other);
+}
+
+/// Whether the access is a response, or the read of one, that has come before
+/// by a barrier.cluster that hands on no memory. The manual's example of
+/// try_cancel has fence.proxy.async and barrier.cluster.arrive.relaxed between
+/// a response and the next.
+static bool flowsBefore(const Access &access, const Stamp &other,
+                        bool otherWrites) {
+  bool isResponse = other.kind == Kind::TryCancel;
+  bool isRead = other.kind == Kind::Thread && !otherWrites;
+  if (!access.followsClusters || (!isResponse && !isRead) ||
+      clusterOf(other.when) != access.cluster)
+    return false;
+  const VectorClock &flow = access.knows->clusterFlow;
+  Time time = timeOf(other.when);
+  if (flow.at(actorOf(other.when)) >= time)
+    return true;
+  if (!isRead || !access.lanes || other.lane == kWholeWarp)
+    return false;
+  uint32_t lanes = other.lane == kManyLanes
+                       ? access.lanes->activeAt(other.warp, time)
+                       : 1u << other.lane % 32;
+  return access.lanes->has(flow, other.warp, lanes, time);
 }
 
 Fault ptxsim::race::judgeMemory(const Access &access, const Stamp &other,
                                 bool otherWrites) {
-  if (!knows(access, View::Seen, other))
+  if (!knows(access, View::Seen, other)) {
+    if (flowsBefore(access, other, otherWrites))
+      return otherWrites || !access.fencesReads || fenceIsLogged(access, other)
+                 ? Fault::None
+                 : Fault::ProxyFence;
     return morallyStrong(access, other) || (access.repeats && otherWrites)
                ? Fault::None
                : Fault::Race;
-  bool crosses = access.stamp.async && otherWrites && !other.async;
+  }
+  bool crosses =
+      access.stamp.async && !other.async && (otherWrites || access.fencesReads);
   if (crosses && access.proxy != View::Seen && !proxyFenced(access, other))
     return Fault::ProxyFence;
   return Fault::None;

@@ -81,6 +81,8 @@ struct Knowledge {
   /// hand on nothing, but nobody goes on behind a wait before what it waits
   /// for, or behind a value before who wrote it.
   VectorClock flow;
+  /// Of that, what came before a relaxed barrier.cluster.arrive.
+  VectorClock clusterFlow;
   /// The same of clusters other than the owner's, by number.
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
 

@@ -37,6 +37,7 @@ enum class Kind : uint8_t {
   TmemCopy,
   TmemLoad,
   TmemStore,
+  TryCancel,
 };
 
 /// One access, as the shadow remembers it. `warp` counts over the cluster;
@@ -95,6 +96,11 @@ struct Access {
   /// fences; Seen elsewhere.
   Knowledge::View proxy = Knowledge::View::Seen;
   const FenceLog *fences = nullptr;
+  /// Generic reads before it want a proxy fence as well.
+  bool fencesReads = false;
+  /// The response to a try_cancel: earlier ones, and reads of these, come
+  /// before it already where a relaxed barrier.cluster says so.
+  bool followsClusters = false;
   /// For tensor memory: tcgen05 operations that tcgen05.fence::
   /// after_thread_sync has ordered before; null where no fence is asked for.
   const VectorClock *tensorFenced = nullptr;
