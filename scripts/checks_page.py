@@ -69,6 +69,7 @@ ALONE = {
         "tma-shared-alignment",
         "bulk-operand",
         "mbarrier-count",
+        "first-ctaid-of-failure",
     ],
     "Something is missing that nobody did.": [
         "uninit-shared",

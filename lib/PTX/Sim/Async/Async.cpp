@@ -22,4 +22,5 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemMovement(registry);
   registerTmemCopy(registry);
   registerMma(registry);
+  registerLaunchControl(registry);
 }

@@ -53,6 +53,7 @@ constexpr Completer completers[] = {
     {"mbarrier", "tcgen05.commit"},
     {"mbarrier", "cp.async.mbarrier.arrive"},
     {"mbarrier", "cp.async.bulk"},
+    {"mbarrier", "clusterlaunchcontrol.try_cancel"},
     {"mbarrier", "cp.reduce.async.bulk"},
     {"barrier", "bar."},
     {"barrier", "barrier."},

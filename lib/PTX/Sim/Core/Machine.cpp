@@ -13,6 +13,7 @@
 #include "Spread.h"
 #include "Trace.h"
 
+#include "fmha/PTX/Sim/Core/LaunchQueue.h"
 #include "fmha/PTX/Sim/Core/Races.h"
 
 #include <algorithm>

@@ -10,6 +10,8 @@
 
 #include "Deadlock.h"
 
+#include <utility>
+
 using namespace ptxsim;
 
 /// Instructions of one turn. Long turns keep a warp's registers in the cache.
@@ -81,6 +83,8 @@ bool Scheduler::run(bool mayYield) {
     }
     if (!live)
       return finish();
+    if (yields && std::exchange(cluster.makesRoom, false))
+      return false;
     if (!runnable) {
       if (!stalled())
         reportDeadlock(FindingId::Deadlock);

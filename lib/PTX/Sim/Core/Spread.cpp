@@ -10,6 +10,8 @@
 
 #include "Scheduler.h"
 
+#include "fmha/PTX/Sim/Core/LaunchQueue.h"
+
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -47,32 +49,54 @@ struct Resident {
 /// Which cluster begins next. A device starts them in the order of their
 /// numbers, in as many places as it has, and nothing says how fast each one
 /// goes on. So the policy chooses among those that would have a place, and a
-/// cluster may wait for any before it.
+/// cluster may wait for any before it. Where clusters cancel others the queue
+/// has fewer places.
 class StartOrder {
 public:
   explicit StartOrder(const Machine &machine)
-      : policy(machine.options.policy), count(clusterCount(machine)),
+      : policy(machine.options.policy), queue(machine.queue.get()),
+        places(queue ? queue->placesOf(kPlaces) : kPlaces),
+        count(clusterCount(machine)),
         // No cluster has this number, so that none draws the same.
         generator(machine.options.scheduleSeed ^ 0xA0761D6478BD642Full) {}
-  bool empty() const { return placed.empty() && next == count; }
-  /// Whether one has a place while `running` have begun and not ended.
-  bool hasPlace(size_t running) const {
-    return !placed.empty() || (next < count && running < kPlaces);
+  bool empty() {
+    dropCancelled();
+    return placed.empty() && next == count;
   }
+  /// Whether one has a place while `running` have begun and not ended.
+  bool hasPlace(size_t running) {
+    return !empty() && (!placed.empty() || running < places);
+  }
+  /// All that run wait for one that comes later: whether it gets a place too.
+  bool widen() { return !empty() && places < kPlaces && ++places; }
   uint64_t take(size_t running);
 
 private:
   static constexpr size_t kPlaces = 256;
+  void dropCancelled();
 
   Policy policy;
+  LaunchQueue *queue;
+  size_t places;
   uint64_t count, next = 0, generator;
   /// Those that have a place and have not begun, in order.
   std::vector<uint64_t> placed;
 };
 
+void StartOrder::dropCancelled() {
+  if (!queue)
+    return;
+  auto never = [&](uint64_t number) { return queue->isCancelled(number); };
+  std::erase_if(placed, never);
+  while (next < count && never(next))
+    ++next;
+}
+
 uint64_t StartOrder::take(size_t running) {
-  while (next < count && running + placed.size() < kPlaces)
+  while (next < count && running + placed.size() < places) {
     placed.push_back(next++);
+    dropCancelled();
+  }
   size_t index = 0;
   if (policy == Policy::Late)
     index = placed.size() - 1;
@@ -80,6 +104,8 @@ uint64_t StartOrder::take(size_t running) {
     index = size_t(drawBelow(placed.size(), generator));
   uint64_t number = placed[index];
   placed.erase(placed.begin() + ptrdiff_t(index));
+  if (queue)
+    queue->start(number);
   return number;
 }
 
@@ -114,7 +140,7 @@ private:
       sum += resident->cluster.changes;
     return sum;
   }
-  bool alone() const { return residents.size() == 1 && order.empty(); }
+  bool alone() { return residents.size() == 1 && order.empty(); }
   Machine &machine;
   StartOrder order;
   uint64_t finishedChanges = 0;
@@ -127,7 +153,7 @@ void InOrder::runAll() {
     if (order.hasPlace(residents.size()))
       residents.push_back(
           std::make_unique<Resident>(machine, order.take(residents.size())));
-    else if (!roundHelps() && !partLanes())
+    else if (!roundHelps() && !partLanes() && !order.widen())
       return reportLivelock(*residents.front());
     visitAll();
   }
@@ -306,6 +332,8 @@ const char *whyInOrder(const Machine &machine) {
     return "an exploration";
   if (machine.options.trace)
     return "a trace";
+  if (machine.queue)
+    return "clusters that cancel others";
   if (clusterCount(machine) >= uint64_t(1) << 30)
     return "more clusters than claims can name";
   for (const auto &[function, code] : machine.program.codes)
@@ -330,6 +358,9 @@ unsigned threadsFor(const Machine &machine) {
 
 LaunchResult ptxsim::runClusters(Machine &machine) {
   LaunchResult result;
+  if (cancelsClusters(machine.program))
+    machine.queue =
+        std::make_unique<LaunchQueue>(machine.options, clusterCount(machine));
   unsigned threads = threadsFor(machine);
   bool done = false;
   if (threads > 1) {

@@ -90,6 +90,7 @@ constexpr Rule kRules[] = {
     {"fence.proxy", "tensormap::generic", "90"},
     {"fence.mbarrier_init", "", "90"},
     {"barrier.cluster", "", "90"},
+    {"clusterlaunchcontrol", "multicast::cluster::all", kSpecific},
     {"clusterlaunchcontrol", "", "100"},
     {"griddepcontrol", "", "90"},
     {"elect", "", "90"},

@@ -27,6 +27,7 @@ struct LaunchRaces;
 struct Allocation;
 class Claims;
 class Footprint;
+class LaunchQueue;
 class Tracer;
 
 /// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
@@ -149,6 +150,9 @@ public:
   /// The race detector, or null where no enabled finding needs it.
   std::unique_ptr<Races> races;
 
+  /// A request to cancel a cluster has been answered: others shall have a turn.
+  bool makesRoom = false;
+
   uint64_t changes = 0;
   /// Warp instructions of this cluster, and reads of clocks so far: two reads
   /// never give one value.
@@ -187,6 +191,8 @@ public:
   Status status = Status::Ok;
   std::optional<DeadlockReport> deadlock;
   uint64_t steps = 0, ctasDone = 0;
+  /// The clusters that have not started, of a launch that may cancel some.
+  std::unique_ptr<LaunchQueue> queue;
   /// While clusters run at once: who touched which global memory, and whether
   /// that has failed.
   Claims *claims = nullptr;
