@@ -209,6 +209,17 @@ def softmax_handoff(random, blocks=3):
     return Case("cuda/softmax_handoff.ptx", arguments, block="160", smem=49152 + 1024)
 
 
+def launch_control(random, ranks=1, tiles=37):
+    """Clusters of `ranks` CTAs, one for each tile. Each CTA counts the tiles that it did."""
+    source = random.integers(-1000, 1000, (tiles, 256)).astype(np.int32)
+    done = np.zeros(tiles, np.int32)
+    arguments = [In(source), Out(source * 3, "i32"), Out(done + ranks, start=done)]
+    entry = "launch_control" if ranks == 1 else "launch_control_pair"
+    return Case(
+        "cuda/launch_control.ptx", arguments, grid=str(tiles * ranks), block="64", entry=entry
+    )
+
+
 CASES = {
     "tma_tile_none": lambda r: tma_tile(r, "NONE"),
     "tma_tile_32": lambda r: tma_tile(r, "32B", np.uint8, "UINT8"),
@@ -216,6 +227,7 @@ CASES = {
     "tma_tile_128": lambda r: tma_tile(r, "128B"),
     "softmax_handoff_one": lambda r: softmax_handoff(r, 1),
     "softmax_handoff_six": lambda r: softmax_handoff(r, 6),
+    "launch_control_pair": lambda r: launch_control(r, 2),
     **{
         f.__name__: f
         for f in (
@@ -231,6 +243,7 @@ CASES = {
             tma_reduce,
             matmul_persistent,
             softmax_handoff,
+            launch_control,
         )
     },
 }
