@@ -86,6 +86,8 @@ std::vector<const Instruction *> instructionsOf(const Block &block) {
 size_t barrierOperand(const Instruction &instruction) {
   if (instruction.parts[0] == "cp")
     return instruction.has("tensor") ? 2 : 3;
+  if (instruction.parts[0] == "clusterlaunchcontrol")
+    return 1;
   bool hasResult = instruction.has("arrive") || instruction.has("try_wait") ||
                    instruction.has("test_wait");
   return hasResult && instruction.parts[0] == "mbarrier" ? 1 : 0;

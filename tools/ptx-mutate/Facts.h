@@ -23,7 +23,8 @@ std::vector<const syntax::Instruction *>
 instructionsOf(const syntax::Block &block);
 
 /// Which operand of an instruction names a barrier. cp.async.bulk.tensor has
-/// (to, from, barrier), without .tensor (to, from, bytes, barrier).
+/// (to, from, barrier), without .tensor (to, from, bytes, barrier), and
+/// clusterlaunchcontrol.try_cancel (to, barrier).
 size_t barrierOperand(const syntax::Instruction &instruction);
 
 /// What holds of registers that are written in one place only, and of the order

@@ -27,7 +27,8 @@ Text narrowScope(const Place &place);
 /// same barrier: its copy hands on the same.
 Text relax(const Place &place);
 
-/// mbarrier.try_wait p, ... -> setp.eq.u32 p, 0, 0
+/// mbarrier.try_wait p, ... -> setp.eq.u32 p, 0, 0; query_cancel.is_canceled
+/// likewise.
 Text passAtOnce(const Place &place);
 /// The parity operand XOR 1.
 Text flipParity(const Place &place);

@@ -19,6 +19,9 @@ constexpr Pattern kFence = {"fence", "", {"proxy", "mbarrier_init"}};
 constexpr Pattern kCopyIn = {"cp.async.bulk", "mbarrier::complete_tx::bytes"};
 constexpr Pattern kCopyOut = {"cp.async.bulk", "bulk_group"};
 constexpr Pattern kExpectArrive = {"mbarrier.arrive.expect_tx"};
+constexpr Pattern kTryCancel = {"clusterlaunchcontrol.try_cancel"};
+constexpr Pattern kFirstCta = {
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid"};
 constexpr Pattern kPlainArrive = {"mbarrier.arrive", "", {"expect_tx", ""}};
 
 constexpr Rule kRules[] = {
@@ -70,6 +73,8 @@ constexpr Rule kRules[] = {
     {"stage", "next-barrier", {"mbarrier.try_wait"}, moveBarrier<8>},
     {"stage", "next-barrier", {"mbarrier.arrive"}, moveBarrier<8>},
     {"stage", "next-barrier", kCopyIn, moveBarrier<8>},
+    {"stage", "next-barrier", kTryCancel, moveBarrier<8>},
+    {"stage", "next-slot", kTryCancel, moveBuffer},
     {"stage", "next-slot", kCopyIn, moveBuffer},
     {"stage", "next-slot", kCopyOut, moveBuffer},
     {"stage", "next-slot", {"cp.async.cg"}, moveBuffer},
@@ -88,6 +93,14 @@ constexpr Rule kRules[] = {
     {"release", "relax", {"atom", "acquire"}, relax},
     {"release", "relax", {"atom", "acq_rel"}, relax},
 
+    {"launch-control", "delete", kTryCancel, drop},
+    {"launch-control", "double", kTryCancel, twice},
+    {"launch-control",
+     "always",
+     {"clusterlaunchcontrol.query_cancel.is_canceled"},
+     passAtOnce},
+    {"launch-control", "unasked", kFirstCta, unguard},
+
     {"setmaxnreg", "delete", {"setmaxnreg.dec"}, drop},
     {"setmaxnreg", "plus-8", {"setmaxnreg"}, addRegisters},
     {"tmem-alloc", "halve", {"tcgen05.alloc"}, halveColumns},
@@ -103,6 +116,7 @@ constexpr Rule kRules[] = {
     {"leader", "unguarded", {"mbarrier.inval"}, unguard},
     {"leader", "unguarded", kCopyIn, unguard},
     {"leader", "unguarded", kCopyOut, unguard},
+    {"leader", "unguarded", kTryCancel, unguard},
 };
 
 } // namespace

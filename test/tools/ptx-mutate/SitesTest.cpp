@@ -142,6 +142,25 @@ TEST(SitesTest, BreaksAWait) {
           "[%r1], 1;"));
 }
 
+TEST(SitesTest, BreaksARequestForACluster) {
+  const std::string request = "clusterlaunchcontrol.try_cancel.async.shared::"
+                              "cta.mbarrier::complete_tx::bytes.b128 ";
+  const std::string query = "clusterlaunchcontrol.query_cancel.";
+  EXPECT_THAT(
+      changes("@%p1 " + request + "[%r1], [%r2+8];\n.reg .b128 %x;\n" + query +
+              "is_canceled.pred.b128 %p2, %x;\n@%p2 " + query +
+              "get_first_ctaid::x.b32.b128 %r3, %x;"),
+      ElementsAre("stage/next-barrier: @%p1 " + request + "[%r1], [%r2+16];",
+                  "stage/next-slot: @%p1 " + request + "[%r1+1024], [%r2+8];",
+                  "launch-control/delete: ",
+                  "launch-control/double: @%p1 " + request +
+                      "[%r1], [%r2+8]; @%p1 " + request + "[%r1], [%r2+8];",
+                  "leader/unguarded: " + request + "[%r1], [%r2+8];",
+                  "launch-control/always: setp.eq.u32 %p2, 0, 0;",
+                  "launch-control/unasked: " + query +
+                      "get_first_ctaid::x.b32.b128 %r3, %x;"));
+}
+
 TEST(SitesTest, BreaksWhatBelongsToTensorMemory) {
   EXPECT_THAT(
       changes("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], "
