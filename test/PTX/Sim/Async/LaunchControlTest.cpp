@@ -228,6 +228,24 @@ TEST(LaunchControl, TheManualsExampleIsClean) {
             std::set<std::string>{"missing-proxy-fence"});
 }
 
+/// As libcu++ has it: two halves of a fence, and a response read in two words.
+TEST(LaunchControl, ResponsesMayComeInHalves) {
+  const std::string whole = "ld.shared.b128 %response, [%r3];";
+  Pieces pieces;
+  pieces.expect =
+      "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster."
+      "cluster;\n" +
+      pieces.expect;
+  pieces.fence = "fence.proxy.async::generic.release.sync_restrict::shared::"
+                 "cta.cluster;";
+  std::string text = persistent(pieces);
+  text.replace(text.find(whole), whole.size(),
+               "ld.shared.v2.b64 {%q10, %q11}, [%r3];\n"
+               "mov.b128 %response, {%q10, %q11};\n");
+  for (const Options &options : schedules(3))
+    expectEachTileOnce(run(text, {16, 1, 1}, options, {2, 1, 1}));
+}
+
 namespace {
 
 void expectRaised(const std::string &id, const Pieces &pieces, Dim3 cluster,
