@@ -55,7 +55,9 @@ private:
   uint64_t pick(Cluster &requester) const;
   void take(uint64_t number);
   Policy policy;
-  uint64_t count, places = 0;
+  uint64_t count;
+  /// 0: as many as in other launches.
+  uint64_t places = 0;
   /// All clusters before `first`, and those in `taken`, have started or are
   /// cancelled.
   uint64_t first = 0;
