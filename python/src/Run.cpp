@@ -19,6 +19,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -218,6 +219,6 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("kv_lens") = nb::none(),
              nb::arg("cu_seqlens_q") = nb::none(),
              nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
-             nb::arg("captures") = std::vector<Captured>());
+             nb::arg("captures") = nb::tuple());
   module.def("bits", &bits, nb::arg("array"));
 }
