@@ -220,16 +220,23 @@ private:
 /// subtracted from another one: differences are scaled instead.
 constexpr float fusedScaleLimit = 1024.0f;
 
-/// (x - max)·c. Below the limit max·c is rounded once, and everything that
+/// Whether differences are scaled: code on scores may make very large ones,
+/// -1e9 for a key that is hidden, of which products are too coarse as well.
+bool scalesDifferences(const DistributeContext &context, float c) {
+  return c > fusedScaleLimit || context.info.problem.score;
+}
+
+/// (x - max)·c. Unless `exact`, max·c is rounded once, and everything that
 /// depends on the maximum (P, alpha, the LSE) uses that same number, so that
 /// its rounding cancels.
-Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c) {
+Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c,
+                       bool exact) {
   auto spread = [&](Value scalar) {
     return isa<VectorType>(x.getType()) ? broadcast(b, scalar, x.getType())
                                         : scalar;
   };
   Value factor = spread(constantF32(b, c));
-  if (c > fusedScaleLimit)
+  if (exact)
     return arith::MulFOp::create(b, arith::SubFOp::create(b, x, spread(max)),
                                  factor);
   Value shift = arith::MulFOp::create(b, max, constantF32(b, -c));
@@ -237,9 +244,10 @@ Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c) {
 }
 
 /// (old - top)·c by the same rule: both products are rounded as P's are.
-Value maximumDrop(ImplicitLocOpBuilder &b, Value old, Value top, float c) {
-  if (c > fusedScaleLimit)
-    return scaledDifference(b, old, top, c);
+Value maximumDrop(ImplicitLocOpBuilder &b, Value old, Value top, float c,
+                  bool exact) {
+  if (exact)
+    return scaledDifference(b, old, top, c, exact);
   Value factor = constantF32(b, c);
   return arith::SubFOp::create(b, arith::MulFOp::create(b, old, factor),
                                arith::MulFOp::create(b, top, factor));
@@ -260,7 +268,8 @@ struct DistributeRowMax : public DistributePattern<RowMaxOp> {
     Value top = arith::MaxNumFOp::create(b, old, row);
     Value threshold =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
-    Value drop = maximumDrop(b, old, top, op.getLog2Scale().convertToFloat());
+    float c = op.getLog2Scale().convertToFloat();
+    Value drop = maximumDrop(b, old, top, c, scalesDifferences(context, c));
     Value growth = arith::NegFOp::create(b, drop);
     Value grown =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth, threshold);
@@ -284,9 +293,10 @@ struct DistributeExp2 : public DistributePattern<Exp2Op> {
     Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
                                          constantF32(b, -infinity));
     Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
+    float c = op.getLog2Scale().convertToFloat();
     rewriter.replaceOpWithNewOp<math::Exp2Op>(
-        op, scaledDifference(b, adaptor.getInput(), safe,
-                             op.getLog2Scale().convertToFloat()));
+        op, scaledDifference(b, adaptor.getInput(), safe, c,
+                             scalesDifferences(context, c)));
     return success();
   }
 };
