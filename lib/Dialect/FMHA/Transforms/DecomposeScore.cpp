@@ -27,35 +27,27 @@ static Value read(OpBuilder &builder, Location location, Value source,
   return tensor::ExtractOp::create(builder, location, source, inside);
 }
 
-/// b, h, i, j, q_len and kv_len of the element that loops are at.
-SmallVector<Value> Decomposition::placeOfScore(OpBuilder &builder,
-                                               Location location) {
-  Value batch = index(builder, 0), head = index(builder, 1);
-  Value row = index(builder, 2), key = index(builder, 3);
-  if (!hasLists)
-    return {batch,
-            head,
-            row,
-            key,
-            size(query, AttentionOp::Length),
-            size(this->key, AttentionOp::Length)};
-  RowKeys own = keysOfRow(builder, location, batch, row);
-  auto subtract = [&](Value a, Value b) -> Value {
-    return arith::SubIOp::create(builder, location, a, b);
-  };
-  return {own.sequence, head,
-          own.row,      subtract(key, own.first),
-          own.queries,  subtract(own.end, own.first)};
-}
-
-/// What the op's region makes of a scaled score.
+/// What the op's region makes of a scaled score, where all rows of a batch
+/// attend to all of its keys.
 Value Decomposition::modified(OpBuilder &builder, Location location,
                               Value score) {
   if (op.getScore().empty())
     return score;
+  const Value place[] = {index(builder, 0),
+                         index(builder, 1),
+                         index(builder, 2),
+                         index(builder, 3),
+                         size(query, AttentionOp::Length),
+                         size(key, AttentionOp::Length)};
+  return modifiedAt(builder, location, score, place);
+}
+
+/// `place` are b, h, i, j, q_len and kv_len.
+Value Decomposition::modifiedAt(OpBuilder &builder, Location location,
+                                Value score, ArrayRef<Value> place) {
   IRMapping mapping;
-  SmallVector<Value> arguments = placeOfScore(builder, location);
-  arguments.insert(arguments.begin(), score);
+  SmallVector<Value> arguments = {score};
+  llvm::append_range(arguments, place);
   mapping.map(op.getScore().getArguments(), arguments);
   for (Operation &inner : op.getScore().front().without_terminator()) {
     auto reads = dyn_cast<ReadOp>(inner);

@@ -132,6 +132,39 @@ Value Decomposition::isVisible(OpBuilder &builder, Location location,
   return seen;
 }
 
+/// -inf where the row does not see the key; the op's code runs for no others,
+/// which may be of no sequence.
+Value Decomposition::scoreOfSequences(OpBuilder &builder, Location location,
+                                      Value scaled) {
+  RowKeys row =
+      keysOfRow(builder, location, index(builder, 0), index(builder, 2));
+  Value seen = isVisible(builder, location, row, index(builder, 3));
+  if (op.getScore().empty())
+    return arith::SelectOp::create(builder, location, seen, scaled,
+                                   minusInfinity);
+  Value batch = index(builder, 0), head = index(builder, 1);
+  Value key = index(builder, 3);
+  auto found = scf::IfOp::create(
+      builder, location, seen,
+      [&](OpBuilder &inner, Location location) {
+        auto subtract = [&](Value a, Value b) -> Value {
+          return arith::SubIOp::create(inner, location, a, b);
+        };
+        const Value place[] = {startsQ ? row.sequence : batch,
+                               head,
+                               row.row,
+                               subtract(key, row.first),
+                               row.queries,
+                               subtract(row.end, row.first)};
+        scf::YieldOp::create(inner, location,
+                             modifiedAt(inner, location, scaled, place));
+      },
+      [&](OpBuilder &inner, Location location) {
+        scf::YieldOp::create(inner, location, minusInfinity);
+      });
+  return found.getResult(0);
+}
+
 /// 0 for a row of no sequence: there may be no batch of K at all.
 Value Decomposition::elementOf(OpBuilder &builder, Location location,
                                const RowKeys &row, Value tensor,

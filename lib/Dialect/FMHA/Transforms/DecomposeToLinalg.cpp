@@ -200,14 +200,9 @@ Value Decomposition::scaleAndMask(Value scores) {
   auto apply = [&](OpBuilder &builder, Location location,
                    ValueRange elements) -> Value {
     Value scaled = arith::MulFOp::create(builder, location, elements[0], scale);
+    if (hasLists)
+      return scoreOfSequences(builder, location, scaled);
     scaled = modified(builder, location, scaled);
-    if (hasLists) {
-      RowKeys row =
-          keysOfRow(builder, location, index(builder, 0), index(builder, 2));
-      Value seen = isVisible(builder, location, row, index(builder, 3));
-      return arith::SelectOp::create(builder, location, seen, scaled,
-                                     minusInfinity);
-    }
     if (op.getMask().isFull())
       return scaled;
     return masked(builder, location, scaled, shift);

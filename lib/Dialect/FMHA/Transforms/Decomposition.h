@@ -94,8 +94,10 @@ private:
                         RowKeys keys, mlir::Value key);
   mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
                      mlir::Value score, mlir::Value shift);
-  llvm::SmallVector<mlir::Value> placeOfScore(mlir::OpBuilder &builder,
-                                              mlir::Location location);
+  mlir::Value modifiedAt(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value score, llvm::ArrayRef<mlir::Value> place);
+  mlir::Value scoreOfSequences(mlir::OpBuilder &builder,
+                               mlir::Location location, mlir::Value scaled);
   mlir::Value modified(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::Value score);
   mlir::Value scaleAndMask(mlir::Value scores);
