@@ -97,9 +97,9 @@ def _mask_name(causal: bool, mask: Mask) -> Mask:
 
 
 def softcap_of(softcap: float | None) -> float | None:
-    """A cap that f32 has, and the inverse of."""
-    if softcap is not None and not 2.0**-126 <= softcap <= 2.0**126:
-        raise ValueError(f"softcap: expected a positive number from 2**-126 to 2**126, got {softcap}")
+    """A cap of which tanh, which is off by up to 2**-20, is not too coarse."""
+    if softcap is not None and not 2.0**-126 <= softcap <= 256:
+        raise ValueError(f"softcap: expected a positive number of at most 256, got {softcap}")
     return softcap
 
 

@@ -80,17 +80,19 @@ ScoreSpec scoreOf(const ProblemFlags &flags) {
           flags.maskFile.has_value()};
 }
 
-/// In f32, as kernels have it and its inverse.
+/// tanh is off by up to 2^-20, and the cap multiplies that.
+constexpr double largestSoftcap = 256;
+
 static llvm::Error readSoftcap(llvm::StringRef text,
                                std::optional<double> &softcap) {
   double cap = 0;
   if (!text.getAsDouble(cap) && std::isnormal(float(cap)) && cap > 0 &&
-      std::isnormal(float(1 / cap))) {
+      cap <= largestSoftcap) {
     softcap = cap;
     return llvm::Error::success();
   }
-  return failure("--softcap: expected a positive number that is normal in f32, "
-                 "as its inverse is, got '" +
+  return failure("--softcap: expected a positive number of at most 256, beyond "
+                 "which its tanh is too coarse, got '" +
                  text + "'");
 }
 
