@@ -144,3 +144,53 @@ func.func @destination(%x: !t, %o: !t) {
   }
   return
 }
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @empty(%x: !t, %o: !t) {
+  // expected-error @below {{fmha.attention C25: expected fmha.yield at the end of the region}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @number(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{fmha.attention C25: expected a source from outside of the region}}
+    %e = "fmha.read"(%s) : (f32) -> f32
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @wide(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got arith.fptosi}}
+    %n128 = arith.fptosi %s : f32 to i128
+    fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @arguments(%x: !t, %o: !t) {
+  // expected-error @below {{fmha.attention C25: expected a region of (f32, index, index, index, index, index, index), got ('f32')}}
+  "fmha.attention"(%x, %x, %x, %o) ({
+  ^bb0(%s: f32):
+    fmha.yield %s : f32
+  }) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0>, schedule = #fmha.schedule<>} : (!t, !t, !t, !t) -> ()
+  return
+}

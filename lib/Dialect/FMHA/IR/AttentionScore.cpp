@@ -61,12 +61,17 @@ void fmha::printScore(OpAsmPrinter &printer, Operation *, Region &region) {
 
 SmallVector<Value> AttentionOp::getCaptures() {
   llvm::SetVector<Value> sources;
-  getScore().walk([&](ReadOp read) { sources.insert(read.getSource()); });
+  // Wrong reads are told of by their own verifier, after this one.
+  getScore().walk([&](ReadOp read) {
+    if (read->getNumOperands() &&
+        isa<ShapedType>(read->getOperand(0).getType()))
+      sources.insert(read->getOperand(0));
+  });
   return sources.takeVector();
 }
 
 bool AttentionOp::readsByKey() {
-  if (getScore().empty())
+  if (getScore().empty() || getScore().getNumArguments() != 7)
     return false;
   DenseSet<Value> varying = {getScore().getArgument(0),
                              getScore().getArgument(4)};
@@ -109,8 +114,12 @@ static bool isKnownFunction(Operation *op) {
          op->getResult(0).getType().isF32();
 }
 
+/// Those that every target computes with.
 static bool isNumber(Type type) {
-  return isa<IndexType, IntegerType, FloatType>(type);
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+      type);
 }
 
 static bool mayStand(Operation *op) {
@@ -119,7 +128,7 @@ static bool mayStand(Operation *op) {
   if (op->getNumResults() != 1 || !isNumber(op->getResult(0).getType()) ||
       op->getNumRegions())
     return false;
-  if (op->hasTrait<OpTrait::ConstantLike>())
+  if (isa<arith::ConstantOp>(op))
     return true;
   bool isArithmetic = isa_and_nonnull<arith::ArithDialect>(op->getDialect());
   return (isArithmetic && op->hasTrait<OpTrait::Elementwise>()) ||
@@ -147,6 +156,9 @@ static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
 }
 
 static LogicalResult verifyBody(AttentionOp op) {
+  Block &body = op.getScore().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return errorAt(op, 25) << "expected fmha.yield at the end of the region";
   for (Operation &inner : op.getScore().front()) {
     if (!mayStand(&inner))
       return errorAt(&inner, 25)
@@ -158,10 +170,7 @@ static LogicalResult verifyBody(AttentionOp op) {
       if (failed(verifyUse(op, use)))
         return failure();
   }
-  if (isa<YieldOp>(op.getScore().front().getTerminator()))
-    return success();
-  return errorAt(op, 25) << "expected fmha.yield at the end of the region, got "
-                         << op.getScore().front().getTerminator()->getName();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,6 +221,10 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
            << region.getArgumentTypes() << ")";
   if (failed(verifyBody(op)))
     return failure();
+  constexpr size_t maxCaptures = 64;
+  if (size_t count = op.getCaptures().size(); count > maxCaptures)
+    return errorAt(op, 26) << "expected the region to read at most "
+                           << maxCaptures << " tensors, got " << count;
   for (Value source : op.getCaptures())
     if (failed(verifyCapture(op, source)))
       return failure();

@@ -112,12 +112,12 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::kinds,        &Verifier::ranks,     &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents,   &Verifier::headGroups,
-      &Verifier::lseShape,     &Verifier::scale,     &Verifier::layouts,
-      &Verifier::memorySpaces, &Verifier::schedule,  &Verifier::aliases,
-      &Verifier::lengths,      &Verifier::sequences, &Verifier::sinkShape,
-      &Verifier::score};
+      &Verifier::kinds,        &Verifier::ranks,   &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents, &Verifier::headGroups,
+      &Verifier::lseShape,     &Verifier::scale,   &Verifier::layouts,
+      &Verifier::memorySpaces, &Verifier::score,   &Verifier::schedule,
+      &Verifier::aliases,      &Verifier::lengths, &Verifier::sequences,
+      &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();

@@ -191,6 +191,13 @@ LogicalResult CastOp::verify() {
 LogicalResult ModifyOp::verify() {
   Builder b(getContext());
   const Type expected[] = {b.getF32Type(), b.getIndexType(), b.getIndexType()};
+  Block &body = getBody().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return emitOpError() << "expected tile.yield at the end of the region";
+  for (Operation &inner : body.without_terminator())
+    if (inner.getNumResults() != 1 || inner.getNumRegions())
+      return inner.emitOpError()
+             << "expected ops of one result and no region in a tile.modify";
   if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
     return success();
   return emitOpError() << "expected a region of (f32, index, index), got ("
@@ -198,6 +205,15 @@ LogicalResult ModifyOp::verify() {
 }
 
 LogicalResult GatherOp::verify() {
+  Builder builder(getContext());
+  const Type elements[] = {builder.getF32Type(), builder.getF16Type(),
+                           builder.getBF16Type(), builder.getI32Type(),
+                           builder.getI8Type()};
+  if (!llvm::is_contained(elements, getSrc().getType().getElementType()) ||
+      getSrc().getType().getRank() < 1)
+    return emitOpError() << "expected a source of rank 1 or more that holds "
+                            "f32, f16, bf16, i32 or i8, got "
+                         << getSrc().getType();
   if (int64_t(getIndices().size()) != getSrc().getType().getRank())
     return emitOpError() << "expected an index for each of the "
                          << getSrc().getType().getRank() << " dimensions, got "

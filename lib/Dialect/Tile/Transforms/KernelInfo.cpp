@@ -34,11 +34,12 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.score = said.contains("score");
   problem.scoreByKey = said.contains("score_by_key");
   if (auto captures = said.getAs<ArrayAttr>("captures"))
-    for (auto type : captures.getAsValueRange<TypeAttr>())
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        problem.captures.push_back(
-            {mlir::debugString(shaped.getElementType()),
-             unsigned(std::max<int64_t>(shaped.getRank(), 1))});
+    for (Attribute entry : captures)
+      if (auto type = dyn_cast<TypeAttr>(entry))
+        if (auto memref = dyn_cast<MemRefType>(type.getValue()))
+          problem.captures.push_back(
+              {mlir::debugString(memref.getElementType()),
+               unsigned(std::max<int64_t>(memref.getRank(), 1))});
   return problem;
 }
 

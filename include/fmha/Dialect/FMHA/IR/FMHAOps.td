@@ -83,6 +83,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
     slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
     biases and masks from memory are such regions, alone or one behind the other.
+    Kernels compute indices in 32 bits, and may run the code for rows and keys that
+    are not there, whose results do not count: it must not rely on more bits, nor
+    divide by a length that is 0. tanh is off by at most 2^-20; exp, exp2, log and
+    log2 are those of PTX's approximations. Large finite scores (-1e9 for a key
+    that is not to be seen) are as coarse as f32 has them.
 
     `sink` [q_heads] is one more logit for each query head, which brings no value:
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
@@ -177,9 +182,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C25) The region takes an f32 and six indices, and yields an f32. Its ops
       are `fmha.read`, constants, and elementwise ops of `arith` and `math`
       (of `math` absf, ceil, copysign, exp, exp2, floor, fma, log, log2,
-      roundeven, rsqrt, sqrt, tanh and trunc, on f32) on numbers. From outside it
-      takes constants, and what it reads.
-    - (C26) What it reads is a ranked tensor or memref, as the operands are, of
+      roundeven, rsqrt, sqrt, tanh and trunc, on f32) on numbers: index, i1, i8,
+      i16, i32, i64, f16, bf16, f32, f64. From outside it takes constants, and
+      what it reads.
+    - (C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
       rank 1 to 8 with elements f32, f16, bf16, i32 or i8; as a memref it is
       strided with contiguous rows (stride 1 in the last dimension), lies in
       global memory, and shares none with a destination. Before launch: it has
