@@ -1,0 +1,217 @@
+//===- KernelBuilder.cpp - Builds the tiled kernel of an op ---------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "ScoreCode.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fmha;
+using tile::TileType;
+
+SmallVector<Value> KernelBuilder::buildInitialState() {
+  SmallVector<Value> values;
+  auto fill = [&](unsigned tile, Type type, float value) {
+    auto made = tile::FillOp::create(b, type, b.getF32FloatAttr(value));
+    values.push_back(mark(made, tile));
+  };
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
+    fill(tile, rowType(), -std::numeric_limits<float>::infinity());
+    fill(tile, rowType(), 0.0f);
+    fill(tile, tileType(outputColumns(), b.getF32Type()), 0.0f);
+  }
+  return values;
+}
+
+/// s = q·kᵀ, over the chunks of K: s = q0·k0ᵀ; s += q1·k1ᵀ; ...
+Value KernelBuilder::buildScores(unsigned tile, Value query,
+                                 ArrayRef<Value> keys) {
+  TileType type = tileType(plan.kvBlock, b.getF32Type());
+  Value s;
+  int64_t first = 0;
+  for (Value key : keys) {
+    int64_t columns = cast<TileType>(key.getType()).getColumns();
+    Value q = part(tile, query, first, columns);
+    // The maximum may be taken before the scaling only if the scale is
+    // positive: the product takes a minus sign, and a scale of 0 is applied at
+    // once.
+    s = mark(tile::DotOp::create(b, type, q, key, s, Value(),
+                                 /*transpose_b=*/true,
+                                 /*negate=*/!hasScoreCode() &&
+                                     op.getScaleOrDefault() < 0,
+                                 /*rows=*/IntegerAttr()),
+             tile);
+    first += columns;
+  }
+  return s;
+}
+
+/// p = 2^((s - m)·c), slice by slice; l' = l·alpha + sum p, in one piece.
+Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
+                                              tile::RowMaxOp max,
+                                              Value oldSum) {
+  int64_t keys = plan.kvBlock / plan.pSlices;
+  SmallVector<Value> exact;
+  for (unsigned n = 0; n < plan.pSlices; ++n) {
+    Value x = part(tile, s, n * keys, keys);
+    exact.push_back(mark(
+        tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale()),
+        tile));
+  }
+  Value p = exact.front();
+  if (exact.size() > 1)
+    p = mark(tile::JoinOp::create(b, s.getType(), exact), tile);
+  Exponentials made;
+  made.sum = mark(
+      tile::RowSumOp::create(b, rowType(), p, oldSum, max.getAlpha()), tile);
+  TileType half = tileType(keys, op.getElementType());
+  for (Value slice : exact)
+    made.slices.push_back(mark(tile::CastOp::create(b, half, slice), tile));
+  return made;
+}
+
+/// acc += p·v, over the slices of P and the chunks of V. Where one ends inside
+/// the other, the longer one is cut:
+///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
+Value KernelBuilder::buildProduct(unsigned tile, ArrayRef<Value> slices,
+                                  ArrayRef<Value> values, Value acc) {
+  int64_t sliceKeys = plan.kvBlock / slices.size();
+  int64_t valueKeys = plan.kvBlock / values.size();
+  for (int64_t key = 0, keys; key < plan.kvBlock; key += keys) {
+    int64_t inSlice = key % sliceKeys, inValue = key % valueKeys;
+    keys = std::min(sliceKeys - inSlice, valueKeys - inValue);
+    Value p = part(tile, slices[key / sliceKeys], inSlice, keys);
+    IntegerAttr rows =
+        keys == valueKeys ? IntegerAttr() : b.getI32IntegerAttr(inValue);
+    acc = mark(tile::DotOp::create(b, acc.getType(), p, values[key / valueKeys],
+                                   acc, Value(), /*transpose_b=*/false,
+                                   /*negate=*/false, rows),
+               tile);
+  }
+  return acc;
+}
+
+Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
+                                    Value s, Value column) {
+  SmallVector<Value> captures;
+  for (unsigned n = 0; n < op.getCaptures().size(); ++n)
+    captures.push_back(operand("capture" + std::to_string(n)));
+  ScorePlace place{at.sequence, at.head,           at.rows[tile],
+                   column,      at.queries.length, at.keys.length};
+  return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
+}
+
+tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
+                                      Value s, Value column) {
+  const schedule::Mask &mask = op.getMask();
+  auto attribute = [&](std::optional<unsigned> bound) {
+    return bound ? b.getI64IntegerAttr(*bound) : IntegerAttr();
+  };
+  return tile::MaskOp::create(
+      b, s.getType(), s, at.rows[tile], column, at.keys.length,
+      mask.isFull() ? Value() : at.offset, attribute(mask.left),
+      attribute(mask.rightBound()));
+}
+
+/// One KV block and one query tile of online softmax:
+///   s = q·kᵀ; m' = max(m, rows of s); p = 2^((s - m')·c); l' = l·alpha + sum
+///   p; acc' = acc·alpha + p·v.
+State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
+                               Value query, const BlockTiles &block,
+                               Value column, State state) {
+  Value s = buildScores(tile, query, block.keys);
+  if (log2Scale() == 0)
+    s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
+             tile);
+  if (hasScoreCode())
+    s = buildScoreCode(at, tile, s, column);
+  s = mark(buildMask(at, tile, s, column), tile);
+  auto max = mark(tile::RowMaxOp::create(
+                      b, rowType(), rowType(), s, state.max, softmaxScale(),
+                      b.getF32FloatAttr(plan.rescaleThreshold)),
+                  tile);
+  Exponentials p = buildExponentials(tile, s, max, state.sum);
+  Value acc = mark(tile::RescaleOp::create(b, state.acc.getType(), state.acc,
+                                           max.getAlpha()),
+                   tile);
+  acc = buildProduct(tile, p.slices, block.values, acc);
+  return {max.getMax(), p.sum, acc};
+}
+
+/// Where V is the first columns of K, and shares its message, it is a slice.
+BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
+  auto load = [&](unsigned argument, int64_t rows, int64_t columns, Value row,
+                  Value column) -> Value {
+    TileType type = TileType::get(b.getContext(), {rows, columns},
+                                  op.getElementType(), Attribute());
+    return tile::LoadOp::create(b, type, func.getArgument(argument),
+                                at.keys.batch, row, at.kvHead, column,
+                                at.keys.start, at.keys.limit(), Value());
+  };
+  BlockTiles block;
+  int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
+  for (auto [n, column] : llvm::enumerate(chunkColumns)) {
+    int64_t columns = std::min(chunk, keyColumns() - int64_t(n) * chunk);
+    block.keys.push_back(load(Key, plan.kvBlock, columns, firstKey, column));
+  }
+  if (plan.shareKv) {
+    block.values = {slice(block.keys.front(), 0, outputColumns())};
+    return block;
+  }
+  int64_t keys = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
+  for (int64_t n = 0; n < plan.kvBlock; n += keys) {
+    Value row = n ? make<arith::AddIOp>(firstKey, index(n)) : firstKey;
+    block.values.push_back(load(Values, keys, outputColumns(), row, at.column));
+  }
+  return block;
+}
+
+void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
+                               Value block, SmallVectorImpl<State> &states) {
+  Value column = make<arith::MulIOp>(block, index(plan.kvBlock));
+  if (at.firstKey)
+    column = make<arith::AddIOp>(column, at.firstKey);
+  BlockTiles tiles = loadBlock(at, column);
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    states[tile] =
+        buildStep(at, tile, queries[tile], tiles, column, states[tile]);
+}
+
+void KernelBuilder::build() {
+  Coordinates at = buildCoordinates();
+  SmallVector<Value> queries;
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    queries.push_back(mark(
+        tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
+                             func.getArgument(Query), at.queries.batch,
+                             at.rows[tile], at.head, Value(), at.queries.start,
+                             at.queries.limit(), Value()),
+        tile));
+  chunkColumns = {Value()};
+  for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
+    chunkColumns.push_back(index(n));
+  SmallVector<Value> initial = buildInitialState();
+  auto loop = scf::ForOp::create(b, index(0), at.blocks, index(1), initial);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<State> states;
+    ValueRange args = loop.getRegionIterArgs();
+    for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+      states.push_back(
+          {args[3 * tile], args[3 * tile + 1], args[3 * tile + 2]});
+    buildBlock(at, queries, loop.getInductionVar(), states);
+    SmallVector<Value> yielded;
+    for (const State &state : states)
+      yielded.append({state.max, state.sum, state.acc});
+    scf::YieldOp::create(b, yielded);
+  }
+  buildEpilogue(at, loop.getResults());
+  gpu::ReturnOp::create(b);
+}

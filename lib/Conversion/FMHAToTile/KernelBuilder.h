@@ -1,0 +1,186 @@
+//===- KernelBuilder.h - Builds the tiled kernel of an op -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_KERNELBUILDER_H
+#define FMHA_LIB_CONVERSION_FMHATOTILE_KERNELBUILDER_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fmha {
+
+/// The rows of a tensor that one sequence has: those of a batch, `start` null,
+/// or `length` rows from `start` on. All of type index.
+struct Sequence {
+  mlir::Value batch, start, length;
+
+  /// What a copy of some of the rows says of them.
+  mlir::Value limit() const { return start ? length : mlir::Value(); }
+};
+
+/// What one CTA knows of its place in the grid, all of type index.
+struct Coordinates {
+  /// The number of the sequence, which is that of its batch or of its entry.
+  mlir::Value sequence;
+  mlir::Value head, kvHead;
+  Sequence queries, keys;
+  /// First query row of each tile.
+  llvm::SmallVector<mlir::Value> rows;
+  /// The first key that some row of the CTA may see, down to a whole block;
+  /// null for 0. And the KV blocks from there on that rows of it may see.
+  mlir::Value firstKey, blocks;
+  /// The key that query row 0 sits at: kv_len - q_len, or 0; null without a
+  /// mask.
+  mlir::Value offset;
+  /// First column of V and O that the CTA computes; null if it computes all.
+  mlir::Value column;
+};
+
+/// Messages of one KV block: chunks of the columns of K, of the keys of V.
+struct BlockTiles {
+  llvm::SmallVector<mlir::Value> keys, values;
+};
+
+/// Running maximum, running sum and output accumulator of one query tile.
+struct State {
+  mlir::Value max, sum, acc;
+};
+
+/// P of one block and one query tile in 16 bits, in slices of keys, and the
+/// running sum with it.
+struct Exponentials {
+  llvm::SmallVector<mlir::Value> slices;
+  mlir::Value sum;
+};
+
+/// Builds the kernel of one attention op.
+class KernelBuilder {
+public:
+  KernelBuilder(AttentionOp op, mlir::gpu::GPUFuncOp func)
+      : op(op), plan(op.getScheduleAttr().getValue()), func(func),
+        b(mlir::ImplicitLocOpBuilder::atBlockEnd(op.getLoc(),
+                                                 &func.getBody().front())) {}
+  void build();
+
+private:
+  mlir::Value index(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, value);
+  }
+  mlir::Value extent(unsigned argument, int64_t dimension) {
+    return mlir::memref::DimOp::create(b, func.getArgument(argument),
+                                       dimension);
+  }
+  /// The operand of that name; null if the kernel has none.
+  mlir::Value operand(const std::string &name) {
+    auto n = parameterIndex(kernelOperands(op.getProblem()), name);
+    return n ? mlir::Value(func.getArgument(*n)) : mlir::Value();
+  }
+  template <typename OpTy> mlir::Value make(mlir::Value lhs, mlir::Value rhs) {
+    return OpTy::create(b, lhs, rhs);
+  }
+  tile::TileType tileType(int64_t columns, mlir::Type element) {
+    return tile::TileType::get(b.getContext(), {plan.qTileRows, columns},
+                               element, mlir::Attribute());
+  }
+  /// Columns of the query and key tiles, and of those of value and output.
+  int64_t keyColumns() { return schedule::paddedColumns(op.getHeadDim()); }
+  int64_t outputColumns() {
+    return schedule::outputColumns(op.getProblem(), plan);
+  }
+  mlir::Value slice(mlir::Value tile, int64_t first, int64_t count) {
+    auto type = llvm::cast<tile::TileType>(tile.getType());
+    if (count == type.getColumns())
+      return tile;
+    return tile::SliceOp::create(b, type.columns(first, count), tile, first);
+  }
+  tile::TileType rowType() {
+    return tile::TileType::get(b.getContext(), {plan.qTileRows}, b.getF32Type(),
+                               mlir::Attribute());
+  }
+  /// Marks the ops that serve one query tile; roles are cut along these marks.
+  template <typename OpTy> OpTy mark(OpTy made, unsigned tile) {
+    made->setAttr("tile.q_tile", b.getI32IntegerAttr(tile));
+    return made;
+  }
+
+  /// Columns of a tile that one query tile has for itself.
+  mlir::Value part(unsigned tile, mlir::Value whole, int64_t first,
+                   int64_t count) {
+    mlir::Value made = slice(whole, first, count);
+    if (made != whole)
+      mark(made.getDefiningOp(), tile);
+    return made;
+  }
+
+  /// Whether code of the op's own makes scores of products, and scales them.
+  bool hasScoreCode() { return !op.getScore().empty(); }
+  /// |scale|·log2 e as the kernel knows it: in f32, where a subnormal counts as
+  /// 0. 0 stands for scores that are all equal.
+  float log2Scale() {
+    if (hasScoreCode())
+      return llvm::numbers::log2e;
+    float scale = std::abs(op.getScaleOrDefault()) * llvm::numbers::log2e;
+    return scale < std::numeric_limits<float>::min() ? 0.0f : scale;
+  }
+  /// Scores that have been multiplied by 0 need no further scale.
+  mlir::FloatAttr softmaxScale() {
+    float scale = log2Scale();
+    return b.getF32FloatAttr(scale == 0 ? 1.0f : scale);
+  }
+
+  mlir::Value buildEntry(mlir::Value list, mlir::Value number);
+  mlir::Value clamp(mlir::Value number, mlir::Value least, mlir::Value most);
+  Sequence buildSequence(mlir::Value extent, mlir::Value batch,
+                         mlir::Value starts, mlir::Value lengths);
+  Coordinates buildCoordinates();
+  mlir::Value buildFirstKey(const Coordinates &at);
+  mlir::Value buildBlockCount(const Coordinates &at);
+  llvm::SmallVector<mlir::Value> buildInitialState();
+  void buildBlock(const Coordinates &at, llvm::ArrayRef<mlir::Value> queries,
+                  mlir::Value block, llvm::SmallVectorImpl<State> &states);
+  BlockTiles loadBlock(const Coordinates &at, mlir::Value firstKey);
+  mlir::Value buildScores(unsigned tile, mlir::Value query,
+                          llvm::ArrayRef<mlir::Value> keys);
+  Exponentials buildExponentials(unsigned tile, mlir::Value s,
+                                 tile::RowMaxOp max, mlir::Value oldSum);
+  mlir::Value buildProduct(unsigned tile, llvm::ArrayRef<mlir::Value> slices,
+                           llvm::ArrayRef<mlir::Value> values, mlir::Value acc);
+  mlir::Value buildScoreCode(const Coordinates &at, unsigned tile,
+                             mlir::Value s, mlir::Value column);
+  tile::MaskOp buildMask(const Coordinates &at, unsigned tile, mlir::Value s,
+                         mlir::Value column);
+  State buildStep(const Coordinates &at, unsigned tile, mlir::Value query,
+                  const BlockTiles &block, mlir::Value column, State state);
+  void buildPass(Coordinates &at, mlir::Value &id);
+  mlir::Value buildSink(const Coordinates &at);
+  void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
+
+  AttentionOp op;
+  const schedule::Schedule &plan;
+  mlir::gpu::GPUFuncOp func;
+  mlir::ImplicitLocOpBuilder b;
+  /// First columns of the chunks of K, made before the loop; null for 0.
+  llvm::SmallVector<mlir::Value> chunkColumns;
+};
+
+enum Argument : unsigned { Query = 0, Key = 1, Values = 2, Output = 3 };
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOTILE_KERNELBUILDER_H

@@ -1,0 +1,134 @@
+//===- KernelPlace.cpp - Rows, keys and blocks of one CTA -----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace fmha;
+using tile::TileType;
+
+Value KernelBuilder::buildEntry(Value list, Value number) {
+  Value entry = memref::LoadOp::create(b, list, ValueRange{number});
+  return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+}
+
+Value KernelBuilder::clamp(Value number, Value least, Value most) {
+  return make<arith::MinSIOp>(make<arith::MaxSIOp>(number, least), most);
+}
+
+/// Lists come from memory and may say anything; a host that checked them
+/// changes nothing, but no kernel reads or writes outside of its tensors.
+///
+///   start = clamp(starts[b], 0, extent); end = clamp(starts[b + 1], start,
+///   extent); length = clamp(lengths[b], 0, end - start)
+Sequence KernelBuilder::buildSequence(Value extent, Value batch, Value starts,
+                                      Value lengths) {
+  Sequence made{batch, Value(), extent};
+  if (!starts && !lengths)
+    return made;
+  Value zero = index(0);
+  if (starts) {
+    made.batch = zero;
+    made.start = clamp(buildEntry(starts, batch), zero, extent);
+    Value next = make<arith::AddIOp>(batch, index(1));
+    Value end = clamp(buildEntry(starts, next), made.start, extent);
+    made.length = make<arith::SubIOp>(end, made.start);
+  }
+  if (lengths) {
+    made.start = made.start ? made.start : zero;
+    made.length = clamp(buildEntry(lengths, batch), zero, made.length);
+  }
+  return made;
+}
+
+Coordinates KernelBuilder::buildCoordinates() {
+  Coordinates at;
+  int64_t rowsPerCta = int64_t(plan.qTiles) * plan.qTileRows;
+  Value queryRows = extent(Query, AttentionOp::Length), longest = queryRows;
+  Value keyRows = extent(Key, AttentionOp::Length);
+  if (Value said = operand("max_q_len"))
+    longest = arith::IndexCastUIOp::create(b, b.getIndexType(), said);
+  Value heads = extent(Query, AttentionOp::Heads);
+  Value kvHeads = extent(Key, AttentionOp::Heads);
+  // The grid has one dimension, since only x may exceed 65535.
+  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  buildPass(at, id);
+  Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
+  Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
+  Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
+  at.head = make<arith::RemUIOp>(headAndBatch, heads);
+  Value batch = make<arith::DivUIOp>(headAndBatch, heads);
+  at.sequence = batch;
+  at.queries =
+      buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
+  at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
+                          operand("kv_lens"));
+  at.kvHead =
+      make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
+  Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
+    at.rows.push_back(
+        make<arith::AddIOp>(first, index(int64_t(tile) * plan.qTileRows)));
+  if (op.getMask().isTopLeft())
+    at.offset = index(0);
+  else
+    at.offset = make<arith::SubIOp>(at.keys.length, at.queries.length);
+  if (op.getMask().left)
+    at.firstKey = buildFirstKey(at);
+  at.blocks = buildBlockCount(at);
+  return at;
+}
+
+/// The passes over the columns of O are neighbours in the grid, so that K stays
+/// in the L2 cache for all of them. `id` becomes the number of the row block.
+void KernelBuilder::buildPass(Coordinates &at, Value &id) {
+  unsigned passes = schedule::outputPasses(op.getProblem(), plan);
+  if (passes == 1)
+    return;
+  Value pass = make<arith::RemUIOp>(id, index(passes));
+  at.column = make<arith::MulIOp>(pass, index(outputColumns()));
+  id = make<arith::DivUIOp>(id, index(passes));
+}
+
+/// The first row of the CTA sees no key before i + offset - left.
+Value KernelBuilder::buildFirstKey(const Coordinates &at) {
+  Value place = make<arith::AddIOp>(at.rows.front(), at.offset);
+  Value first = make<arith::SubIOp>(place, index(*op.getMask().left));
+  first = make<arith::MaxSIOp>(first, index(0));
+  Value block = make<arith::DivUIOp>(first, index(plan.kvBlock));
+  return make<arith::MulIOp>(block, index(plan.kvBlock));
+}
+
+/// The last row of the CTA, i = min(first + rows, q_len) - 1, sees keys up to
+/// i + offset + right, so that min(first + rows, q_len) + offset + right keys
+/// matter, and none if that is negative. Without a window the last row sits at
+/// the last key at most.
+Value KernelBuilder::buildBlockCount(const Coordinates &at) {
+  Value keys = at.keys.length;
+  if (std::optional<unsigned> right = op.getMask().rightBound()) {
+    Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
+    Value lastSeen = make<arith::AddIOp>(
+        make<arith::MinSIOp>(end, at.queries.length), at.offset);
+    if (*right)
+      lastSeen = make<arith::AddIOp>(lastSeen, index(*right));
+    if (*right || op.getMask().isTopLeft())
+      lastSeen = make<arith::MinSIOp>(lastSeen, at.keys.length);
+    keys = lastSeen;
+  }
+  if (at.firstKey)
+    keys = make<arith::SubIOp>(keys, at.firstKey);
+  if (!op.getMask().isFull())
+    keys = make<arith::MaxSIOp>(keys, index(0));
+  // The grid is for the longest sequence: others leave CTAs without rows.
+  if (at.queries.start) {
+    Value hasRows = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                          at.rows.front(), at.queries.length);
+    keys = arith::SelectOp::create(b, hasRows, keys, index(0));
+  }
+  return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
+}
