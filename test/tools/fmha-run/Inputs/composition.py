@@ -1,0 +1,193 @@
+"""composition.py FMHA_RUN kernels|decomposition [--jobs=N] [--seed=N] [--only=N,M]: every case of the covering array
+(covering.py), by the compiled kernel.
+
+kernels: each is within the tolerance of float64, without findings, and has the same bits under the eager, late and
+random policies. decomposition: it agrees with fmha-decompose-to-linalg, which runs on the CPU, on the same files.
+
+Whatever lies behind the keys of a sequence, or in rows that it does not have, is NaN in q, k, v and bias."""
+
+import concurrent.futures
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import covering  # noqa: E402
+import decomposed  # noqa: E402
+import matrix  # noqa: E402
+
+HEADS = {"grouped": (4, 2), "one": (1, 1), "many queries": (8, 1)}
+# Queries and keys of three sequences. Without lists all are as the first one.
+LENGTHS = {
+    "long": ((130, 70, 257), (300, 129, 400)),
+    "edges": ((128, 129, 127), (129, 127, 257)),
+    "decode": ((1, 1, 1), (300, 1, 129)),
+    "some empty": ((65, 0, 5), (0, 300, 65)),
+}
+WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
+TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64)}
+LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")
+
+
+class Files:
+    """The tensors of one case, its flags, and where its sequences are."""
+
+    def __init__(self, case, number, folder, seed):
+        self.case, self.number, self.folder = case, number, folder
+        self.rng = np.random.default_rng((seed, number))
+        self.flags, self.arrays = {}, {}
+        self.batch = 3
+        self.q_heads, self.kv_heads = HEADS[case["heads"]]
+        dims = case["shape"][0].split("/")
+        self.dims = int(dims[0]), int(dims[-1])
+        queries, keys = LENGTHS[case["lengths"]]
+        self.queries = queries if case["cu_seqlens_q"] else queries[:1] * 3
+        self.keys = keys if case["kv_lens"] or case["cu_seqlens_k"] else keys[:1] * 3
+        self.write_lists()
+        self.write_tensors()
+        self.write_scores()
+
+    def write(self, name, values):
+        path = os.path.join(self.folder, f"{name}{self.number}.npy")
+        np.save(path, values)
+        self.flags[name] = path
+        self.arrays[name] = values
+
+    def write_lists(self):
+        held = self.keys
+        if self.case["kv_lens"]:
+            self.write("kv_lens", np.array(self.keys, np.int32))
+            held = [count + 7 * b for b, count in enumerate(held)]
+        for name, counts in (("cu_seqlens_q", self.queries), ("cu_seqlens_k", held)):
+            if self.case[name]:
+                self.write(name, np.array([0, *itertools.accumulate(counts)], np.int32))
+        self.most_keys = max(held)
+        packed_q, packed_k = self.case["cu_seqlens_q"], self.case["cu_seqlens_k"]
+        # Some rows and keys behind the last sequence.
+        self.q_rows = sum(self.queries) + 3 if packed_q else self.queries[0]
+        self.k_rows = sum(held) + 2 if packed_k else max(held) + self.case["kv_lens"]
+        self.starts_q = self.arrays["cu_seqlens_q"][:-1] if packed_q else [0] * 3
+        self.starts_k = self.arrays["cu_seqlens_k"][:-1] if packed_k else [0] * 3
+        self.batch_q, self.batch_k = (1 if packed_q else 3), (1 if packed_k else 3)
+
+    def tensor(self, batch, rows, heads, dim, starts, counts):
+        values = self.rng.standard_normal((batch, rows, heads, dim), np.float32)
+        live = np.zeros((batch, rows), bool)
+        for b, (start, count) in enumerate(zip(starts, counts)):
+            live[b if batch > 1 else 0, start : start + count] = True
+        values[~live] = np.nan
+        if self.case["layout"] == "bhsd":
+            values = values.transpose(0, 2, 1, 3)
+        # A packed tensor has no batch.
+        return np.ascontiguousarray(values[0] if batch == 1 else values)
+
+    def write_tensors(self):
+        dim, dim_v = self.dims
+        self.write("q", self.tensor(self.batch_q, self.q_rows, self.q_heads, dim, self.starts_q, self.queries))
+        self.write("k", self.tensor(self.batch_k, self.k_rows, self.kv_heads, dim, self.starts_k, self.keys))
+        if not self.case["v_in_k"]:
+            self.write("v", self.tensor(self.batch_k, self.k_rows, self.kv_heads, dim_v, self.starts_k, self.keys))
+
+    def write_scores(self):
+        rng, heads = self.rng, self.q_heads
+        most_k = self.most_keys if self.case["cu_seqlens_k"] else self.k_rows
+        extents = np.maximum(1, [3, heads, max(self.queries), most_k])
+        if self.case["alibi"]:
+            self.write("alibi", (2.0 ** -np.arange(1, heads + 1)).astype(np.float32))
+        if self.case["bias"]:
+            self.write("bias", self.bias(extents))
+        if self.case["mask_file"]:
+            self.write("mask_file", rng.random(np.where([0, 1, 0, 0], 1, extents)) < 0.7)
+        if self.case["sink"]:
+            self.write("sink", (2.5 - rng.integers(0, 6, heads)).astype(np.float32))
+
+    def bias(self, extents):
+        if self.case["bias"] == "broadcast":
+            return self.rng.standard_normal((1, extents[1], 1, 1), np.float32)
+        bias = self.rng.standard_normal(extents, np.float32)
+        for b, (queries, keys) in enumerate(zip(self.queries, self.keys)):
+            bias[b, :, queries:] = np.nan
+            bias[b, :, :, keys:] = np.nan
+        return bias
+
+    def words(self):
+        """The flags of fmha-run, but for files of results, as a dictionary."""
+        case, (dim, dim_v) = self.case, self.dims
+        words = dict(self.flags, target=case["shape"][1], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
+                     kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
+        words.update({name: case[name] for name in ("v_in_k", "p_placement", "dtype", "layout")})
+        words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
+        if case["softcap"]:
+            words["softcap"] = 3
+        return words
+
+
+def results_of(files, suffix=""):
+    """The flags that name the files of results."""
+    names = ["out"] + ["lse_out"] * files.case["lse"]
+    return {name: os.path.join(files.folder, f"{name}{files.number}{suffix}.npy") for name in names}
+
+
+def each(numbered, jobs, check, what):
+    """The failures of `check`, a function of a case's number and the case."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        failures = [failure for failure in pool.map(lambda item: check(*item), numbered) if failure]
+    print(f"{len(numbered) - len(failures)} of {len(numbered)} {what}")
+    return failures
+
+
+def run_kernels(tool, numbered, jobs, folder, seed):
+    def check(number, case):
+        files, contents = Files(case, number, folder, seed), []
+        for policy in ("eager", "late", "random"):
+            results = results_of(files, policy)
+            failure = matrix.verdict([tool, "--json", *matrix.flags(**files.words(), **results, policy=policy)])
+            if failure:
+                return f"case {number}: {failure}"
+            contents.append([open(path, "rb").read() for path in results.values()])
+        return f"case {number}: other bits under other policies" if contents != contents[:1] * 3 else None
+
+    return each(numbered, jobs, check, "cases are right, with the same bits under three policies")
+
+
+def run_decomposition(tool, numbered, jobs, folder, seed):
+    def check(number, case):
+        files = Files(case, number, folder, seed)
+        results = results_of(files)
+        words = matrix.flags(**files.words(), **results)
+        failure = matrix.verdict([tool, "--json", *words])
+        if failure:
+            return f"case {number}: {failure}"
+        wrong = decomposed.disagreement(os.path.dirname(tool), files, {name: np.load(path) for name, path in results.items()})
+        return f"case {number}: {' '.join(words)}\n  {wrong}" if wrong else None
+
+    return each(numbered, jobs, check, "kernels agree with the decomposition")
+
+
+PARTS = {"kernels": run_kernels, "decomposition": run_decomposition}
+
+
+def main():
+    tool = shutil.which(sys.argv[1])
+    options = dict(word[2:].split("=") for word in sys.argv[3:])
+    seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
+    cases = covering.covering_array(seed)
+    numbered = list(enumerate(cases))
+    if "only" in options:
+        numbered = [numbered[int(number)] for number in options["only"].split(",")]
+    print(f"seed {seed}: {len(cases)} cases have all {len(covering.all_pairs())} pairs")
+    with tempfile.TemporaryDirectory() as folder:
+        failures = PARTS[sys.argv[2]](tool, numbered, jobs, folder, seed)
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

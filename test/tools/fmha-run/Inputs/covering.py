@@ -1,0 +1,158 @@
+"""covering.py [table | check README]: a pairwise covering array of what fmha-run can be asked for.
+
+Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
+meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
+number. Alone it prints the array and its size; `table` prints how many cases each feature has at each head dim, and
+`check` compares that with the table in README. composition.py runs the cases."""
+
+import itertools
+import random
+import sys
+
+# The levels of each factor, the plain one first.
+FACTORS = {
+    "shape": [(dims, target) for dims in ("128", "64", "256", "512", "192/128", "40/72") for target in ("sm_100a", "sm_103a")],
+    "mask": ["none", "causal", "causal-top-left"],
+    "window": ["none", "left", "right", "both"],
+    "kv_lens": [False, True],
+    "cu_seqlens_q": [False, True],
+    "cu_seqlens_k": [False, True],
+    "softcap": [False, True],
+    "alibi": [False, True],
+    "bias": [False, "whole", "broadcast"],
+    "mask_file": [False, True],
+    "sink": [False, True],
+    "lse": [False, True],
+    "heads": ["grouped", "one", "many queries"],
+    "lengths": ["long", "edges", "decode", "some empty"],
+    "v_in_k": [False, True],
+    "p_placement": ["tmem", "smem"],
+    "tiles": ["auto", "one", "half"],
+    "dtype": ["bf16", "f16"],
+    "layout": ["bshd", "bhsd"],
+}
+
+# Pairs that cannot be had: (factor, level), (factor, level), and the number of the rule that says so. A level of None is
+# any but the plain one.
+FORBIDDEN = [
+    (("shape", "40/72"), ("v_in_k", True), "V has more columns than K"),
+]
+
+
+def matches(case, factor, level):
+    """Whether the case has that level; of a shape the head dims alone may be given."""
+    value = case.get(factor)
+    if factor not in case:
+        return False
+    if level is None:
+        return value != FACTORS[factor][0]
+    return value == level or (isinstance(value, tuple) and value[0] == level)
+
+
+def is_forbidden(case):
+    return any(matches(case, *one) and matches(case, *other) for one, other, _ in FORBIDDEN)
+
+
+def all_pairs():
+    """Every pair of levels of two factors that is not forbidden."""
+    pairs = set()
+    for one, other in itertools.combinations(FACTORS, 2):
+        for pair in itertools.product(FACTORS[one], FACTORS[other]):
+            if not is_forbidden(dict(zip((one, other), pair))):
+                pairs.add(((one, pair[0]), (other, pair[1])))
+    return pairs
+
+
+def pairs_of(case):
+    return set(itertools.combinations(((factor, case[factor]) for factor in FACTORS if factor in case), 2))
+
+
+def grow(case, missing, rng):
+    """Fills the factors that `case` lacks, each with the level that meets most of what is missing."""
+    left = [factor for factor in FACTORS if factor not in case]
+    rng.shuffle(left)
+    for factor in left:
+        allowed = [level for level in FACTORS[factor] if not is_forbidden(dict(case, **{factor: level}))]
+        rng.shuffle(allowed)
+
+        def gain(level):
+            return sum(pair in missing or pair[::-1] in missing for pair in (((f, l), (factor, level)) for f, l in case.items()))
+
+        if not allowed:
+            return None
+        case[factor] = max(allowed, key=gain)
+    return {factor: case[factor] for factor in FACTORS}
+
+
+def covering_array(seed=0, attempts=20):
+    """The cases, greedily: each begins with a pair that is missing and takes the best of some ways to go on (as AETG,
+    Cohen et al., 1997)."""
+    rng = random.Random(seed)
+    missing, cases = all_pairs(), []
+    while missing:
+        start = min(missing, key=lambda pair: repr(pair))
+        grown = [grow(dict(start), missing, rng) for _ in range(attempts)]
+        best = max((case for case in grown if case), key=lambda case: len(pairs_of(case) & missing), default=None)
+        if best is None:
+            raise ValueError(f"no case has both of {start}: forbid the pair")
+        missing -= pairs_of(best)
+        cases.append(best)
+    return cases
+
+
+# The rows of the table: what a reader calls it, and the levels that are it.
+FEATURES = [
+    ("causal from either corner", "mask", ("causal", "causal-top-left")),
+    ("sliding window", "window", ("left", "right", "both")),
+    ("lengths of keys from memory", "kv_lens", (True,)),
+    ("packed queries", "cu_seqlens_q", (True,)),
+    ("packed keys and values", "cu_seqlens_k", (True,)),
+    ("soft cap", "softcap", (True,)),
+    ("ALiBi", "alibi", (True,)),
+    ("bias from memory", "bias", ("whole", "broadcast")),
+    ("mask from memory", "mask_file", (True,)),
+    ("sink", "sink", (True,)),
+    ("log-sum-exp", "lse", (True,)),
+    ("grouped and single KV heads", "heads", ("grouped", "many queries")),
+    ("V in K", "v_in_k", (True,)),
+    ("P in tensor memory", "p_placement", ("tmem",)),
+    ("P in shared memory", "p_placement", ("smem",)),
+    ("query tiles of 64 rows", "tiles", ("half",)),
+    ("f16", "dtype", ("f16",)),
+    ("bf16", "dtype", ("bf16",)),
+    ("[batch, heads, length, dim]", "layout", ("bhsd",)),
+]
+
+
+def table(cases):
+    """Markdown: cases of each feature at each head dim, on each target."""
+    dims = sorted({dims for dims, _ in FACTORS["shape"]}, key=lambda text: ("/" in text, int(text.split("/")[0])))
+    targets = list(dict.fromkeys(target for _, target in FACTORS["shape"]))
+    lines = ["| | " + " | ".join(dims) + " |", "| --- |" + " ---: |" * len(dims)]
+    for name, factor, levels in FEATURES:
+        cells = []
+        for dim in dims:
+            counts = [sum(case["shape"] == (dim, target) and case[factor] in levels for case in cases) for target in targets]
+            cells.append(" + ".join(map(str, counts)) if any(counts) else "-")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def main():
+    array = covering_array()
+    size = f"{len(array)} cases have all {len(all_pairs())} pairs of {sum(map(len, FACTORS.values()))} levels of {len(FACTORS)} factors"
+    if sys.argv[1:2] == ["table"]:
+        print("\n".join(table(array)))
+    elif sys.argv[1:2] == ["check"]:
+        with open(sys.argv[2]) as file:
+            page = file.read()
+        missing = [line for line in table(array) + [str(len(array)) + " cases"] if line not in page]
+        sys.exit("README's table of features is not that of covering.py; it lacks\n" + "\n".join(missing) if missing else 0)
+    else:
+        for number, case in enumerate(array):
+            print(number, *(f"{factor}={level}" for factor, level in case.items() if level != FACTORS[factor][0]))
+    print(size)
+
+
+if __name__ == "__main__":
+    main()
