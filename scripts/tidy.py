@@ -12,6 +12,7 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -28,6 +29,18 @@ def units():
         sys.exit(f"error: no {database}; configure first (scripts/test does)")
     paths = {pathlib.Path(entry["file"]) for entry in json.loads(database.read_text())}
     return [p for p in sorted(paths) if any(ROOT / room in p.parents for room in ROOMS)]
+
+
+def plain_database():
+    """The folder of a database without precompiled headers, which belong to another
+    build of clang than clang-tidy's."""
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    for entry in entries:
+        entry["command"] = re.sub(r"-Xclang -include(-pch)? -Xclang \S+ ?", "", entry["command"])
+    folder = BUILD / "tidy"
+    folder.mkdir(exist_ok=True)
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+    return folder
 
 
 def recently_changed():
@@ -50,7 +63,7 @@ def context_hash():
 def check(tool, resource_dir, path):
     """(path, complaint or '') of one unit."""
     done = subprocess.run(
-        [tool, "-p", str(BUILD), "--quiet", f"--extra-arg=-resource-dir={resource_dir}", path],
+        [tool, "-p", str(BUILD / "tidy"), "--quiet", f"--extra-arg=-resource-dir={resource_dir}", path],
         capture_output=True, text=True,
     )
     return path, "" if done.returncode == 0 else done.stdout + done.stderr
@@ -75,6 +88,7 @@ def main():
 
     rank = recently_changed()
     chosen = [path.resolve() for path in arguments.files]
+    plain_database()
     chosen = chosen or sorted(units(), key=lambda path: rank.get(path, len(rank)))
     context = context_hash()
     stamps = {}

@@ -25,7 +25,36 @@ function(fmha_add_mlir_library name)
   fmha_add_library(${name} ${ARGN})
   target_link_libraries(${name} PUBLIC FmhaMLIRHeaders)
   target_compile_options(${name} PRIVATE -fno-exceptions -funwind-tables)
+  if(TARGET FmhaMLIRPch)
+    target_precompile_headers(${name} REUSE_FROM FmhaMLIRPch)
+  endif()
 endfunction()
+
+# Nearly all of a compiler source's time goes into MLIR's headers: precompiled
+# once, they cost 1.4 to 3.6 s a file instead of 8 to 19 s. They are MLIR's only,
+# so a change of the project's own headers does not touch them. The sanitized
+# build (g++) has none, and so tells of includes that are missing.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  file(WRITE "${PROJECT_BINARY_DIR}/FmhaMLIRPch.cpp" "")
+  add_library(FmhaMLIRPch STATIC "${PROJECT_BINARY_DIR}/FmhaMLIRPch.cpp")
+  target_compile_features(FmhaMLIRPch PUBLIC cxx_std_20)
+  target_link_libraries(FmhaMLIRPch PUBLIC FmhaMLIRHeaders)
+  target_precompile_headers(FmhaMLIRPch PRIVATE
+    <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/GPU/IR/GPUDialect.h>
+    <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h>
+    <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/ImplicitLocOpBuilder.h>
+    <mlir/IR/SymbolTable.h>
+    <mlir/Transforms/DialectConversion.h>
+    <llvm/ADT/TypeSwitch.h>)
+  # What ccache needs to look at a precompiled header by its contents.
+  target_compile_options(FmhaMLIRPch PRIVATE -fno-exceptions -funwind-tables
+    "SHELL:-Xclang -fno-pch-timestamp")
+endif()
 
 # fmha_add_mlir_tool(<name> <sources>... [LINK_LIBS ...])
 function(fmha_add_mlir_tool name)
