@@ -18,14 +18,16 @@ target_include_directories(FmhaMLIRHeaders SYSTEM INTERFACE
 target_compile_definitions(FmhaMLIRHeaders INTERFACE ${FMHA_LLVM_DEFINITIONS})
 install(TARGETS FmhaMLIRHeaders EXPORT FmhaTargets)
 
-# fmha_add_mlir_library(<name> <sources>... [LINK_LIBS ...] [DEPENDS ...])
-# As fmha_add_library, for rooms that include MLIR headers. Such code is built
-# without exceptions, as MLIR is.
+# fmha_add_mlir_library(<name> <sources>... [LLVM_ONLY] [LINK_LIBS ...] [DEPENDS ...])
+# As fmha_add_library, for rooms that include MLIR headers, or LLVM's alone. Such
+# code is built without exceptions, as MLIR is.
 function(fmha_add_mlir_library name)
-  fmha_add_library(${name} ${ARGN})
+  cmake_parse_arguments(ARG "LLVM_ONLY" "" "" ${ARGN})
+  fmha_add_library(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC FmhaMLIRHeaders)
   target_compile_options(${name} PRIVATE -fno-exceptions -funwind-tables)
-  if(TARGET FmhaMLIRPch)
+  # Dumping methods in MLIR's headers are kept wherever they are seen.
+  if(TARGET FmhaMLIRPch AND NOT ARG_LLVM_ONLY)
     target_precompile_headers(${name} REUSE_FROM FmhaMLIRPch)
   endif()
 endfunction()
