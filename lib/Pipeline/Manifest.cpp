@@ -40,19 +40,32 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   bool isV = operand == schedule::Operand::Value ||
              operand == schedule::Operand::Output;
   const schedule::Problem &problem = spec.problem;
-  json::Object map{
-      {"name", name},
-      {"kind", "tensor_map"},
-      {"tensor", name},
-      {"dtype", std::string(stringify(problem.dtype))},
-      {"dims", json::Array{isV ? "head_dim_v" : "head_dim",
-                           isQuery ? "q_len" : "kv_len",
-                           isQuery ? "q_heads" : "kv_heads", "batch"}},
-      {"box",
-       json::Array{boxColumns, schedule::boxRows(schedule, operand), 1, 1}},
-      {"swizzle", "128B"}};
   // The map then ends where a sequence does: include/fmha/Runtime/README.md.
-  if (isQuery ? problem.cuSeqlensQ : problem.cuSeqlensK || problem.kvLens)
+  bool sequences =
+      isQuery ? problem.cuSeqlensQ : problem.cuSeqlensK || problem.kvLens;
+  unsigned rows = schedule::boxRows(schedule, operand);
+  bool packed = isQuery && schedule.packHeads > 1;
+  json::Array dims{isV ? "head_dim_v" : "head_dim"}, box{boxColumns};
+  auto add = [&](const char *dim, unsigned extent) {
+    dims.push_back(dim);
+    box.push_back(extent);
+  };
+  // Rows of a tile go through the heads of a group first.
+  if (packed)
+    add("group", schedule.packHeads);
+  add(isQuery ? "q_len" : "kv_len", packed ? rows / schedule.packHeads : rows);
+  add(isQuery && !packed ? "q_heads" : "kv_heads", 1);
+  // Packed queries have one batch, and a map no more than five dimensions.
+  if (!packed || !sequences)
+    add("batch", 1);
+  json::Object map{{"name", name},
+                   {"kind", "tensor_map"},
+                   {"tensor", name},
+                   {"dtype", std::string(stringify(problem.dtype))},
+                   {"dims", std::move(dims)},
+                   {"box", std::move(box)},
+                   {"swizzle", "128B"}};
+  if (sequences)
     map["sequences"] = true;
   return map;
 }
@@ -114,13 +127,23 @@ static double scaleOf(const KernelSpec &spec) {
   return spec.scale.value_or(1.0 / std::sqrt(double(spec.problem.headDim)));
 }
 
-/// Row blocks, heads, batch, and the passes over the columns of O.
+/// Row blocks, heads or chunks of groups of them, batch, and the passes over
+/// the columns of O.
 static json::Array gridFactors(const KernelSpec &spec,
                                const schedule::Schedule &schedule) {
-  int64_t rows = int64_t(schedule.qTiles) * schedule.qTileRows;
+  auto parts = [](const char *what, int64_t size) {
+    return json::Object{{"ceil_div", json::Array{what, size}}};
+  };
+  int64_t rows = int64_t(schedule.qTiles) * queriesOfTile(schedule);
   const char *length = spec.problem.cuSeqlensQ ? "max_q_len" : "q_len";
-  json::Array factors{json::Object{{"ceil_div", json::Array{length, rows}}},
-                      "q_heads", "batch"};
+  json::Array factors{parts(length, rows)};
+  if (schedule.packHeads == 1) {
+    factors.push_back("q_heads");
+  } else {
+    factors.push_back(parts("group", schedule.packHeads));
+    factors.push_back("kv_heads");
+  }
+  factors.push_back("batch");
   if (unsigned passes = outputPasses(spec.problem, schedule); passes > 1)
     factors.push_back(passes);
   return factors;
@@ -169,6 +192,8 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"parameters", std::move(parameters)}};
   for (llvm::StringRef name : switchesOf(spec.problem))
     manifest[name] = true;
+  if (schedule.packHeads > 1)
+    manifest["pack_heads"] = schedule.packHeads;
   if (spec.problem.score)
     manifest["score"] = true;
   json::Array captures;
@@ -198,7 +223,8 @@ static std::string describe(const schedule::Schedule &schedule) {
                     schedule.kvStages, stringify(schedule.pPlacement).data(),
                     schedule.pSlices, exact(schedule.rescaleThreshold));
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
-    if (field.zeroChooses && field.get(schedule))
+    if ((field.zeroChooses && field.get(schedule)) ||
+        (field.isPacking && field.get(schedule) > 1))
       text += llvm::formatv(" {0}={1}", field.name,
                             field.print(field.get(schedule)));
   text += " roles=";

@@ -37,6 +37,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.pSlices = {wanted.pSlices};
   plan.kvBlock = {wanted.kvBlock};
   plan.qTileRows = {wanted.qTileRows};
+  plan.packHeads = {wanted.packHeads};
   plan.batch = options.hints.batch;
   plan.qHeads = options.hints.qHeads;
   plan.kvHeads = options.hints.kvHeads;

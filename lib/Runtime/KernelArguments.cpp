@@ -36,8 +36,10 @@ Extent extentOf(MapDim dim, const DeviceTensor &tensor, TensorName name,
   case MapDim::QHeads:
     return {dims[2], steps[2]};
   case MapDim::KvHeads:
+    // Nobody steps from the only group, however far that would be.
     if (split)
-      return {int64_t(values[RunValue::KvHeads]), steps[2] * group};
+      return {int64_t(values[RunValue::KvHeads]),
+              values[RunValue::KvHeads] > 1 ? steps[2] * group : steps[2]};
     return {dims[2], steps[2]};
   case MapDim::Group:
     return {group, steps[2]};
@@ -62,6 +64,7 @@ llvm::Error encode(const Parameter &parameter, const DeviceTensor &tensor,
                    "': expected the innermost dimension of a tensor map to be "
                    "the contiguous head_dim or head_dim_v, got " +
                    stringify(parameter.dims[0]));
+  constexpr uint64_t mostStride = uint64_t(1) << 40;
   std::vector<uint64_t> sizes, strides;
   std::vector<uint32_t> elementStrides(parameter.dims.size(), 1);
   for (MapDim dim : parameter.dims) {
@@ -69,13 +72,20 @@ llvm::Error encode(const Parameter &parameter, const DeviceTensor &tensor,
     // The driver refuses empty extents; no kernel loads from such a tensor.
     sizes.push_back(uint64_t(std::max<int64_t>(extent.size, 1)));
     strides.push_back(uint64_t(extent.step) * sizeOf(parameter.dtype));
+    if (dim == MapDim::KvHeads && strides.back() >= mostStride)
+      return failure("tensor '" + stringify(parameter.tensor) +
+                     "': expected a group of heads to span less than 2^40 "
+                     "bytes, since they are packed into tiles, got " +
+                     llvm::Twine(strides.back()) +
+                     "; compile with pack_heads = 1");
   }
   driver::DevicePointer address = tensor.address();
   std::vector<uint32_t> box = parameter.box;
   if (parameter.sequences) {
-    address -= sizes[1] * strides[1];
-    sizes.push_back(sizes[1] + 1);
-    strides.push_back(strides[1]);
+    size_t rows = parameter.rowDim().value_or(1);
+    address -= sizes[rows] * strides[rows];
+    sizes.push_back(sizes[rows] + 1);
+    strides.push_back(strides[rows]);
     box.push_back(1);
     elementStrides.push_back(1);
   }

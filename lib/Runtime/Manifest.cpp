@@ -67,12 +67,9 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
   if (!node.has("sequences"))
     return;
   parameter.sequences = node.field("sequences").boolean();
-  bool hasRows =
-      parameter.dims.size() == 4 &&
-      (parameter.dims[1] == MapDim::QLen || parameter.dims[1] == MapDim::KvLen);
-  if (!hasRows)
+  if (parameter.dims.size() != 4 || !parameter.rowDim())
     node.field("dims").complain(
-        "4 dimensions of a map with sequences, the second a length",
+        "4 dimensions of a map with sequences, the second or third a length",
         std::to_string(parameter.dims.size()));
 }
 
@@ -177,6 +174,8 @@ void readProblem(JsonNode root, Manifest &manifest) {
   manifest.scale = root.field("scale").number();
   manifest.lse = root.field("lse").boolean();
   manifest.qTiles = root.field("q_tiles").unsignedInteger(1, 16);
+  if (root.has("pack_heads"))
+    manifest.packHeads = root.field("pack_heads").unsignedInteger(1, 128);
   size_t placement = root.field("p_placement").choice<size_t>(placementNames);
   manifest.pPlacement = placementNames[placement].str();
 }
@@ -199,6 +198,13 @@ void readLaunch(JsonNode root, Manifest &manifest) {
 }
 
 } // namespace
+
+std::optional<size_t> Parameter::rowDim() const {
+  for (size_t n = 1; n < std::min<size_t>(dims.size(), 3); ++n)
+    if (dims[n] == MapDim::QLen || dims[n] == MapDim::KvLen)
+      return n;
+  return std::nullopt;
+}
 
 size_t CaptureType::elementBytes() const {
   return element == "i8" ? 1 : element == "f16" || element == "bf16" ? 2 : 4;
@@ -225,7 +231,7 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
                "q_tiles",        "p_placement",  "grid",         "block",
                "cluster",        "smem_bytes",   "tmem_columns", "roles",
                "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
-               "sink",           "score",        "captures"});
+               "sink",           "score",        "captures",     "pack_heads"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

@@ -13,6 +13,7 @@
 #include "fmha/Target/Target.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -128,6 +129,10 @@ static Complaint checkTiles(const Case &c) {
   if (s.qTileRows == 64 && s.qTiles != 1)
     return "C3: expected one query tile of 64 rows, got " + str(s.qTiles) +
            "; take q_tiles = 1, or q_tile_rows = 128";
+  if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
+    return "C3: expected pack_heads to be a power of two of at most "
+           "q_tile_rows, " +
+           str(s.qTileRows) + ", got " + str(s.packHeads);
   if (s.kvBlock != 64 && s.kvBlock != 128)
     return "C3: expected kv_block to be 64 or 128, got " + str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))

@@ -23,12 +23,12 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
 }
 
 template <auto Field>
-constexpr ScheduleField field(std::string_view flag, std::string_view name,
-                              std::string_view help,
-                              std::optional<unsigned> Overrides::*wanted,
-                              bool zeroChooses = false, bool isSwitch = false) {
-  return {flag,     name,   help,       zeroChooses,
-          isSwitch, wanted, get<Field>, set<Field>};
+constexpr ScheduleField
+field(std::string_view flag, std::string_view name, std::string_view help,
+      std::optional<unsigned> Overrides::*wanted, bool zeroChooses = false,
+      bool isSwitch = false, bool isPacking = false) {
+  return {flag,      name,   help,       zeroChooses, isSwitch,
+          isPacking, wanted, get<Field>, set<Field>};
 }
 
 constexpr ScheduleField fields[] = {
@@ -53,6 +53,10 @@ constexpr ScheduleField fields[] = {
     field<&Schedule::oColumns>("o-columns", "o_columns",
                                "columns of O that a CTA computes; 0: all",
                                &Overrides::oColumns, true),
+    field<&Schedule::packHeads>(
+        "pack-heads", "pack_heads",
+        "query heads of a KV head that share a query tile",
+        &Overrides::packHeads, false, false, /*isPacking=*/true),
     field<&Schedule::kvBlock>("kv-block", "kv_block",
                               "keys per step of the loop", &Overrides::kvBlock),
     field<&Schedule::qTileRows>("q-tile-rows", "q_tile_rows",
@@ -66,6 +70,8 @@ constexpr ScheduleField fields[] = {
 std::string ScheduleField::print(unsigned value) const {
   if (isSwitch)
     return value ? "true" : "false";
+  if (isPacking && value == Overrides::wholeGroup)
+    return "on";
   return std::to_string(value);
 }
 
@@ -82,6 +88,10 @@ bool ScheduleField::parse(std::string_view text,
     value = number;
     return number || text == "false";
   }
+  if (isPacking && (text == "on" || text == "off")) {
+    value = text == "on" ? Overrides::wholeGroup : 1;
+    return true;
+  }
   for (char digit : text) {
     if (digit < '0' || digit > '9')
       return false;
@@ -96,8 +106,9 @@ bool ScheduleField::parse(std::string_view text,
 std::string ScheduleField::expected() const {
   if (isSwitch)
     return "auto or false or true";
-  return std::string("auto or a number from ") + (zeroChooses ? "0" : "1") +
-         " to " + std::to_string(mostOfField);
+  return std::string(isPacking ? "auto, on, off" : "auto") +
+         " or a number from " + (zeroChooses ? "0" : "1") + " to " +
+         std::to_string(mostOfField);
 }
 
 std::span<const ScheduleField> fmha::schedule::scheduleFields() {
@@ -109,6 +120,10 @@ fmha::schedule::contradiction(const Schedule &schedule,
                               const Overrides &overrides) {
   for (const ScheduleField &field : fields) {
     std::optional<unsigned> wanted = overrides.*field.wanted;
+    // As many as the group has: more than one, where nobody says how many.
+    if (field.isPacking && wanted == Overrides::wholeGroup &&
+        schedule.packHeads > 1)
+      continue;
     if (wanted && *wanted != field.get(schedule))
       return Contradiction{std::string(field.name), std::string(field.flag),
                            field.print(field.get(schedule)),

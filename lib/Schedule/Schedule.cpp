@@ -77,6 +77,14 @@ unsigned fmha::schedule::boxRows(const Schedule &schedule, Operand operand) {
   return inChunks ? schedule.valueChunk : schedule.kvBlock;
 }
 
+unsigned fmha::schedule::groupHint(const Problem &problem) {
+  return problem.kvHeadsHint ? problem.qHeadsHint / problem.kvHeadsHint : 0;
+}
+
+unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
+  return std::max(1u, schedule.qTileRows / std::max(1u, schedule.packHeads));
+}
+
 std::string_view fmha::schedule::stringify(DataType type) {
   return type == DataType::F16 ? "f16" : "bf16";
 }

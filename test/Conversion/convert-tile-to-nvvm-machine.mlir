@@ -55,6 +55,11 @@ gpu.module @kernels {
     tile.tma_load %k[%i, %i, %i] column 64 before %i to %p signals %b[%i] : !t, !llvm.ptr<3>, !tile.barrier<2>
     // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %arg3, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}]
     tile.tma_store %p to %o[%i, %i, %i] column 64 before %i : !llvm.ptr<3>, !t
+    // Packed heads: column, member of the group, row, KV head, and batch or end.
+    // CHECK: box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] {isCTAOnly = true}
+    tile.tma_load %k[%i, %i, %i] from %i column 64 to %p signals %b[%i] : !t, !llvm.ptr<3>, !tile.barrier<2>
+    // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %arg3, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}]
+    tile.tma_store %p to %o[%i, %i, %i] from %i column 64 before %i : !llvm.ptr<3>, !t
     // CHECK: nvvm.cp.async.bulk.commit.group
     // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
     tile.tma_store_wait

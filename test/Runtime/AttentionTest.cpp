@@ -224,6 +224,31 @@ TEST_F(Attention, MapsOfSequencesHaveAFifthDimension) {
               HasSubstr("got one compiled without; compile with --kv-lens"));
 }
 
+/// Heads that share tiles are a dimension of their own, ahead of the rows, and
+/// groups of them another one; packed rows end in place of the batch.
+TEST_F(Attention, MapsOfPackedHeadsSplitThem) {
+  Problem problem(1, 6, 2, 3, 5, Layout::BSHD);
+  driverLog().maps.clear();
+  run(problem);
+  auto plain = driverLog().maps;
+  for (Parameter &parameter : manifest.parameters)
+    if (parameter.kind == Parameter::Kind::TensorMap &&
+        parameter.tensor == TensorName::Q) {
+      parameter.dims = {MapDim::HeadDim, MapDim::Group, MapDim::QLen,
+                        MapDim::KvHeads};
+      parameter.box = {64, 4, 32, 1};
+      parameter.sequences = true;
+    }
+  driverLog().maps.clear();
+  // The fake kernel does not understand such a map: its result says nothing.
+  problemOf(problem);
+  auto maps = driverLog().maps;
+  ASSERT_EQ(maps.size(), plain.size());
+  EXPECT_THAT(maps[0].dims, testing::ElementsAre(64, 3, 3, 2, 4));
+  uint64_t head = plain[0].strides[1], row = plain[0].strides[0];
+  EXPECT_THAT(maps[0].strides, testing::ElementsAre(head, row, 3 * head, row));
+}
+
 TEST_F(Attention, FreesEverything) {
   {
     Problem problem(1, 1, 1, 2, 2, Layout::BSHD);

@@ -105,6 +105,22 @@ TEST(Check, C2HeadDims) {
               HasSubstr("at most head_dim, got 136 and 128"));
 }
 
+TEST(Check, C3PackedHeads) {
+  for (unsigned heads = 1; heads <= 128; heads *= 2)
+    EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }), "");
+  for (unsigned heads : {0u, 3u, 96u, 256u})
+    EXPECT_EQ(complaint([&](auto &, Schedule &s) { s.packHeads = heads; }),
+              "C3: expected pack_heads to be a power of two of at most "
+              "q_tile_rows, 128, got " +
+                  std::to_string(heads));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                s.qTiles = 1;
+                s.qTileRows = 64;
+                s.packHeads = 128;
+              }),
+              HasSubstr("at most q_tile_rows, 64, got 128"));
+}
+
 TEST(Check, C3Tiles) {
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
   EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),

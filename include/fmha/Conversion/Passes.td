@@ -47,6 +47,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,
     FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
     FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
+    FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, on for all of them">,
     Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
@@ -64,7 +65,8 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     still has one thread of control and no memory spaces. Its operands are memrefs with run-time extents and strides, so
     that one kernel serves every length. A schedule with chunks gives each message of K and V its load and its dot on a
     `tile.slice` of the query or of P; one with `p_slices` makes P and its products in slices of keys, which a `tile.join`
-    gathers for the row sums; one with `o_columns` gives a CTA some columns of O, and the grid a factor; the op stays where
+    gathers for the row sums; one with `o_columns` gives a CTA some columns of O, and the grid a factor; one with `pack_heads`
+    gives a tile rows of as many query heads of one KV head, and the grid chunks of groups for heads; the op stays where
     it is and names its kernel in `fmha.kernel`. An op that has a kernel, has no schedule or stands in a nested module, which
     could not see the kernel, is an error.
   }];

@@ -87,6 +87,8 @@ struct Parameter {
   Swizzle swizzle = Swizzle::None;
   /// TensorMap: with a fifth dimension for the ends of sequences.
   bool sequences = false;
+  /// Which of `dims` is that of rows, the second or the third one.
+  std::optional<size_t> rowDim() const;
   /// U32 and U64.
   RunValue value = RunValue::Batch;
   /// Pointer, U32 and U64 of what code on scores reads instead: which one, and
@@ -124,6 +126,8 @@ struct Manifest {
   double scale = 0;
   bool lse = false;
   uint32_t qTiles = 0;
+  /// Query heads of a group that share the rows of a tile.
+  uint32_t packHeads = 1;
   /// "tmem", "smem" or "registers".
   std::string pPlacement;
   /// Factors of the x, y and z extents.

@@ -28,11 +28,13 @@ struct ScheduleField {
   bool zeroChooses;
   /// Values are 0 and 1, spelled false and true.
   bool isSwitch;
+  /// Heads of a group: "on" stands for all of them, "off" for 1.
+  bool isPacking;
   std::optional<unsigned> Overrides::*wanted;
   unsigned (*get)(const Schedule &);
   void (*set)(Schedule &, unsigned);
 
-  /// "true" for a switch, digits for a number.
+  /// "true" for a switch, "on" for the whole group, digits for a number.
   std::string print(unsigned value) const;
   /// Takes what print() gives, or "auto" for no value; false if `text` is
   /// neither, or is out of range.

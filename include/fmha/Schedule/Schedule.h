@@ -84,6 +84,10 @@ struct Schedule {
   unsigned qTiles = 2;
   unsigned qTileRows = 128;
   unsigned kvBlock = 128;
+  /// Query heads of one KV head that share a query tile: row r has query
+  /// r / pack_heads of the tile and head r mod pack_heads of the chunk of the
+  /// group that the CTA has. A group that is no multiple leaves rows empty.
+  unsigned packHeads = 1;
   /// CTAs that issue one MMA together.
   unsigned ctaGroup = 1;
   /// Stages of the ring of K and V messages; of K messages alone if vStages
@@ -161,6 +165,9 @@ struct Overrides {
   std::optional<unsigned> kvStages;
   PPlacement pPlacement = PPlacement::Auto;
   std::optional<unsigned> qTileRows = {}, kvBlock = {}, pSlices = {};
+  /// `wholeGroup` for as many as hints say that a KV head has.
+  std::optional<unsigned> packHeads = {};
+  static constexpr unsigned wholeGroup = 0;
   std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
                           oColumns = {};
   /// 0 or 1.
@@ -211,6 +218,11 @@ unsigned outputPasses(const Problem &problem, const Schedule &schedule);
 /// the keys of a block, or those of a message of V.
 unsigned boxRows(const Schedule &schedule, Operand operand);
 
+/// Query heads of a KV head, 0 if no hint says so.
+unsigned groupHint(const Problem &problem);
+/// Queries of one head in a query tile.
+unsigned queriesOfTile(const Schedule &schedule);
+
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
 /// begins with the number of its rule:
@@ -219,7 +231,8 @@ unsigned boxRows(const Schedule &schedule, Operand operand);
 ///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
 ///       tensor memory holds S and O of every query tile
 ///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
-///       128 keys; two tiles take whole blocks
+///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
+///       at most the rows of a tile
 ///   C4  one CTA issues an MMA
 ///   C5  P waits in tensor memory or in shared memory; in tensor memory only
 ///       if O is in the same lanes as S

@@ -24,10 +24,12 @@ bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
       field = &known;
   if (!field)
     return option.error("is the name of no field of a schedule");
-  // Options of passes spell switches as numbers, too.
+  // Options of passes spell words as numbers, too: so are they printed.
   StringRef word = text;
   if (field->isSwitch && (text == "0" || text == "1"))
     word = text == "1" ? "true" : "false";
+  if (field->isPacking && text == "0")
+    word = "on";
   if (field->parse(word, choice.wanted))
     return false;
   return option.error("expected " + field->expected() + ", got '" + text + "'");

@@ -102,8 +102,8 @@ Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
   SmallVector<Value> captures;
   for (unsigned n = 0; n < op.getCaptures().size(); ++n)
     captures.push_back(operand("capture" + std::to_string(n)));
-  ScorePlace place{at.sequence, at.head,           at.rows[tile],
-                   column,      at.queries.length, at.keys.length};
+  ScorePlace place{at.sequence,       at.head,        at.rows[tile], column,
+                   at.queries.length, at.keys.length, headsAttr()};
   return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
 }
 
@@ -116,7 +116,7 @@ tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
   return tile::MaskOp::create(
       b, s.getType(), s, at.rows[tile], column, at.keys.length,
       mask.isFull() ? Value() : at.offset, attribute(mask.left),
-      attribute(mask.rightBound()));
+      attribute(mask.rightBound()), headsAttr());
 }
 
 /// One KV block and one query tile of online softmax:
@@ -150,9 +150,10 @@ BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
                   Value column) -> Value {
     TileType type = TileType::get(b.getContext(), {rows, columns},
                                   op.getElementType(), Attribute());
-    return tile::LoadOp::create(b, type, func.getArgument(argument),
-                                at.keys.batch, row, at.kvHead, column,
-                                at.keys.start, at.keys.limit(), Value());
+    return tile::LoadOp::create(
+        b, type, func.getArgument(argument), at.keys.batch, row, at.kvHead,
+        /*member=*/Value(), column, at.keys.start, at.keys.limit(), Value(),
+        /*heads=*/IntegerAttr());
   };
   BlockTiles block;
   int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
@@ -190,8 +191,9 @@ void KernelBuilder::build() {
     queries.push_back(mark(
         tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
                              func.getArgument(Query), at.queries.batch,
-                             at.rows[tile], at.head, Value(), at.queries.start,
-                             at.queries.limit(), Value()),
+                             at.rows[tile], isPacked() ? at.kvHead : at.head,
+                             at.member, Value(), at.queries.start,
+                             at.queries.limit(), Value(), headsAttr()),
         tile));
   chunkColumns = {Value()};
   for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)

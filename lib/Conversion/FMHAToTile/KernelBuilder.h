@@ -39,6 +39,10 @@ struct Coordinates {
   /// The number of the sequence, which is that of its batch or of its entry.
   mlir::Value sequence;
   mlir::Value head, kvHead;
+  /// Where rows are packed of several heads: `head` is the first of them,
+  /// `member` its number in the group of `kvHead`, and `count` how many the
+  /// group has from there on. Null otherwise.
+  mlir::Value member, count;
   Sequence queries, keys;
   /// First query row of each tile.
   llvm::SmallVector<mlir::Value> rows;
@@ -94,6 +98,14 @@ private:
   template <typename OpTy> mlir::Value make(mlir::Value lhs, mlir::Value rhs) {
     return OpTy::create(b, lhs, rhs);
   }
+  /// What ops of packed rows say: the heads, absent where there is one.
+  mlir::IntegerAttr headsAttr() {
+    return isPacked() ? b.getI32IntegerAttr(plan.packHeads)
+                      : mlir::IntegerAttr();
+  }
+  bool isPacked() { return plan.packHeads > 1; }
+  /// Query rows that a query tile has, of each of its heads.
+  int64_t rowsOfTile() { return plan.qTileRows / plan.packHeads; }
   tile::TileType tileType(int64_t columns, mlir::Type element) {
     return tile::TileType::get(b.getContext(), {plan.qTileRows, columns},
                                element, mlir::Attribute());
@@ -168,7 +180,9 @@ private:
   State buildStep(const Coordinates &at, unsigned tile, mlir::Value query,
                   const BlockTiles &block, mlir::Value column, State state);
   void buildPass(Coordinates &at, mlir::Value &id);
-  mlir::Value buildSink(const Coordinates &at);
+  mlir::Value buildHeads(Coordinates &at, mlir::Value id, mlir::Value heads,
+                         mlir::Value kvHeads);
+  mlir::Value buildSink(const Coordinates &at, unsigned tile);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
 
   AttentionOp op;

@@ -12,15 +12,15 @@ using namespace mlir;
 using namespace fmha;
 using tile::TileType;
 
-/// The head's logit in log2 units; null if there is none.
-Value KernelBuilder::buildSink(const Coordinates &at) {
+/// The logit of each row's head in log2 units; null if there is none.
+Value KernelBuilder::buildSink(const Coordinates &at, unsigned tile) {
   Value sinks = operand("sink");
   if (!sinks)
     return Value();
-  Value logit = memref::LoadOp::create(b, sinks, ValueRange{at.head});
-  Value log2e = arith::ConstantOp::create(
-      b, b.getF32FloatAttr(float(llvm::numbers::log2e)));
-  return arith::MulFOp::create(b, logit, log2e);
+  FloatAttr log2e = b.getF32FloatAttr(float(llvm::numbers::log2e));
+  return mark(tile::LoadRowsOp::create(b, rowType(), sinks, at.head, at.count,
+                                       log2e, headsAttr()),
+              tile);
 }
 
 /// Every pass has the LSE; the first one writes it, for the others no row is
@@ -28,7 +28,6 @@ Value KernelBuilder::buildSink(const Coordinates &at) {
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   FloatAttr scaleAttr = softmaxScale();
   const Sequence &queries = at.queries;
-  Value sink = buildSink(at);
   Value lseRows = queries.length;
   if (op.getLse() && at.column) {
     Value first =
@@ -39,23 +38,24 @@ void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
     Value max = results[3 * tile], sum = results[3 * tile + 1];
     Value acc = results[3 * tile + 2];
     TileType type = tileType(outputColumns(), op.getElementType());
-    Value total = sum;
+    Value total = sum, sink = buildSink(at, tile);
     if (sink)
       total =
           mark(tile::AddSinkOp::create(b, rowType(), max, sum, sink, scaleAttr),
                tile);
     Value out = mark(tile::NormalizeOp::create(b, type, acc, total), tile);
     mark(tile::StoreOp::create(b, out, func.getArgument(Output), queries.batch,
-                               at.rows[tile], at.head, at.column, queries.start,
-                               queries.limit()),
+                               at.rows[tile], isPacked() ? at.kvHead : at.head,
+                               at.member, at.column, queries.start,
+                               queries.limit(), headsAttr()),
          tile);
     if (!op.getLse())
       continue;
     Value lse = mark(
         tile::LseOp::create(b, rowType(), max, sum, sink, scaleAttr), tile);
     mark(tile::StoreRowsOp::create(b, lse, operand("lse"), queries.batch,
-                                   at.head, at.rows[tile], queries.start,
-                                   lseRows),
+                                   at.head, at.rows[tile], at.count,
+                                   queries.start, lseRows, headsAttr()),
          tile);
   }
 }

@@ -48,7 +48,7 @@ Sequence KernelBuilder::buildSequence(Value extent, Value batch, Value starts,
 
 Coordinates KernelBuilder::buildCoordinates() {
   Coordinates at;
-  int64_t rowsPerCta = int64_t(plan.qTiles) * plan.qTileRows;
+  int64_t rowsPerCta = int64_t(plan.qTiles) * rowsOfTile();
   Value queryRows = extent(Query, AttentionOp::Length), longest = queryRows;
   Value keyRows = extent(Key, AttentionOp::Length);
   if (Value said = operand("max_q_len"))
@@ -60,20 +60,17 @@ Coordinates KernelBuilder::buildCoordinates() {
   buildPass(at, id);
   Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
   Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
-  Value headAndBatch = make<arith::DivUIOp>(id, rowBlocks);
-  at.head = make<arith::RemUIOp>(headAndBatch, heads);
-  Value batch = make<arith::DivUIOp>(headAndBatch, heads);
+  Value rest = make<arith::DivUIOp>(id, rowBlocks);
+  Value batch = buildHeads(at, rest, heads, kvHeads);
   at.sequence = batch;
   at.queries =
       buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
   at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
                           operand("kv_lens"));
-  at.kvHead =
-      make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
   Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
-        make<arith::AddIOp>(first, index(int64_t(tile) * plan.qTileRows)));
+        make<arith::AddIOp>(first, index(int64_t(tile) * rowsOfTile())));
   if (op.getMask().isTopLeft())
     at.offset = index(0);
   else
@@ -95,6 +92,32 @@ void KernelBuilder::buildPass(Coordinates &at, Value &id) {
   id = make<arith::DivUIOp>(id, index(passes));
 }
 
+/// The heads of a CTA, from the number of its head and batch; what is left is
+/// the number of the batch. Packed heads are a chunk of a group, of which the
+/// last one may have fewer:
+///   head = id mod q_heads; kv_head = head / group
+///   chunk = id mod chunks; kv_head = (id / chunks) mod kv_heads
+Value KernelBuilder::buildHeads(Coordinates &at, Value id, Value heads,
+                                Value kvHeads) {
+  if (!isPacked()) {
+    at.head = make<arith::RemUIOp>(id, heads);
+    Value batch = make<arith::DivUIOp>(id, heads);
+    at.kvHead =
+        make<arith::DivUIOp>(at.head, make<arith::DivUIOp>(heads, kvHeads));
+    return batch;
+  }
+  Value group = make<arith::DivUIOp>(heads, kvHeads);
+  Value packed = index(plan.packHeads);
+  Value chunks = make<arith::CeilDivUIOp>(group, packed);
+  Value groups = make<arith::DivUIOp>(id, chunks);
+  at.kvHead = make<arith::RemUIOp>(groups, kvHeads);
+  at.member = make<arith::MulIOp>(make<arith::RemUIOp>(id, chunks), packed);
+  at.head =
+      make<arith::AddIOp>(make<arith::MulIOp>(at.kvHead, group), at.member);
+  at.count = make<arith::SubIOp>(group, at.member);
+  return make<arith::DivUIOp>(groups, kvHeads);
+}
+
 /// The first row of the CTA sees no key before i + offset - left.
 Value KernelBuilder::buildFirstKey(const Coordinates &at) {
   Value place = make<arith::AddIOp>(at.rows.front(), at.offset);
@@ -111,7 +134,7 @@ Value KernelBuilder::buildFirstKey(const Coordinates &at) {
 Value KernelBuilder::buildBlockCount(const Coordinates &at) {
   Value keys = at.keys.length;
   if (std::optional<unsigned> right = op.getMask().rightBound()) {
-    Value end = make<arith::AddIOp>(at.rows.back(), index(plan.qTileRows));
+    Value end = make<arith::AddIOp>(at.rows.back(), index(rowsOfTile()));
     Value lastSeen = make<arith::AddIOp>(
         make<arith::MinSIOp>(end, at.queries.length), at.offset);
     if (*right)

@@ -80,6 +80,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.pSlices = pSlices.wanted;
   overrides.kvBlock = kvBlock.wanted;
   overrides.qTileRows = qTileRows.wanted;
+  overrides.packHeads = packHeads.wanted;
   return overrides;
 }
 

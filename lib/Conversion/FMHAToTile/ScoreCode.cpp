@@ -25,18 +25,20 @@ static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
 tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                                     Value scores, const ScorePlace &place,
                                     ValueRange captures) {
-  auto made = tile::ModifyOp::create(b, scores.getType(), scores, place.row,
-                                     place.column);
+  auto made = tile::ModifyOp::create(
+      b, scores.getType(), scores, place.row, place.column,
+      place.heads ? place.head : Value(), place.heads);
   OpBuilder::InsertionGuard guard(b);
-  Type types[] = {b.getF32Type(), b.getIndexType(), b.getIndexType()};
-  SmallVector<Location> locations(3, op.getLoc());
+  SmallVector<Type> types(place.heads ? 4 : 3, b.getIndexType());
+  types.front() = b.getF32Type();
+  SmallVector<Location> locations(types.size(), op.getLoc());
   Block *body = b.createBlock(&made.getBody(), {}, types, locations);
   Value scale = arith::ConstantOp::create(
       b, b.getF32FloatAttr(float(op.getScaleOrDefault())));
   Value scaled = arith::MulFOp::create(b, body->getArgument(0), scale);
   const Value arguments[] = {scaled,
                              place.sequence,
-                             place.head,
+                             place.heads ? body->getArgument(3) : place.head,
                              body->getArgument(1),
                              body->getArgument(2),
                              place.queries,

@@ -17,9 +17,11 @@
 namespace fmha {
 
 /// Where the scores of a tile are, all of type index: `row` and `column` are
-/// those of its first element.
+/// those of its first element, and so is `head` where its rows are packed of as
+/// many as `heads` says.
 struct ScorePlace {
   mlir::Value sequence, head, row, column, queries, keys;
+  mlir::IntegerAttr heads;
 };
 
 /// tile.modify with the op's region, whose arguments are what the kernel has;

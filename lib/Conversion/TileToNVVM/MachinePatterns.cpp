@@ -61,8 +61,14 @@ static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
   Value column = i32(b, op.getColumn());
   if (Value first = op.getFirst())
     column = LLVM::AddOp::create(b, toI32(b, first), column);
-  SmallVector<Value> at = {column, toI32(b, op.getRow()),
-                           toI32(b, op.getHead()), toI32(b, op.getBatch())};
+  SmallVector<Value> at = {column};
+  if (Value member = op.getMember())
+    at.push_back(toI32(b, member));
+  at.push_back(toI32(b, op.getRow()));
+  at.push_back(toI32(b, op.getHead()));
+  // Packed queries have one batch, and a map no more than five dimensions.
+  if (!op.getMember() || !op.getEnd())
+    at.push_back(toI32(b, op.getBatch()));
   if (Value end = op.getEnd())
     at.push_back(toI32(b, end));
   return at;

@@ -125,7 +125,17 @@ func.func private @s13_shared_rings() attributes {a = #fmha.schedule<share_kv = 
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, persistent, splits, roles, got "stages"}}
+// expected-error @below {{#fmha.schedule S14: expected pack_heads to be a power of two, got 12}}
+func.func private @s14_pack_heads() attributes {a = #fmha.schedule<pack_heads = 12>}
+
+// -----
+
+// expected-error @below {{#fmha.schedule S14: expected pack_heads to be a power of two, got 0}}
+func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>}
+
+// -----
+
+// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, persistent, splits, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----

@@ -187,16 +187,16 @@ func.func @lse_type(%s: !tile.tile<128xf16>) {
 
 // -----
 
-func.func @add_sink_rank(%s: !tile.tile<128x128xf32>, %x: f32) {
+func.func @add_sink_rank(%s: !tile.tile<128x128xf32>) {
   // expected-error@+1 {{operand #0 must be tile of rank 1 that holds f32, but got '!tile.tile<128x128xf32>'}}
-  %0 = tile.add_sink %s, %s sink %x scale 0.5 : !tile.tile<128x128xf32>
+  %0 = tile.add_sink %s, %s sink %s scale 0.5 : !tile.tile<128x128xf32>
   return
 }
 
 // -----
 
 func.func @add_sink_logit(%s: !tile.tile<128xf32>, %x: f16) {
-  // expected-error@+1 {{operand #2 must be 32-bit float, but got 'f16'}}
+  // expected-error@+1 {{operand #2 must be tile of rank 1 that holds f32, but got 'f16'}}
   %0 = "tile.add_sink"(%s, %s, %x) {log2_scale = 0.5 : f32} : (!tile.tile<128xf32>, !tile.tile<128xf32>, f16) -> !tile.tile<128xf32>
   return
 }

@@ -356,7 +356,7 @@ func.func @gather_result(%bias: memref<?xf32>, %i: vector<8xindex>) {
 // -----
 
 func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %i: index) {
-  // expected-error@+1 {{expected a region of (f32, index, index), got ('f32', 'index')}}
+  // expected-error@+1 {{expected a region of ('f32', 'index', 'index'), got ('f32', 'index')}}
   %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
   ^bb0(%e: f32, %row: index):
     tile.yield %e : f32

@@ -176,7 +176,7 @@ func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
 
 func.func @load_start(%t: memref<?x?x?x64xf16>, %i: index) {
   // expected-error@+1 {{expected start and length of a sequence, or neither, got a start alone}}
-  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0>}
+  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0, 0>}
       : (memref<?x?x?x64xf16>, index, index, index, index) -> !tile.tile<128x64xf16>
   return
 }
@@ -185,7 +185,7 @@ func.func @load_start(%t: memref<?x?x?x64xf16>, %i: index) {
 
 func.func @store_length(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x64xf16>) {
   // expected-error@+1 {{expected start and length of a sequence, or neither, got a length alone}}
-  "tile.store"(%v, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1>}
+  "tile.store"(%v, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 1>}
       : (!tile.tile<128x64xf16>, memref<?x?x?x64xf16>, index, index, index, index) -> ()
   return
 }

@@ -59,7 +59,7 @@ func.func @products(%q: !q, %k: !q, %p: !p, %acc: !o, %c: i1) {
 }
 
 // CHECK-LABEL: func.func @softmax
-func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
+func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memref<?xf32>) {
   // CHECK: tile.fill 0xFF800000 : <128xf32>
   %0 = tile.fill 0xFF800000 : !row
   // CHECK: tile.scale %{{.*}} by -5.000000e-01 : <128x128xf32>
@@ -84,9 +84,10 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index) {
   %8 = tile.normalize %acc, %l : !o, !row to !q
   // CHECK: tile.lse %{{.*}}, %{{.*}} scale 1.250000e-01 : <128xf32>
   %9 = tile.lse %m, %l scale 0.125 : !row
-  %logit = arith.constant 1.0 : f32
-  // CHECK: tile.lse %{{.*}}, %{{.*}} sink %{{.*}} scale 1.250000e-01 : <128xf32>
-  %sunk = tile.lse %m, %l sink %logit scale 0.125 : !row
+  // CHECK: tile.load_rows %{{.*}}[%{{.*}}] by 5.000000e-01 : memref<?xf32> -> <128xf32>
+  %logit = tile.load_rows %sinks[%i] by 0.5 : memref<?xf32> -> !row
+  // CHECK: tile.lse %{{.*}}, %{{.*}} sink %{{.*}} as !tile.tile<128xf32> scale 1.250000e-01 : <128xf32>
+  %sunk = tile.lse %m, %l sink %logit as !row scale 0.125 : !row
   // CHECK: tile.add_sink %{{.*}}, %{{.*}} sink %{{.*}} scale 1.250000e-01 : <128xf32>
   %total = tile.add_sink %m, %l sink %logit scale 0.125 : !row
   return

@@ -79,6 +79,9 @@ static LogicalResult verifyTiles(EmitError emitError, const Schedule &s) {
   if (s.ctaGroup != 1 && s.ctaGroup != 2)
     return scheduleError(emitError, 4)
            << "expected cta_group to be 1 or 2, got " << s.ctaGroup;
+  if (!llvm::isPowerOf2_32(s.packHeads))
+    return scheduleError(emitError, 14)
+           << "expected pack_heads to be a power of two, got " << s.packHeads;
   return success();
 }
 

@@ -68,8 +68,30 @@ template <typename CopyOp> static LogicalResult verifyWithin(CopyOp op) {
                           << " alone";
 }
 
+/// The heads that rows are packed of fill whole rows of the tile; where they
+/// are there, so is `beside`, what says which ones they are.
+template <typename OpTy>
+static LogicalResult verifyHeads(OpTy op, TileType tile) {
+  int64_t heads = op.getHeads().value_or(1);
+  if (heads <= tile.getRows())
+    return success();
+  return op.emitOpError() << "expected at most as many heads as the tile has "
+                             "rows, "
+                          << tile.getRows() << ", got " << heads;
+}
+template <typename OpTy>
+static LogicalResult verifyHeads(OpTy op, TileType tile, StringRef name,
+                                 Value beside) {
+  if (bool(op.getHeads()) != bool(beside))
+    return op.emitOpError()
+           << "expected a number of heads and " << name << ", or neither, got "
+           << (beside ? name : "the number") << " alone";
+  return verifyHeads(op, tile);
+}
+
 LogicalResult LoadOp::verify() {
-  if (failed(verifyWithin(*this)))
+  if (failed(verifyWithin(*this)) ||
+      failed(verifyHeads(*this, getType(), "a first one", getMember())))
     return failure();
   if (getInto() && getInto().getType() != getType())
     return emitOpError() << "expected a slot of the result's type " << getType()
@@ -79,7 +101,9 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifyWithin(*this)))
+  if (failed(verifyWithin(*this)) ||
+      failed(
+          verifyHeads(*this, getValue().getType(), "a first one", getMember())))
     return failure();
   return verifyTileOfMemref(*this, getValue().getType(),
                             cast<MemRefType>(getDest().getType()));
@@ -145,9 +169,20 @@ LogicalResult JoinOp::verify() {
   return success();
 }
 
+LogicalResult LoadRowsOp::verify() {
+  auto memref = cast<MemRefType>(getSrc().getType());
+  Type element = getType().getElementType();
+  if (memref.getRank() != 1 || memref.getElementType() != element)
+    return emitOpError() << "expected a list of " << element << ", got "
+                         << memref;
+  return verifyHeads(*this, getType(), "a count", getCount());
+}
+
 LogicalResult StoreRowsOp::verify() {
   auto memref = cast<MemRefType>(getDest().getType());
   TileType tile = getValue().getType();
+  if (failed(verifyHeads(*this, tile, "a count", getCount())))
+    return failure();
   if (tile.getShape().size() != 1)
     return emitOpError() << "expected one element a row, got " << tile;
   if (memref.getRank() != 3 || memref.getElementType() != tile.getElementType())
@@ -188,9 +223,19 @@ LogicalResult CastOp::verify() {
                        << from << ", since nothing moves, got " << to;
 }
 
+LogicalResult LseOp::verify() {
+  if (!getSink() || getSink().getType() == getSum().getType())
+    return success();
+  return emitOpError() << "expected a sink of the sum's type "
+                       << getSum().getType() << ", got " << getSink().getType();
+}
+
 LogicalResult ModifyOp::verify() {
   Builder b(getContext());
-  const Type expected[] = {b.getF32Type(), b.getIndexType(), b.getIndexType()};
+  if (failed(verifyHeads(*this, getType(), "a first one", getHead())))
+    return failure();
+  SmallVector<Type> expected(getHeads() ? 4 : 3, b.getIndexType());
+  expected.front() = b.getF32Type();
   Block &body = getBody().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return emitOpError() << "expected tile.yield at the end of the region";
@@ -200,8 +245,8 @@ LogicalResult ModifyOp::verify() {
              << "expected ops of one result and no region in a tile.modify";
   if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
     return success();
-  return emitOpError() << "expected a region of (f32, index, index), got ("
-                       << getBody().getArgumentTypes() << ")";
+  return emitOpError() << "expected a region of (" << TypeRange(expected)
+                       << "), got (" << getBody().getArgumentTypes() << ")";
 }
 
 LogicalResult GatherOp::verify() {
@@ -238,6 +283,8 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult MaskOp::verify() {
+  if (failed(verifyHeads(*this, getType())))
+    return failure();
   if (bool(getOffset()) != (getLeft() || getRight()))
     return emitOpError() << "expected 'around' an offset where there is a left "
                             "or a right bound, and only there";

@@ -72,6 +72,23 @@ Value tile::threadRow(ImplicitLocOpBuilder &b, TileType tile) {
   return arith::OrIOp::create(b, warp, lane);
 }
 
+Value tile::threadQuery(ImplicitLocOpBuilder &b, TileType tile,
+                        std::optional<uint32_t> heads) {
+  Value row = threadRow(b, tile);
+  if (!heads)
+    return row;
+  return arith::ShRUIOp::create(b, row, constantI32(b, llvm::Log2_32(*heads)));
+}
+
+Value tile::threadHead(ImplicitLocOpBuilder &b, TileType tile, uint32_t heads) {
+  return arith::AndIOp::create(b, threadRow(b, tile),
+                               constantI32(b, heads - 1));
+}
+
+Value tile::toIndex(ImplicitLocOpBuilder &b, Value number) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), number);
+}
+
 Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   if (threadsPerRow(tile) == 1)
     return {};
@@ -194,7 +211,7 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   target.addIllegalOp<SlotAddressOp>();
   target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, ModifyOp,
                       MaskOp, RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
-                      NormalizeOp, AddSinkOp, LseOp, StoreRowsOp>();
+                      NormalizeOp, LoadRowsOp, AddSinkOp, LseOp, StoreRowsOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 

@@ -64,6 +64,14 @@ int64_t ownColumns(TileType tile);
 mlir::Value threadInGroup(mlir::ImplicitLocOpBuilder &b);
 /// The row of `tile` that this thread owns, i32.
 mlir::Value threadRow(mlir::ImplicitLocOpBuilder &b, TileType tile);
+/// The query row of this thread's row, counted from the first one of `tile`,
+/// and its head likewise, where `heads` are packed into its rows; i32.
+mlir::Value threadQuery(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                        std::optional<uint32_t> heads);
+mlir::Value threadHead(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                       uint32_t heads);
+/// `number`, an i32, as an index.
+mlir::Value toIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value number);
 /// The first column of `tile` (of its first slice) that this thread owns, i32;
 /// null where it owns them all.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);

@@ -172,21 +172,24 @@ private:
       place = arith::SubIOp::create(b, place, column);
       if (std::optional<int64_t> right = op.getRight()) {
         Value behind = add(place, *right + 1);
-        Value ownBehind =
-            arith::AddIOp::create(b, behind, threadRow(b, op.getType()));
+        Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
         common.end = arith::MinSIOp::create(b, end, behind);
         own.end = arith::MinSIOp::create(b, end, ownBehind);
       }
       if (std::optional<int64_t> left = op.getLeft()) {
-        common.first = add(place, op.getType().getRows() - 1 - *left);
-        own.first = arith::AddIOp::create(b, add(place, -*left),
-                                          threadRow(b, op.getType()));
+        int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+        common.first = add(place, rows - 1 - *left);
+        own.first = arith::AddIOp::create(b, add(place, -*left), query(b, op));
       }
     }
     own.end = fromOwnColumn(b, op.getType(), own.end);
     if (own.first)
       own.first = fromOwnColumn(b, op.getType(), own.first);
     return {common, own};
+  }
+
+  static Value query(ImplicitLocOpBuilder &b, MaskOp op) {
+    return threadQuery(b, op.getType(), op.getHeads());
   }
 
   /// A limit that counts from the block's first column, counted from the first
@@ -333,6 +336,29 @@ Value scaledMaximum(ImplicitLocOpBuilder &b, Value max, FloatAttr log2Scale) {
       b, max, arith::ConstantOp::create(b, cast<TypedAttr>(log2Scale)));
 }
 
+/// Rows of heads that the group does not have read the last one's number.
+struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(LoadRowsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value head = op.getHead();
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value own = toIndex(b, threadHead(b, op.getType(), *heads));
+      Value last = arith::SubIOp::create(b, op.getCount(),
+                                         arith::ConstantIndexOp::create(b, 1));
+      head =
+          arith::AddIOp::create(b, head, arith::MinSIOp::create(b, own, last));
+    }
+    Value number = memref::LoadOp::create(b, op.getSrc(), ValueRange{head});
+    Value factor =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, number, factor);
+    return success();
+  }
+};
+
 /// l + 2^(sink - m·c), and l where m is -inf. An infinite sum is one beside
 /// which the keys count for nothing.
 struct DistributeAddSink : public DistributePattern<AddSinkOp> {
@@ -400,11 +426,18 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getValue().getType();
-    Value thread =
-        arith::IndexCastOp::create(b, b.getIndexType(), threadRow(b, tile));
+    Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
     Value row = arith::AddIOp::create(b, op.getRow(), thread);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
                                          op.getLength());
+    Value head = op.getHead();
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value own = toIndex(b, threadHead(b, tile, *heads));
+      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own,
+                                          op.getCount());
+      inside = arith::AndIOp::create(b, inside, there);
+      head = arith::AddIOp::create(b, head, own);
+    }
     if (threadsPerRow(tile) == 2)
       inside = arith::AndIOp::create(b, inside, isLeftHalf(b));
     auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
@@ -412,7 +445,7 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
     if (op.getStart())
       row = arith::AddIOp::create(b, op.getStart(), row);
     memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
-                            ValueRange{op.getBatch(), op.getHead(), row});
+                            ValueRange{op.getBatch(), head, row});
     rewriter.eraseOp(op);
     return success();
   }
@@ -423,9 +456,8 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
 void fmha::tile::populateDistributeArithmetic(
     RewritePatternSet &patterns, const TypeConverter &converter,
     const DistributeContext &context) {
-  patterns
-      .add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
-           DistributeRowMax, DistributeExp2, DistributeRowSum, DistributeCast,
-           DistributeAddSink, DistributeLse, DistributeStoreRows>(converter,
-                                                                  context);
+  patterns.add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
+               DistributeRowMax, DistributeExp2, DistributeRowSum,
+               DistributeCast, DistributeLoadRows, DistributeAddSink,
+               DistributeLse, DistributeStoreRows>(converter, context);
 }

@@ -11,8 +11,10 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 #include <numeric>
 
@@ -24,16 +26,24 @@ namespace {
 
 /// The region of a tile.modify for one thread: what depends on neither score
 /// nor key is computed once for the row, as a number; the rest for some keys at
-/// once, as vectors.
+/// once, as vectors. Where heads are packed the row's head is such a number.
 ///
 ///   %e = fmha.read %bias[%h, %i, %j]    %e = tile.gather %bias[%h, %i, %keys]
 ///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e :
 ///   vector<16xf32>
 class RowCode {
 public:
-  RowCode(ImplicitLocOpBuilder &b, ModifyOp op, Value row)
+  RowCode(ImplicitLocOpBuilder &b, ModifyOp op)
       : b(b), body(op.getBody().front()) {
-    mapping.map(body.getArgument(1), row);
+    TileType tile = op.getType();
+    Value row = toIndex(b, threadQuery(b, tile, op.getHeads()));
+    mapping.map(body.getArgument(1),
+                arith::AddIOp::create(b, op.getRow(), row));
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value head = toIndex(b, threadHead(b, tile, *heads));
+      mapping.map(body.getArgument(3),
+                  arith::AddIOp::create(b, op.getHead(), head));
+    }
     varying.insert(body.getArgument(0));
     varying.insert(body.getArgument(2));
     for (Operation &inner : body.without_terminator())
@@ -168,9 +178,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
-    RowCode code(
-        b, op,
-        arith::AddIOp::create(b, op.getRow(), toIndex(b, threadRow(b, tile))));
+    RowCode code = rowCode(b, op);
     Value made = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
     // Piece by piece, for the sake of registers; keys of one slice follow each
     // other.
@@ -190,8 +198,28 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   }
 
 private:
-  static Value toIndex(ImplicitLocOpBuilder &b, Value number) {
-    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  /// Of packed heads each thread has a row's numbers of its own. Read beside
+  /// the scores they make ptxas 13.0 spill a row where another tile has its
+  /// share of registers (560 bytes, ALiBi), so that they are made in front of
+  /// the loop.
+  static RowCode rowCode(ImplicitLocOpBuilder &b, ModifyOp op) {
+    OpBuilder::InsertionGuard guard(b);
+    if (op.getHeads())
+      b.setInsertionPoint(firstPlace(op));
+    return RowCode(b, op);
+  }
+
+  /// The loop, if nothing in it is used.
+  static Operation *firstPlace(ModifyOp op) {
+    SetVector<Value> used;
+    getUsedValuesDefinedAbove(op.getBody(), used);
+    used.insert(op.getRow());
+    used.insert(op.getHead());
+    auto loop = op->getParentOfType<scf::ForOp>();
+    bool outside = loop && llvm::all_of(used, [&](Value value) {
+                     return loop.isDefinedOutsideOfLoop(value);
+                   });
+    return outside ? loop.getOperation() : op.getOperation();
   }
 
   /// The key of this thread's first column.

@@ -295,8 +295,9 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   auto [row, end] = boxRow(op, op.getSrc());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
-                      int32_t(panel * panelColumns), op.getColumn(), end,
-                      panelAddress(tile, stage, panel), own.full, stage);
+                      op.getMember(), int32_t(panel * panelColumns),
+                      op.getColumn(), end, panelAddress(tile, stage, panel),
+                      own.full, stage);
   op.erase();
 }
 
@@ -305,7 +306,7 @@ void ChannelLowering::lowerStore(StoreOp op) {
   auto [row, end] = boxRow(op, op.getDest());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
-                       op.getBatch(), row, op.getHead(),
+                       op.getBatch(), row, op.getHead(), op.getMember(),
                        int32_t(panel * panelColumns), op.getColumn(), end);
   // Shared memory must outlive the reads of the copy.
   TmaStoreWaitOp::create(b);

@@ -223,7 +223,7 @@ LogicalResult Placer::placeOp(Operation *op) {
       .Case<ScaleOp, ModifyOp, MaskOp, Exp2Op>([&](auto other) {
         setPlace(other.getResult(), other.getInput().getType().getPlace());
       })
-      .Case<RowSumOp, AddSinkOp, LseOp>(
+      .Case<RowSumOp, LoadRowsOp, AddSinkOp, LseOp>(
           [&](auto other) { setPlace(other.getResult(), registers()); });
   return success();
 }

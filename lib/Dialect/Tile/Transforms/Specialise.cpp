@@ -45,7 +45,6 @@ private:
   void buildSoftmax(unsigned tile);
   void forActiveTiles(function_ref<void(unsigned)> body);
 
-  Value cloneHere(Value number);
   void buildLoad();
   void buildMma();
   void buildCorrection();
@@ -186,8 +185,9 @@ void Specialiser::loadInto(LoadOp original, Value channel, Value message,
   Value slot =
       AcquireOp::create(b, original.getType(), channel, message).getResult();
   LoadOp::create(b, original.getType(), original.getSrc(), original.getBatch(),
-                 row, original.getHead(), original.getColumn(),
-                 original.getStart(), original.getLength(), slot);
+                 row, original.getHead(), original.getMember(),
+                 original.getColumn(), original.getStart(),
+                 original.getLength(), slot, original.getHeadsAttr());
   publish(channel, message);
 }
 
@@ -389,18 +389,7 @@ void Specialiser::sendP(unsigned tile, Value block, Value x, RowMaxOp max,
     addUp();
 }
 
-/// The ops that make a number of f32, again, where it is used: softmax has no
-/// register for it during its loop.
-Value Specialiser::cloneHere(Value number) {
-  Operation *op = number.getDefiningOp();
-  if (!op || !number.getType().isF32())
-    return number;
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, cloneHere(operand));
-  return b.clone(*op, mapping)->getResult(0);
-}
-
+/// The sink is read behind the loop: softmax has no register for it before.
 void Specialiser::buildSoftmax(unsigned tile) {
   QueryTileParts &part = parts.tiles[tile];
   Value max = clone(part.maxInit, {}).getResult();
@@ -416,7 +405,7 @@ void Specialiser::buildSoftmax(unsigned tile) {
   }
   Value total = loop.getResult(1), sink;
   if (part.addSink) {
-    sink = cloneHere(part.addSink.getSink());
+    sink = clone(part.sink, {}).getResult();
     total = clone(part.addSink, {loop.getResult(0), total, sink}).getResult();
   }
   sendStats(tile, part.sumOut, total, blocks);

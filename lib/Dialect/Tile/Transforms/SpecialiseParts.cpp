@@ -79,6 +79,7 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<RescaleOp>([&](RescaleOp part) { tile.rescale = part; })
       .Case<NormalizeOp>([&](NormalizeOp part) { tile.normalize = part; })
       .Case<StoreOp>([&](StoreOp part) { tile.store = part; })
+      .Case<LoadRowsOp>([&](LoadRowsOp part) { tile.sink = part; })
       .Case<AddSinkOp>([&](AddSinkOp part) { tile.addSink = part; })
       .Case<LseOp>([&](LseOp part) { tile.lse = part; })
       .Case<StoreRowsOp>([&](StoreRowsOp part) { tile.storeRows = part; })
@@ -109,6 +110,7 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"move of the sum to registers", !!tile.sumIn},
       {"normalize", !!tile.normalize},
       {"store", !!tile.store},
+      {"load_rows ahead of add_sink", !tile.addSink || tile.sink},
       {"store_rows behind lse", !tile.lse || tile.storeRows},
   };
   for (auto [name, there] : parts)

@@ -35,7 +35,7 @@ struct ProductPart {
 
 /// The ops of a placed kernel that serve one query tile. All are there but
 /// `scale` (a positive scale needs none), `modify`, `join` (nor does P in one
-/// slice), `addSink`, `lse` and `storeRows`.
+/// slice), `sink`, `addSink`, `lse` and `storeRows`.
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
@@ -53,6 +53,7 @@ struct QueryTileParts {
   RescaleOp rescale;
   NormalizeOp normalize;
   StoreOp store;
+  LoadRowsOp sink;
   AddSinkOp addSink;
   LseOp lse;
   StoreRowsOp storeRows;

@@ -529,7 +529,7 @@ FailureOr<Program> KernelTrace::run(const Scenario &scenario) const {
 
 std::vector<Scenario> KernelTrace::scenarios() const {
   const schedule::Schedule &schedule = info->schedule;
-  int64_t rows = schedule.qTiles * schedule.qTileRows;
+  int64_t rows = schedule.qTiles * schedule.qTileRows / schedule.packHeads;
   int64_t often = deepest + 3;
   auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
     return Scenario{queryLength, trips * schedule.kvBlock, trips, oracle};

@@ -87,7 +87,7 @@ def FMHA_ScheduleAttr
     Example:
     ```mlir
     #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128,
-      kv_block = 128, cta_group = 1, kv_stages = 3, v_stages = 0,
+      kv_block = 128, pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0,
       key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
       p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
       persistent = false, splits = 1, roles = [
@@ -97,6 +97,8 @@ def FMHA_ScheduleAttr
     - `target`: the GPU.
     - `q_tiles`: query tiles in flight per CTA, of `q_tile_rows` rows each.
     - `kv_block`: keys per step of the loop.
+    - `pack_heads`: query heads of one KV head that share a query tile, so that a
+      few queries of many heads fill its rows; 1 packs none.
     - `cta_group`: CTAs that issue one MMA together.
     - `kv_stages`: stages of the ring that K and V messages share; of K messages
       alone where `v_stages`, the stages of a ring of V's own, is not 0.
@@ -133,6 +135,7 @@ def FMHA_ScheduleAttr
       are multiples of 16.
     - (S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a block
       is one message of one ring.
+    - (S14) `pack_heads` is a power of two.
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -133,13 +133,17 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
     as many rows before the tensor as it has. `end` is the row behind the sequence, and `row` counts from as many rows
     before it as the tensor has: `extent` - length + i for row i. So the map ends where the sequence does.
 
+    `from` a member of a group of query heads, the map is [head_dim, group, rows, kv_heads, batch], or ends in place of
+    batch, `head` is a KV head, and the box has rows of several heads.
+
     `tile.tma_load %K[%batch, %row, %head] column 64 to %dst signals %full[%stage] : memref<...>, !llvm.ptr<3>, !tile.barrier<3>`
   }];
-  let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Tile_BoxColumnAttr:$column,
-                       Optional<Index>:$first, Optional<Index>:$end, LLVM_PointerInAddressSpace<3>:$dest,
+  let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
+                       Tile_BoxColumnAttr:$column, Optional<Index>:$first, Optional<Index>:$end, LLVM_PointerInAddressSpace<3>:$dest,
                        Tile_BarrierType:$barrier, Index:$stage);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? (`before` $end^)? `to` $dest
+    $src `[` $batch `,` $row `,` $head `]` (`from` $member^)? `column` $column (`behind` $first^)? (`before` $end^)?
+    `to` $dest
     `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
   }];
 }
@@ -147,14 +151,15 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box to global memory, clipped at the tensor's end";
   let description = [{
-    The box begins at `column`, or that many columns behind `first`; `end` and `row` are those of `tile.tma_load`.
+    The box begins at `column`, or that many columns behind `first`; `end`, `row` and `member` are those of `tile.tma_load`.
     `tile.tma_store %src to %O[%batch, %row, %head] column 64 : !llvm.ptr<3>, memref<...>`
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$src, Tile_Tensor:$dest, Index:$batch, Index:$row, Index:$head,
-                       Tile_BoxColumnAttr:$column, Optional<Index>:$first, Optional<Index>:$end);
+                       Optional<Index>:$member, Tile_BoxColumnAttr:$column, Optional<Index>:$first,
+                       Optional<Index>:$end);
   let assemblyFormat = [{
-    $src `to` $dest `[` $batch `,` $row `,` $head `]` `column` $column (`behind` $first^)? (`before` $end^)? attr-dict
-    `:` type($src) `,` type($dest)
+    $src `to` $dest `[` $batch `,` $row `,` $head `]` (`from` $member^)? `column` $column (`behind` $first^)?
+    (`before` $end^)? attr-dict `:` type($src) `,` type($dest)
   }];
 }
 

@@ -43,21 +43,29 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     `within` [start, length] makes it rows of one sequence: row 0 lies at `start` of the length dimension, and rows at or
     beyond `length` read as zero, whatever the tensor holds there. The sequence must lie inside the tensor.
 
+    `heads` p `from` m packs p query heads into the rows: `head` is then a KV head, to whose group of query heads m counts,
+    and row r of the tile is row `row` + r / p of the group's head m + r mod p. Heads that the group does not have read as
+    zero. How many it has, q_heads / kv_heads, is said by the tensor map.
+
     ```mlir
     %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     %v = tile.load %V[%batch, %col, %head] column %first
         : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x256xbf16>
     %w = tile.load %V[%batch, %col, %head] within [%start, %kv_len]
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
+    %q = tile.load %Q[%batch, %row, %kv_head] heads 16 from %member
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     ```
 
-    Constraints: the tile has no more columns than the head dim rounded up to 16.
+    Constraints: the tile has no more columns than the head dim rounded up to 16; `heads` is a power of two of at most the
+    tile's rows, and stands beside the head that it begins with.
   }];
-  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$column,
-                       Optional<Index>:$start, Optional<Index>:$length, Optional<Tile_TileType>:$into);
+  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
+                       Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length,
+                       Optional<Tile_TileType>:$into, OptionalAttr<Tile_HeadsAttr>:$heads);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
+    $src `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)? (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
     (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -68,7 +76,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let description = [{
     Columns of the tile go to columns from `column` on, 0 if it is absent; rows and columns that the tensor does not have
     are not written. `within` [start, length] makes it rows of one sequence, as for `tile.load`: rows at or beyond `length`
-    are not written.
+    are not written; nor are heads that the group does not have, with `heads` as for `tile.load`.
 
     ```mlir
     tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
@@ -79,9 +87,10 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
     Constraints: as for `tile.load`.
   }];
   let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head,
-                       Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length);
+                       Optional<Index>:$member, Optional<Index>:$column, Optional<Index>:$start,
+                       Optional<Index>:$length, OptionalAttr<Tile_HeadsAttr>:$heads);
   let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
+    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)? (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
     attr-dict `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
@@ -124,21 +133,49 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
+def Tile_LoadRowsOp : Tile_Op<"load_rows", [MemoryEffects<[MemRead]>]> {
+  let summary = "One number a row, that of the row's head";
+  let description = [{
+    Every row has `src`[`head`]·`factor`. With `heads` p `of` n row r has that of head `head` + r mod p, or of the last of
+    the n heads from `head` on where there is none.
+
+    ```mlir
+    %s = tile.load_rows %sinks[%head] by 1.442695 : memref<?xf32> -> !tile.tile<128xf32>
+    %t = tile.load_rows %sinks[%head] heads 16 of %count by 1.442695 : memref<?xf32> -> !tile.tile<128xf32>
+    ```
+
+    Constraints: `src` is a list of the result's elements; `heads` is as for `tile.load`, and stands beside a count.
+  }];
+  let arguments = (ins AnyMemRef:$src, Index:$head, Optional<Index>:$count, F32Attr:$factor,
+                       OptionalAttr<Tile_HeadsAttr>:$heads);
+  let results = (outs Tile_F32Row:$result);
+  let assemblyFormat = [{
+    $src `[` $head `]` (`heads` $heads^ `of` $count)? `by` $factor attr-dict `:` type($src) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreRowsOp : Tile_Op<"store_rows", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "Writes one number a row, for the rows below `length`";
   let description = [{
     Row r of `value` goes to `dest`[`batch`, `head`, `row` + r] where `row` + r < `length`; with `start` to as many rows
-    behind that one.
+    behind that one. With `heads` p `of` n row r is row `row` + r / p of head `head` + r mod p, and is written only if that
+    is one of the n heads from `head` on.
 
     ```mlir
     tile.store_rows %lse, %L[%batch, %head, %row] below %q_len : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
+    tile.store_rows %lse, %L[%batch, %head, %row] heads 16 of %count below %q_len
+        : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
     ```
+
+    Constraints: `heads` is as for `tile.load`, and stands beside a count.
   }];
   let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$head, Index:$row,
-                       Optional<Index>:$start, Index:$length);
+                       Optional<Index>:$count, Optional<Index>:$start, Index:$length,
+                       OptionalAttr<Tile_HeadsAttr>:$heads);
   let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $head `,` $row `]` (`from` $start^)? `below` $length attr-dict
-    `:` type($value) `,` type($dest)
+    $value `,` $dest `[` $batch `,` $head `,` $row `]` (`heads` $heads^ `of` $count)? (`from` $start^)? `below` $length
+    attr-dict `:` type($value) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
@@ -201,6 +238,9 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     key. The region also takes numbers and memrefs of the kernel around it; its ops are those of a region `score` of
     `fmha.attention`. Rows and keys that the sequence does not have give values that do not matter.
 
+    With `heads` p `from` h row i is query row `row` + i / p of head h + i mod p, and the region takes that head as well; heads
+    that the group does not have give values that do not matter either.
+
     ```mlir
     %x = tile.modify %s at [%row, %col] : !tile.tile<128x128xf32> {
     ^bb0(%e: f32, %i: index, %j: index):
@@ -208,12 +248,23 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
       %y = arith.addf %e, %b : f32
       tile.yield %y : f32
     }
+    %z = tile.modify %s at [%row, %col] heads 16 from %head : !tile.tile<128x128xf32> {
+    ^bb0(%e: f32, %i: index, %j: index, %h: index):
+      %b = fmha.read %bias[%h, %i, %j] : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>
+      %y = arith.addf %e, %b : f32
+      tile.yield %y : f32
+    }
     ```
+
+    Constraints: `heads` is as for `tile.load`.
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col);
+  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Optional<Index>:$head,
+                       OptionalAttr<Tile_HeadsAttr>:$heads);
   let results = (outs Tile_F32Matrix:$result);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$input `at` `[` $row `,` $col `]` attr-dict `:` type($input) $body";
+  let assemblyFormat = [{
+    $input `at` `[` $row `,` $col `]` (`heads` $heads^ `from` $head)? attr-dict `:` type($input) $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -229,18 +280,20 @@ def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
   let description = [{
     Element (i, j) stays if key k = `col` + j is below `kv_len` and, with p = `row` + i + `offset`, the key that the
     row sits at, p - `left` <= k <= p + `right`. A bound that is absent hides nothing; `offset` is there if one of
-    them is, kv_len - q_len where the last query row sits at the last key.
+    them is, kv_len - q_len where the last query row sits at the last key. With `heads` n row i of the tile is query row
+    `row` + i / n.
 
     ```mlir
     %x = tile.mask %s at [%row, %col] keys %kv_len : !tile.tile<128x128xf32>
     %y = tile.mask %s at [%row, %col] keys %kv_len around %offset left 127 right 0 : !tile.tile<128x128xf32>
+    %z = tile.mask %s at [%row, %col] heads 16 keys %kv_len around %offset right 0 : !tile.tile<128x128xf32>
     ```
   }];
   let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset,
-                       OptionalAttr<I64Attr>:$left, OptionalAttr<I64Attr>:$right);
+                       OptionalAttr<I64Attr>:$left, OptionalAttr<I64Attr>:$right, OptionalAttr<Tile_HeadsAttr>:$heads);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
-    $input `at` `[` $row `,` $col `]` `keys` $kv_len (`around` $offset^)? (`left` $left^)? (`right` $right^)?
+    $input `at` `[` $row `,` $col `]` (`heads` $heads^)? `keys` $kv_len (`around` $offset^)? (`left` $left^)? (`right` $right^)?
     attr-dict `:` type($input)
   }];
   let hasVerifier = 1;
@@ -332,17 +385,17 @@ def Tile_NormalizeOp
   let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
-def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "result"]>]> {
+def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sink", "result"]>]> {
   let summary = "The sum with one more term, 2^(sink - max·log2_scale)";
   let description = [{
-    `sink` is a logit in log2 units. A row whose maximum is minus infinity (no key seen) keeps its sum, 0: a sink brings no
+    `sink` has a logit in log2 units for each row. A row whose maximum is minus infinity (no key seen) keeps its sum, 0: a sink brings no
     value, so that its output is 0.
 
     ```mlir
     %s = tile.add_sink %m, %l sink %logit scale 0.127 : !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, F32:$sink, F32Attr:$log2_scale);
+  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, Tile_F32Row:$sink, F32Attr:$log2_scale);
   let results = (outs Tile_F32Row:$result);
   let assemblyFormat = "$max `,` $sum `sink` $sink `scale` $log2_scale attr-dict `:` type($max)";
 }
@@ -350,16 +403,21 @@ def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "res
 def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
   let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
   let description = [{
-    With a `sink`, a logit in log2 units, of that sum and 2^sink; `sum` is the one without it.
+    With a `sink`, a logit in log2 units for each row, of that sum and 2^sink; `sum` is the one without it.
 
     ```mlir
     %e = tile.lse %m, %l scale 0.127 : !tile.tile<128xf32>
-    %f = tile.lse %m, %l sink %logit scale 0.127 : !tile.tile<128xf32>
+    %f = tile.lse %m, %l sink %logit as !tile.tile<128xf32> scale 0.127 : !tile.tile<128xf32>
     ```
+
+    Constraints: `sink` is a tile of the type of `sum`.
   }];
-  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, Optional<F32>:$sink, F32Attr:$log2_scale);
+  let arguments = (ins Tile_F32Row:$max, Tile_F32Row:$sum, Optional<Tile_F32Row>:$sink, F32Attr:$log2_scale);
   let results = (outs Tile_F32Row:$result);
-  let assemblyFormat = "$max `,` $sum (`sink` $sink^)? `scale` $log2_scale attr-dict `:` type($max)";
+  let assemblyFormat = [{
+    $max `,` $sum (`sink` $sink^ `as` type($sink))? `scale` $log2_scale attr-dict `:` type($max)
+  }];
+  let hasVerifier = 1;
 }
 
 def Tile_MoveOp : Tile_ValueOp<"move"> {

@@ -1,0 +1,58 @@
+// Query heads of a group packed into query tiles: 16 of them in tiles of 128 rows leave 8
+// queries a tile, and a CTA has a chunk of the group of one KV head.
+
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=2 pack-heads=16' --convert-fmha-to-tile | FileCheck %s
+// RUN: fmha-opt %s --fmha-plan-schedule='q-tiles=2 pack-heads=off' --convert-fmha-to-tile | FileCheck %s --check-prefix=OFF
+
+!t = memref<2x?x80x64xbf16>
+!kv = memref<2x?x2x64xbf16>
+!l = memref<2x80x?xf32>
+
+func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<80xf32>, %slopes: memref<80xf32>) {
+  fmha.attention ins(%q, %k, %v : !t, !kv, !kv) sink(%logits : memref<80xf32>) outs(%o, %l : !t, !l)
+      {mask = #fmha.mask<causal>} score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+    %slope = fmha.read %slopes[%h] : memref<80xf32>
+    %x = arith.addf %s, %slope : f32
+    fmha.yield %x : f32
+  }
+  return
+}
+
+// CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
+// CHECK: %[[HEADS:.*]] = memref.dim %arg0, %c2
+// CHECK: %[[KVHEADS:.*]] = memref.dim %arg1, %c2
+// id = ((batch x KV heads + KV head) x chunks + chunk) x row blocks + row block
+// CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c16
+// CHECK: %[[ROWBLOCK:.*]] = arith.remui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[REST:.*]] = arith.divui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
+// CHECK: %[[CHUNKS:.*]] = arith.ceildivui %[[GROUP]], %c16
+// CHECK: %[[GROUPS:.*]] = arith.divui %[[REST]], %[[CHUNKS]]
+// CHECK: %[[KVHEAD:.*]] = arith.remui %[[GROUPS]], %[[KVHEADS]]
+// CHECK: %[[CHUNK:.*]] = arith.remui %[[REST]], %[[CHUNKS]]
+// CHECK: %[[MEMBER:.*]] = arith.muli %[[CHUNK]], %c16
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[KVHEAD]], %[[GROUP]]
+// CHECK: %[[HEAD:.*]] = arith.addi %[[BEFORE]], %[[MEMBER]]
+// CHECK: %[[COUNT:.*]] = arith.subi %[[GROUP]], %[[MEMBER]]
+// CHECK: %[[BATCH:.*]] = arith.divui %[[GROUPS]], %[[KVHEADS]]
+// The rows of both tiles are 8 queries apart, and the last one ends 8 behind.
+// CHECK: %[[FIRST:.*]] = arith.muli %[[ROWBLOCK]], %c16
+// CHECK: %[[ROW0:.*]] = arith.addi %[[FIRST]], %c0
+// CHECK: %[[ROW1:.*]] = arith.addi %[[FIRST]], %c8
+// CHECK: arith.addi %[[ROW1]], %c8
+// CHECK: tile.load %arg0[%[[BATCH]], %[[ROW0]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
+// CHECK: tile.load %arg0[%[[BATCH]], %[[ROW1]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
+// CHECK: tile.load %arg1[%[[BATCH]], %{{.*}}, %[[KVHEAD]]] :
+// CHECK: tile.modify %{{.*}} at[%[[ROW0]], %{{.*}}] heads 16 from %[[HEAD]]
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[OWN:.*]]: index):
+// CHECK: fmha.read %{{.*}}[%[[OWN]]]
+// CHECK: tile.mask %{{.*}} at[%[[ROW0]], %{{.*}}] heads 16 keys
+// CHECK: %[[SINK:.*]] = tile.load_rows %{{.*}}[%[[HEAD]]] heads 16 of %[[COUNT]] by
+// CHECK: tile.add_sink %{{.*}} sink %[[SINK]]
+// CHECK: tile.store %{{.*}}, %arg3[%[[BATCH]], %[[ROW0]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
+// CHECK: tile.store_rows %{{.*}}, %arg4[%[[BATCH]], %[[HEAD]], %[[ROW0]]] heads 16 of %[[COUNT]] below %[[QLEN]]
+// CHECK: tile.store %{{.*}}, %arg3[%[[BATCH]], %[[ROW1]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
+
+// OFF: gpu.func
+// OFF-NOT: {{ heads }}
+// OFF: gpu.return
