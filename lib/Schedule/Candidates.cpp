@@ -14,6 +14,7 @@
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <bit>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -49,6 +50,7 @@ public:
     for (const ScheduleField &field : scheduleFields())
       if (std::optional<unsigned> wanted = overrides.*field.wanted)
         field.set(start, *wanted);
+    start.packHeads = std::max(start.packHeads, 1u);
     buildAxes();
   }
 
@@ -59,6 +61,9 @@ public:
 
 private:
   void buildAxes();
+  /// Heads of a group that are worth packing: 1, and where lengths and group
+  /// are known what divides the group, and what holds all of it.
+  Values packings() const;
   /// A level for the field of that name: the value asked for, or `values`.
   void axis(std::string_view name, Values values, Rules decides);
   void descend(const Schedule &above, size_t level, Rules settledAbove);
@@ -107,6 +112,23 @@ void Search::axis(std::string_view name, Values values, Rules decides) {
   axes.push_back({std::move(values), decides, field->set});
 }
 
+Values Search::packings() const {
+  constexpr unsigned most = 128, fullTile = 64;
+  unsigned group = groupHint(problem),
+           all = std::min(std::bit_ceil(group), most);
+  if (overrides.packHeads == Overrides::wholeGroup)
+    return {all};
+  if (group <= 1 || !problem.qLenHint)
+    return {1};
+  unsigned exact = group & (0 - group);
+  if (exact >= fullTile)
+    return {1, std::min(exact, most)};
+  Values values = {1, all};
+  if (exact > 1 && exact < all)
+    values.push_back(exact);
+  return values;
+}
+
 /// Chunks, rings of their own and passes cost something, and are needed only
 /// where whole blocks are large.
 void Search::buildAxes() {
@@ -118,6 +140,11 @@ void Search::buildAxes() {
                   }});
   axis("q_tiles", {2, 1}, 0);
   axis("q_tile_rows", {128, 64}, 0);
+  if (overrides.packHeads.value_or(Overrides::wholeGroup) ==
+      Overrides::wholeGroup)
+    axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
+                      s.packHeads = std::min(heads, s.qTileRows);
+                    }});
   axis("kv_block", {128, 64, 256}, rule(3));
   axis("o_columns", wideValues ? parts(problem.headDimV, 64, 256) : Values{0},
        rule(2));
@@ -215,7 +242,8 @@ bool Search::mend(Schedule &schedule) const {
 void Search::consider(Schedule schedule) {
   std::optional<Schedule> deeper = chooseStages(schedule);
   bool emptyTile = schedule.qTiles > 1 && problem.qLenHint != 0 &&
-                   problem.qLenHint <= schedule.qTileRows && !overrides.qTiles;
+                   problem.qLenHint <= queriesOfTile(schedule) &&
+                   !overrides.qTiles;
   size_t done = 0;
   for (; done < slices.size(); ++done) {
     Schedule sliced = schedule;

@@ -197,12 +197,15 @@ unsigned roundUp(unsigned value, unsigned unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Query rows of a CTA that exist, on average.
+/// Query rows of a CTA that exist, on average: those of the heads that a chunk
+/// of a group has.
 double rowsPerCta(const Problem &problem, const KernelModel &kernel) {
-  double rows = double(kernel.tiles) * kernel.tileRows;
-  if (!problem.qLenHint)
-    return rows;
-  return problem.qLenHint / std::ceil(problem.qLenHint / rows);
+  double queries = queriesPerCta(kernel), heads = kernel.packHeads;
+  if (problem.qLenHint)
+    queries = problem.qLenHint / std::ceil(problem.qLenHint / queries);
+  if (double group = groupHint(problem); group && kernel.packHeads > 1)
+    heads = group / std::ceil(group / heads);
+  return queries * heads;
 }
 
 } // namespace
@@ -214,6 +217,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.target = schedule.target;
   kernel.tiles = schedule.qTiles;
   kernel.tileRows = schedule.qTileRows;
+  kernel.packHeads = schedule.packHeads;
   kernel.keys = schedule.kvBlock;
   kernel.headDim = roundUp(problem.headDim, mmaStep);
   unsigned columns = roundUp(problem.headDimV, mmaStep);

@@ -58,7 +58,7 @@ uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
 Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
   // Beyond so many CTAs the steps along the diagonal do not matter.
   constexpr uint64_t mostCounted = 1024;
-  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  uint64_t rows = queriesPerCta(kernel);
   double longest = double(ceilDiv(w.kvLen, kernel.keys));
   if (w.mask.isFull())
     return {longest * double(ceilDiv(w.qLen, rows)), longest};
@@ -97,8 +97,19 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
 
 } // namespace
 
+uint64_t fmha::schedule::queriesPerCta(const KernelModel &kernel) {
+  return std::max(1u, kernel.tiles * kernel.tileRows / kernel.packHeads);
+}
+
+uint64_t fmha::schedule::headParts(const KernelModel &kernel,
+                                   const Workload &w) {
+  if (kernel.packHeads == 1 || !w.kvHeads)
+    return w.qHeads;
+  return w.kvHeads * ceilDiv(w.qHeads / w.kvHeads, kernel.packHeads);
+}
+
 const Blocks &Launches::blocksOf(const KernelModel &kernel) {
-  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  uint64_t rows = queriesPerCta(kernel);
   for (const Counted &one : counted)
     if (one.rows == rows && one.keys == kernel.keys)
       return one.blocks;
@@ -111,7 +122,8 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
   const target::Target &gpu = *target::findTarget(kernel.target);
   double trips = 2.0 * gpu.memoryLatency;
   const Blocks &blocks = blocksOf(kernel);
-  double heads = double(workload.batch * workload.qHeads * kernel.passes);
+  double heads =
+      double(workload.batch * headParts(kernel, workload) * kernel.passes);
   double tripsPaid = kernel.persistent ? 1 : sofar.waves;
   double even = workload.mask.isFull() ? sofar.waves * blocks.longest
                                        : heads * blocks.all / gpu.sms;
@@ -122,9 +134,8 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   const target::Target *gpu = target::findTarget(kernel.target);
   assert(gpu && "no such target");
   Estimate result;
-  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
-  result.ctas = workload.batch * workload.qHeads * kernel.passes *
-                ceilDiv(workload.qLen, rows);
+  result.ctas = workload.batch * headParts(kernel, workload) * kernel.passes *
+                ceilDiv(workload.qLen, queriesPerCta(kernel));
   if (result.ctas == 0)
     return result;
   result.waves = double(ceilDiv(result.ctas, gpu->sms));

@@ -136,6 +136,10 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
           stringify(problem.mask) + (problem.lse ? ", with LSE" : "") + '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
+  if (s.packHeads > 1)
+    text +=
+        line("pack_heads", str(s.packHeads) + " query heads of a group x " +
+                               str(queriesOfTile(s)) + " queries fill a tile");
   std::string stages =
       s.vStages
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"

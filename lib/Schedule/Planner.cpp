@@ -102,6 +102,12 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string_view target,
                                                  const Overrides &overrides,
                                                  std::string &error) {
+  if (overrides.packHeads == Overrides::wholeGroup && !groupHint(problem)) {
+    error = "no schedule can serve this problem: pack_heads = on packs all "
+            "query heads of a KV head, and how many that are is not known; "
+            "tell q-heads and kv-heads, or give a number";
+    return std::nullopt;
+  }
   Candidates candidates = enumerate(problem, target, overrides);
   if (candidates.sound.empty()) {
     error = "no schedule can serve this problem: " +

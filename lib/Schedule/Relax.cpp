@@ -35,6 +35,7 @@ constexpr Grid grids[] = {
     {"value_chunk", 16, 256}, // K steps of a block
     {"share_kv", 1, 1},       // a switch
     {"o_columns", 16, 512},   // steps of an MMA, as tensor memory has columns
+    {"pack_heads", 1, 128},   // rows of a query tile
     {"kv_block", 16, 256},    // columns of an MMA
     {"q_tile_rows", 16, 128}, // lanes of tensor memory
     {"q_tiles", 1, 4},        // 128 columns of S each

@@ -81,6 +81,8 @@ struct KernelModel {
   std::string target = "sm_100a";
   /// Query tiles of a CTA, and rows of each that this CTA has.
   unsigned tiles = 2, tileRows = 128;
+  /// Query heads of a group that share the rows of a tile.
+  unsigned packHeads = 1;
   unsigned keys = 128;
   /// Columns of K, and of O that the CTA computes.
   unsigned headDim = 128, headDimV = 128;

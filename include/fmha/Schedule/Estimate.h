@@ -49,6 +49,11 @@ struct Blocks {
   double all = 0, longest = 0;
 };
 
+/// Query rows of one head that a CTA has, and the parts into which such CTAs
+/// cut the heads of one batch: heads, or chunks of groups.
+uint64_t queriesPerCta(const KernelModel &kernel);
+uint64_t headParts(const KernelModel &kernel, const Workload &workload);
+
 /// Estimates for one workload. The blocks that tiles of one shape have to go
 /// through are counted once for all kernels.
 class Launches {
@@ -62,7 +67,7 @@ private:
   double clocks(const KernelModel &kernel, const Cost &block,
                 const Estimate &sofar);
 
-  /// Rows of a CTA, keys of a block.
+  /// Query rows of one head of a CTA, keys of a block.
   struct Counted {
     uint64_t rows, keys;
     Blocks blocks;
