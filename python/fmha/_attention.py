@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import DType, Kernel, Mask, PPlacement, QTiles, Window, compile, window_bounds
+from ._compile import DType, Kernel, Mask, Packing, PPlacement, QTiles, Window, compile, window_bounds
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -220,6 +220,7 @@ class Options(TypedDict, total=False):
     target: str
     p_placement: PPlacement
     q_tiles: QTiles
+    pack_heads: Packing
     schedule: str | None
     policy: Policy
     seed: int
@@ -261,6 +262,7 @@ def attention(
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
     q_tiles: QTiles = "auto",
+    pack_heads: Packing = "auto",
     schedule: str | None = None,
     policy: Policy = "eager",
     seed: int = 0,
@@ -296,8 +298,8 @@ def attention(
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
 
-    target, p_placement, q_tiles and schedule ('#fmha.schedule<...>') are those of
-    compile().
+    target, p_placement, q_tiles, pack_heads and schedule ('#fmha.schedule<...>') are
+    those of compile().
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
@@ -326,7 +328,8 @@ def attention(
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads,
+        **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape

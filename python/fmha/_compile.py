@@ -16,6 +16,7 @@ QTiles = Literal["auto", 1, 2]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
+Packing = int | Literal["auto", "on", "off"]
 List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink"]
 
 
@@ -111,6 +112,15 @@ def _read_schedule(text: str, target: str) -> str:
     return schedule
 
 
+def _packing(heads: Packing) -> Count:
+    """As Overrides.h has it, where 0 stands for all heads of a group."""
+    if isinstance(heads, int) and heads > 0:
+        return heads
+    if heads not in ("auto", "on", "off"):
+        raise ValueError(f"pack_heads: expected 'auto', 'on', 'off' or a positive number, got {heads!r}")
+    return "auto" if heads == "auto" else int(heads == "off")
+
+
 def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
     *,
@@ -139,10 +149,13 @@ def compile(  # noqa: A001  (the package's own word for it)
     key_chunk: Count = "auto",
     value_chunk: Count = "auto",
     o_columns: Count = "auto",
+    pack_heads: Packing = "auto",
     share_kv: bool | Literal["auto"] = "auto",
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
+    q_heads: int = 0,
+    kv_heads: int = 0,
     verify_kernels: bool = True,
     name: str = "<module>",
 ) -> Kernel:
@@ -155,11 +168,13 @@ def compile(  # noqa: A001  (the package's own word for it)
     bias and attn_mask (what becomes of scores, as attention() says), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
-    (default 1/sqrt(head_dim)) and lse. q_len and kv_len are hints to the
-    planner: a kernel is right for every length. Head dims are multiples of 8.
+    (default 1/sqrt(head_dim)) and lse. q_len, kv_len, q_heads and kv_heads are hints
+    to the planner: a kernel is right for all of them. Head dims are multiples of 8.
 
     p_placement, q_tiles and the fields after it fix parts of the schedule
-    (include/fmha/Schedule/Schedule.h); schedule is all of it, as an attribute
+    (include/fmha/Schedule/Schedule.h): pack_heads is a number of query heads of a KV
+    head that share a query tile, "on" for as many as q_heads and kv_heads say that it
+    has, "off" for 1. schedule is all of it, as an attribute
     '#fmha.schedule<...>', which a module has on its op instead; if it names no target
     it is for `target`. verify_kernels verifies capacities and synchronisation at each
     level. Raises CompileError.
@@ -194,6 +209,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "value_chunk": value_chunk,
         "o_columns": o_columns,
         "share_kv": share_kv,
+        "pack_heads": _packing(pack_heads),
     }
     result = _native.compile(
         module,
@@ -203,6 +219,8 @@ def compile(  # noqa: A001  (the package's own word for it)
         {name: int(value) for name, value in fields.items() if value != "auto"},
         q_len,
         kv_len,
+        q_heads,
+        kv_heads,
         verify_kernels,
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)

@@ -48,6 +48,8 @@ def compile(
     fields: dict[str, int],
     q_len: int,
     kv_len: int,
+    q_heads: int,
+    kv_heads: int,
     verify_kernels: bool,
 ) -> CompileResult: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...

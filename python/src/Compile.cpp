@@ -122,15 +122,19 @@ parseFields(const std::map<std::string, unsigned> &fields) {
   return overrides;
 }
 
-static CompileResult
-compileText(const std::string &text, const std::string &name,
-            const std::string &target, const std::string &placement,
-            const std::map<std::string, unsigned> &fields, unsigned qLen,
-            unsigned kvLen, bool verifyKernels) {
+static CompileResult compileText(const std::string &text,
+                                 const std::string &name,
+                                 const std::string &target,
+                                 const std::string &placement,
+                                 const std::map<std::string, unsigned> &fields,
+                                 unsigned qLen, unsigned kvLen, unsigned qHeads,
+                                 unsigned kvHeads, bool verifyKernels) {
   CompileOptions options;
   options.verifyKernels = verifyKernels;
   options.hints.qLen = qLen;
   options.hints.kvLen = kvLen;
+  options.hints.qHeads = qHeads;
+  options.hints.kvHeads = kvHeads;
   options.target = target;
   options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);
@@ -309,8 +313,8 @@ void fmha::python::bindCompile(nb::module_ &module) {
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
-             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("verify_kernels"),
-             Unlocked());
+             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
+             nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());
 }

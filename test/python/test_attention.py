@@ -245,6 +245,28 @@ def test_threads_may_call_at_once(random):
         assert all(np.array_equal(each.result(), expected) for each in futures)
 
 
+@pytest.mark.parametrize("pack_heads", ["on", 2, 32])
+def test_heads_that_share_tiles_have_the_same_bits(random, pack_heads):
+    q, k, v = draw(random, np.float16, 2, 5, 140, 14, 2, 64)
+    sink = random.standard_normal(14).astype(np.float32)
+    expected = fmha.attention(q, k, v, causal=True, lse=True, sink=sink, pack_heads="off")
+    packed = fmha.attention(q, k, v, causal=True, lse=True, sink=sink, pack_heads=pack_heads)
+    assert all(np.array_equal(*pair) for pair in zip(packed, expected))
+
+
+def test_packing_of_heads_by_its_words():
+    heads = dict(q_heads=14, kv_heads=2)
+    assert fmha.compile(pack_heads="on", **heads).manifest["pack_heads"] == 8
+    assert fmha.compile(pack_heads=2).report.schedule["pack_heads"] == 2
+    assert "pack_heads" not in fmha.compile(pack_heads="off", **heads).manifest
+    assert fmha.compile(q_len=1, kv_len=4096, **heads).manifest["pack_heads"] == 8
+    with pytest.raises(fmha.CompileError, match="tell q-heads and kv-heads"):
+        fmha.compile(pack_heads="on")
+    for wrong in (0, -2, "yes"):
+        with pytest.raises(ValueError, match="pack_heads: expected 'auto', 'on', 'off' or a positive number"):
+            fmha.compile(pack_heads=wrong)
+
+
 def test_schedule_by_hand(random):
     q, k, v = draw(random, np.float16, 1, 130, 200, 1, 1, 64)
     schedule = "#fmha.schedule<q_tiles = 1, kv_block = 64, kv_stages = 2, p_placement = smem>"

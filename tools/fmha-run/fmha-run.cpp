@@ -47,6 +47,11 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   CompileOptions options;
   options.target = session.flags.problem.target;
   options.overrides = session.flags.problem.overrides;
+  // A run plans for no launch, but packing all heads of a group takes knowing
+  // how many they are.
+  options.hints.qHeads = unsigned(session.flags.problem.qHeads.value_or(1));
+  options.hints.kvHeads =
+      unsigned(session.flags.problem.kvHeads.value_or(options.hints.qHeads));
   auto begin = Clock::now();
   CompileResult result = compile(source.text, source.name, options);
   session.outcome.secondsCompile = secondsSince(begin);

@@ -77,6 +77,18 @@ open_ended = [
 ]
 
 
+# Packed heads: each thread has the query and the head of its row.
+packed = [
+    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2", "--head-dim=128 --q-tile-rows=64", "--head-dim=256",
+                        "--head-dim=576 --head-dim-v=512 --v-in-k"), ("tmem", "smem"),
+                       (("--pack-heads=16", "--causal", "--lse"), ("--pack-heads=64", "--lse", *lists, "--sink"))),
+    *itertools.product(("--head-dim=128 --q-tiles=2",), ("tmem", "smem"),
+                       (("--pack-heads=8", "--window-left=100", "--causal", "--lse"), ("--pack-heads=8", "--softcap=30", "--alibi", "--causal", "--lse"))),
+    *itertools.product(("--head-dim=128",), ("tmem", "smem"),
+                       (("--pack-heads=8", "--softcap=30", "--alibi", "--bias", "--mask-file", *lists, "--sink", "--lse"),)),
+]
+
+
 # Where softmax and the MMA role have the least room: a window beside two tiles and P in
 # shared memory, and 16 steps of a product for two tiles.
 crowded = [
@@ -134,7 +146,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended)), *map(crowded_flags, crowded)]
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed)), *map(crowded_flags, crowded)]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

@@ -28,6 +28,7 @@ FACTORS = {
     "v_in_k": [False, True],
     "p_placement": ["tmem", "smem"],
     "tiles": ["auto", "one", "half"],
+    "pack_heads": ["off", "on", "16"],
     "dtype": ["bf16", "f16"],
     "layout": ["bshd", "bhsd"],
 }
@@ -114,6 +115,7 @@ FEATURES = [
     ("sink", "sink", (True,)),
     ("log-sum-exp", "lse", (True,)),
     ("grouped and single KV heads", "heads", ("grouped", "many queries")),
+    ("heads that share a query tile", "pack_heads", ("on", "16")),
     ("V in K", "v_in_k", (True,)),
     ("P in tensor memory", "p_placement", ("tmem",)),
     ("P in shared memory", "p_placement", ("smem",)),
