@@ -17,7 +17,13 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: gpu.module @fmha_fwd_kernel {
 // CHECK: %[[QLEN:.*]] = memref.dim %arg0, %c1
 // CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
-// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %c0
+// Behind a right bound the first CTA has the last row block.
+// CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui
+// CHECK: %[[NUMBER:.*]] = arith.remui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[LAST:.*]] = arith.subi %[[ROWBLOCKS]], %c1
+// CHECK: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[NUMBER]]
+// CHECK: %[[ROWS:.*]] = arith.muli %[[ROWBLOCK]], %c128
+// CHECK: %[[FIRST:.*]] = arith.addi %[[ROWS]], %c0
 // CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]], %[[QLEN]]
 // CHECK: %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
 // CHECK: %[[LEAST:.*]] = arith.subi %[[PLACE]], %c300

@@ -161,6 +161,7 @@ private:
   Sequence buildSequence(mlir::Value extent, mlir::Value batch,
                          mlir::Value starts, mlir::Value lengths);
   Coordinates buildCoordinates();
+  mlir::Value buildRowBlock(mlir::Value id, mlir::Value rowBlocks);
   mlir::Value buildFirstKey(const Coordinates &at);
   mlir::Value buildBlockCount(const Coordinates &at);
   llvm::SmallVector<mlir::Value> buildInitialState();

@@ -59,7 +59,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   buildPass(at, id);
   Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
-  Value rowBlock = make<arith::RemUIOp>(id, rowBlocks);
+  Value rowBlock = buildRowBlock(id, rowBlocks);
   Value rest = make<arith::DivUIOp>(id, rowBlocks);
   Value batch = buildHeads(at, rest, heads, kvHeads);
   at.sequence = batch;
@@ -79,6 +79,16 @@ Coordinates KernelBuilder::buildCoordinates() {
     at.firstKey = buildFirstKey(at);
   at.blocks = buildBlockCount(at);
   return at;
+}
+
+/// Behind a right bound the last rows see most keys: the CTAs that take longest
+/// start first, so that none of them is left alone at the end of a launch.
+Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
+  Value number = make<arith::RemUIOp>(id, rowBlocks);
+  if (!op.getMask().rightBound())
+    return number;
+  Value last = make<arith::SubIOp>(rowBlocks, index(1));
+  return make<arith::SubIOp>(last, number);
 }
 
 /// The passes over the columns of O are neighbours in the grid, so that K stays
