@@ -64,8 +64,8 @@ struct BarrierState {
   Clock last, gathered;
   unsigned pending = 0;
   int64_t bytes = 0;
-  /// Complete phases.
-  Tick count = 0;
+  /// Complete phases, and those of them before the last init.
+  Tick count = 0, before = 0;
   /// Of the last complete phase.
   std::vector<Waiter> waiters = {};
   bool initialised = false, misused = false;
@@ -74,6 +74,8 @@ struct BarrierState {
   /// The last phase that a unit signals, and the op that makes it do so.
   Tick asyncPhase = 0;
   uint32_t asyncSource = 0;
+  /// Of each agent, when it waited or arrived last.
+  std::vector<Tick> used = {};
 };
 
 /// A commit of `agent` that signals `phase` of `barrier`.
@@ -106,12 +108,15 @@ private:
   const Event *nextEvent(uint32_t agent) const;
   bool step(uint32_t agent);
   bool passSync(uint32_t agent);
+  bool standsWith(uint32_t agent, uint32_t other) const;
   uint64_t warpsTogether(uint32_t agent) const;
   void reportStuck();
   void checkExit();
   std::vector<Tick> signalledBefore(const Clock &known) const;
 
   void init(uint32_t agent, const Event &event);
+  void invalidate(uint32_t agent, const Event &event);
+  void use(uint32_t agent, const Event &event);
   void fence(uint32_t agent, Action action);
   void checkReady(uint32_t agent, const Event &event);
   void checkPhase(uint32_t agent, const Event &event);

@@ -35,6 +35,8 @@ Execution::Execution(const Program &program)
   width += chains.size();
   for (const Barrier &barrier : program.barriers)
     barriers.push_back({Clock(width), Clock(width), barrier.arrivals});
+  for (BarrierState &state : barriers)
+    state.used.resize(program.agents.size());
   for (size_t i = 0; i < program.agents.size(); ++i)
     agents.push_back({Clock(width), Clock(width)});
   for (Chain &chain : chains)
@@ -169,8 +171,10 @@ void Execution::completeIfFull(uint32_t barrier) {
 Tick Execution::awaitedCount(uint32_t agent, const Event &event) const {
   if (event.action == Action::WaitCount)
     return Tick(event.amount);
-  Tick known = agents[agent].now[barrierLane(event.barrier)];
-  return (known & 1) != Tick(event.amount) ? known : known + 1;
+  // Parities count from the init.
+  Tick first = barriers[event.barrier].before;
+  Tick known = std::max(agents[agent].now[barrierLane(event.barrier)], first);
+  return (known - first & 1) != Tick(event.amount) ? known : known + 1;
 }
 
 bool Execution::wait(uint32_t agent, const Event &event) {
@@ -178,8 +182,10 @@ bool Execution::wait(uint32_t agent, const Event &event) {
   AgentState &self = agents[agent];
   BarrierState &state = barriers[event.barrier];
   Tick awaited = awaitedCount(agent, event);
-  if (awaited == 0)
+  if (awaited == state.before) {
+    use(agent, event);
     return true;
+  }
   if (state.count < awaited)
     return false;
   if (state.count > awaited &&
@@ -189,7 +195,7 @@ bool Execution::wait(uint32_t agent, const Event &event) {
                  " of barrier " + quote(event.barrier) +
                  ": nothing keeps the next phase from ending first");
   self.now.join(state.last);
-  self.now.raise(laneOf(agent, Issue), ++self.tick);
+  use(agent, event);
   state.waiters.push_back({agent, self.tick, event.source});
   return true;
 }
@@ -356,24 +362,6 @@ void Execution::fence(uint32_t agent, Action action) {
   }
 }
 
-void Execution::init(uint32_t agent, const Event &event) {
-  AgentState &self = agents[agent];
-  BarrierState &state = barriers[event.barrier];
-  if (state.initialised)
-    complain(event.source, std::nullopt,
-             "Y5: initialises barrier " + quote(event.barrier) +
-                 " a second time; init_barrier belongs in the prologue");
-  if (event.amount != program.barriers[event.barrier].arrivals)
-    complain(event.source, std::nullopt,
-             "Y3: initialises barrier " + quote(event.barrier) + " with " +
-                 str(event.amount) + " arrivals, but it is declared with " +
-                 str(program.barriers[event.barrier].arrivals));
-  self.now.raise(laneOf(agent, Issue), ++self.tick);
-  state.initialised = true;
-  state.initAgent = agent;
-  state.initTick = self.tick;
-}
-
 /// Whether the agent is through with its next event.
 bool Execution::step(uint32_t agent) {
   uint32_t index = program.agents[agent].order[agents[agent].next];
@@ -385,6 +373,9 @@ bool Execution::step(uint32_t agent) {
   case Action::Init:
     init(agent, event);
     return true;
+  case Action::Inval:
+    invalidate(agent, event);
+    return true;
   case Action::WaitParity:
   case Action::WaitCount:
     return wait(agent, event);
@@ -392,6 +383,7 @@ bool Execution::step(uint32_t agent) {
     barriers[event.barrier].bytes += event.amount;
     [[fallthrough]];
   case Action::Arrive:
+    use(agent, event);
     arrive(agent, event, program.agents[agent].threads, agents[agent].now);
     return true;
   case Action::Commit:
@@ -430,6 +422,16 @@ uint64_t Execution::warpsTogether(uint32_t agent) const {
   return warps;
 }
 
+/// Whether both are at the same synchronisation: threads of a warp at one
+/// event, warps of a CTA each at its own.
+bool Execution::standsWith(uint32_t agent, uint32_t other) const {
+  const Event *event = nextEvent(agent), *others = nextEvent(other);
+  if (!others || event->action != others->action)
+    return false;
+  bool together = program.agents[agent].warps & program.agents[other].warps;
+  return event == others || (event->action == Action::SyncCta && !together);
+}
+
 /// Lets all agents go that stand at the same synchronisation, if none is
 /// missing.
 bool Execution::passSync(uint32_t agent) {
@@ -444,7 +446,7 @@ bool Execution::passSync(uint32_t agent) {
                    (program.agents[other].warps & warps) != 0;
     if (!belongs)
       continue;
-    if (nextEvent(other) != event)
+    if (!standsWith(agent, other))
       return false;
     group.push_back(other);
   }

@@ -52,6 +52,8 @@ enum class Action : uint8_t {
   Access,
   /// mbarrier.init of `barrier`.
   Init,
+  /// mbarrier.inval of `barrier`.
+  Inval,
   /// Until the phase of parity `amount` is complete.
   WaitParity,
   /// Until `amount` phases are complete.
@@ -72,7 +74,8 @@ enum class Action : uint8_t {
   FenceAfter,
   FenceProxy,
   FenceInit,
-  /// All agents that carry out this very event, of one warp or of the CTA.
+  /// All agents that carry out this very event, of one warp; all of the CTA,
+  /// each warp at a synchronisation of its own.
   SyncWarp,
   SyncCta,
   /// End of a channel: `amount` is the message, `end` which one. Orders
@@ -174,6 +177,7 @@ struct Complaint {
 ///   Y5  barriers are initialised, with a fence and a synchronisation between
 ///   Y6  nothing is under way when the CTA exits
 ///   Y7  messages of a channel go in order: acquire, publish, receive, release
+///   Y8  a barrier is invalidated, to be made anew, behind all uses of it
 std::vector<Complaint> verify(const Program &program);
 
 } // namespace fmha::schedule::sync

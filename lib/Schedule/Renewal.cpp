@@ -1,0 +1,70 @@
+//===- Renewal.cpp - Barriers that are initialised, and anew ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Execution.h"
+
+#include <algorithm>
+
+using namespace fmha::schedule::sync;
+
+/// Notes that the agent waits for the barrier or arrives at it.
+void Execution::use(uint32_t agent, const Event &event) {
+  AgentState &self = agents[agent];
+  self.now.raise(laneOf(agent, Issue), ++self.tick);
+  barriers[event.barrier].used[agent] = self.tick;
+}
+
+void Execution::init(uint32_t agent, const Event &event) {
+  AgentState &self = agents[agent];
+  BarrierState &state = barriers[event.barrier];
+  if (state.initialised)
+    complain(event.source, std::nullopt,
+             "Y5: initialises barrier " + quote(event.barrier) +
+                 " a second time; init_barrier belongs in the prologue");
+  if (event.amount != program.barriers[event.barrier].arrivals)
+    complain(event.source, std::nullopt,
+             "Y3: initialises barrier " + quote(event.barrier) + " with " +
+                 std::to_string(event.amount) +
+                 " arrivals, but it is declared with " +
+                 std::to_string(program.barriers[event.barrier].arrivals));
+  self.now.raise(laneOf(agent, Issue), ++self.tick);
+  state.initialised = true;
+  state.initAgent = agent;
+  state.initTick = self.tick;
+  state.pending = program.barriers[event.barrier].arrivals;
+  state.bytes = 0;
+  state.before = state.count;
+  state.asyncPhase = 0;
+  state.gathered.clear();
+  state.waiters.clear();
+  // Who knows of the init knows that the phases before are gone.
+  self.now.raise(barrierLane(event.barrier), state.count);
+}
+
+/// Y8. What others and asynchronous units did with it must be over for the one
+/// who invalidates it, in every run.
+void Execution::invalidate(uint32_t agent, const Event &event) {
+  checkReady(agent, event);
+  BarrierState &state = barriers[event.barrier];
+  const Clock &now = agents[agent].now;
+  for (uint32_t other = 0; other < agents.size(); ++other)
+    if (other != agent && now[laneOf(other, Issue)] < state.used[other])
+      complain(event.source, std::nullopt,
+               "Y8: invalidates barrier " + quote(event.barrier) + ", which " +
+                   program.agents[other].name +
+                   " may still use: expected a synchronisation of the CTA "
+                   "between");
+  Tick seen = std::max(now[barrierLane(event.barrier)],
+                       signalledBefore(now)[event.barrier]);
+  if (seen < state.asyncPhase)
+    complain(event.source, state.asyncSource,
+             "Y8: invalidates barrier " + quote(event.barrier) +
+                 ", which may still be signalled: expected a thread that waits "
+                 "for that phase before the synchronisation of the CTA");
+  state.initialised = false;
+}
