@@ -10,6 +10,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
+#include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -166,7 +167,8 @@ std::string fmha::launchManifest(const KernelSpec &spec,
                                  const std::string &kernel) {
   schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
-  for (const KernelParameter &one : kernelParameters(spec.problem))
+  for (const KernelParameter &one :
+       kernelParameters(spec.problem, schedule.scheduler))
     parameters.push_back(parameter(one, spec, schedule));
   json::Object grid{{"x", gridFactors(spec, schedule)},
                     {"y", json::Array{}},
@@ -196,6 +198,10 @@ std::string fmha::launchManifest(const KernelSpec &spec,
     manifest["pack_heads"] = schedule.packHeads;
   if (spec.problem.score)
     manifest["score"] = true;
+  if (schedule.scheduler != schedule::Scheduler::Single)
+    manifest["scheduler"] = std::string(stringify(schedule.scheduler));
+  if (schedule.scheduler == schedule::Scheduler::Static)
+    manifest["max_ctas"] = target::findTarget(schedule.target)->sms;
   json::Array captures;
   for (const schedule::Capture &capture : spec.problem.captures)
     captures.push_back(

@@ -38,6 +38,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.kvBlock = {wanted.kvBlock};
   plan.qTileRows = {wanted.qTileRows};
   plan.packHeads = {wanted.packHeads};
+  plan.scheduler = {wanted.scheduler};
   plan.batch = options.hints.batch;
   plan.qHeads = options.hints.qHeads;
   plan.kvHeads = options.hints.kvHeads;

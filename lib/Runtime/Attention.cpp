@@ -266,6 +266,28 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
                             {"approx", options.approx}});
 }
 
+/// Says how many tiles there are, too, which a grid of fewer CTAs does not.
+llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
+                       const RunOptions &options, RunValues &values,
+                       std::array<uint32_t, 3> &grid) {
+  auto tiles = evaluateTiles(manifest, values);
+  if (!tiles)
+    return tiles.takeError();
+  if (options.maxCtas && !manifest.maxCtas)
+    return failure("at most " + llvm::Twine(options.maxCtas) +
+                   " CTAs are asked for: expected a kernel that does with any "
+                   "number (scheduler = static), got scheduler = " +
+                   manifest.scheduler + "; leave the bound out");
+  grid = *tiles;
+  values[RunValue::Tiles] = grid[0];
+  if (manifest.maxCtas)
+    grid[0] = std::min(
+        grid[0], options.maxCtas
+                     ? options.maxCtas
+                     : device.multiprocessors().value_or(manifest.maxCtas));
+  return llvm::Error::success();
+}
+
 /// Launches and waits; fills `report`.
 llvm::Error launch(const Manifest &manifest, Device &device,
                    const LoadedKernel &kernel, KernelArguments &arguments,
@@ -376,12 +398,11 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
   if (!captures)
     return captures.takeError();
   RunValues values = runValues(tensors, *copies);
-  auto grid = evaluateGrid(manifest, values);
-  if (!grid)
-    return grid.takeError();
   LaunchReport report;
-  report.grid = *grid;
-  if ((*grid)[0] && (*grid)[1] && (*grid)[2]) {
+  if (llvm::Error error =
+          chooseGrid(manifest, device, options, values, report.grid))
+    return std::move(error);
+  if (!llvm::is_contained(report.grid, 0u)) {
     auto arguments =
         KernelArguments::build(manifest, device, values, *captures,
                                [&](TensorName name) -> const DeviceTensor & {

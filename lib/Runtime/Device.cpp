@@ -167,6 +167,15 @@ llvm::Error Device::checkTarget(const DeviceOptions &options) {
                  "; run on the simulator with --device=sim");
 }
 
+std::optional<uint32_t> Device::multiprocessors() const {
+  int count = 0;
+  if (calls.deviceGetAttribute(&count, driver::attributeMultiprocessorCount,
+                               id) ||
+      count <= 0)
+    return std::nullopt;
+  return uint32_t(count);
+}
+
 Device::~Device() {
   if (retained)
     calls.releaseContext(id);

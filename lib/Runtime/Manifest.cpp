@@ -10,15 +10,16 @@
 #include "JsonReader.h"
 #include "fmha/Runtime/Files.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace fmha::runtime {
 namespace {
 
 constexpr llvm::StringLiteral runValueNames[] = {
-    "batch",           "q_len",         "max_q_len", "kv_len",
-    "q_heads",         "kv_heads",      "group",     "lse_stride_batch",
-    "lse_stride_head", "lse_stride_row"};
+    "batch",           "q_len",          "max_q_len", "kv_len",
+    "q_heads",         "kv_heads",       "group",     "lse_stride_batch",
+    "lse_stride_head", "lse_stride_row", "tiles"};
 constexpr llvm::StringLiteral tensorNames[] = {
     "q",   "k", "v", "o", "lse", "kv_lens", "cu_seqlens_q", "cu_seqlens_k",
     "sink"};
@@ -35,6 +36,8 @@ constexpr llvm::StringLiteral dtypeNames[] = {"f16", "bf16"};
 constexpr llvm::StringLiteral mapTypeNames[] = {"f16", "bf16", "f32"};
 constexpr llvm::StringLiteral maskNames[] = {"none", "causal",
                                              "causal-top-left"};
+constexpr llvm::StringLiteral schedulerNames[] = {"single", "static",
+                                                  "dynamic"};
 constexpr llvm::StringLiteral placementNames[] = {"tmem", "smem", "registers"};
 
 GridFactor readFactor(JsonNode node) {
@@ -187,6 +190,12 @@ void readLaunch(JsonNode root, Manifest &manifest) {
     for (const JsonNode &factor :
          grid.field(llvm::StringRef("xyz").substr(i, 1)).elements())
       manifest.grid[i].push_back(readFactor(factor));
+  if (root.has("scheduler"))
+    manifest.scheduler =
+        schedulerNames[root.field("scheduler").choice<size_t>(schedulerNames)]
+            .str();
+  if (root.has("max_ctas"))
+    manifest.maxCtas = root.field("max_ctas").unsignedInteger(1, 0x7fffffff);
   manifest.block = readExtents(root.field("block"));
   manifest.cluster = readExtents(root.field("cluster"));
   manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
@@ -231,7 +240,8 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
                "q_tiles",        "p_placement",  "grid",         "block",
                "cluster",        "smem_bytes",   "tmem_columns", "roles",
                "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
-               "sink",           "score",        "captures",     "pack_heads"});
+               "sink",           "score",        "captures",     "pack_heads",
+               "scheduler",      "max_ctas"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())
@@ -251,6 +261,14 @@ static std::string describe(const GridFactor &factor, uint64_t value) {
 
 llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
                                                      const RunValues &values) {
+  auto grid = evaluateTiles(manifest, values);
+  if (grid && manifest.maxCtas)
+    (*grid)[0] = std::min((*grid)[0], manifest.maxCtas);
+  return grid;
+}
+
+llvm::Expected<std::array<uint32_t, 3>> evaluateTiles(const Manifest &manifest,
+                                                      const RunValues &values) {
   // CUDA Programming Guide, technical specifications per compute capability.
   constexpr uint64_t limits[3] = {0x7fffffff, 65535, 65535};
   std::array<uint32_t, 3> grid = {1, 1, 1};

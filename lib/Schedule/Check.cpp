@@ -352,8 +352,9 @@ static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.exp2EmulatedPercent != 0)
     return only("exp2_emulated", "0", str(s.exp2EmulatedPercent));
-  if (s.persistent)
-    return only("persistent", "false", "true");
+  if (s.scheduler > Scheduler::Dynamic)
+    return only("scheduler", "single, static or dynamic",
+                str(unsigned(s.scheduler)));
   if (s.splits != 1)
     return only("splits", "1", str(s.splits));
   return std::nullopt;

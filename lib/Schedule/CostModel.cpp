@@ -232,7 +232,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.rescaleThreshold = schedule.rescaleThreshold;
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
   kernel.shareKv = schedule.shareKv;
-  kernel.persistent = schedule.persistent;
+  kernel.persistent = schedule.scheduler != Scheduler::Single;
   Rings rings = ringsOf(problem, schedule);
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));

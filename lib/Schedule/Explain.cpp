@@ -124,6 +124,21 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
   return text + "  sum over all threads: " + str(total) + " registers\n";
 }
 
+/// Which output tiles a CTA does. Nobody has measured the difference.
+static std::string describeScheduler(const Schedule &s) {
+  const target::Target *gpu = target::findTarget(s.target);
+  switch (s.scheduler) {
+  case Scheduler::Single:
+    return "single: one tile a CTA (what others save is only modelled)";
+  case Scheduler::Static:
+    return "static: " + str(gpu ? gpu->sms : 0) +
+           " CTAs, one an SM, do every n-th tile each";
+  case Scheduler::Dynamic:
+    return "dynamic: a CTA takes over tiles of CTAs not started yet";
+  }
+  return "unknown";
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -153,6 +168,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   std::string slices =
       s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
   text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);
+  text += line("scheduler", describeScheduler(s));
   // The shortest digits that give the same number back.
   char threshold[32];
   *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =

@@ -32,6 +32,10 @@ constexpr unsigned barrierBytes = 8;
 /// A row statistic travels from thread to thread: the warpgroups of softmax and
 /// of correction share the rows out alike.
 constexpr unsigned statsPerTile = 128;
+/// Where a CTA does several tiles, what says which comes next.
+constexpr unsigned nextTileBytes(const Schedule &schedule) {
+  return schedule.scheduler == Scheduler::Single ? 0 : NextTile::bytes;
+}
 /// Ends of the map are rounded to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;
 

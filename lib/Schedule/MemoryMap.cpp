@@ -60,7 +60,8 @@ uint64_t Footprint::smemBytes(const Schedule &schedule) const {
       schedule.kvStages * alignTo(kvStageBytes, uint64_t(tileAlignment)) +
       schedule.vStages * alignTo(vStageBytes, uint64_t(tileAlignment));
   return alignTo(schedule.qTiles * perTile + rings +
-                     barrierSlots * barrierBytes + smallAlignment,
+                     barrierSlots * barrierBytes + smallAlignment +
+                     nextTileBytes(schedule),
                  smallAlignment);
 }
 
@@ -144,6 +145,8 @@ void Layouter::layOutSmem() {
   });
   smem("barriers", barrierSlots * barrierBytes, 1, smallAlignment);
   smem("tmem_address", 4, 1, smallAlignment);
+  if (unsigned bytes = nextTileBytes(schedule))
+    smem("next_tile", bytes, 1, smallAlignment);
   map.smemBytes = alignTo(nextByte, smallAlignment);
 }
 

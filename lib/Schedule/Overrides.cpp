@@ -22,16 +22,22 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
   schedule.*Field = Type(value);
 }
 
+constexpr std::string_view switchWords[] = {"false", "true"};
+constexpr std::string_view schedulerWords[] = {"single", "static", "dynamic"};
+
 template <auto Field>
 constexpr ScheduleField
 field(std::string_view flag, std::string_view name, std::string_view help,
       std::optional<unsigned> Overrides::*wanted, bool zeroChooses = false,
-      bool isSwitch = false, bool isPacking = false) {
-  return {flag,      name,   help,       zeroChooses, isSwitch,
-          isPacking, wanted, get<Field>, set<Field>};
+      std::span<const std::string_view> words = {}, bool isPacking = false) {
+  return {flag,      name,  help,   zeroChooses, words.data() == switchWords,
+          isPacking, words, wanted, get<Field>,  set<Field>};
 }
 
 constexpr ScheduleField fields[] = {
+    field<&Schedule::scheduler>("scheduler", "scheduler",
+                                "which output tiles a CTA does",
+                                &Overrides::scheduler, true, schedulerWords),
     field<&Schedule::pSlices>("p-slices", "p_slices",
                               "parts in which P is handed over",
                               &Overrides::pSlices),
@@ -49,14 +55,14 @@ constexpr ScheduleField fields[] = {
                                  &Overrides::valueChunk, true),
     field<&Schedule::shareKv>("share-kv", "share_kv",
                               "one message is K and V, where V lies in K",
-                              &Overrides::shareKv, true, /*isSwitch=*/true),
+                              &Overrides::shareKv, true, switchWords),
     field<&Schedule::oColumns>("o-columns", "o_columns",
                                "columns of O that a CTA computes; 0: all",
                                &Overrides::oColumns, true),
     field<&Schedule::packHeads>(
         "pack-heads", "pack_heads",
         "query heads of a KV head that share a query tile",
-        &Overrides::packHeads, false, false, /*isPacking=*/true),
+        &Overrides::packHeads, false, {}, /*isPacking=*/true),
     field<&Schedule::kvBlock>("kv-block", "kv_block",
                               "keys per step of the loop", &Overrides::kvBlock),
     field<&Schedule::qTileRows>("q-tile-rows", "q_tile_rows",
@@ -68,8 +74,8 @@ constexpr ScheduleField fields[] = {
 } // namespace
 
 std::string ScheduleField::print(unsigned value) const {
-  if (isSwitch)
-    return value ? "true" : "false";
+  if (value < words.size())
+    return std::string(words[value]);
   if (isPacking && value == Overrides::wholeGroup)
     return "on";
   return std::to_string(value);
@@ -83,15 +89,17 @@ bool ScheduleField::parse(std::string_view text,
   value.reset();
   if (text == "auto")
     return true;
-  unsigned number = text == "true";
-  if (isSwitch) {
-    value = number;
-    return number || text == "false";
+  if (!words.empty()) {
+    auto word = std::find(words.begin(), words.end(), text);
+    if (word != words.end())
+      value = unsigned(word - words.begin());
+    return value.has_value();
   }
   if (isPacking && (text == "on" || text == "off")) {
     value = text == "on" ? Overrides::wholeGroup : 1;
     return true;
   }
+  unsigned number = 0;
   for (char digit : text) {
     if (digit < '0' || digit > '9')
       return false;
@@ -104,8 +112,12 @@ bool ScheduleField::parse(std::string_view text,
 }
 
 std::string ScheduleField::expected() const {
-  if (isSwitch)
-    return "auto or false or true";
+  if (!words.empty()) {
+    std::string list = "auto";
+    for (std::string_view word : words)
+      list += " or " + std::string(word);
+    return list;
+  }
   return std::string(isPacking ? "auto, on, off" : "auto") +
          " or a number from " + (zeroChooses ? "0" : "1") + " to " +
          std::to_string(mostOfField);

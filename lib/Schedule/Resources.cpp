@@ -35,7 +35,8 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
   if (s.pPlacement == PPlacement::Smem)
     perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
   return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
-                     barrierSlots * barrierBytes + smallAlignment,
+                     barrierSlots * barrierBytes + smallAlignment +
+                     nextTileBytes(s),
                  smallAlignment);
 }
 

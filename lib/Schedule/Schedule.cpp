@@ -89,6 +89,18 @@ std::string_view fmha::schedule::stringify(DataType type) {
   return type == DataType::F16 ? "f16" : "bf16";
 }
 
+std::string_view fmha::schedule::stringify(Scheduler scheduler) {
+  switch (scheduler) {
+  case Scheduler::Single:
+    return "single";
+  case Scheduler::Static:
+    return "static";
+  case Scheduler::Dynamic:
+    return "dynamic";
+  }
+  return "unknown";
+}
+
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   static constexpr std::string_view names[] = {"auto", "tmem", "smem",
                                                "registers"};

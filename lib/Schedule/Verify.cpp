@@ -101,6 +101,8 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
     want("V", sizes.vStageBytes, tileAlignment, s.vStages);
   want("barriers", barrierSlots * barrierBytes, smallAlignment);
   want("tmem_address", 4, smallAlignment);
+  if (unsigned bytes = nextTileBytes(s))
+    want("next_tile", bytes, smallAlignment);
   return memory;
 }
 

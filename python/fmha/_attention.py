@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import DType, Kernel, Mask, Packing, PPlacement, QTiles, Window, compile, window_bounds
+from ._compile import DType, Kernel, Mask, Packing, PPlacement, QTiles, Scheduler, Window, compile, window_bounds
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -221,6 +221,7 @@ class Options(TypedDict, total=False):
     p_placement: PPlacement
     q_tiles: QTiles
     pack_heads: Packing
+    scheduler: Scheduler
     schedule: str | None
     policy: Policy
     seed: int
@@ -263,6 +264,7 @@ def attention(
     p_placement: PPlacement = "auto",
     q_tiles: QTiles = "auto",
     pack_heads: Packing = "auto",
+    scheduler: Scheduler = "auto",
     schedule: str | None = None,
     policy: Policy = "eager",
     seed: int = 0,
@@ -298,7 +300,7 @@ def attention(
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
 
-    target, p_placement, q_tiles, pack_heads and schedule ('#fmha.schedule<...>') are
+    target, p_placement, q_tiles, pack_heads, scheduler and schedule ('#fmha.schedule<...>') are
     those of compile().
 
     policy and seed (completion order of asynchronous work) and checks are the
@@ -328,7 +330,7 @@ def attention(
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads, scheduler=scheduler,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 

@@ -13,6 +13,8 @@ from ._errors import CompileError, Diagnostic
 DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
 QTiles = Literal["auto", 1, 2]
+Scheduler = Literal["auto", "single", "static", "dynamic"]
+_SCHEDULERS = ("single", "static", "dynamic")
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
@@ -151,6 +153,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     o_columns: Count = "auto",
     pack_heads: Packing = "auto",
     share_kv: bool | Literal["auto"] = "auto",
+    scheduler: Scheduler = "auto",
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
@@ -174,7 +177,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     p_placement, q_tiles and the fields after it fix parts of the schedule
     (include/fmha/Schedule/Schedule.h): pack_heads is a number of query heads of a KV
     head that share a query tile, "on" for as many as q_heads and kv_heads say that it
-    has, "off" for 1. schedule is all of it, as an attribute
+    has, "off" for 1; scheduler says which output tiles a CTA does. schedule is all of
+    it, as an attribute
     '#fmha.schedule<...>', which a module has on its op instead; if it names no target
     it is for `target`. verify_kernels verifies capacities and synchronisation at each
     level. Raises CompileError.
@@ -198,6 +202,8 @@ def compile(  # noqa: A001  (the package's own word for it)
             attn_mask,
             "" if schedule is None else _read_schedule(schedule, target),
         )
+    if scheduler not in ("auto", *_SCHEDULERS):
+        raise ValueError(f"scheduler: expected one of auto, {', '.join(_SCHEDULERS)}, got {scheduler!r}")
     fields: dict[str, Count] = {
         "q_tiles": q_tiles,
         "q_tile_rows": q_tile_rows,
@@ -210,6 +216,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "o_columns": o_columns,
         "share_kv": share_kv,
         "pack_heads": _packing(pack_heads),
+        "scheduler": "auto" if scheduler == "auto" else _SCHEDULERS.index(scheduler),
     }
     result = _native.compile(
         module,

@@ -203,6 +203,8 @@ static nb::dict describe(const schedule::Schedule &schedule) {
     unsigned value = field.get(schedule);
     if (field.isSwitch)
       result[name.c_str()] = value != 0;
+    else if (!field.words.empty())
+      result[name.c_str()] = field.print(value);
     else
       result[name.c_str()] = value;
   }
@@ -211,7 +213,6 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   result["p_slices"] = schedule.pSlices;
   result["rescale_threshold"] = schedule.rescaleThreshold;
   result["exp2_emulated_percent"] = schedule.exp2EmulatedPercent;
-  result["persistent"] = schedule.persistent;
   result["splits"] = schedule.splits;
   result["roles"] = roles;
   return result;

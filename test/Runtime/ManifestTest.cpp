@@ -153,6 +153,30 @@ TEST(Manifest, NumbersMultiplyTheGrid) {
   EXPECT_THAT(problemOf(value), HasSubstr("expected an integer from 1"));
 }
 
+TEST(Manifest, AStaticSchedulerBoundsTheGrid) {
+  llvm::json::Value value = sample();
+  auto single = parseManifest(llvm::formatv("{0}", value).str());
+  (*value.getAsObject())["scheduler"] = "static";
+  (*value.getAsObject())["max_ctas"] = 3;
+  auto bounded = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(single) && bool(bounded));
+  EXPECT_EQ(single->scheduler, "single");
+  EXPECT_EQ(bounded->scheduler, "static");
+  RunValues values;
+  values[RunValue::KvHeads] = values[RunValue::Group] = 1;
+  values[RunValue::QHeads] = 1;
+  values[RunValue::Batch] = 1;
+  for (uint64_t length : {0, 1, 4096}) {
+    values[RunValue::QLen] = length;
+    uint32_t tiles = (*evaluateGrid(*single, values))[0];
+    EXPECT_EQ((*evaluateTiles(*bounded, values))[0], tiles);
+    EXPECT_EQ((*evaluateGrid(*bounded, values))[0], std::min(tiles, 3u));
+  }
+  (*value.getAsObject())["scheduler"] = "greedy";
+  EXPECT_EQ(problemOf(value), "manifest.scheduler: expected one of single, "
+                              "static, dynamic, got \"greedy\"");
+}
+
 TEST(Manifest, VInKIsFalseUnlessSaid) {
   llvm::json::Value value = sample();
   auto without = parseManifest(llvm::formatv("{0}", value).str());

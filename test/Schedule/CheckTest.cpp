@@ -219,8 +219,10 @@ TEST(Check, C7Threshold) {
 TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 9; }),
               StartsWith("C8: expected exp2_emulated to be 0"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.persistent = true; }),
-              StartsWith("C8: expected persistent to be false"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
+      StartsWith("C8: expected scheduler to be single, static or "
+                 "dynamic, since no pass builds it otherwise; got 3"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
               StartsWith("C8: expected splits to be 1"));
 }

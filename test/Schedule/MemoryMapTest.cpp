@@ -143,6 +143,22 @@ TEST(MemoryMap, MessagesOfAWideHead) {
             "V1: expected a shared-memory region \"V\", got none");
 }
 
+TEST(MemoryMap, SeveralTilesNeedTheNumberOfTheNextOne) {
+  Plan plan = planOf(128, 2, PPlacement::Tmem);
+  EXPECT_FALSE(plan.map.findSmem("next_tile"));
+  for (Scheduler scheduler : {Scheduler::Static, Scheduler::Dynamic}) {
+    plan.schedule.scheduler = scheduler;
+    MemoryMap map = layOut(Problem(), plan.schedule);
+    ASSERT_TRUE(map.findSmem("next_tile"));
+    // The response of try_cancel is 16 bytes, and aligned so.
+    EXPECT_EQ(map.findSmem("next_tile")->offset % 16, 0u);
+    EXPECT_FALSE(verify(Problem(), plan.schedule, map));
+    EXPECT_THAT(*verify(Problem(), plan.schedule, plan.map),
+                StartsWith("V1: expected a shared-memory region "
+                           "\"next_tile\", got none"));
+  }
+}
+
 TEST(MemoryMap, OutputLiesOverItsQuery) {
   Plan plan = planOf(128, 2, PPlacement::Smem);
   for (const char *i : {"0", "1"}) {
@@ -171,6 +187,7 @@ static Schedule randomSchedule(std::mt19937 &random) {
   s.kvStages = 1 + random() % 14;
   s.pPlacement = pick(PPlacement::Tmem, PPlacement::Smem);
   s.rescaleThreshold = random() % 10;
+  s.scheduler = pick(Scheduler::Single, Scheduler::Static, Scheduler::Dynamic);
   // Now and then, since most of these fit few head dims.
   if (random() % 2) {
     s.vStages = random() % 3;

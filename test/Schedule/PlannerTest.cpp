@@ -57,6 +57,20 @@ TEST(Planner, SlicesPWhereTheChainOfATileIsTheWall) {
   }
 }
 
+TEST(Planner, LeavesTheSchedulerToThePerson) {
+  EXPECT_EQ(mustPlan(problemOf(128), "sm_100a").schedule.scheduler,
+            Scheduler::Single);
+  for (Scheduler scheduler :
+       {Scheduler::Single, Scheduler::Static, Scheduler::Dynamic}) {
+    Overrides wanted;
+    wanted.scheduler = unsigned(scheduler);
+    Plan plan = mustPlan(problemOf(128), "sm_100a", wanted);
+    EXPECT_EQ(plan.schedule.scheduler, scheduler);
+    EXPECT_THAT(explain(problemOf(128), plan),
+                HasSubstr(std::string(stringify(scheduler)) + ": "));
+  }
+}
+
 TEST(Planner, TakesFewerSlicesWhereTheirBarriersHaveNoRoom) {
   // 21 stages and 2 tiles: 42 barriers of the ring and 20 of the tiles leave
   // two of 64, one slice more for each tile.

@@ -150,8 +150,7 @@ void apply(const std::string &change, Request &request) {
       request.problem.headDimV = unsigned(std::stoul(value));
     for (const ScheduleField &field : scheduleFields())
       if (name == field.name)
-        request.overrides.*field.wanted =
-            field.isSwitch ? value == "true" : unsigned(std::stoul(value));
+        ASSERT_TRUE(field.parse(value, request.overrides.*field.wanted));
     // "and", or the words behind a head dim.
     if (!(words >> name) || name != "and")
       return;
@@ -174,8 +173,9 @@ Request randomRequest(std::mt19937 &dice) {
   for (const ScheduleField &field : scheduleFields())
     if (dice() % 4 == 0)
       request.overrides.*field.wanted =
-          field.isSwitch ? dice() % 2
-                         : pick({1, 2, 3, 5, 12, 32, 64, 100, 128, 192, 300});
+          !field.words.empty()
+              ? unsigned(dice() % field.words.size())
+              : pick({1, 2, 3, 5, 12, 32, 64, 100, 128, 192, 300});
   return request;
 }
 

@@ -227,6 +227,13 @@ def test_policies_and_seeds_give_the_same_bits(random):
         assert np.array_equal(got, expected), (policy, seed)
 
 
+@pytest.mark.parametrize("scheduler", ["static", "dynamic"])
+def test_schedulers_change_no_bit(random, scheduler):
+    q, k, v = (random.normal(0, 1, (1, 300, 2, 64)).astype(np.float16) for _ in range(3))
+    single = fmha.attention(q, k, v, causal=True)
+    assert np.array_equal(single, fmha.attention(q, k, v, causal=True, scheduler=scheduler, policy="late"))
+
+
 @pytest.mark.parametrize("p_placement", ["tmem", "smem"])
 @pytest.mark.parametrize("q_tiles", [1, 2])
 def test_forced_schedules_agree_with_float64(random, p_placement, q_tiles):

@@ -47,6 +47,21 @@ def test_report_fits_the_manifest(kernel):
     assert max(r["offset"] + r["bytes"] * r["stages"] for r in report.smem) <= manifest["smem_bytes"]
 
 
+@pytest.mark.parametrize("scheduler", ["single", "static", "dynamic"])
+def test_manifest_says_which_tiles_a_cta_does(scheduler):
+    kernel = fmha.compile(head_dim=64, scheduler=scheduler)
+    manifest = kernel.manifest
+    assert kernel.report.schedule["scheduler"] == scheduler == manifest.get("scheduler", "single")
+    assert (scheduler == "static") == ("max_ctas" in manifest)
+    assert (scheduler == "static") == (manifest["parameters"][-1]["name"] == "tiles")
+    assert (scheduler == "dynamic") == ("clusterlaunchcontrol" in kernel.ptx)
+
+
+def test_an_unknown_scheduler_is_refused():
+    with pytest.raises(ValueError, match="scheduler: expected one of auto, single, static, dynamic, got 'greedy'"):
+        fmha.compile(head_dim=64, scheduler="greedy")
+
+
 def test_assembles_without_spills(kernel):
     assembly = kernel.assemble()
     if assembly.status == "missing":

@@ -153,13 +153,15 @@ void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
 void ProblemFlags::addField(FlagTable &table,
                             const schedule::ScheduleField &field) {
   std::optional<unsigned> &value = overrides.*field.wanted;
-  if (field.isSwitch)
-    return table.addChoice(field.flag, {"auto", "false", "true"}, field.help,
-                           [&value](size_t i) {
-                             value.reset();
-                             if (i)
-                               value = unsigned(i - 1);
-                           });
+  if (!field.words.empty()) {
+    std::vector<std::string> words = {"auto"};
+    words.insert(words.end(), field.words.begin(), field.words.end());
+    return table.addChoice(field.flag, words, field.help, [&value](size_t i) {
+      value.reset();
+      if (i)
+        value = unsigned(i - 1);
+    });
+  }
   table.add(field.flag, "auto|N", field.help,
             [&field, &value](llvm::StringRef text) -> llvm::Error {
               if (field.parse(text, value))

@@ -35,6 +35,10 @@ void RunFlags::add(FlagTable &table) {
                 options.mma);
   table.addWord("approx", {"correct", "perturb", "sm_90"},
                 "results of approximate instructions", options.approx);
+  table.addCount("max-ctas",
+                 "the most CTAs of a launch with --scheduler=static (default "
+                 "the device's multiprocessors)",
+                 maxCtas, 1, UINT32_MAX);
   table.group("Data");
   table.addCount("seed", "seed of the N(0,1) inputs (default 0)", seed);
   table.addText("q", "Q.npy", "float32 or float16 array, as --layout says", q);

@@ -17,7 +17,7 @@ struct RunFlags {
   ProblemFlags problem;
   runtime::DeviceKind device = runtime::DeviceKind::Simulator;
   runtime::RunOptions options;
-  std::optional<uint64_t> seed, scheduleSeed, schedules;
+  std::optional<uint64_t> seed, scheduleSeed, schedules, maxCtas;
   std::string q, k, v, out, lseOut, ptx;
   bool json = false, help = false, version = false;
 

@@ -195,6 +195,7 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
                       HostProblem &problem) {
   runtime::RunOptions options = session.flags.options;
   options.scheduleSeed = session.flags.scheduleSeed.value_or(0);
+  options.maxCtas = uint32_t(session.flags.maxCtas.value_or(0));
   uint64_t schedules = session.flags.schedules.value_or(1);
   session.outcome.status = Outcome::Status::Ok;
   session.progress.stage("running");

@@ -86,6 +86,9 @@ struct RunOptions {
   std::string mma = "fast";
   std::string approx = "correct";
   Padding padding;
+  /// The most CTAs of a launch whose kernel does with any number; 0 for as many
+  /// as the device has multiprocessors. On a GPU, too.
+  uint32_t maxCtas = 0;
 };
 
 struct LaunchReport {

@@ -99,6 +99,9 @@ public:
   bool isSimulator() const { return calls.isSimulator(); }
   const std::string &name() const { return deviceName; }
 
+  /// How many the device has, if it says so.
+  std::optional<uint32_t> multiprocessors() const;
+
   /// Simulator options of include/fmha/PTX/Driver/PtxSim.h for the launches
   /// that follow; an error on a real GPU, which has none.
   llvm::Error

@@ -61,6 +61,7 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56);
 
+constexpr int attributeMultiprocessorCount = 16;
 constexpr int attributeComputeCapabilityMajor = 75;
 constexpr int attributeComputeCapabilityMinor = 76;
 constexpr int functionMaxDynamicSmemBytes = 8;

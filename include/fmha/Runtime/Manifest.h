@@ -37,8 +37,10 @@ enum class RunValue {
   LseStrideBatch,
   LseStrideHead,
   LseStrideRow,
+  /// Output tiles, all of which CTAs do.
+  Tiles,
 };
-constexpr size_t runValueCount = size_t(RunValue::LseStrideRow) + 1;
+constexpr size_t runValueCount = size_t(RunValue::Tiles) + 1;
 llvm::StringRef stringify(RunValue value);
 
 struct RunValues {
@@ -133,6 +135,11 @@ struct Manifest {
   /// Factors of the x, y and z extents.
   std::array<std::vector<GridFactor>, 3> grid;
   std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
+  /// "single", "static" or "dynamic": which output tiles a CTA does.
+  std::string scheduler = "single";
+  /// The most CTAs of a launch in x where the scheduler is static, which does
+  /// with any number; 0 for as many as there are tiles.
+  uint32_t maxCtas = 0;
   uint32_t smemBytes = 0, tmemColumns = 0;
   std::vector<ManifestRole> roles;
   std::vector<Parameter> parameters;
@@ -149,8 +156,13 @@ struct Manifest {
 /// that name the JSON path, what was expected and what is there.
 llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
 
-/// The extents for `values`. An extent of 0 means: do not launch. Extents above
-/// the hardware's limits (2^31 - 1 in x, 65535 in y and z) are errors.
+/// The output tiles for `values`, as a grid that has a CTA for each. An extent
+/// of 0 means: do not launch. Extents above the hardware's limits (2^31 - 1 in
+/// x, 65535 in y and z) are errors.
+llvm::Expected<std::array<uint32_t, 3>> evaluateTiles(const Manifest &manifest,
+                                                      const RunValues &values);
+
+/// The extents of the launch: those of evaluateTiles(), at most `maxCtas` in x.
 llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
                                                      const RunValues &values);
 

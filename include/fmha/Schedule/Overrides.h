@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One list for flags of tools, options of passes, keywords of Python, and the
-// planner itself. P placement, the one field that is no number, stands apart.
+// planner itself. P placement, which has a value "auto" of its own, stands
+// apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +31,14 @@ struct ScheduleField {
   bool isSwitch;
   /// Heads of a group: "on" stands for all of them, "off" for 1.
   bool isPacking;
+  /// How values from 0 on are spelled; empty for numbers.
+  std::span<const std::string_view> words;
   std::optional<unsigned> Overrides::*wanted;
   unsigned (*get)(const Schedule &);
   void (*set)(Schedule &, unsigned);
 
-  /// "true" for a switch, "on" for the whole group, digits for a number.
+  /// The word of a switch or a choice, "on" for the whole group, digits for a
+  /// number.
   std::string print(unsigned value) const;
   /// Takes what print() gives, or "auto" for no value; false if `text` is
   /// neither, or is out of range.

@@ -28,6 +28,11 @@ namespace fmha::schedule {
 enum class DataType { F16, BF16 };
 /// Where the exponentiated score tile P waits for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
+/// Who says which output tile a CTA does next. Single: a CTA does the tile of
+/// its number and no other. Static: as many CTAs as the GPU has SMs do every
+/// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
+/// has not started.
+enum class Scheduler { Single, Static, Dynamic };
 
 /// What is compiled in: lengths, batch and head counts are run-time values and
 /// appear only as hints (0 = unknown).
@@ -112,7 +117,7 @@ struct Schedule {
   double rescaleThreshold = 8.0;
   /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
   unsigned exp2EmulatedPercent = 0;
-  bool persistent = false;
+  Scheduler scheduler = Scheduler::Single;
   unsigned splits = 1;
   std::vector<Role> roles;
 
@@ -145,8 +150,8 @@ struct SmemRegion {
 /// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
 /// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
 /// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
-/// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each) and
-/// "tmem_address".
+/// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each),
+/// "tmem_address" and, where a CTA does several tiles, "next_tile" (NextTile).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
@@ -157,6 +162,12 @@ struct MemoryMap {
 
   const TmemRegion *findTmem(std::string_view name) const;
   const SmemRegion *findSmem(std::string_view name) const;
+};
+
+/// What "next_tile" holds: the response of clusterlaunchcontrol.try_cancel, the
+/// mbarrier that it signals, and the number of the tile that comes next.
+struct NextTile {
+  static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
 };
 
 /// What a person or a flag fixes before planning; Overrides.h lists the fields.
@@ -172,6 +183,8 @@ struct Overrides {
                           oColumns = {};
   /// 0 or 1.
   std::optional<unsigned> shareKv = {};
+  /// By Scheduler.
+  std::optional<unsigned> scheduler = {};
   bool operator==(const Overrides &) const = default;
 };
 
@@ -239,11 +252,11 @@ unsigned queriesOfTile(const Schedule &schedule);
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
-///   C8  features that no pass builds are off: exp2_emulated, persistent,
-///       splits; chunks and slices of P divide their block, o_columns are whole
-///       panels, no chunk is wider than its head, and share_kv needs a V that
-///       is the first columns of K; what leaves softmax no registers beside
-///       another query tile: see lib/Schedule/README.md
+///   C8  features that no pass builds are off: exp2_emulated, splits; chunks
+///       and slices of P divide their block, o_columns are whole panels, no
+///       chunk is wider than its head, and share_kv needs a V that is the first
+///       columns of K; what leaves softmax no registers beside another query
+///       tile: see lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the
@@ -280,6 +293,7 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
 
 std::string_view stringify(DataType type);
 std::string_view stringify(PPlacement placement);
+std::string_view stringify(Scheduler scheduler);
 
 } // namespace fmha::schedule
 

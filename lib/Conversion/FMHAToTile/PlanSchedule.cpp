@@ -81,6 +81,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.kvBlock = kvBlock.wanted;
   overrides.qTileRows = qTileRows.wanted;
   overrides.packHeads = packHeads.wanted;
+  overrides.scheduler = scheduler.wanted;
   return overrides;
 }
 

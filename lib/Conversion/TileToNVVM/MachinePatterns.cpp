@@ -136,6 +136,16 @@ MACHINE_PATTERN(InitBarrierOp) {
   return {};
 }
 
+MACHINE_PATTERN(InvalBarrierOp) {
+  unsigned count = op.getBarrier().getType().getCount();
+  for (unsigned stage = 0; stage < count; ++stage)
+    NVVM::MBarrierInvalOp::create(
+        b, LLVM::GEPOp::create(b, adaptor.getBarrier().getType(),
+                               b.getI64Type(), adaptor.getBarrier(),
+                               ArrayRef<LLVM::GEPArg>{int32_t(stage)}));
+  return {};
+}
+
 /// try_wait may fail at any time, so it stands in a loop; the loop is ours and
 /// not the one of nvvm.mbarrier.try_wait.parity, which is opaque assembly.
 MACHINE_PATTERN(WaitOp) {
@@ -346,6 +356,45 @@ MACHINE_PATTERN(MmaOp) {
 }
 
 //===----------------------------------------------------------------------===//
+// Output tiles of the launch
+//===----------------------------------------------------------------------===//
+
+MACHINE_PATTERN(TryCancelOp) {
+  NVVM::ClusterLaunchControlTryCancelOp::create(
+      b, /*multicast=*/UnitAttr(), sharedAddress(b, op.getOffset()),
+      stageAddress(b, adaptor.getBarrier(), op.getStage()));
+  return {};
+}
+
+/// Which CTA a response that cancels none names is undefined, even to ask.
+MACHINE_PATTERN(QueryCancelOp) {
+  using Query = NVVM::ClusterLaunchControlQueryType;
+  Value response = LLVM::LoadOp::create(b, b.getIntegerType(128),
+                                        sharedAddress(b, op.getOffset()), 16);
+  Value some = NVVM::ClusterLaunchControlQueryCancelOp::create(
+      b, b.getI1Type(), Query::IS_CANCELED, response);
+  auto branch = scf::IfOp::create(b, b.getI32Type(), some, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value first = NVVM::ClusterLaunchControlQueryCancelOp::create(
+      b, b.getI32Type(), Query::GET_FIRST_CTA_ID_X, response);
+  scf::YieldOp::create(b, first);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, i32(b, -1));
+  return branch.getResult(0);
+}
+
+MACHINE_PATTERN(SetNextTileOp) {
+  LLVM::StoreOp::create(b, adaptor.getTile(), sharedAddress(b, op.getOffset()));
+  return {};
+}
+
+MACHINE_PATTERN(NextTileOp) {
+  return LLVM::LoadOp::create(b, b.getI32Type(),
+                              sharedAddress(b, op.getOffset()));
+}
+
+//===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
 
@@ -388,13 +437,14 @@ MACHINE_PATTERN(SyncCtaOp) {
 
 void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter) {
-  patterns.add<LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
-               LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
-               LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp,
-               LowerTmaLoadOp, LowerTmaStoreOp, LowerTmaStoreWaitOp,
-               LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
-               LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
-               LowerSetRegistersOp, LowerElectOp, LowerAnyInWarpOp,
-               LowerUniformOp, LowerSyncWarpOp, LowerSyncCtaOp>(
+  patterns.add<
+      LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
+      LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp, LowerSmemAddressOp,
+      LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp, LowerTmaStoreOp,
+      LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
+      LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
+      LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
+      LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
+      LowerAnyInWarpOp, LowerUniformOp, LowerSyncWarpOp, LowerSyncCtaOp>(
       converter, patterns.getContext());
 }

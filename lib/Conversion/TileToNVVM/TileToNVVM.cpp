@@ -36,14 +36,19 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = 32;
 
-static schedule::Problem problemOf(LLVM::LLVMFuncOp func) {
-  schedule::Problem problem = tile::readOptionalOperands(func);
-  problem.lse = func.getNumArguments() > kernelParameters(problem).size();
-  return problem;
+static schedule::Scheduler schedulerOf(Operation *func) {
+  return func->getAttrOfType<ScheduleAttr>("fmha.schedule")
+      .getValue()
+      .scheduler;
 }
 
 std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
-  return kernelParameters(problemOf(op->getParentOfType<LLVM::LLVMFuncOp>()));
+  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
+  schedule::Problem problem = tile::readOptionalOperands(func);
+  schedule::Scheduler scheduler = schedulerOf(func);
+  problem.lse =
+      func.getNumArguments() > kernelParameters(problem, scheduler).size();
+  return kernelParameters(problem, scheduler);
 }
 
 Value fmha::parameterOf(Operation *op, const std::string &name) {
@@ -94,7 +99,8 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
                   ConversionPatternRewriter &rewriter) const override {
     schedule::Problem problem = tile::readOptionalOperands(op);
     problem.lse = op.getNumArguments() > kernelOperands(problem).size();
-    std::vector<KernelParameter> parameters = kernelParameters(problem);
+    std::vector<KernelParameter> parameters =
+        kernelParameters(problem, schedulerOf(op));
     SmallVector<Type> types;
     for (const KernelParameter &parameter : parameters)
       types.push_back(parameterType(parameter.kind, getContext()));
@@ -265,6 +271,36 @@ struct LowerBlockId : public OpConversionPattern<gpu::BlockIdOp> {
   }
 };
 
+struct LowerGridDim : public OpConversionPattern<gpu::GridDimOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(gpu::GridDimOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getDimension() != gpu::Dimension::x)
+      return rewriter.notifyMatchFailure(op, "kernels use dimension x only");
+    Value count =
+        NVVM::GridDimXOp::create(rewriter, op.getLoc(), rewriter.getI32Type());
+    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
+        op, rewriter.getIndexType(), count);
+    return success();
+  }
+};
+
+/// tile.tile_count -> the parameter tiles
+struct LowerTileCount : public OpConversionPattern<tile::TileCountOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(tile::TileCountOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!parameterIndex(parametersOf(op), "tiles"))
+      return op.emitError() << "expected a kernel whose schedule has scheduler "
+                               "= static, which is told how many tiles there "
+                               "are, got another one";
+    rewriter.replaceOp(op, parameterOf(op, "tiles"));
+    return success();
+  }
+};
+
 /// gpu.shuffle xor %x, %offset, %width -> shfl.sync.bfly of the whole warp
 struct LowerShuffle : public OpConversionPattern<gpu::ShuffleOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -314,16 +350,16 @@ struct ConvertTileToNVVMPass
     populateMachinePatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
-                 LowerLengthLoad, LowerThreadId, LowerBlockId, LowerShuffle>(
-        converter, &getContext());
+                 LowerLengthLoad, LowerThreadId, LowerBlockId, LowerGridDim,
+                 LowerTileCount, LowerShuffle>(converter, &getContext());
     ConversionTarget target(getContext());
     // Other people's functions in the module are left as they are.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
-                                 gpu::BlockIdOp, gpu::ShuffleOp, math::Log2Op,
-                                 math::ExpOp, math::LogOp, math::TanhOp>(
-        isForeign);
+                                 gpu::BlockIdOp, gpu::GridDimOp, gpu::ShuffleOp,
+                                 math::Log2Op, math::ExpOp, math::LogOp,
+                                 math::TanhOp>(isForeign);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

@@ -135,7 +135,7 @@ func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, persistent, splits, roles, got "stages"}}
+// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, scheduler, splits, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
 
 // -----
@@ -155,8 +155,13 @@ func.func private @placement() attributes {a = #fmha.schedule<p_placement = glob
 
 // -----
 
+// expected-error @below {{expected one of single, static, dynamic, got "true"}}
+func.func private @scheduler() attributes {a = #fmha.schedule<scheduler = true>}
+
+// -----
+
 // expected-error @below {{expected one of false, true, got "maybe"}}
-func.func private @bool() attributes {a = #fmha.schedule<persistent = maybe>}
+func.func private @bool() attributes {a = #fmha.schedule<share_kv = maybe>}
 
 // -----
 

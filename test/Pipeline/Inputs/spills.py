@@ -101,6 +101,19 @@ crowded = [
 ]
 
 
+# A loop over output tiles around every role: where softmax, the MMA role and the load role
+# have the least room.
+looped = [
+    *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=64", "--head-dim=128"), ("tmem", "smem"),
+                       (("--scheduler=static", "--causal", "--lse"), ("--scheduler=dynamic", "--q-tiles=1"))),
+    *itertools.product(("sm_100a",), ("--head-dim=128",), ("tmem", "smem"),
+                       (("--scheduler=static", "--q-tiles=2", "--window-left=100", *lists), ("--scheduler=dynamic", "--q-tiles=2", *lists, "--sink", "--causal"),
+                        ("--scheduler=dynamic", "--q-tile-rows=64", *lists, "--lse"), ("--scheduler=static", "--softcap=30", "--bias", "--lse"))),
+    *itertools.product(("sm_100a",), ("--head-dim=256", "--head-dim=512", "--head-dim=576 --head-dim-v=512"), ("tmem", "smem"),
+                       (("--scheduler=static", "--causal", "--lse"), ("--scheduler=dynamic", "--cu-seqlens-k"))),
+]
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -146,7 +159,8 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed)), *map(crowded_flags, crowded)]
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed)),
+                 *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
         if not good:

@@ -23,6 +23,7 @@ using schedule::Mask;
 using schedule::PPlacement;
 using schedule::Role;
 using schedule::Schedule;
+using schedule::Scheduler;
 
 llvm::hash_code fmha::schedule::hash_value(const Mask &mask) {
   return llvm::hash_combine(mask.kind, mask.left, mask.right);
@@ -41,7 +42,7 @@ llvm::hash_code fmha::schedule::hash_value(const Schedule &s) {
                          s.oColumns, s.packHeads),
       llvm::hash_combine(s.pSlices,
                          llvm::bit_cast<uint64_t>(s.rescaleThreshold),
-                         s.exp2EmulatedPercent, s.persistent, s.splits),
+                         s.exp2EmulatedPercent, s.scheduler, s.splits),
       llvm::hash_combine_range(s.roles.begin(), s.roles.end()));
 }
 
@@ -64,6 +65,10 @@ constexpr Keyword<PPlacement> placementKeywords[] = {
     {PPlacement::Tmem, "tmem"},
     {PPlacement::Smem, "smem"},
     {PPlacement::Registers, "registers"}};
+constexpr Keyword<Scheduler> schedulerKeywords[] = {
+    {Scheduler::Single, "single"},
+    {Scheduler::Static, "static"},
+    {Scheduler::Dynamic, "dynamic"}};
 constexpr Keyword<bool> boolKeywords[] = {{false, "false"}, {true, "true"}};
 
 template <typename Range> std::string listOf(const Range &entries) {
@@ -156,6 +161,13 @@ static void printValue(AsmPrinter &printer, PPlacement value) {
   printKeywordOf<PPlacement>(printer, placementKeywords, value);
 }
 
+static ParseResult parseValue(AsmParser &parser, Scheduler &value) {
+  return parseKeywordOf<Scheduler>(parser, schedulerKeywords, value);
+}
+static void printValue(AsmPrinter &printer, Scheduler value) {
+  printKeywordOf<Scheduler>(printer, schedulerKeywords, value);
+}
+
 static void printRole(AsmPrinter &printer, const Role &role);
 
 static ParseResult parseValue(AsmParser &parser, std::vector<Role> &roles) {
@@ -224,7 +236,7 @@ constexpr Field<Schedule> scheduleFields[] = {
     field<Schedule, &Schedule::pSlices>("p_slices"),
     field<Schedule, &Schedule::rescaleThreshold>("rescale_threshold"),
     field<Schedule, &Schedule::exp2EmulatedPercent>("exp2_emulated"),
-    field<Schedule, &Schedule::persistent>("persistent"),
+    field<Schedule, &Schedule::scheduler>("scheduler"),
     field<Schedule, &Schedule::splits>("splits"),
     field<Schedule, &Schedule::roles>("roles")};
 } // namespace

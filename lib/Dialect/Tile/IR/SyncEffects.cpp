@@ -43,6 +43,10 @@ void InitBarrierOp::getSyncEffects(Effects &effects) {
   effects.back().amount = getArrivals();
 }
 
+void InvalBarrierOp::getSyncEffects(Effects &effects) {
+  effects.push_back(onBarrier(Action::Inval, getBarrier(), Value()));
+}
+
 void WaitOp::getSyncEffects(Effects &effects) {
   effects.push_back(onBarrier(Action::WaitParity, getBarrier(), getStage()));
   effects.back().parity = getParity();
@@ -101,6 +105,36 @@ void TmaStoreOp::getSyncEffects(Effects &effects) {
 
 void TmaStoreWaitOp::getSyncEffects(Effects &effects) {
   effects.push_back({Action::WaitBulk});
+}
+
+//===----------------------------------------------------------------------===//
+// Output tiles of the launch
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t responseBytes = 16, numberBytes = 4;
+
+/// The response comes as a copy of TMA does.
+void TryCancelOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::TmaLoad, Memory::Shared, true, Value(),
+                           getOffset(), responseBytes));
+  effects.back().barrier = getBarrier();
+  effects.back().stage = getStage();
+  effects.back().amount = responseBytes;
+}
+
+void QueryCancelOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, false, Value(),
+                           getOffset(), responseBytes));
+}
+
+void SetNextTileOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, true, Value(),
+                           getOffset(), numberBytes));
+}
+
+void NextTileOp::getSyncEffects(Effects &effects) {
+  effects.push_back(access(Unit::Threads, Memory::Shared, false, Value(),
+                           getOffset(), numberBytes));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
 #include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Schedule.h"
 
 using namespace fmha;
 
@@ -31,7 +32,8 @@ fmha::kernelOperands(const schedule::Problem &problem) {
 }
 
 std::vector<KernelParameter>
-fmha::kernelParameters(const schedule::Problem &problem) {
+fmha::kernelParameters(const schedule::Problem &problem,
+                       schedule::Scheduler scheduler) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> parameters = kernelOperands(problem);
   if (problem.lse)
@@ -49,6 +51,8 @@ fmha::kernelParameters(const schedule::Problem &problem) {
       parameters.push_back(
           {name + "_stride" + std::to_string(d), Kind::U64, n});
   }
+  if (scheduler == schedule::Scheduler::Static)
+    parameters.push_back({"tiles", Kind::U32});
   return parameters;
 }
 

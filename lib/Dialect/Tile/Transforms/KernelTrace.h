@@ -78,10 +78,12 @@ enum class StepCode : uint8_t {
   QueryLength,
   KeyLength,
   Oracle,
+  NextTile,
   Unknown,
   Effect,
   If,
   For,
+  While,
   Role
 };
 
@@ -122,6 +124,9 @@ struct Scenario {
   /// Trips of a loop whose bounds nobody knows.
   int64_t trips = 0;
   bool oracle = true;
+  /// Output tiles that the CTA does if its scheduler gives it several, all
+  /// alike.
+  int64_t tiles = 2;
 };
 
 /// Threads that a branch can tell apart: lane 0 of a warp and the others, or a

@@ -246,6 +246,8 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
                        : StepCode::Constant);
       })
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
+      .Case<NextTileOp>([&](auto) { return add(StepCode::NextTile); })
+      .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
       .Case<UniformOp>([&](UniformOp same) {
@@ -385,6 +387,30 @@ void TraceReader::readFor(scf::ForOp op, Steps &steps) {
               : valueStep(StepCode::Copy, id(result), id(argument)));
 }
 
+/// Unlike those of scf.for, what one part hands to the other are values of
+/// their own.
+void TraceReader::readWhile(scf::WhileOp op, Steps &steps) {
+  auto copy = [&](auto to, auto from, Steps &into) {
+    for (auto [target, source] : llvm::zip(to, from))
+      if (isTracked(target.getType()))
+        into.push_back(valueStep(StepCode::Copy, id(target), id(source)));
+  };
+  copy(op.getBeforeArguments(), op.getInits(), steps);
+  scf::ConditionOp condition = op.getConditionOp();
+  Step step{StepCode::While};
+  step.a = id(condition.getCondition());
+  step.source = trace.ops.size();
+  trace.ops.push_back(op);
+  step.body = readBlock(*op.getBeforeBody(), [&](Steps &into) {
+    copy(op.getAfterArguments(), condition.getArgs(), into);
+    copy(op.getResults(), condition.getArgs(), into);
+  });
+  step.otherwise = readBlock(*op.getAfterBody(), [&](Steps &into) {
+    copy(op.getBeforeArguments(), op.getYieldOp().getResults(), into);
+  });
+  steps.push_back(step);
+}
+
 void TraceReader::readSpecialise(SpecialiseOp op, Steps &steps) {
   for (RoleOp each : op.getBody().front().getOps<RoleOp>()) {
     Member member;
@@ -513,6 +539,8 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
     return readIf(branch, steps), success();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return readFor(loop, steps), success();
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return readWhile(loop, steps), success();
   if (auto roles = dyn_cast<SpecialiseOp>(op))
     return readSpecialise(roles, steps), success();
   if (auto barrier = dyn_cast<BarrierOp>(op))
@@ -523,7 +551,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
     return readTileOp(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "
-                              "expected scf.if and scf.for";
+                              "expected scf.if, scf.for and scf.while";
   if (readInteger(op, steps) || readLeaf(op, steps))
     return success();
   for (Value result : op->getResults())

@@ -44,6 +44,7 @@ private:
   bool readAddress(mlir::Operation *op, Steps &steps);
   void readIf(mlir::scf::IfOp op, Steps &steps);
   void readFor(mlir::scf::ForOp op, Steps &steps);
+  void readWhile(mlir::scf::WhileOp op, Steps &steps);
   void readSpecialise(SpecialiseOp op, Steps &steps);
 
   //===--- Effects ---===//

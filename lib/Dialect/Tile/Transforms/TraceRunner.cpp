@@ -177,7 +177,7 @@ class TraceRunner {
 public:
   TraceRunner(const KernelTrace &trace, const Scenario &scenario)
       : trace(trace), scenario(scenario), width(trace.members.size()),
-        frame(trace.frame) {
+        frame(trace.frame), tilesTaken(width) {
     frame.resize(size_t(trace.values) * width, unknown);
     program.barriers = trace.declared.barriers;
     program.channels = trace.declared.channels;
@@ -210,6 +210,7 @@ private:
   void runStep(const Step &step, Mask mask);
   void runIf(const Step &step, Mask mask);
   void runFor(const Step &step, Mask mask);
+  void runWhile(const Step &step, Mask mask);
   Interval valueOf(const Step &step, unsigned member);
 
   void emit(const TracedEffect &effect, uint32_t source, Mask mask);
@@ -225,6 +226,8 @@ private:
   const Scenario &scenario;
   size_t width;
   std::vector<Interval> &frame;
+  /// Of each member, how often it has asked which tile comes next.
+  std::vector<int64_t> tilesTaken;
   Program program;
   /// Of each event, who carries it out.
   std::vector<Mask> masks;
@@ -278,6 +281,10 @@ Interval TraceRunner::valueOf(const Step &step, unsigned member) {
     return {scenario.queryLength, scenario.queryLength};
   case StepCode::KeyLength:
     return {scenario.keyLength, scenario.keyLength};
+  case StepCode::NextTile:
+    if (++tilesTaken[member] < scenario.tiles)
+      return {0, 0};
+    return {-1, -1};
   case StepCode::Oracle:
     return {scenario.oracle, scenario.oracle};
   default:
@@ -291,6 +298,8 @@ void TraceRunner::runStep(const Step &step, Mask mask) {
     return runIf(step, mask);
   case StepCode::For:
     return runFor(step, mask);
+  case StepCode::While:
+    return runWhile(step, mask);
   case StepCode::Role:
     return runBody(step.body, Mask(1) << step.constant);
   case StepCode::Effect:
@@ -325,6 +334,22 @@ void TraceRunner::runFor(const Step &step, Mask mask) {
   for (int64_t i = first.lo; i < end && !lost; i += stride.lo) {
     each(mask, [&](unsigned m) { at(step.result, m) = {i, i}; });
     runBody(step.body, mask);
+  }
+}
+
+/// do { body } while (a) { otherwise }
+void TraceRunner::runWhile(const Step &step, Mask mask) {
+  constexpr int64_t most = 64;
+  for (int64_t trip = 0; mask && !lost; ++trip) {
+    runBody(step.body, mask);
+    if (lost)
+      return;
+    Interval more = over(step.a, mask);
+    if (!more.isExact() || trip == most)
+      return giveUp(step.source, "the trips of this loop");
+    if (!more.lo)
+      return;
+    runBody(step.otherwise, mask);
   }
 }
 
@@ -452,6 +477,7 @@ void TraceRunner::emit(const TracedEffect &effect, uint32_t source, Mask mask) {
       return push(event, mask);
     return emitOnBarrier(effect, event, mask);
   case Action::Init:
+  case Action::Inval:
     for (uint32_t stage = 0; stage < effect.stages; ++stage) {
       push(event, mask);
       ++event.barrier;

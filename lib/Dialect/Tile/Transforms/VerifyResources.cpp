@@ -169,6 +169,16 @@ void Collector::add(Operation *op) {
                                 alloc.getOffset(), alloc.getOffset() + 4u, 4,
                                 number(op)});
       })
+      .Case<TryCancelOp>([&](TryCancelOp request) {
+        demand.tiles.push_back({Memory::Shared, "the response of try_cancel",
+                                request.getOffset(), request.getOffset() + 16u,
+                                16, number(op)});
+      })
+      .Case<SetNextTileOp>([&](SetNextTileOp set) {
+        demand.tiles.push_back({Memory::Shared, "the number of the next tile",
+                                set.getOffset(), set.getOffset() + 4u, 4,
+                                number(op)});
+      })
       .Case<TmemDeallocOp>([&](TmemDeallocOp dealloc) {
         demand.deallocations.push_back({dealloc.getColumns(), number(op)});
       })

@@ -13,9 +13,13 @@
 //   else { setmaxnreg; if (warp == 12) { if (elected) load } else ... }
 //   epilogue: one CTA barrier, free tensor memory
 //
+// Where a CTA does several tiles each role is a loop (TileLoop.cpp), the idle
+// ones too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Distribute.h"
+#include "TileLoop.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -37,7 +41,7 @@ constexpr unsigned widestAlone = 240;
 class WarpSwitch {
 public:
   WarpSwitch(SpecialiseOp op, const KernelInfo &info)
-      : op(op), info(info), b(op.getLoc(), op.getContext()) {}
+      : op(op), info(info), b(op.getLoc(), op.getContext()), tiles(b, info) {}
   LogicalResult run();
 
 private:
@@ -48,6 +52,7 @@ private:
   void buildGroup(unsigned group);
   void buildRoles(ArrayRef<RoleOp> roles);
   void buildRole(RoleOp role);
+  LogicalResult readRoles();
 
   Value warpBelow(unsigned warp) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warpIndex,
@@ -73,6 +78,7 @@ private:
   SpecialiseOp op;
   const KernelInfo &info;
   ImplicitLocOpBuilder b;
+  TileLoop tiles;
   /// Roles by warpgroup.
   SmallVector<SmallVector<RoleOp>> groups;
   /// The role whose warp allocates and frees tensor memory.
@@ -158,12 +164,15 @@ void WarpSwitch::buildPrologue() {
   FenceOp::create(b, FenceKind::Tcgen05After);
 }
 
-/// Nobody may leave while the tensor memory is in use, and it must be freed.
+/// Nobody may leave while the tensor memory is in use, and it must be freed. A
+/// loop over tiles ends behind a barrier of its own.
 void WarpSwitch::buildEpilogue() {
-  SyncWarpOp::create(b);
-  FenceOp::create(b, FenceKind::Tcgen05Before);
-  SyncCtaOp::create(b);
-  FenceOp::create(b, FenceKind::Tcgen05After);
+  if (!tiles.isNeeded()) {
+    SyncWarpOp::create(b);
+    FenceOp::create(b, FenceKind::Tcgen05Before);
+    SyncCtaOp::create(b);
+    FenceOp::create(b, FenceKind::Tcgen05After);
+  }
   ifThen(isWarp(mma.getFirstWarp()), [&] {
     Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
     TmemDeallocOp::create(b, base, info.map.tmemColumns);
@@ -178,11 +187,23 @@ void WarpSwitch::buildRole(RoleOp role) {
     into->getOperations().splice(b.getInsertionPoint(),
                                  role.getBody().front().getOperations());
   };
-  makeNumbersUniform(role);
-  if (!role.getSingleThread())
-    return inlineBody();
-  Value leader = ElectOp::create(b, b.getI1Type());
-  ifThen(leader, inlineBody);
+  auto elect = [&]() -> Value {
+    if (!role.getSingleThread())
+      return {};
+    return ElectOp::create(b, b.getI1Type());
+  };
+  auto inlineFor = [&](Value leader) {
+    leader ? ifThen(leader, inlineBody) : inlineBody();
+  };
+  if (!tiles.isNeeded()) {
+    makeNumbersUniform(role);
+    return inlineFor(elect());
+  }
+  Value leader = elect();
+  tiles.build(role, leader, [&] {
+    makeNumbersUniform(role);
+    inlineFor(leader);
+  });
 }
 
 void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
@@ -215,7 +236,8 @@ void WarpSwitch::buildGroups(unsigned group) {
       [&] { buildGroups(group + 1); });
 }
 
-LogicalResult WarpSwitch::run() {
+LogicalResult WarpSwitch::readRoles() {
+  bool hasKeeper = false;
   for (RoleOp role : op.getBody().front().getOps<RoleOp>()) {
     unsigned count = role.getLastWarp() - role.getFirstWarp();
     bool whole = count == warpsPerGroup && role.getFirstWarp() % count == 0;
@@ -234,18 +256,30 @@ LogicalResult WarpSwitch::run() {
     warps = std::max(warps, role.getLastWarp());
     if (role.getName() == "mma")
       mma = role;
+    hasKeeper |= TileLoop::isKeeper(role) && role.getSingleThread();
   }
   if (!mma)
     return op.emitOpError() << "has no role \"mma\", whose warp allocates "
                                "tensor memory";
+  if (tiles.isNeeded() && !hasKeeper)
+    return op.emitOpError() << "has no role \"load\" of a single thread, which "
+                               "says what tile comes next";
+  return success();
+}
+
+LogicalResult WarpSwitch::run() {
+  if (failed(readRoles()))
+    return failure();
   // The base address is read behind the prologue that stores it.
   b.setInsertionPoint(op->getPrevNode());
   hasLists = !op->getBlock()->getOps<memref::LoadOp>().empty();
+  tiles.prepare(*op->getBlock());
   buildPrologue();
   b.setInsertionPoint(op);
   buildGroups(0);
   buildEpilogue();
   op.erase();
+  tiles.finish();
   return success();
 }
 

@@ -59,6 +59,8 @@ MACHINE = [
     ("fence-proxy", r"tile\.fence proxy_async", delete),
     ("fence-init", r"tile\.fence mbarrier_init", delete),
     ("init", r"tile\.init_barrier ", delete),
+    ("inval", r"tile\.inval_barrier ", delete),
+    ("try-cancel", r"tile\.try_cancel ", delete),
     ("init-count", r"tile\.init_barrier ", one_more_arrival),
     ("sync-cta", r"tile\.sync_cta", delete),
     ("wait-loads", r"tile\.tmem_wait load of", unwaited),
@@ -88,6 +90,11 @@ def is_harmless(compiler, runner, level, text, flags):
         if done.returncode:
             return False
         lengths = ["--batch=1", "--q-heads=1", "--kv-heads=1", "--q-len=130", "--kv-len=1000"]
+        # More tiles than CTAs, where these may do several.
+        if "--scheduler=static" in flags:
+            lengths += ["--q-heads=2", "--max-ctas=1"]
+        elif "--scheduler=dynamic" in flags:
+            lengths += ["--q-heads=4"]
         return all(
             subprocess.run(
                 [runner, *flags, *lengths, *policy, f"--ptx={ptx}"], capture_output=True

@@ -90,7 +90,7 @@ def FMHA_ScheduleAttr
       kv_block = 128, pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0,
       key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
       p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
-      persistent = false, splits = 1, roles = [
+      scheduler = single, splits = 1, roles = [
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
 
@@ -113,7 +113,10 @@ def FMHA_ScheduleAttr
     - `rescale_threshold`: growth of a row maximum, in log2 units, below which O
       is not rescaled.
     - `exp2_emulated`: share of exp2 computed on FMA units, in percent.
-    - `persistent`, `splits`: scheduling over the grid and over the keys.
+    - `scheduler`: single, a CTA does one output tile; static, as many CTAs as the
+      GPU has SMs do every n-th tile each; dynamic, a CTA that is done takes over
+      the tile of one that has not started.
+    - `splits`: parts of the keys that CTAs of their own do.
     - `roles`: who does what; empty leaves the choice to the planner.
 
     Constraints (of the attribute alone; capacities are checked where it sits on

@@ -40,6 +40,15 @@ def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
   let assemblyFormat = "$barrier `arrivals` $arrivals attr-dict `:` type($barrier)";
 }
 
+def Tile_InvalBarrierOp : Tile_MachineOp<"inval_barrier"> {
+  let summary = "mbarrier.inval of every stage, so that they can be initialised anew";
+  let description = [{
+    Nobody waits for them or signals them any more, and nothing under way will. `tile.inval_barrier %full : !tile.barrier<3>`
+  }];
+  let arguments = (ins Tile_BarrierType:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
+}
+
 class Tile_BarrierStageOp<string mnemonic, dag extra = (ins)> : Tile_MachineOp<mnemonic> {
   let arguments = !con((ins Tile_BarrierType:$barrier, Index:$stage), extra);
 }
@@ -268,6 +277,50 @@ def Tile_MmaOp : Tile_MachineOp<"mma"> {
   let assemblyFormat = [{
     $d `,` $a `,` $b `instruction` $instruction `accumulate` $accumulate attr-dict `:` type($d) `,` type($a) `,` type($b)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Output tiles of the launch
+//===----------------------------------------------------------------------===//
+
+def Tile_TileCountOp : Tile_Op<"tile_count", [Pure]> {
+  let summary = "Output tiles of the launch, the parameter `tiles` of a kernel with a static scheduler";
+  let description = [{ `%n = tile.tile_count` }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_TryCancelOp : Tile_BarrierStageOp<"try_cancel", (ins Tile_AlignedOffsetAttr<16>:$offset)> {
+  let summary = "clusterlaunchcontrol.try_cancel: asks for the tile of a CTA that has not started";
+  let description = [{
+    The response, 16 bytes, goes to `offset` in shared memory and counts as such at the barrier. After a response that
+    cancels nothing there must be no other request.
+    `tile.try_cancel to 231440 signals %next[%stage] : !tile.barrier<1>`
+  }];
+  let assemblyFormat = "`to` $offset `signals` $barrier `[` $stage `]` attr-dict `:` type($barrier)";
+}
+
+def Tile_QueryCancelOp : Tile_MachineOp<"query_cancel"> {
+  let summary = "clusterlaunchcontrol.query_cancel: the CTA whose tile the response gives away, -1 if none";
+  let description = [{ `%tile = tile.query_cancel at 231440` }];
+  let arguments = (ins Tile_AlignedOffsetAttr<16>:$offset);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`at` $offset attr-dict";
+}
+
+def Tile_SetNextTileOp : Tile_MachineOp<"set_next_tile"> {
+  let summary = "Leaves the number of the next tile in shared memory, -1 for none";
+  let description = [{ `tile.set_next_tile %tile to 231464` }];
+  let arguments = (ins I32:$tile, Tile_AlignedOffsetAttr<4>:$offset);
+  let assemblyFormat = "$tile `to` $offset attr-dict";
+}
+
+def Tile_NextTileOp : Tile_MachineOp<"next_tile"> {
+  let summary = "Reads the number that set_next_tile left";
+  let description = [{ `%tile = tile.next_tile at 231464` }];
+  let arguments = (ins Tile_AlignedOffsetAttr<4>:$offset);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`at` $offset attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,7 +20,8 @@
 
 namespace fmha::schedule {
 struct Problem;
-}
+enum class Scheduler;
+} // namespace fmha::schedule
 
 namespace fmha {
 
@@ -41,8 +42,10 @@ std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 /// The operands; with an LSE its strides of batch, head and row in elements;
 /// then q_len, kv_len, q_heads, kv_heads; then the extents of each capture,
 /// capture0_size0, ..., and its strides in elements, capture0_stride0, ..., but
-/// for the last one, which is 1.
-std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem);
+/// for the last one, which is 1. Where the scheduler is static the number of
+/// output tiles, `tiles`, comes last: the grid does not say it.
+std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem,
+                                              schedule::Scheduler scheduler);
 
 /// The index of a parameter by its name, if there is one.
 std::optional<unsigned>

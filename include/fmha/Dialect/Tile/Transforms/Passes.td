@@ -101,6 +101,16 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
     instructions, moves become tensor memory loads and stores or swizzled shared memory stores. Softmax holds a whole row;
     correction walks the accumulator in a loop, 16 columns at a time. `tile.specialise` becomes branches over the warp
     index, with a prologue (barriers, tensor memory allocation, setmaxnreg) and an epilogue.
+
+    Where the schedule's scheduler gives a CTA several output tiles each role becomes a loop over them, in which what
+    followed from `gpu.block_id` follows from the number of the tile:
+    ```mlir
+    scf.while (%tile = %block) {
+      // the role, for this tile; then, behind a barrier of the CTA, barriers made anew, and another one:
+      %next = tile.next_tile at 231464
+      ...
+    }
+    ```
   }];
 }
 
@@ -128,10 +138,10 @@ def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
   let summary = "Verify that everything that crosses roles is ordered";
   let description = [{
     Runs the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and verifies
-    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y7): conflicting accesses to a place are
+    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y8): conflicting accesses to a place are
     ordered, and for the proxy and unit that comes next; waits end; arrivals and bytes of a phase are what it expects; no
     phase can be missed or signalled early; barriers are initialised; nothing is under way at the exit; messages of a
-    channel go in order. At the specialised level channels stand for their barriers and fences, at the machine level every
+    channel go in order; barriers are made anew behind all uses. A CTA that does several tiles is run for two. At the specialised level channels stand for their barriers and fences, at the machine level every
     op stands for itself, by its SyncOpInterface. Kernels of other levels pass.
 
     What it cannot tell stands in lib/Dialect/Tile/README.md.

@@ -1,0 +1,184 @@
+//===- TileLoop.cpp - The output tiles that a CTA does --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %row = f(gpu.block_id x)           scf.while (%tile = gpu.block_id x) {
+//   role { g(%row) }           ->        %row = f(%tile)
+//                                        g(%row)
+//                                        one CTA barrier; the load role alone:
+//                                          set_next_tile; barriers made anew
+//                                        one CTA barrier
+//                                        %next = next_tile
+//                                      } while (%next != -1)
+//
+// The number of the next tile travels through shared memory, so that no role
+// keeps it in a register over its work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileLoop.h"
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using schedule::NextTile;
+
+void TileLoop::prepare(Block &entry) {
+  if (!isNeeded())
+    return;
+  for (Operation &op : entry) {
+    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return ofTile.contains(operand.getDefiningOp());
+    });
+    if (isa<gpu::BlockIdOp>(op) || (follows && !isa<SpecialiseOp>(op)))
+      ofTile.insert(&op);
+  }
+  first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (isDynamic())
+    answered = BarrierOp::create(b, BarrierType::get(b.getContext(), 1),
+                                 b.getStringAttr("next_tile"),
+                                 place(NextTile::barrier), 1);
+  for (BarrierOp barrier : entry.getOps<BarrierOp>())
+    barriers.push_back(barrier);
+}
+
+void TileLoop::ifThen(Value condition, function_ref<void()> body) {
+  auto made = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.thenBlock());
+  body();
+}
+
+//===----------------------------------------------------------------------===//
+// Coordinates
+//===----------------------------------------------------------------------===//
+
+/// `value` as it is for the tile that `made` maps block ids to.
+Value TileLoop::remake(Value value, IRMapping &made) {
+  Operation *op = value.getDefiningOp();
+  if (!ofTile.contains(op))
+    return value;
+  if (!made.contains(value)) {
+    for (Value operand : op->getOperands())
+      if (!made.contains(operand))
+        made.map(operand, remake(operand, made));
+    b.clone(*op, made);
+  }
+  return made.lookup(value);
+}
+
+/// Makes anew what the role uses and a tile decides.
+void TileLoop::placeRole(RoleOp role, Value tile) {
+  IRMapping made;
+  for (Operation *op : ofTile)
+    if (isa<gpu::BlockIdOp>(op))
+      made.map(op->getResult(0), tile);
+  SetVector<Value> used;
+  getUsedValuesDefinedAbove(role.getBody(), used);
+  for (Value value : used) {
+    Value here = remake(value, made);
+    if (here != value)
+      value.replaceUsesWithIf(here, [&](OpOperand &use) {
+        return role->isProperAncestor(use.getOwner());
+      });
+  }
+}
+
+void TileLoop::finish() {
+  for (Operation *op : llvm::reverse(ofTile))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// From tile to tile
+//===----------------------------------------------------------------------===//
+
+/// While this tile is worked on.
+void TileLoop::askForTile() {
+  Value stage = arith::ConstantIndexOp::create(b, 0);
+  ArriveExpectTxOp::create(b, answered, stage, 16);
+  TryCancelOp::create(b, answered, stage, place(NextTile::response));
+}
+
+/// The number of the tile that comes next, -1 if none does.
+Value TileLoop::chooseNext(Value tile) {
+  if (isDynamic()) {
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    WaitOp::create(b, answered, zero, zero);
+    Value next =
+        QueryCancelOp::create(b, b.getI32Type(), place(NextTile::response));
+    // The next response is written by the asynchronous proxy.
+    FenceOp::create(b, FenceKind::ProxyAsync);
+    return next;
+  }
+  auto number = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, b.getI32Type(), index);
+  };
+  Value grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value next = arith::AddIOp::create(b, number(tile), number(grid));
+  Value count = TileCountOp::create(b, b.getI32Type());
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, next, count);
+  return arith::SelectOp::create(b, more, next, constantI32(b, -1));
+}
+
+/// Messages of a tile are counted from 0, so that all barriers begin anew.
+void TileLoop::renewBarriers() {
+  for (BarrierOp barrier : barriers)
+    InvalBarrierOp::create(b, barrier);
+  for (BarrierOp barrier : barriers)
+    InitBarrierOp::create(b, barrier, barrier.getArrivals());
+  FenceOp::create(b, FenceKind::MbarrierInit);
+}
+
+/// All threads have done `tile`; returns the number of the next one. `keeper`
+/// is the thread that chooses it, null in other roles.
+Value TileLoop::handOver(Value tile, Value keeper) {
+  SyncWarpOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05Before);
+  SyncCtaOp::create(b);
+  FenceOp::create(b, FenceKind::Tcgen05After);
+  if (keeper) {
+    ifThen(keeper, [&] {
+      SetNextTileOp::create(b, chooseNext(tile), place(NextTile::number));
+      renewBarriers();
+    });
+    SyncWarpOp::create(b);
+  }
+  SyncCtaOp::create(b);
+  Value next = NextTileOp::create(b, b.getI32Type(), place(NextTile::number));
+  // ptxas does not know that all threads of a warp read the same number.
+  return UniformOp::create(
+      b, arith::IndexCastOp::create(b, b.getIndexType(), next));
+}
+
+void TileLoop::build(RoleOp role, Value leader, function_ref<void()> body) {
+  auto loop =
+      scf::WhileOp::create(b, TypeRange{b.getIndexType()}, ValueRange{first});
+  OpBuilder::InsertionGuard guard(b);
+  Block *each =
+      b.createBlock(&loop.getBefore(), {}, {b.getIndexType()}, {b.getLoc()});
+  Value tile = each->getArgument(0);
+  placeRole(role, tile);
+  Value keeper = isKeeper(role) ? leader : Value();
+  if (keeper && isDynamic())
+    ifThen(keeper, [&] { askForTile(); });
+  body();
+  Value next = handOver(tile, keeper);
+  Value none = arith::ConstantIndexOp::create(b, -1);
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, next, none);
+  scf::ConditionOp::create(b, more, ValueRange{next});
+  Block *again =
+      b.createBlock(&loop.getAfter(), {}, {b.getIndexType()}, {b.getLoc()});
+  scf::YieldOp::create(b, again->getArguments());
+}
