@@ -29,6 +29,7 @@ FACTORS = {
     "p_placement": ["tmem", "smem"],
     "tiles": ["auto", "one", "half"],
     "pack_heads": ["off", "on", "16"],
+    "scheduler": ["single", "static", "dynamic"],
     "dtype": ["bf16", "f16"],
     "layout": ["bshd", "bhsd"],
 }
@@ -119,6 +120,7 @@ FEATURES = [
     ("V in K", "v_in_k", (True,)),
     ("P in tensor memory", "p_placement", ("tmem",)),
     ("P in shared memory", "p_placement", ("smem",)),
+    ("several tiles a CTA", "scheduler", ("static", "dynamic")),
     ("query tiles of 64 rows", "tiles", ("half",)),
     ("f16", "dtype", ("f16",)),
     ("bf16", "dtype", ("bf16",)),
