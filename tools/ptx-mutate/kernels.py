@@ -32,6 +32,8 @@ OURS = {
     "fmha_block64_2x64_f16": "--kv-block=64 --q-tiles=2 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
     "fmha_chunks_256_bf16": "--key-chunk=64 --value-chunk=32 --q-tiles=1 --kv-stages=3 --v-stages=2 --head-dim=256 --p-slices=1",
     "fmha_passes_128_f16": "--o-columns=64 --q-tiles=1 --kv-stages=3 --head-dim=128 --dtype=f16 --p-slices=1",
+    "fmha_static_1x64_bf16_causal": "--scheduler=static --q-tiles=1 --kv-stages=3 --head-dim=64 --causal --p-slices=1",
+    "fmha_dynamic_1x64_f16": "--scheduler=dynamic --p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
     "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64 --p-slices=1",
 }
 # Launches of the corpus that go round unrolled loops, have a remainder too, and
@@ -112,7 +114,7 @@ def grid_of(manifest, sizes):
             return math.ceil(sizes[name] / size)
         return sizes[term] if isinstance(term, str) else term
 
-    return ",".join(str(math.prod(map(factor, manifest["grid"][axis]))) for axis in "xyz")
+    return [math.prod(map(factor, manifest["grid"][axis])) for axis in "xyz"]
 
 
 def map_of(parameter, buffer, sizes, row_bytes):
@@ -149,13 +151,16 @@ def own_case(random, path, manifest, q_len, climbing):
     )
     v_in_k = manifest.get("v_in_k", False)
     values = keys[..., :dim_v] if v_in_k else values
+    tiles = grid_of(manifest, sizes)
+    sizes["tiles"] = tiles[0]
     causal = manifest["mask"] == "causal"
     out, magnitude, lse = reference(queries, keys, values, manifest["scale"], causal)
     limit = 1.1 * 2.0**-8 * (np.abs(out) + magnitude)
     arguments = [In(q), In(k), *([] if v_in_k else [In(v)]), Out(out[0], dtype, limit[0])]
     arguments += parameters_of(manifest, sizes, "qko" if v_in_k else "qkvo", lse)
     block = ",".join(map(str, manifest["block"]))
-    grid = grid_of(manifest, sizes)
+    # One CTA for all tiles, where any number will do.
+    grid = ",".join(map(str, [1, 1, 1] if manifest.get("max_ctas") else tiles))
     return Case(str(path), arguments, grid=grid, block=block, smem=manifest["smem_bytes"])
 
 
