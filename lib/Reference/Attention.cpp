@@ -28,6 +28,32 @@ Problem::Keys Problem::visibleKeys(int64_t row) const {
   return keys;
 }
 
+Problem::Keys Problem::visibleKeys2(int64_t row) const {
+  if (!second)
+    return {0, 0};
+  int64_t place = second->topLeft ? row : row + second->kvLen - qLen;
+  int64_t end = second->kvLen;
+  return {0, second->causal ? std::min(end, place + 1) : end};
+}
+
+/// A second source has a length for each sequence, inside its tensors.
+static std::optional<std::string> checkSecond(const Problem &problem) {
+  const Problem::Second &second = *problem.second;
+  size_t count = problem.sequences ? problem.sequences->size() : 0;
+  if (!second.lengths.empty() && second.lengths.size() != count)
+    return "expected a length of the second source for each of " +
+           std::to_string(count) + " sequences, got " +
+           std::to_string(second.lengths.size());
+  for (int64_t length : second.lengths)
+    if (length < 0 || length > second.kvLen)
+      return "expected lengths of the second source from 0 to " +
+             std::to_string(second.kvLen) + ", got " + std::to_string(length);
+  if (second.kvLen < 0)
+    return "expected a length of the second source that is not negative, got " +
+           std::to_string(second.kvLen);
+  return std::nullopt;
+}
+
 std::optional<std::string> Problem::check() const {
   auto got = [](int64_t value) { return ", got " + std::to_string(value); };
   if (batch < 0 || qLen < 0 || kvLen < 0)
@@ -72,7 +98,7 @@ std::optional<std::string> Problem::check() const {
                got(extent);
   if (!std::isfinite(scale))
     return "expected a finite scale, got " + std::to_string(scale);
-  return std::nullopt;
+  return second ? checkSecond(*this) : std::nullopt;
 }
 
 namespace {
@@ -82,35 +108,56 @@ namespace {
 constexpr int64_t rowsAtOnce = 4;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// The keys that a row sees, counted on from source to source.
+struct Seen {
+  Problem::Keys ranges[2];
+
+  bool has(int64_t key) const {
+    return ranges[0].has(key) || ranges[1].has(key);
+  }
+  template <typename Visit> void each(Visit visit) const {
+    for (const Problem::Keys &range : ranges)
+      for (int64_t j = range.first; j < range.end; ++j)
+        visit(j);
+  }
+};
+
 /// One query head of one batch. K is kept transposed, so that inner loops run
-/// over neighbouring doubles.
+/// over neighbouring doubles. Keys of a second source follow those of the
+/// first.
 class Head {
 public:
   Head(const Problem &problem, const Tensor &q, const Tensor &k,
        const Tensor &v, Result &result)
-      : p(problem), q(q), k(k), v(v), result(result), keys(p.headDim * p.kvLen),
-        values(p.kvLen * p.headDimV), magnitudes(values.size()),
-        scores(rowsAtOnce * p.kvLen) {}
+      : p(problem), q(q), k(k), v(v), result(result),
+        count(p.kvLen + (p.second ? p.second->kvLen : 0)),
+        keys(p.headDim * count), values(count * p.headDimV),
+        magnitudes(values.size()), scores(rowsAtOnce * count) {}
 
   void run(int64_t batch, int64_t head);
 
 private:
   void loadKeysAndValues(int64_t batch, int64_t kvHead);
+  void loadSource(const Tensor &k, const Tensor &v, int64_t batch,
+                  int64_t kvHead, int64_t first, int64_t length);
+  Seen seenBy(int64_t row) const;
   void scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows);
   /// Scales scores of one row, and applies what the problem makes of them.
   void modify(double *row, int64_t batch, int64_t head, int64_t number,
-              Problem::Keys seen) const;
+              const Seen &seen) const;
   /// Turns scores of one row into probabilities, returns its LSE.
-  double normalize(double *row, Problem::Keys seen, double sink);
-  Problem::Keys keysOf(int64_t first, int64_t rows) const;
+  double normalize(double *row, const Seen &seen, double sink);
+  Seen keysOf(int64_t first, int64_t rows) const;
   void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
 
   const Problem &p;
   const Tensor &q, &k, &v;
   Result &result;
-  /// [headDim][kvLen], [kvLen][headDimV] and its absolute values.
+  /// Keys of all sources.
+  int64_t count;
+  /// [headDim][count], [count][headDimV] and its absolute values.
   std::vector<double> keys, values, magnitudes;
-  /// [rowsAtOnce][kvLen].
+  /// [rowsAtOnce][count].
   std::vector<double> scores;
   int64_t loadedBatch = -1, loadedHead = -1;
 };
@@ -121,66 +168,80 @@ void Head::loadKeysAndValues(int64_t batch, int64_t kvHead) {
     return;
   loadedBatch = batch;
   loadedHead = kvHead;
-  for (int64_t j = 0; j < p.kvLen; ++j) {
+  loadSource(k, v, batch, kvHead, 0, p.kvLen);
+  if (p.second)
+    loadSource(p.second->k, p.second->v, batch, kvHead, p.kvLen,
+               p.second->kvLen);
+}
+
+void Head::loadSource(const Tensor &k, const Tensor &v, int64_t batch,
+                      int64_t kvHead, int64_t first, int64_t length) {
+  for (int64_t j = 0; j < length; ++j) {
     for (int64_t d = 0; d < p.headDim; ++d)
-      keys[d * p.kvLen + j] = k.at(batch, j, kvHead, d);
+      keys[d * count + first + j] = k.at(batch, j, kvHead, d);
     for (int64_t d = 0; d < p.headDimV; ++d) {
       double value = v.at(batch, j, kvHead, d);
-      values[j * p.headDimV + d] = value;
-      magnitudes[j * p.headDimV + d] = std::fabs(value);
+      values[(first + j) * p.headDimV + d] = value;
+      magnitudes[(first + j) * p.headDimV + d] = std::fabs(value);
     }
   }
 }
 
+Seen Head::seenBy(int64_t row) const {
+  Problem::Keys second = p.visibleKeys2(row);
+  return {{p.visibleKeys(row), {p.kvLen, p.kvLen + second.end}}};
+}
+
 void Head::scoreRows(int64_t batch, int64_t head, int64_t first, int64_t rows) {
   std::fill(scores.begin(), scores.end(), 0.0);
-  Problem::Keys seen = keysOf(first, rows);
+  Seen seen = keysOf(first, rows);
   for (int64_t d = 0; d < p.headDim; ++d) {
-    const double *key = keys.data() + d * p.kvLen;
+    const double *key = keys.data() + d * count;
     for (int64_t r = 0; r < rows; ++r) {
       double query = q.at(batch, first + r, head, d);
-      double *row = scores.data() + r * p.kvLen;
-      for (int64_t j = seen.first; j < seen.end; ++j)
-        row[j] += query * key[j];
+      double *row = scores.data() + r * count;
+      seen.each([&](int64_t j) { row[j] += query * key[j]; });
     }
   }
 }
 
 /// Rows that follow each other see ranges of keys that do.
-Problem::Keys Head::keysOf(int64_t first, int64_t rows) const {
-  return {p.visibleKeys(first).first, p.visibleKeys(first + rows - 1).end};
+Seen Head::keysOf(int64_t first, int64_t rows) const {
+  Seen seen = seenBy(first), last = seenBy(first + rows - 1);
+  for (int n = 0; n < 2; ++n)
+    seen.ranges[n].end = last.ranges[n].end;
+  return seen;
 }
 
 void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
-                  Problem::Keys seen) const {
+                  const Seen &seen) const {
   const Score &score = p.score;
-  for (int64_t j = seen.first; j < seen.end; ++j) {
+  seen.each([&](int64_t j) {
     double &s = row[j] *= p.scale;
     Dims at = {p.firstSequence + batch, head, number, j};
     if (score.softcap)
       s = *score.softcap * std::tanh(s / *score.softcap);
+    if (j >= p.kvLen)
+      return;
     if (!score.slopes.empty())
       s -= score.slopes[head] * std::fabs(double(p.placeOf(number) - j));
     if (score.bias.data)
       s += score.bias.at(at);
     if (score.mask.data && !score.mask.at(at))
       s = -infinity;
-  }
+  });
 }
 
-double Head::normalize(double *row, Problem::Keys seen, double sink) {
+double Head::normalize(double *row, const Seen &seen, double sink) {
   double max = sink;
-  for (int64_t j = seen.first; j < seen.end; ++j)
-    max = std::max(max, row[j]);
+  seen.each([&](int64_t j) { max = std::max(max, row[j]); });
   // Scores that are all -inf are what a mask leaves of a row without keys.
   double shift = max == -infinity ? 0 : max;
   double sum = std::exp(sink - shift);
-  for (int64_t j = seen.first; j < seen.end; ++j)
-    sum += row[j] = std::exp(row[j] - shift);
+  seen.each([&](int64_t j) { sum += row[j] = std::exp(row[j] - shift); });
   if (sum == 0)
     return -infinity;
-  for (int64_t j = seen.first; j < seen.end; ++j)
-    row[j] /= sum;
+  seen.each([&](int64_t j) { row[j] /= sum; });
   return max + std::log(sum);
 }
 
@@ -190,21 +251,20 @@ void Head::accumulate(int64_t batch, int64_t head, int64_t first,
     return all.data() +
            ((batch * p.qLen + first + r) * p.qHeads + head) * p.headDimV;
   };
-  Problem::Keys seen = keysOf(first, rows);
-  for (int64_t j = seen.first; j < seen.end; ++j) {
+  keysOf(first, rows).each([&](int64_t j) {
     const double *value = values.data() + j * p.headDimV;
     const double *magnitude = magnitudes.data() + j * p.headDimV;
     for (int64_t r = 0; r < rows; ++r) {
-      if (!p.visibleKeys(first + r).has(j))
+      if (!seenBy(first + r).has(j))
         continue;
-      double weight = scores[r * p.kvLen + j];
+      double weight = scores[r * count + j];
       double *o = outputRow(result.o, r), *a = outputRow(result.a, r);
       for (int64_t d = 0; d < p.headDimV; ++d) {
         o[d] += weight * value[d];
         a[d] += weight * magnitude[d];
       }
     }
-  }
+  });
 }
 
 void Head::run(int64_t batch, int64_t head) {
@@ -214,8 +274,8 @@ void Head::run(int64_t batch, int64_t head) {
     int64_t rows = std::min(rowsAtOnce, p.qLen - first);
     scoreRows(batch, head, first, rows);
     for (int64_t r = 0; r < rows; ++r) {
-      double *row = scores.data() + r * p.kvLen;
-      Problem::Keys seen = p.visibleKeys(first + r);
+      double *row = scores.data() + r * count;
+      Seen seen = seenBy(first + r);
       modify(row, batch, head, first + r, seen);
       result.lse[(batch * p.qHeads + head) * p.qLen + first + r] =
           normalize(row, seen, sink);
@@ -245,6 +305,14 @@ static Result sequencesOf(const Problem &problem, const Tensor &q,
     ++own.firstSequence;
     own.qLen = one.queries;
     own.kvLen = one.keys;
+    if (own.second) {
+      const Problem::Second &all = *problem.second;
+      own.second->k = rowsOf(all.k, own.firstSequence, 0);
+      own.second->v = rowsOf(all.v, own.firstSequence, 0);
+      own.second->lengths.clear();
+      if (!all.lengths.empty())
+        own.second->kvLen = all.lengths[own.firstSequence];
+    }
     Result part = attention(own, rowsOf(q, one.queryBatch, one.firstQuery),
                             rowsOf(k, one.keyBatch, one.firstKey),
                             rowsOf(v, one.keyBatch, one.firstKey));

@@ -149,7 +149,10 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (problem.headDimV != problem.headDim)
     text += ", head_dim_v " + str(problem.headDimV);
   text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
-          stringify(problem.mask) + (problem.lse ? ", with LSE" : "") + '\n';
+          stringify(problem.mask) + (problem.lse ? ", with LSE" : "");
+  if (problem.source2)
+    text += ", a second source with mask " + stringify(problem.mask2);
+  text += '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   if (s.packHeads > 1)
     text +=

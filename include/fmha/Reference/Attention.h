@@ -15,7 +15,8 @@
 //   LSE[i] = log(sum_j exp(s[j]))
 //
 // With a sink of head h the sum of LSE has one more term, exp(sinks[h]). A row
-// that sees no key has O = 0, A = 0 and LSE = -infinity, or sinks[h].
+// that sees no key has O = 0, A = 0 and LSE = -infinity, or sinks[h]. With a
+// second source j runs over the keys of both, each with its own v.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,6 +98,16 @@ struct Problem {
   /// denominator. Empty, or qHeads of them.
   std::vector<double> sinks;
   Score score;
+  /// Keys of a second source under the same softmax, all in `k` and `v`, one
+  /// batch a sequence. Of `score` they take the soft cap alone.
+  struct Second {
+    int64_t kvLen = 0;
+    Tensor k, v;
+    bool causal = false, topLeft = false;
+    /// Where `sequences` are given: keys of each, kvLen if empty.
+    std::vector<int64_t> lengths;
+  };
+  std::optional<Second> second;
   /// What batch 0 counts as for the maps of `score`.
   int64_t firstSequence = 0;
 
@@ -108,6 +119,8 @@ struct Problem {
     bool has(int64_t key) const { return first <= key && key < end; }
   };
   Keys visibleKeys(int64_t row) const;
+  /// Likewise of the second source; none if there is none.
+  Keys visibleKeys2(int64_t row) const;
   /// The key that row `row` sits at.
   int64_t placeOf(int64_t row) const {
     return topLeft ? row : row + kvLen - qLen;

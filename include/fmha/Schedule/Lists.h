@@ -27,7 +27,8 @@ inline constexpr ListField listFields[] = {
     {"kv_lens", false, &Problem::kvLens},
     {"cu_seqlens_q", false, &Problem::cuSeqlensQ},
     {"cu_seqlens_k", false, &Problem::cuSeqlensK},
-    {"sink", true, &Problem::sink}};
+    {"sink", true, &Problem::sink},
+    {"source2_lens", false, &Problem::source2Lens}};
 
 } // namespace fmha::schedule
 

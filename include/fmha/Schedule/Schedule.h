@@ -56,9 +56,17 @@ struct Problem {
   std::vector<Capture> captures;
   /// It reads elements for each key, and not for a row or head alone.
   bool scoreByKey = false;
+  /// Keys and values of a second source under the same softmax, with a mask of
+  /// its own, none or causal; how many a sequence has may be read from memory.
+  bool source2 = false, source2Lens = false;
+  Mask mask2;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
+
+  /// Whether the tensor maps of keys and values end where a sequence does: of
+  /// all sources if of one, since one message serves either.
+  bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
 };
 
 /// Extents of the launch to plan for, 0 where unknown; a kernel serves any

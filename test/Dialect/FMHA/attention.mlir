@@ -116,3 +116,26 @@ func.func @sink(%q: memref<3x?x4x64xf16>, %k: memref<3x?x2x64xf16>, %out: memref
       kv_lens(%lens : memref<3xi32>) sink(%logits : memref<4xf32>) outs(%out : memref<3x?x4x64xf16>)
   return
 }
+
+// A second source of keys, alone, with its lists, on tensors.
+// CHECK-LABEL: func.func @second_source
+func.func @second_source(%q: memref<3x?x4x64xf16>, %k: memref<3x?x2x64xf16>, %k2: memref<3x128x2x64xf16>,
+                         %out: memref<3x?x4x64xf16>, %lens: memref<3xi32>, %logits: memref<4xf32>) {
+  // CHECK: source2(%{{.*}}, %{{.*}} : memref<3x128x2x64xf16>, memref<3x128x2x64xf16>) outs
+  fmha.attention ins(%q, %k, %k : memref<3x?x4x64xf16>, memref<3x?x2x64xf16>, memref<3x?x2x64xf16>)
+      source2(%k2, %k2 : memref<3x128x2x64xf16>, memref<3x128x2x64xf16>) outs(%out : memref<3x?x4x64xf16>)
+  // CHECK: source2({{.*}}) kv_lens({{.*}}) sink({{.*}}) source2_lens(%{{.*}} : memref<3xi32>) outs
+  // CHECK-SAME: {source2_mask = #fmha.mask<causal>} score(
+  // CHECK-SAME: %[[SOURCE:[a-z0-9]+]]) {
+  fmha.attention ins(%q, %k, %k : memref<3x?x4x64xf16>, memref<3x?x2x64xf16>, memref<3x?x2x64xf16>)
+      source2(%k2, %k2 : memref<3x128x2x64xf16>, memref<3x128x2x64xf16>)
+      kv_lens(%lens : memref<3xi32>) sink(%logits : memref<4xf32>) source2_lens(%lens : memref<3xi32>)
+      outs(%out : memref<3x?x4x64xf16>) {source2_mask = #fmha.mask<causal>}
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len, %source) {
+        %n = arith.index_cast %source : index to i32
+        %f = arith.sitofp %n : i32 to f32
+        %x = arith.addf %s, %f : f32
+        fmha.yield %x : f32
+      }
+  return
+}

@@ -8,6 +8,7 @@ rounded inputs, A = softmax * |V|, u = 2^-8 for bf16 and 2^-11 for f16;
 """
 
 import array
+import functools
 import math
 import random
 import struct
@@ -70,7 +71,17 @@ SEQUENCES = [
     ("causal", ("kv_lens", "table")),
     ("none, right = 1", ("cu_seqlens_q", "cu_seqlens_k", "sink", "table")),
     ("causal_top_left", ("kv_lens", "cu_seqlens_q", "table")),
+    ("causal", ("source2",)),
+    ("none, left = 1", ("source2", "sink")),
+    ("none", ("kv_lens", "source2", "source2_lens")),
+    ("causal", ("cu_seqlens_q", "cu_seqlens_k", "sink", "source2", "source2_lens")),
+    ("none, right = 1", ("cu_seqlens_k", "source2")),
+    ("causal_top_left", ("cu_seqlens_q", "source2", "source2_lens", "table")),
+    ("none", ("source2", "table", "sink")),
 ]
+# Of the three sequences in a second source of 5 keys, which has each of these masks in turn.
+LENGTHS2 = [5, 2, 0]
+MASKS2 = ("none", "causal", "causal_top_left")
 # What code on scores reads: entry 32 b + 16 h + 16 + place - key, the last one beyond.
 TABLE = [math.sin(7 * n) for n in range(70)]
 # Of two heads.
@@ -114,21 +125,21 @@ class View:
         return self.value.data[start * dim : (start + 1) * dim]
 
 
-def modified(b, h, i, queries, count):
-    """What SCORE makes of the score of key j."""
+def modified(b, h, i, queries, count, source=0):
+    """What SCORE makes of the score of key j, and SCORE2 of one of that source."""
     def score(s, j):
         at = 32 * b + 16 * h + 16 + i + count - queries - j
-        return 3 * math.tanh(s / 3) + TABLE[min(at, len(TABLE) - 1) if at >= 0 else -1]
+        return source + 3 * math.tanh(s / 3) + TABLE[min(at, len(TABLE) - 1) if at >= 0 else -1]
     return score
 
 
-def reference_row(query, keys, values, scale, dim_v, sink=-math.inf, score=None, numbers=()):
-    """(output, softmax * |V|, lse) of one row over the keys it sees."""
+def reference_row(query, keys, values, scale, dim_v, sink=-math.inf, scores=None):
+    """(output, softmax * |V|, lse) of one row over the keys it sees; `scores` has a function of
+    the scaled score for each of them."""
     if not keys:
         return [0.0] * dim_v, [0.0] * dim_v, sink
-    scores = [scale * math.fsum(a * b for a, b in zip(query, key)) for key in keys]
-    if score:
-        scores = [score(s, j) for s, j in zip(scores, numbers)]
+    made = [scale * math.fsum(a * b for a, b in zip(query, key)) for key in keys]
+    scores = [change(s) for change, s in zip(scores, made)] if scores else made
     largest = max(scores)
     weights = [math.exp(score - largest) for score in scores]
     total = math.fsum([*weights, math.exp(sink - largest)])
@@ -205,10 +216,10 @@ def sequences_of(lists, q_len, kv_len):
                0 if starts_k else n, first_k, keys)
 
 
-def check_sequences(mask, names, rng):
+def check_sequences(mask, names, mask2, rng):
     """How many values were wrong."""
     dtype, dim, q_heads, kv_heads = "bf16", 8, 2, 1
-    lists = {name: LISTS[name] for name in names if name not in ("sink", "table")}
+    lists = {name: LISTS[name] for name in names if name in LISTS}
     if "cu_seqlens_k" in names and "kv_lens" in names:
         lists["kv_lens"] = [5, 1, 2]
     q_len, kv_len = (11 if "cu_seqlens_q" in names else 4), (13 if "cu_seqlens_k" in names else 6)
@@ -224,28 +235,40 @@ def check_sequences(mask, names, rng):
                 if (b, j) not in used:
                     at = (b * kv_len + j) * dim
                     value.data[at : at + dim] = array.array("f", [math.nan] * dim)
-    kernel = Kernel(dtype, dim, dim, mask, None, lists=names)
+    second = [make((3, 5, kv_heads, dim), "normal", dtype, rng) for _ in "kv"] if "source2" in names else []
+    lengths2 = LENGTHS2 if "source2_lens" in names else [5 if second else 0] * 3
+    for value in second:
+        for b in range(3):
+            value.data[(5 * b + lengths2[b]) * dim : 5 * (b + 1) * dim] = array.array("f", [math.nan] * (5 - lengths2[b]) * dim)
+    kernel = Kernel(dtype, dim, dim, mask, None, lists=names, mask2=mask2 if second else "none")
     floats = {"sink": SINKS, "table": TABLE}
-    given = [array.array("f", floats[name]) if name in floats else array.array("i", lists[name]) for name in names]
-    output, lse = kernel(q, k, v, "bshd", given, held=7.0)
-    views = [View(value, "bshd") for value in (q, k, v, output)]
+    lists["source2_lens"] = LENGTHS2
+    given = [array.array("f", floats[name]) if name in floats else array.array("i", lists[name])
+             for name in names if name != "source2"]
+    output, lse = kernel(q, k, v, "bshd", given, held=7.0, second=second)
+    views = [View(value, "bshd") for value in (q, k, v, output, *second)]
     wrong, owned = 0, set()
     for n, (bq, first_q, queries, bk, first_k, keys) in enumerate(sequences):
         for h in range(q_heads):
             for i in range(queries):
                 owned.add((bq, first_q + i))
                 seen = visible_keys(mask, i, queries, keys)
+                seen2 = visible_keys(mask2, i, queries, lengths2[n])
+                changes = None
+                if "table" in names:
+                    one, two = modified(n, h, i, queries, keys), modified(n, h, i, queries, lengths2[n], source=1)
+                    changes = [functools.partial(lambda change, j, s: change(s, j), change, j)
+                               for change, numbers in ((one, seen), (two, seen2)) for j in numbers]
                 want, size, want_lse = reference_row(
                     views[0][bq, first_q + i, h],
-                    [views[1][bk, first_k + j, 0] for j in seen],
-                    [views[2][bk, first_k + j, 0] for j in seen],
-                    1 / math.sqrt(dim), dim, SINKS[h] if "sink" in names else -math.inf,
-                    modified(n, h, i, queries, keys) if "table" in names else None, seen,
+                    [views[1][bk, first_k + j, 0] for j in seen] + [views[4][n, j, 0] for j in seen2],
+                    [views[2][bk, first_k + j, 0] for j in seen] + [views[5][n, j, 0] for j in seen2],
+                    1 / math.sqrt(dim), dim, SINKS[h] if "sink" in names else -math.inf, changes,
                 )
                 for got, r, a in zip(views[3][bq, first_q + i, h], want, size):
                     wrong += not close(got, r, UNIT[dtype] * 1.1 * (abs(r) + a) + 1e-6)
                 got_lse = lse.data[(bq * q_heads + h) * q_len + first_q + i]
-                bound = 1e-5 * max(1, abs(want_lse)) + 1e-5 if seen or "sink" in names else 0
+                bound = 1e-5 * max(1, abs(want_lse)) + 1e-5 if seen or seen2 or "sink" in names else 0
                 wrong += not close(got_lse, want_lse, bound)
     for b in range(batch_q):
         for i in range(q_len):
@@ -267,8 +290,8 @@ def main():
             failures += bool(wrong)
             if wrong:
                 print(f"WRONG: {wrong} values of {spec} {problem}")
-    for mask, names in SEQUENCES:
-        wrong = check_sequences(mask, names, rng)
+    for number, (mask, names) in enumerate(SEQUENCES):
+        wrong = check_sequences(mask, names, MASKS2[number % 3], rng)
         failures += bool(wrong)
         if wrong:
             print(f"WRONG: {wrong} values of sequences {mask} {names}")

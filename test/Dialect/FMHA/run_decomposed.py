@@ -149,22 +149,46 @@ SCORE = """
       }"""
 
 
-def list_texts(lists):
+# Of two sources the score of a key of the second one is 1 more.
+SCORE2 = SCORE.replace("%kv_len)", "%kv_len, %source)").replace(
+    "        fmha.yield %sum", """        %number = arith.index_cast %source : index to i32
+        %more = arith.sitofp %number : i32 to f32
+        %total = arith.addf %sum, %more : f32
+        fmha.yield %total""")
+
+
+def second_texts(lists, types):
+    """Arguments, tensors and operands of a second source, empty without one."""
+    if "source2" not in lists:
+        return "", "", ""
+    arguments = ", %k2_32: {k32}, %v2_32: {v32}".format(**types)
+    tensors = "".join(
+        f"  %{name}t = bufferization.to_tensor %{name}_32 restrict : {types[kind]} to tensor<?x?x?x{types[dim]}xf32>\n"
+        f"  %{name} = arith.truncf %{name}t : tensor<?x?x?x{types[dim]}xf32> to tensor<?x?x?x{types[dim]}x{types['t']}>\n"
+        for name, kind, dim in (("k2", "k32", "d"), ("v2", "v32", "dv"))
+    )
+    operands = "      source2(%k2, %v2 : tensor<?x?x?x{d}x{t}>, tensor<?x?x?x{dv}x{t}>)\n".format(**types)
+    return arguments, tensors, operands
+
+
+def list_texts(lists, types):
     """Arguments, tensors and operands of the lists that the op reads."""
-    typed = [(name, "f32" if name in ("sink", "table") else "i32") for name in lists]
+    typed = [(name, "f32" if name in ("sink", "table") else "i32") for name in lists if name != "source2"]
     arguments = "".join(f", %{name}_list: memref<?x{element}>" for name, element in typed)
     tensors = "".join(
         f"  %{name} = bufferization.to_tensor %{name}_list restrict : memref<?x{element}> to tensor<?x{element}>\n"
         for name, element in typed
     )
     operands = "".join(f"      {name}(%{name} : tensor<?x{element}>)\n" for name, element in typed if name != "table")
-    score = SCORE if "table" in lists else ""
-    return {"arguments": arguments, "tensors": tensors, "operands": operands, "score": score}
+    score = (SCORE2 if "source2" in lists else SCORE) if "table" in lists else ""
+    arguments2, tensors2, operands2 = second_texts(lists, types)
+    return {"arguments": arguments2 + arguments, "tensors": tensors2 + tensors, "operands": operands2 + operands,
+            "score": score}
 
 
-def module_text(dtype, head_dim, head_dim_v, mask, scale, lists):
+def module_text(dtype, head_dim, head_dim_v, mask, scale, lists, mask2):
     data = "memref<?x?x?x{}xf32, strided<[?, ?, ?, 1]>>"
-    attributes = [f"mask = #fmha.mask<{mask}>"]
+    attributes = [f"mask = #fmha.mask<{mask}>", f"source2_mask = #fmha.mask<{mask2}>"]
     if scale is not None:
         bits = struct.unpack("<Q", struct.pack("<d", scale))[0]
         attributes.append(f"scale = 0x{bits:016X} : f64")
@@ -183,7 +207,7 @@ def module_text(dtype, head_dim, head_dim_v, mask, scale, lists):
         attributes=", ".join(attributes),
         destinations=destinations,
         **types,
-        **list_texts(lists),
+        **list_texts(lists, types),
     )
 
 
@@ -218,8 +242,8 @@ class Kernel:
     lists that the op reads are fixed."""
 
     def __init__(self, dtype, head_dim, head_dim_v=None, mask="none", scale=None,
-                 fmha_opt="fmha-opt", llvm_bin=None, lists=()):
-        text = module_text(dtype, head_dim, head_dim_v or head_dim, mask, scale, lists)
+                 fmha_opt="fmha-opt", llvm_bin=None, lists=(), mask2="none"):
+        text = module_text(dtype, head_dim, head_dim_v or head_dim, mask, scale, lists, mask2)
         find = lambda tool: os.path.join(llvm_bin, tool) if llvm_bin else tool
         with tempfile.TemporaryDirectory() as folder:
             library = os.path.join(folder, "attention.so")
@@ -244,9 +268,10 @@ class Kernel:
             raise InputError(f"{command[0]} failed:\n{done.stderr.decode()}")
         return done.stdout
 
-    def __call__(self, q, k, v, layout="bshd", lists=(), held=0.0):
+    def __call__(self, q, k, v, layout="bshd", lists=(), held=0.0, second=()):
         """(output, lse) of Arrays in `layout`; the output has the same layout. `lists`
-        are arrays of type "i", the sink's "f"; `held` is what the destinations hold before."""
+        are arrays of type "i", the sink's "f"; `held` is what the destinations hold before; `second`
+        are K and V of a second source."""
         order = LAYOUTS[layout]
         batch, q_len, q_heads = (q.shape[i] for i in order[:3])
         output = Array(q.shape[:3] + v.shape[3:])
@@ -255,6 +280,7 @@ class Kernel:
             value.data = array.array("f", [held] * len(value.data))
         operands = [descriptor(value, order) for value in (q, k, v, output)]
         operands.append(descriptor(lse, (0, 1, 2)))
+        operands += [descriptor(value, order) for value in second]
         operands += [descriptor(Array((len(one),), one), (0,)) for one in lists]
         self.function(*(ctypes.byref(operand) for operand in operands))
         return output, lse

@@ -45,9 +45,10 @@ static Value withoutCasts(Value value) {
 }
 
 /// V begins where K does and steps as K does. That it has all of K's batches,
-/// keys and heads is C8 to C10.
-bool AttentionOp::isValueInKey() {
-  Value key = withoutCasts(getKey()), value = withoutCasts(getValue());
+/// keys and heads is C8 to C10, and C28.
+static bool isColumnsOf(Value value, Value key) {
+  key = withoutCasts(key);
+  value = withoutCasts(value);
   if (value == key)
     return true;
   auto view = value.getDefiningOp<OffsetSizeAndStrideOpInterface>();
@@ -58,6 +59,11 @@ bool AttentionOp::isValueInKey() {
   auto isOne = [](OpFoldResult n) { return isConstantIntValue(n, 1); };
   return llvm::all_of(view.getMixedOffsets(), isZero) &&
          llvm::all_of(view.getMixedStrides(), isOne);
+}
+
+bool AttentionOp::isValueInKey() {
+  return isColumnsOf(getValue(), getKey()) &&
+         (!getKey2() || isColumnsOf(getValue2(), getKey2()));
 }
 
 int64_t AttentionOp::getSequenceCount() {
@@ -85,6 +91,9 @@ schedule::Problem AttentionOp::getProblem() {
   problem.cuSeqlensQ = bool(getCuSeqlensQ());
   problem.cuSeqlensK = bool(getCuSeqlensK());
   problem.sink = bool(getSink());
+  problem.source2 = bool(getKey2());
+  problem.source2Lens = bool(getSource2Lens());
+  problem.mask2 = getSource2Mask();
   problem.score = !getScore().empty();
   problem.scoreByKey = readsByKey();
   for (Value source : getCaptures()) {
@@ -130,6 +139,9 @@ DictionaryAttr AttentionOp::getProblemAttr() {
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       entries.push_back(b.getNamedAttr(list.name, b.getUnitAttr()));
+  if (problem.source2)
+    entries.push_back(b.getNamedAttr(
+        "source2", b.getStringAttr(stringify(problem.mask2.kind))));
   if (problem.score)
     entries.push_back(b.getNamedAttr("score", b.getUnitAttr()));
   if (problem.scoreByKey)

@@ -18,13 +18,14 @@ using namespace fmha;
 // Syntax
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Type> argumentTypes(Builder &b) {
+static SmallVector<Type> argumentTypes(Builder &b, bool twoSources) {
   SmallVector<Type> types = {b.getF32Type()};
-  types.append(6, b.getIndexType());
+  types.append(twoSources ? 7 : 6, b.getIndexType());
   return types;
 }
 
-/// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing.
+/// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing; one name
+/// more, %source, is for ops with two sources, as the verifier sees to.
 ParseResult fmha::parseScore(OpAsmParser &parser, Region &region) {
   if (failed(parser.parseOptionalKeyword("score")))
     return success();
@@ -32,7 +33,10 @@ ParseResult fmha::parseScore(OpAsmParser &parser, Region &region) {
   SMLoc place = parser.getCurrentLocation();
   if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren))
     return failure();
-  SmallVector<Type> types = argumentTypes(parser.getBuilder());
+  Builder &builder = parser.getBuilder();
+  SmallVector<Type> types = argumentTypes(builder, /*twoSources=*/false);
+  if (arguments.size() > types.size())
+    types = argumentTypes(builder, /*twoSources=*/true);
   if (arguments.size() != types.size())
     return parser.emitError(place)
            << "expected the " << types.size()
@@ -71,7 +75,7 @@ SmallVector<Value> AttentionOp::getCaptures() {
 }
 
 bool AttentionOp::readsByKey() {
-  if (getScore().empty() || getScore().getNumArguments() != 7)
+  if (getScore().empty() || getScore().getNumArguments() < 7)
     return false;
   DenseSet<Value> varying = {getScore().getArgument(0),
                              getScore().getArgument(4)};
@@ -214,10 +218,12 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
   if (region.empty())
     return success();
   Builder b(op.getContext());
-  if (TypeRange(region.getArgumentTypes()) != TypeRange(argumentTypes(b)))
+  SmallVector<Type> types = argumentTypes(b, bool(op.getKey2()));
+  if (TypeRange(region.getArgumentTypes()) != TypeRange(types))
     return errorAt(op, 25)
            << "expected a region of (f32, index, index, index, index, index, "
-              "index), got ("
+              "index"
+           << (op.getKey2() ? ", and index for the source" : "") << "), got ("
            << region.getArgumentTypes() << ")";
   if (failed(verifyBody(op)))
     return failure();

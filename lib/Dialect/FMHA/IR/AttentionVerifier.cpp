@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C26 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints C1-C28 of fmha.attention -------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -62,6 +62,8 @@ private:
   LogicalResult lengths();
   LogicalResult sequences();
   LogicalResult sinkShape();
+  LogicalResult secondSource();
+  LogicalResult secondExtents();
   LogicalResult score() { return verifyScore(op); }
   LogicalResult contiguous(unsigned constraint, const Operand &list);
 
@@ -79,8 +81,11 @@ private:
   std::optional<Operand> lse;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
-  /// kv_lens, cu_seqlens_q and cu_seqlens_k, those that there are.
-  SmallVector<Operand, 3> lists;
+  /// These, and keys and values of a second source: what TMA copies.
+  SmallVector<Operand, 6> copied;
+  /// kv_lens, cu_seqlens_q, cu_seqlens_k and source2_lens, those that there
+  /// are.
+  SmallVector<Operand, 4> lists;
   /// All of these.
   SmallVector<Operand, 8> all;
 };
@@ -92,14 +97,21 @@ Verifier::Verifier(AttentionOp op)
       data{query, key, value, output} {
   for (const Operand &list : {Operand("kv_lens", op.getKvLens()),
                               Operand("cu_seqlens_q", op.getCuSeqlensQ()),
-                              Operand("cu_seqlens_k", op.getCuSeqlensK())})
+                              Operand("cu_seqlens_k", op.getCuSeqlensK()),
+                              Operand("source2_lens", op.getSource2Lens())})
     if (list.value)
       lists.push_back(list);
   llvm::append_range(all, data);
+  copied.assign(data.begin(), data.end());
+  if (op.getKey2() && op.getValue2()) {
+    copied.push_back(Operand("key2", op.getKey2()));
+    copied.push_back(Operand("value2", op.getValue2()));
+  }
   if (op.getLse()) {
     lse = Operand("lse", op.getLse());
     all.push_back(*lse);
   }
+  llvm::append_range(all, ArrayRef<Operand>(copied).drop_front(data.size()));
   llvm::append_range(all, lists);
   if (op.getSink())
     all.push_back(Operand("sink", op.getSink()));
@@ -112,12 +124,15 @@ LogicalResult Verifier::run() {
   // The order matters: later rules rely on the ranks and element types that
   // earlier ones establish.
   static constexpr Rule rules[] = {
-      &Verifier::kinds,        &Verifier::ranks,   &Verifier::elementTypes,
-      &Verifier::headDims,     &Verifier::extents, &Verifier::headGroups,
-      &Verifier::lseShape,     &Verifier::scale,   &Verifier::layouts,
-      &Verifier::memorySpaces, &Verifier::score,   &Verifier::schedule,
-      &Verifier::aliases,      &Verifier::lengths, &Verifier::sequences,
-      &Verifier::sinkShape};
+      &Verifier::secondSource, &Verifier::kinds,
+      &Verifier::ranks,        &Verifier::elementTypes,
+      &Verifier::headDims,     &Verifier::extents,
+      &Verifier::headGroups,   &Verifier::secondExtents,
+      &Verifier::lseShape,     &Verifier::scale,
+      &Verifier::layouts,      &Verifier::memorySpaces,
+      &Verifier::score,        &Verifier::schedule,
+      &Verifier::aliases,      &Verifier::lengths,
+      &Verifier::sequences,    &Verifier::sinkShape};
   for (Rule rule : rules)
     if (failed((this->*rule)()))
       return failure();
@@ -135,7 +150,7 @@ LogicalResult Verifier::kinds() {
 }
 
 LogicalResult Verifier::ranks() {
-  for (const Operand &operand : data)
+  for (const Operand &operand : copied)
     if (operand.type.getRank() != 4)
       return error(2) << "expected " << operand.name
                       << " to be [batch, length, heads, head_dim], got rank "
@@ -150,7 +165,7 @@ LogicalResult Verifier::elementTypes() {
   Type type = query.type.getElementType();
   if (!type.isF16() && !type.isBF16())
     return error(3) << "expected the element type f16 or bf16, got " << type;
-  for (const Operand &operand : data)
+  for (const Operand &operand : copied)
     if (operand.type.getElementType() != type)
       return error(3) << "expected the element type of " << operand.name
                       << " to be that of query, " << type << ", got "
@@ -162,7 +177,7 @@ LogicalResult Verifier::elementTypes() {
 }
 
 LogicalResult Verifier::headDims() {
-  for (const Operand &operand : data) {
+  for (const Operand &operand : copied) {
     int64_t headDim = operand.type.getDimSize(AttentionOp::HeadDim);
     if (ShapedType::isDynamic(headDim))
       return error(5)
@@ -270,8 +285,9 @@ LogicalResult Verifier::layout(const Operand &operand) {
     return error(15) << "expected a strided layout of " << operand.name
                      << ", got " << type;
   // Only TMA cares: the log-sum-exp is written by ordinary stores.
-  if (llvm::none_of(
-          data, [&](const Operand &one) { return one.value == operand.value; }))
+  if (llvm::none_of(copied, [&](const Operand &one) {
+        return one.value == operand.value;
+      }))
     return success();
   if (failed(strides(operand, strideList)))
     return failure();
@@ -440,7 +456,12 @@ LogicalResult Verifier::sequences() {
       first = {operand.name, count};
     if (first->second == count)
       return success();
-    return error(operand.type.getRank() == 1 ? 23 : 8)
+    bool isSecond = operand.value == op.getKey2() ||
+                    operand.value == op.getValue2() ||
+                    operand.value == op.getSource2Lens();
+    return error(isSecond                      ? 28
+                 : operand.type.getRank() == 1 ? 23
+                                               : 8)
            << "expected " << operand.name << " to be for " << first->second
            << " sequences, as " << first->first << " is, got one for " << count;
   };
@@ -460,7 +481,9 @@ LogicalResult Verifier::sequences() {
   }
   for (const Operand &list : lists) {
     int64_t entries = list.type.getDimSize(0);
-    int64_t extra = list.value == op.getKvLens() ? 0 : 1;
+    bool isLengths =
+        list.value == op.getKvLens() || list.value == op.getSource2Lens();
+    int64_t extra = isLengths ? 0 : 1;
     if (!ShapedType::isDynamic(entries) && entries < extra)
       return error(23) << "expected " << list.name
                        << " to have an entry more than there are sequences, "
@@ -469,6 +492,44 @@ LogicalResult Verifier::sequences() {
                                                           : entries - extra)))
       return failure();
   }
+  for (const Operand &operand : ArrayRef<Operand>(copied).drop_front(4))
+    if (failed(agree(operand, operand.type.getDimSize(AttentionOp::Batch))))
+      return failure();
+  return success();
+}
+
+/// What belongs to a second source has one.
+LogicalResult Verifier::secondSource() {
+  if (bool(op.getKey2()) != bool(op.getValue2()))
+    return error(27) << "expected key2 and value2, or neither, got one";
+  if (op.getSource2Mask().left || op.getSource2Mask().right)
+    return error(27) << "expected a source2_mask without a window, got "
+                     << schedule::stringify(op.getSource2Mask())
+                     << "; a window is of source 1";
+  if (op.getKey2())
+    return success();
+  if (op.getSource2Lens())
+    return error(27) << "expected source2_lens beside source2 only, got them "
+                        "without";
+  if (!op.getSource2Mask().isFull())
+    return error(27) << "expected a source2_mask beside source2 only, got one "
+                        "without";
+  return success();
+}
+
+/// All but the length, which is its own; batches are those of all sequences.
+LogicalResult Verifier::secondExtents() {
+  if (!op.getKey2())
+    return success();
+  const Operand &key2 = copied[4], &value2 = copied[5];
+  const std::tuple<const Operand &, const Operand &, unsigned> pairs[] = {
+      {key, key2, AttentionOp::HeadDim},  {value, value2, AttentionOp::HeadDim},
+      {key, key2, AttentionOp::Heads},    {value, value2, AttentionOp::Heads},
+      {key2, value2, AttentionOp::Heads}, {key2, value2, AttentionOp::Length},
+      {key2, value2, AttentionOp::Batch}};
+  for (const auto &[a, b, dimension] : pairs)
+    if (failed(equalExtents(28, a, dimension, b, dimension)))
+      return failure();
   return success();
 }
 

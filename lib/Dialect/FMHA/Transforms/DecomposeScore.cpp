@@ -38,7 +38,7 @@ Value Decomposition::modified(OpBuilder &builder, Location location,
                          index(builder, 2),
                          index(builder, 3),
                          size(query, AttentionOp::Length),
-                         size(key, AttentionOp::Length)};
+                         size(source.key, AttentionOp::Length)};
   return modifiedAt(builder, location, score, place);
 }
 
@@ -48,6 +48,9 @@ Value Decomposition::modifiedAt(OpBuilder &builder, Location location,
   IRMapping mapping;
   SmallVector<Value> arguments = {score};
   llvm::append_range(arguments, place);
+  if (sources.size() > 1)
+    arguments.push_back(
+        arith::ConstantIndexOp::create(builder, location, source.number));
   mapping.map(op.getScore().getArguments(), arguments);
   for (Operation &inner : op.getScore().front().without_terminator()) {
     auto reads = dyn_cast<ReadOp>(inner);

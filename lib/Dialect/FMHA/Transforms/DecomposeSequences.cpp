@@ -95,17 +95,18 @@ RowKeys Decomposition::keysOfSequence(OpBuilder &builder, Location location,
     keys.queries = subtract(entry(builder, location, startsQ, next), first);
     keys.row = subtract(row, first);
   }
-  keys.batch = startsK ? index(0) : sequence;
+  keys.batch = source.starts ? index(0) : sequence;
   keys.first = index(0);
-  keys.end = size(key, AttentionOp::Length);
-  if (startsK) {
-    keys.first = entry(builder, location, startsK, sequence);
-    keys.end = entry(builder, location, startsK, next);
+  keys.end = size(source.key, AttentionOp::Length);
+  if (source.starts) {
+    keys.first = entry(builder, location, source.starts, sequence);
+    keys.end = entry(builder, location, source.starts, next);
   }
-  if (kvLens)
-    keys.end = add(keys.first, entry(builder, location, kvLens, sequence));
+  if (source.lengths)
+    keys.end =
+        add(keys.first, entry(builder, location, source.lengths, sequence));
   keys.place = add(keys.first, keys.row);
-  if (!op.getMask().isTopLeft())
+  if (!source.mask.isTopLeft())
     keys.place =
         add(keys.place, subtract(subtract(keys.end, keys.first), keys.queries));
   return keys;
@@ -124,11 +125,11 @@ Value Decomposition::isVisible(OpBuilder &builder, Location location,
         builder, location, keys.place,
         arith::ConstantIndexOp::create(builder, location, distance));
   };
-  if (std::optional<unsigned> right = op.getMask().rightBound())
+  if (std::optional<unsigned> right = source.mask.rightBound())
     seen = both(seen, arith::CmpIPredicate::sle, bound(*right));
-  if (op.getMask().left)
+  if (source.mask.left)
     seen = both(seen, arith::CmpIPredicate::sge,
-                bound(-int64_t(*op.getMask().left)));
+                bound(-int64_t(*source.mask.left)));
   return seen;
 }
 
@@ -172,7 +173,7 @@ Value Decomposition::elementOf(OpBuilder &builder, Location location,
   auto extract = [&](OpBuilder &inner, Location location) -> Value {
     return tensor::ExtractOp::create(inner, location, tensor, indices);
   };
-  if (!startsQ || startsK)
+  if (!startsQ || source.starts)
     return extract(builder, location);
   auto found = scf::IfOp::create(
       builder, location, row.exists,
@@ -189,7 +190,7 @@ Value Decomposition::elementOf(OpBuilder &builder, Location location,
 Value Decomposition::scoresOfSequences(Value keys, Value init) {
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
   Value shape = tensor::EmptyOp::create(
-      rewriter, location, {keyLength, headDim}, rewriter.getF32Type());
+      rewriter, location, {source.length, headDim}, rewriter.getF32Type());
   auto multiplyAdd = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
     RowKeys row =

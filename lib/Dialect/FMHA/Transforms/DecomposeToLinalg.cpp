@@ -30,15 +30,18 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
     : rewriter(rewriter), op(op), location(op.getLoc()) {
   rewriter.setInsertionPoint(op);
   query = asTensor(op.getQuery());
-  key = asTensor(op.getKey());
-  value = asTensor(op.getValue());
-  kvLens = asTensor(op.getKvLens());
   startsQ = asTensor(op.getCuSeqlensQ());
-  startsK = asTensor(op.getCuSeqlensK());
+  addSource(op.getKey(), op.getValue(), op.getKvLens(), op.getCuSeqlensK(),
+            op.getMask());
+  if (op.getKey2())
+    addSource(op.getKey2(), op.getValue2(), op.getSource2Lens(), Value(),
+              op.getSource2Mask());
   sink = asTensor(op.getSink());
   for (Value source : op.getCaptures())
     captures[source] = asTensor(source);
-  hasLists = kvLens || startsQ || startsK;
+  hasLists = startsQ || llvm::any_of(sources, [](const KeySource &one) {
+               return one.lengths || one.starts;
+             });
   zero = constant(0.0);
   minusInfinity = constant(-std::numeric_limits<double>::infinity());
   SmallVector<OpFoldResult> querySizes =
@@ -46,20 +49,43 @@ Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
   batch = querySizes[AttentionOp::Batch];
   queryHeads = querySizes[AttentionOp::Heads];
   queryLength = querySizes[AttentionOp::Length];
-  keyLength =
-      tensor::getMixedSizes(rewriter, location, key)[AttentionOp::Length];
+}
+
+void Decomposition::addSource(Value key, Value value, Value lengths,
+                              Value starts, const schedule::Mask &mask) {
+  KeySource made{asTensor(key), asTensor(value), asTensor(lengths),
+                 asTensor(starts), mask};
+  made.length =
+      tensor::getMixedSizes(rewriter, location, made.key)[AttentionOp::Length];
+  made.number = int64_t(sources.size());
+  sources.push_back(made);
 }
 
 void Decomposition::run() {
   if (startsQ)
     sequences = sequenceOfRows();
-  Value keys = repeatHeads(key);
-  Value values = repeatHeads(value);
-  Value masked = scaleAndMask(scores(keys));
-  Value maxima = rowMaxima(masked);
-  Value weights = exponentials(masked, maxima);
-  Value sums = rowSums(weights, leastSums(maxima));
-  SmallVector<Value> results{normalise(weightedSums(weights, values), sums)};
+  // A second source goes on where the first one ends: with its maxima, sums and
+  // weighted sums.
+  SmallVector<Value> weights, values;
+  Value maxima, sums;
+  for (const KeySource &one : sources) {
+    source = one;
+    Value keys = repeatHeads(source.key);
+    values.push_back(repeatHeads(source.value));
+    weights.push_back(scaleAndMask(scores(keys)));
+    maxima = rowMaxima(weights.back(), maxima ? maxima : leastMaxima());
+  }
+  for (Value &scores : weights) {
+    scores = exponentials(scores, maxima);
+    sums = rowSums(scores, sums ? sums : leastSums(maxima));
+  }
+  OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDimV());
+  Value weighted = filled(zero, {batch, queryHeads, queryLength, headDim});
+  for (auto [one, w, v] : llvm::zip(sources, weights, values)) {
+    source = one;
+    weighted = weightedSums(w, v, weighted);
+  }
+  SmallVector<Value> results{normalise(weighted, sums)};
   if (op.getLse())
     results.push_back(logSumExp(maxima, sums));
   replace(results);
@@ -129,9 +155,9 @@ Value Decomposition::repeatHeads(Value keysOrValues) {
       rewriter, location, keysOrValues)[AttentionOp::HeadDim];
   OpFoldResult batch = tensor::getMixedSizes(rewriter, location,
                                              keysOrValues)[AttentionOp::Batch];
-  Value empty = tensor::EmptyOp::create(rewriter, location,
-                                        {batch, queryHeads, keyLength, headDim},
-                                        rewriter.getF32Type());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, location, {batch, queryHeads, source.length, headDim},
+      rewriter.getF32Type());
   auto gather = [&](OpBuilder &builder, Location location, ValueRange) {
     Value scaled = arith::MulIOp::create(builder, location, index(builder, 1),
                                          keyValueHeads);
@@ -147,7 +173,7 @@ Value Decomposition::repeatHeads(Value keysOrValues) {
 
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, n, d].
 Value Decomposition::scores(Value keys) {
-  Value init = filled(zero, {batch, queryHeads, queryLength, keyLength});
+  Value init = filled(zero, {batch, queryHeads, queryLength, source.length});
   if (hasLists)
     return scoresOfSequences(keys, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,
@@ -163,10 +189,10 @@ Value Decomposition::scores(Value keys) {
 
 /// The key that row 0 sits at.
 Value Decomposition::rowShift() {
-  if (op.getMask().isTopLeft())
+  if (source.mask.isTopLeft())
     return arith::ConstantIndexOp::create(rewriter, location, 0);
   return arith::SubIOp::create(rewriter, location,
-                               size(key, AttentionOp::Length),
+                               size(source.key, AttentionOp::Length),
                                size(query, AttentionOp::Length));
 }
 
@@ -186,10 +212,10 @@ Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
     score = arith::SelectOp::create(builder, location, visible, score,
                                     minusInfinity);
   };
-  if (std::optional<unsigned> right = op.getMask().rightBound())
+  if (std::optional<unsigned> right = source.mask.rightBound())
     hide(arith::CmpIPredicate::sle, *right);
-  if (op.getMask().left)
-    hide(arith::CmpIPredicate::sge, -int64_t(*op.getMask().left));
+  if (source.mask.left)
+    hide(arith::CmpIPredicate::sge, -int64_t(*source.mask.left));
   return score;
 }
 
@@ -203,7 +229,7 @@ Value Decomposition::scaleAndMask(Value scores) {
     if (hasLists)
       return scoreOfSequences(builder, location, scaled);
     scaled = modified(builder, location, scaled);
-    if (op.getMask().isFull())
+    if (source.mask.isFull())
       return scaled;
     return masked(builder, location, scaled, shift);
   };
@@ -251,8 +277,7 @@ Value Decomposition::difference(OpBuilder &builder, Location location,
   return arith::SubFOp::create(builder, location, value, safe);
 }
 
-Value Decomposition::rowMaxima(Value scores) {
-  Value init = leastMaxima();
+Value Decomposition::rowMaxima(Value scores, Value init) {
   auto maximum = [](OpBuilder &builder, Location location,
                     ValueRange elements) -> Value {
     return arith::MaximumFOp::create(builder, location, elements[0],
@@ -282,10 +307,8 @@ Value Decomposition::rowSums(Value weights, Value init) {
   return generic(3, 1, {{weights, {0, 1, 2, 3}}}, {init, {0, 1, 2}}, add);
 }
 
-/// o[b, h, m, d] = sum_n weights[b, h, m, n] * values[b, h, n, d].
-Value Decomposition::weightedSums(Value weights, Value values) {
-  OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDimV());
-  Value init = filled(zero, {batch, queryHeads, queryLength, headDim});
+/// o[b, h, m, d] = init + sum_n weights[b, h, m, n] * values[b, h, n, d].
+Value Decomposition::weightedSums(Value weights, Value values, Value init) {
   if (hasLists)
     return weightedSumsOfSequences(weights, values, init);
   auto multiplyAdd = [](OpBuilder &builder, Location location,

@@ -46,6 +46,15 @@ struct RowKeys {
   }
 };
 
+/// Keys and values under the softmax, and what says which of them count. Null
+/// where the op has none.
+struct KeySource {
+  mlir::Value key, value, lengths, starts;
+  schedule::Mask mask;
+  mlir::OpFoldResult length;
+  int64_t number = 0;
+};
+
 /// Builds the steps in front of the op and replaces it by them.
 class Decomposition {
 public:
@@ -53,6 +62,8 @@ public:
   void run();
 
 private:
+  void addSource(mlir::Value key, mlir::Value value, mlir::Value lengths,
+                 mlir::Value starts, const schedule::Mask &mask);
   mlir::Value index(mlir::OpBuilder &builder, unsigned loop) {
     return mlir::linalg::IndexOp::create(builder, location, loop);
   }
@@ -101,7 +112,7 @@ private:
   mlir::Value modified(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::Value score);
   mlir::Value scaleAndMask(mlir::Value scores);
-  mlir::Value rowMaxima(mlir::Value scores);
+  mlir::Value rowMaxima(mlir::Value scores, mlir::Value init);
   mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
   mlir::Value rowSums(mlir::Value weights, mlir::Value init);
   mlir::Value leastMaxima();
@@ -109,7 +120,8 @@ private:
   mlir::Value rows();
   mlir::Value difference(mlir::OpBuilder &builder, mlir::Location location,
                          mlir::Value value, mlir::Value max);
-  mlir::Value weightedSums(mlir::Value weights, mlir::Value values);
+  mlir::Value weightedSums(mlir::Value weights, mlir::Value values,
+                           mlir::Value init);
   mlir::Value weightedSumsOfSequences(mlir::Value weights, mlir::Value values,
                                       mlir::Value init);
   mlir::Value kept(mlir::OpBuilder &builder, mlir::Location location,
@@ -121,16 +133,19 @@ private:
   mlir::RewriterBase &rewriter;
   AttentionOp op;
   mlir::Location location;
-  mlir::Value query, key, value;
+  mlir::Value query;
+  /// One or two; `source` is the one that steps on keys are built for.
+  llvm::SmallVector<KeySource, 2> sources;
+  KeySource source;
   /// Null where the op has none; the last is, for each packed query row, the
   /// sequence that has it, or the number of sequences.
-  mlir::Value kvLens, startsQ, startsK, sequences;
+  mlir::Value startsQ, sequences;
   mlir::Value sink;
   /// The tensors of what code on scores reads.
   llvm::DenseMap<mlir::Value, mlir::Value> captures;
   bool hasLists = false;
   mlir::Value zero, minusInfinity;
-  mlir::OpFoldResult batch, queryHeads, queryLength, keyLength;
+  mlir::OpFoldResult batch, queryHeads, queryLength;
 };
 
 } // namespace fmha

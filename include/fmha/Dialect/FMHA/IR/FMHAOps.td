@@ -72,6 +72,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `kv_lens` may leave the first only; q_len and kv_len in the meaning of a mask
     are those of the sequence.
 
+    `source2` are keys and values of a second source: one softmax runs over the
+    keys of both, and `lse` and the sum are of both. `key2` and `value2` have
+    lengths and strides of their own, and one batch a sequence, never packed.
+    Source 2 takes none of `mask`, `kv_lens` and `cu_seqlens_k`, which are of
+    source 1: `source2_lens` [sequences] says how many of its keys a sequence
+    has, as `kv_lens` does, and `source2_mask` is none or causal, with the
+    keys that the sequence has there for kv_len.
+
     The region `score` says what a score becomes before the mask hides any: code
     of `arith` and `math` on one score, where it is and what it reads.
     ```
@@ -83,6 +91,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
     slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
     biases and masks from memory are such regions, alone or one behind the other.
+    With two sources the region has an eighth argument, the index of the key's
+    source, 0 or 1; j and kv_len are of that source.
     Kernels compute indices in 32 bits, and may run the code for rows and keys that
     are not there, whose results do not count: it must not rely on more bits, nor
     divide by a length that is 0. tanh is off by at most 2^-20; exp, exp2, log and
@@ -122,6 +132,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         cu_seqlens_q(%starts_q : memref<?xi32>)
         cu_seqlens_k(%starts_k : memref<?xi32>)
         outs(%out : memref<1x?x32x128xbf16>) {mask = #fmha.mask<causal>}
+
+    // One softmax over compressed keys and those of a window behind them.
+    fmha.attention
+        ins(%q, %k, %v : memref<?x?x128x512xbf16>, memref<?x?x1x512xbf16>,
+                         memref<?x?x1x512xbf16>)
+        source2(%window, %window : memref<?x?x1x512xbf16>, memref<?x?x1x512xbf16>)
+        sink(%logits : memref<128xf32>) source2_lens(%lens : memref<?xi32>)
+        outs(%out : memref<?x?x128x512xbf16>)
+        {source2_mask = #fmha.mask<causal>}
 
     // A soft cap of 50 and a bias of each head.
     fmha.attention
@@ -171,15 +190,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C21) A destination that is a memref shares no memory with another operand:
       neither is the other one nor a view (subview, cast, ...) of it. What only
       the addresses tell is checked before launch.
-    - (C22) `kv_lens`, `cu_seqlens_q` and `cu_seqlens_k` have rank 1 and elements of
-      type i32; as memrefs they are contiguous.
+    - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
+      and elements of type i32; as memrefs they are contiguous.
     - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
       one more. Before launch: no entry of `kv_lens` is negative or beyond the
       keys that its sequence has; those of the others begin with 0, never fall, and do not
       exceed the length of what they cut.
     - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
       contiguous.
-    - (C25) The region takes an f32 and six indices, and yields an f32. Its ops
+    - (C25) The region takes an f32 and six indices, with two sources seven, and
+      yields an f32. Its ops
       are `fmha.read`, constants, and elementwise ops of `arith` and `math`
       (of `math` absf, ceil, copysign, exp, exp2, floor, fma, log, log2,
       roundeven, rsqrt, sqrt, tanh and trunc, on f32) on numbers: index, i1, i8,
@@ -190,6 +210,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       strided with contiguous rows (stride 1 in the last dimension), lies in
       global memory, and shares none with a destination. Before launch: it has
       elements.
+    - (C27) `key2` and `value2` stand together, `source2_lens` and a
+      `source2_mask` beside them only; that mask has no window.
+    - (C28) `key2` and `value2` have the element type, the head dims and the
+      heads of `key` and `value`, one length, and as many batches as there are
+      sequences; `source2_lens` has one entry a sequence. Before launch: none is
+      negative or beyond the length.
   }];
 
   let arguments = (ins
@@ -200,10 +226,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of queries begins">:$cu_seqlens_q,
     Arg<Optional<FMHA_TensorOrMemRef>, "where each sequence of keys begins">:$cu_seqlens_k,
     Arg<Optional<FMHA_TensorOrMemRef>, "a logit a query head">:$sink,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of the second source">:$key2,
+    Arg<Optional<FMHA_TensorOrMemRef>, "values of the second source">:$value2,
+    Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second source">:$source2_lens,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
     OptionalAttr<F64Attr>:$scale,
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$mask,
+    DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
     OptionalAttr<FMHA_ScheduleAttr>:$schedule);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region MaxSizedRegion<1>:$score);
@@ -211,10 +241,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:`
               type($query) `,` type($key) `,` type($value) `)`
+    (`source2` `(` $key2^ `,` $value2 `:` type($key2) `,` type($value2) `)`)?
     (`kv_lens` `(` $kv_lens^ `:` type($kv_lens) `)`)?
     (`cu_seqlens_q` `(` $cu_seqlens_q^ `:` type($cu_seqlens_q) `)`)?
     (`cu_seqlens_k` `(` $cu_seqlens_k^ `:` type($cu_seqlens_k) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)?
+    (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     attr-dict (`->` type($results)^)? custom<Score>($score)
   }];
@@ -225,7 +257,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
     /// Which of the operands that the op may have is `output`.
-    static constexpr unsigned outputIndex = 7;
+    static constexpr unsigned outputIndex = 10;
 
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
@@ -238,7 +270,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Head dim of query and key, of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
-    /// Whether V is the first columns of K, in one buffer.
+    /// Whether V is the first columns of K, in one buffer; in every source.
     bool isValueInKey();
     /// `scale`, or 1 / sqrt(head_dim) where absent.
     double getScaleOrDefault();
