@@ -335,16 +335,18 @@ static Complaint checkScore(const Case &c) {
 }
 
 /// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
-/// registers, and numbers that several lists give are as many again.
+/// registers, and numbers that several lists give, or a second source, are as
+/// many again.
 static Complaint checkWideLists(const Case &c) {
   constexpr unsigned widest = 240;
   const Problem &p = c.problem;
-  if (c.schedule.qTiles == 1 || p.headDim <= widest ||
-      p.kvLens + p.cuSeqlensQ + p.cuSeqlensK < 2)
+  bool lists = p.kvLens + p.cuSeqlensQ + p.cuSeqlensK > 1;
+  if (c.schedule.qTiles == 1 || p.headDim <= widest || !(lists || p.source2))
     return std::nullopt;
-  return "C8: expected q_tiles = 1 with a head dim above 240 and several lists "
-         "of lengths, which roles have too few registers for beside another "
-         "tile, got " +
+  return "C8: expected q_tiles = 1 with a head dim above 240 and " +
+         std::string(lists ? "several lists of lengths"
+                           : "a second source of keys") +
+         ", which roles have too few registers for beside another tile, got " +
          str(c.schedule.qTiles) + "; take one query tile";
 }
 

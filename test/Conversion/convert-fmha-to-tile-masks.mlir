@@ -37,9 +37,10 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
 // CHECK: %[[FROM:.*]] = arith.muli %[[J]], %c128
 // CHECK: %[[COLUMN:.*]] = arith.addi %[[FROM]], %[[BEGIN]]
+// CHECK: %[[LOWER:.*]] = arith.addi %[[OFFSET]], %c-300
 // CHECK: tile.load %arg1[%{{.*}}, %[[COLUMN]],
 // CHECK: tile.load %arg2[%{{.*}}, %[[COLUMN]],
-// CHECK: tile.mask %{{.*}} at[%[[FIRST]], %[[COLUMN]]] keys %[[KVLEN]] around %[[OFFSET]] left 300 right 0
+// CHECK: tile.mask %{{.*}} at[%[[FIRST]], %[[COLUMN]]] keys %[[KVLEN]] from %[[LOWER]] to %[[OFFSET]] {tile
 
 // Row i sits at key i; rows beyond the last key see all of them.
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
@@ -48,11 +49,13 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[LAST:.*]] = arith.addi %[[END]], %[[ZERO:c0[_0-9]*]] : index
 // CHECK: %[[SEEN:.*]] = arith.minsi %[[LAST]], %[[KVLEN]]
 // CHECK: arith.maxsi %[[SEEN]]
-// CHECK: tile.mask {{.*}} around %[[ZERO]] right 0
+// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[ZERO]] {tile
 
 // What lies behind the last row's place counts too, up to the last key.
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
 // CHECK: %[[KVLEN:.*]] = memref.dim %arg1, %c1
+// CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]],
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c7
 // CHECK: arith.minsi %[[LAST]], %[[KVLEN]]
-// CHECK: tile.mask {{.*}} around %{{.*}} right 7
+// CHECK: %[[UPPER:.*]] = arith.addi %[[OFFSET]], %c7
+// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[UPPER]] {tile

@@ -28,7 +28,7 @@ func.func @attention(%x: !t, %o: !t) {
 // CHECK: %[[KEYS:.*]] = arith.maxsi %[[SEEN]], %c0
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KEYS]], %c128
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[BLOCKS]]
-// CHECK: tile.mask {{.*}} keys %[[KVLEN]] around %[[OFFSET]] right 0
+// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[OFFSET]] {tile
 // No LSE is asked for.
 // CHECK-NOT: tile.lse
 

@@ -450,6 +450,23 @@ TEST(Check, C8SeveralListsOfWideHeadsBesideAnotherTile) {
   EXPECT_THAT(with(2, false), Not(StartsWith("C8: expected q_tiles")));
 }
 
+TEST(Check, C8SecondSourceOfWideHeadsBesideAnotherTile) {
+  auto with = [](unsigned tiles, unsigned headDim, bool second) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = headDim;
+      p.source2 = second;
+      s.qTiles = tiles;
+      s.oColumns = 128;
+    });
+  };
+  constexpr auto start = "C8: expected q_tiles = 1 with a head dim above 240 "
+                         "and a second source of keys";
+  EXPECT_THAT(with(2, 248, true), StartsWith(start));
+  EXPECT_THAT(with(2, 240, true), Not(StartsWith(start)));
+  EXPECT_THAT(with(2, 248, false), Not(StartsWith(start)));
+  EXPECT_THAT(with(1, 248, true), Not(StartsWith(start)));
+}
+
 TEST(Check, C8SinkBesideAWindowInSharedMemory) {
   auto with = [](unsigned tiles, PPlacement placement, bool sink, bool left) {
     return complaint([=](Problem &p, Schedule &s) {

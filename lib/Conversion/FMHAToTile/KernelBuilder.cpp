@@ -98,25 +98,16 @@ Value KernelBuilder::buildProduct(unsigned tile, ArrayRef<Value> slices,
 }
 
 Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
-                                    Value s, Value column) {
+                                    Value s, const KeyBlock &keys) {
   SmallVector<Value> captures;
   for (unsigned n = 0; n < op.getCaptures().size(); ++n)
     captures.push_back(operand("capture" + std::to_string(n)));
-  ScorePlace place{at.sequence,       at.head,        at.rows[tile], column,
-                   at.queries.length, at.keys.length, headsAttr()};
+  ScorePlace place{
+      at.sequence,       at.head,          at.rows[tile], keys.column,
+      at.queries.length, keys.keys.length, headsAttr(),   Value()};
+  if (keys.second)
+    place.source = select(keys.second, index(1), index(0));
   return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
-}
-
-tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
-                                      Value s, Value column) {
-  const schedule::Mask &mask = op.getMask();
-  auto attribute = [&](std::optional<unsigned> bound) {
-    return bound ? b.getI64IntegerAttr(*bound) : IntegerAttr();
-  };
-  return tile::MaskOp::create(
-      b, s.getType(), s, at.rows[tile], column, at.keys.length,
-      mask.isFull() ? Value() : at.offset, attribute(mask.left),
-      attribute(mask.rightBound()), headsAttr());
 }
 
 /// One KV block and one query tile of online softmax:
@@ -124,14 +115,17 @@ tile::MaskOp KernelBuilder::buildMask(const Coordinates &at, unsigned tile,
 ///   p; acc' = acc·alpha + p·v.
 State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                Value query, const BlockTiles &block,
-                               Value column, State state) {
+                               const KeyBlock &keys, State state) {
   Value s = buildScores(tile, query, block.keys);
   if (log2Scale() == 0)
     s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
              tile);
   if (hasScoreCode())
-    s = buildScoreCode(at, tile, s, column);
-  s = mark(buildMask(at, tile, s, column), tile);
+    s = buildScoreCode(at, tile, s, keys);
+  s = mark(tile::MaskOp::create(b, s.getType(), s, at.rows[tile], keys.column,
+                                keys.keys.length, keys.lower, keys.upper,
+                                headsAttr()),
+           tile);
   auto max = mark(tile::RowMaxOp::create(
                       b, rowType(), rowType(), s, state.max, softmaxScale(),
                       b.getF32FloatAttr(plan.rescaleThreshold)),
@@ -145,16 +139,21 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
 }
 
 /// Where V is the first columns of K, and shares its message, it is a slice.
-BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
+BlockTiles KernelBuilder::loadBlock(const Coordinates &at,
+                                    const KeyBlock &keys) {
+  const Sequence &from = keys.keys;
   auto load = [&](unsigned argument, int64_t rows, int64_t columns, Value row,
                   Value column) -> Value {
     TileType type = TileType::get(b.getContext(), {rows, columns},
                                   op.getElementType(), Attribute());
-    return tile::LoadOp::create(
-        b, type, func.getArgument(argument), at.keys.batch, row, at.kvHead,
-        /*member=*/Value(), column, at.keys.start, at.keys.limit(), Value(),
-        /*heads=*/IntegerAttr());
+    Value other =
+        keys.second ? operand(argument == Key ? "k2" : "v2") : Value();
+    return tile::LoadOp::create(b, type, func.getArgument(argument), from.batch,
+                                row, at.kvHead, /*member=*/Value(), column,
+                                from.start, from.limit(), Value(),
+                                /*heads=*/IntegerAttr(), other, keys.second);
   };
+  Value firstKey = keys.column;
   BlockTiles block;
   int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
   for (auto [n, column] : llvm::enumerate(chunkColumns)) {
@@ -165,23 +164,21 @@ BlockTiles KernelBuilder::loadBlock(const Coordinates &at, Value firstKey) {
     block.values = {slice(block.keys.front(), 0, outputColumns())};
     return block;
   }
-  int64_t keys = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
-  for (int64_t n = 0; n < plan.kvBlock; n += keys) {
+  int64_t rows = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
+  for (int64_t n = 0; n < plan.kvBlock; n += rows) {
     Value row = n ? make<arith::AddIOp>(firstKey, index(n)) : firstKey;
-    block.values.push_back(load(Values, keys, outputColumns(), row, at.column));
+    block.values.push_back(load(Values, rows, outputColumns(), row, at.column));
   }
   return block;
 }
 
 void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
                                Value block, SmallVectorImpl<State> &states) {
-  Value column = make<arith::MulIOp>(block, index(plan.kvBlock));
-  if (at.firstKey)
-    column = make<arith::AddIOp>(column, at.firstKey);
-  BlockTiles tiles = loadBlock(at, column);
+  KeyBlock keys = buildKeyBlock(at, block);
+  BlockTiles tiles = loadBlock(at, keys);
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     states[tile] =
-        buildStep(at, tile, queries[tile], tiles, column, states[tile]);
+        buildStep(at, tile, queries[tile], tiles, keys, states[tile]);
 }
 
 void KernelBuilder::build() {
@@ -193,13 +190,17 @@ void KernelBuilder::build() {
                              func.getArgument(Query), at.queries.batch,
                              at.rows[tile], isPacked() ? at.kvHead : at.head,
                              at.member, Value(), at.queries.start,
-                             at.queries.limit(), Value(), headsAttr()),
+                             at.queries.limit(), Value(), headsAttr(), Value(),
+                             Value()),
         tile));
   chunkColumns = {Value()};
   for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
     chunkColumns.push_back(index(n));
   SmallVector<Value> initial = buildInitialState();
-  auto loop = scf::ForOp::create(b, index(0), at.blocks, index(1), initial);
+  Value blocks = at.blocks;
+  if (second)
+    blocks = make<arith::AddIOp>(blocks, second->blocks);
+  auto loop = scf::ForOp::create(b, index(0), blocks, index(1), initial);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -56,6 +56,24 @@ struct Coordinates {
   mlir::Value column;
 };
 
+/// The keys of a second source, as a CTA sees them; blocks of it follow those
+/// of the first one in the loop.
+struct SecondKeys {
+  Sequence keys;
+  mlir::Value offset, blocks;
+};
+
+/// What one KV block has, in the loop over blocks.
+struct KeyBlock {
+  /// The keys of its source, of which it has those from `column` on.
+  Sequence keys;
+  mlir::Value column;
+  /// Row r sees keys r + `lower` to r + `upper`; null where nothing bounds it.
+  mlir::Value lower, upper;
+  /// Whether it is of the second source; null if there is none.
+  mlir::Value second;
+};
+
 /// Messages of one KV block: chunks of the columns of K, of the keys of V.
 struct BlockTiles {
   llvm::SmallVector<mlir::Value> keys, values;
@@ -162,12 +180,17 @@ private:
                          mlir::Value starts, mlir::Value lengths);
   Coordinates buildCoordinates();
   mlir::Value buildRowBlock(mlir::Value id, mlir::Value rowBlocks);
+  mlir::Value buildOffset(const Coordinates &at, const schedule::Mask &mask);
   mlir::Value buildFirstKey(const Coordinates &at);
-  mlir::Value buildBlockCount(const Coordinates &at);
+  mlir::Value buildBlockCount(const Coordinates &at,
+                              const schedule::Mask &mask);
+  void buildSecond(const Coordinates &at);
+  KeyBlock buildKeyBlock(const Coordinates &at, mlir::Value block);
+  mlir::Value select(mlir::Value second, mlir::Value of2, mlir::Value of1);
   llvm::SmallVector<mlir::Value> buildInitialState();
   void buildBlock(const Coordinates &at, llvm::ArrayRef<mlir::Value> queries,
                   mlir::Value block, llvm::SmallVectorImpl<State> &states);
-  BlockTiles loadBlock(const Coordinates &at, mlir::Value firstKey);
+  BlockTiles loadBlock(const Coordinates &at, const KeyBlock &keys);
   mlir::Value buildScores(unsigned tile, mlir::Value query,
                           llvm::ArrayRef<mlir::Value> keys);
   Exponentials buildExponentials(unsigned tile, mlir::Value s,
@@ -175,11 +198,9 @@ private:
   mlir::Value buildProduct(unsigned tile, llvm::ArrayRef<mlir::Value> slices,
                            llvm::ArrayRef<mlir::Value> values, mlir::Value acc);
   mlir::Value buildScoreCode(const Coordinates &at, unsigned tile,
-                             mlir::Value s, mlir::Value column);
-  tile::MaskOp buildMask(const Coordinates &at, unsigned tile, mlir::Value s,
-                         mlir::Value column);
+                             mlir::Value s, const KeyBlock &keys);
   State buildStep(const Coordinates &at, unsigned tile, mlir::Value query,
-                  const BlockTiles &block, mlir::Value column, State state);
+                  const BlockTiles &block, const KeyBlock &keys, State state);
   void buildPass(Coordinates &at, mlir::Value &id);
   mlir::Value buildHeads(Coordinates &at, mlir::Value id, mlir::Value heads,
                          mlir::Value kvHeads);
@@ -190,6 +211,7 @@ private:
   const schedule::Schedule &plan;
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;
+  std::optional<SecondKeys> second;
   /// First columns of the chunks of K, made before the loop; null for 0.
   llvm::SmallVector<mlir::Value> chunkColumns;
 };

@@ -55,7 +55,8 @@ static FunctionType kernelType(AttentionOp op) {
       return MemRefType::get({dyn}, Float32Type::get(ctx));
     if (operand.kind == KernelParameter::Kind::Pointer)
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
-    bool isValue = operand.name == "v" || operand.name == "o";
+    bool isValue =
+        operand.name == "v" || operand.name == "o" || operand.name == "v2";
     return dynamicMemref(
         ctx, {dyn, dyn, dyn, isValue ? op.getHeadDimV() : op.getHeadDim()},
         op.getElementType(), /*contiguous=*/true);

@@ -71,13 +71,15 @@ Coordinates KernelBuilder::buildCoordinates() {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
         make<arith::AddIOp>(first, index(int64_t(tile) * rowsOfTile())));
-  if (op.getMask().isTopLeft())
-    at.offset = index(0);
-  else
-    at.offset = make<arith::SubIOp>(at.keys.length, at.queries.length);
+  // One message serves either source, so that both end alike.
+  if (op.getKey2() && op.getProblem().keysEndInside() && !at.keys.start)
+    at.keys.start = index(0);
+  at.offset = buildOffset(at, op.getMask());
   if (op.getMask().left)
     at.firstKey = buildFirstKey(at);
-  at.blocks = buildBlockCount(at);
+  at.blocks = buildBlockCount(at, op.getMask());
+  if (op.getKey2())
+    buildSecond(at);
   return at;
 }
 
@@ -89,6 +91,14 @@ Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
     return number;
   Value last = make<arith::SubIOp>(rowBlocks, index(1));
   return make<arith::SubIOp>(last, number);
+}
+
+/// The key that query row 0 sits at.
+Value KernelBuilder::buildOffset(const Coordinates &at,
+                                 const schedule::Mask &mask) {
+  if (mask.isTopLeft())
+    return index(0);
+  return make<arith::SubIOp>(at.keys.length, at.queries.length);
 }
 
 /// The passes over the columns of O are neighbours in the grid, so that K stays
@@ -141,21 +151,22 @@ Value KernelBuilder::buildFirstKey(const Coordinates &at) {
 /// i + offset + right, so that min(first + rows, q_len) + offset + right keys
 /// matter, and none if that is negative. Without a window the last row sits at
 /// the last key at most.
-Value KernelBuilder::buildBlockCount(const Coordinates &at) {
+Value KernelBuilder::buildBlockCount(const Coordinates &at,
+                                     const schedule::Mask &mask) {
   Value keys = at.keys.length;
-  if (std::optional<unsigned> right = op.getMask().rightBound()) {
+  if (std::optional<unsigned> right = mask.rightBound()) {
     Value end = make<arith::AddIOp>(at.rows.back(), index(rowsOfTile()));
     Value lastSeen = make<arith::AddIOp>(
         make<arith::MinSIOp>(end, at.queries.length), at.offset);
     if (*right)
       lastSeen = make<arith::AddIOp>(lastSeen, index(*right));
-    if (*right || op.getMask().isTopLeft())
+    if (*right || mask.isTopLeft())
       lastSeen = make<arith::MinSIOp>(lastSeen, at.keys.length);
     keys = lastSeen;
   }
   if (at.firstKey)
     keys = make<arith::SubIOp>(keys, at.firstKey);
-  if (!op.getMask().isFull())
+  if (!mask.isFull())
     keys = make<arith::MaxSIOp>(keys, index(0));
   // The grid is for the longest sequence: others leave CTAs without rows.
   if (at.queries.start) {

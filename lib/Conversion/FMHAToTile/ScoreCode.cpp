@@ -36,13 +36,16 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   Value scale = arith::ConstantOp::create(
       b, b.getF32FloatAttr(float(op.getScaleOrDefault())));
   Value scaled = arith::MulFOp::create(b, body->getArgument(0), scale);
-  const Value arguments[] = {scaled,
-                             place.sequence,
-                             place.heads ? body->getArgument(3) : place.head,
-                             body->getArgument(1),
-                             body->getArgument(2),
-                             place.queries,
-                             place.keys};
+  SmallVector<Value> arguments = {scaled,
+                                  place.sequence,
+                                  place.heads ? Value(body->getArgument(3))
+                                              : place.head,
+                                  body->getArgument(1),
+                                  body->getArgument(2),
+                                  place.queries,
+                                  place.keys};
+  if (place.source)
+    arguments.push_back(place.source);
   IRMapping mapping;
   mapping.map(op.getScore().getArguments(), ValueRange(arguments));
   mapping.map(op.getCaptures(), captures);

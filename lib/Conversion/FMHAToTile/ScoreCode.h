@@ -22,6 +22,8 @@ namespace fmha {
 struct ScorePlace {
   mlir::Value sequence, head, row, column, queries, keys;
   mlir::IntegerAttr heads;
+  /// The number of the source of the keys; null if there is one.
+  mlir::Value source;
 };
 
 /// tile.modify with the op's region, whose arguments are what the kernel has;

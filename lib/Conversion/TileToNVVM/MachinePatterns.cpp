@@ -249,10 +249,16 @@ MACHINE_PATTERN(DescriptorOp) {
 // TMA
 //===----------------------------------------------------------------------===//
 
+/// A tensor map is named by a generic address, so that another one is the other
+/// address (PTX ISA, "cp.async.bulk.tensor").
 MACHINE_PATTERN(TmaLoadOp) {
   SmallVector<Value> at = coordinates(b, op);
+  Value map = adaptor.getSrc();
+  if (adaptor.getOther())
+    map =
+        LLVM::SelectOp::create(b, adaptor.getSecond(), adaptor.getOther(), map);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, adaptor.getDest(), adaptor.getSrc(), at,
+      b, adaptor.getDest(), map, at,
       stageAddress(b, adaptor.getBarrier(), op.getStage()), ValueRange(),
       Value(), Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
       NVVM::CTAGroupKindAttr(), Value());

@@ -180,7 +180,8 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
     std::optional<int64_t> dimension = op.getConstantIndex();
     if (!operand || !dimension)
       return rewriter.notifyMatchFailure(op, "not an extent of a parameter");
-    auto name = extentParameter(operand.getArgNumber(), *dimension);
+    auto name = extentParameter(parametersOf(op)[operand.getArgNumber()].name,
+                                *dimension);
     if (!name)
       return rewriter.notifyMatchFailure(op, "no parameter holds this extent");
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(

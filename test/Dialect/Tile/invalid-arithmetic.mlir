@@ -200,19 +200,3 @@ func.func @add_sink_logit(%s: !tile.tile<128xf32>, %x: f16) {
   %0 = "tile.add_sink"(%s, %s, %x) {log2_scale = 0.5 : f32} : (!tile.tile<128xf32>, !tile.tile<128xf32>, f16) -> !tile.tile<128xf32>
   return
 }
-
-// -----
-
-func.func @mask_offset(%s: !tile.tile<128x128xf32>, %i: index) {
-  // expected-error@+1 {{expected 'around' an offset where there is a left or a right bound, and only there}}
-  %0 = tile.mask %s at [%i, %i] keys %i around %i : !tile.tile<128x128xf32>
-  return
-}
-
-// -----
-
-func.func @mask_bound(%s: !tile.tile<128x128xf32>, %i: index) {
-  // expected-error@+1 {{expected the left bound to be from 0 to 2^30, got -1}}
-  %0 = tile.mask %s at [%i, %i] keys %i around %i left -1 : !tile.tile<128x128xf32>
-  return
-}

@@ -24,7 +24,7 @@ func.func @load_more_than_rows(%t: !tensor, %i: index) {
 
 func.func @load_number_alone(%t: !tensor, %i: index) {
   // expected-error@+1 {{expected a number of heads and a first one, or neither, got the number alone}}
-  %0 = "tile.load"(%t, %i, %i, %i) {heads = 2 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>} : (!tensor, index, index, index) -> !tile.tile<128x64xbf16>
+  %0 = "tile.load"(%t, %i, %i, %i) {heads = 2 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>} : (!tensor, index, index, index) -> !tile.tile<128x64xbf16>
   return
 }
 

@@ -363,3 +363,12 @@ func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %i: index) {
   }
   return
 }
+
+// -----
+
+func.func @tma_load_other(%t: memref<?x?x?x64xbf16>, %i: index, %p: !llvm.ptr<3>, %b: !tile.barrier<3>) {
+  // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got a tensor alone}}
+  "tile.tma_load"(%t, %i, %i, %i, %p, %b, %i, %t) {column = 0 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0>}
+      : (memref<?x?x?x64xbf16>, index, index, index, !llvm.ptr<3>, !tile.barrier<3>, index, memref<?x?x?x64xbf16>) -> ()
+  return
+}

@@ -176,7 +176,7 @@ func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
 
 func.func @load_start(%t: memref<?x?x?x64xf16>, %i: index) {
   // expected-error@+1 {{expected start and length of a sequence, or neither, got a start alone}}
-  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0, 0>}
+  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}
       : (memref<?x?x?x64xf16>, index, index, index, index) -> !tile.tile<128x64xf16>
   return
 }
@@ -187,5 +187,22 @@ func.func @store_length(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x
   // expected-error@+1 {{expected start and length of a sequence, or neither, got a length alone}}
   "tile.store"(%v, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 1>}
       : (!tile.tile<128x64xf16>, memref<?x?x?x64xf16>, index, index, index, index) -> ()
+  return
+}
+
+// -----
+
+func.func @load_other(%t: memref<?x?x?x64xf16>, %u: memref<?x?x?x72xf16>, %i: index, %c: i1) {
+  // expected-error@+1 {{expected the other tensor to have the type of the first, 'memref<?x?x?x64xf16>', got 'memref<?x?x?x72xf16>'}}
+  %0 = tile.load %t or %u : memref<?x?x?x72xf16> if %c[%i, %i, %i] : memref<?x?x?x64xf16> -> !tile.tile<128x64xf16>
+  return
+}
+
+// -----
+
+func.func @load_condition(%t: memref<?x?x?x64xf16>, %i: index, %c: i1) {
+  // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got a condition alone}}
+  %0 = "tile.load"(%t, %i, %i, %i, %c) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1>}
+      : (memref<?x?x?x64xf16>, index, index, index, i1) -> !tile.tile<128x64xf16>
   return
 }

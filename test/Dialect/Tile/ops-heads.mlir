@@ -32,8 +32,8 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
 
 // CHECK-LABEL: func.func @scores
 func.func @scores(%s: !s, %i: index) {
-  // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] heads 16 keys %{{.*}} around %{{.*}} right 0 : <128x128xf32>
-  %0 = tile.mask %s at [%i, %i] heads 16 keys %i around %i right 0 : !s
+  // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] heads 16 keys %{{.*}} to %{{.*}} : <128x128xf32>
+  %0 = tile.mask %s at [%i, %i] heads 16 keys %i to %i : !s
   // CHECK: tile.modify %{{.*}} at[%{{.*}}, %{{.*}}] heads 16 from %{{.*}} : <128x128xf32> {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
   %1 = tile.modify %s at [%i, %i] heads 16 from %i : !s {

@@ -48,6 +48,9 @@ func.func @copies(%t: !tensor, %b: !tile.barrier<3>, %i: index) {
   tile.tma_store %p to %t[%i, %i, %i] column 64 behind %i : !llvm.ptr<3>, !tensor
   // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 behind %{{.*}} before %{{.*}} to %[[P]] signals
   tile.tma_load %t[%i, %i, %i] column 64 behind %i before %i to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
+  // CHECK: tile.tma_load %{{.*}} or %{{.*}} : memref<{{.*}}> if %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 to %[[P]] signals
+  %either = arith.constant true
+  tile.tma_load %t or %t : !tensor if %either[%i, %i, %i] column 64 to %p signals %b[%i] : !tensor, !llvm.ptr<3>, !tile.barrier<3>
   // CHECK: tile.tma_store %[[P]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column 64 before %{{.*}} : <3>, memref
   tile.tma_store %p to %t[%i, %i, %i] column 64 before %i : !llvm.ptr<3>, !tensor
   // CHECK: tile.tma_store_wait

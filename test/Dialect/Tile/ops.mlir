@@ -17,7 +17,7 @@
 !slot = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
 
 // CHECK-LABEL: func.func @memory
-func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot) {
+func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot, %c: i1) {
   // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : memref<{{.*}}> -> <128x64xbf16>
   %0 = tile.load %t[%b, %r, %h] : !tensor -> !q
   // CHECK: tile.load {{.*}} into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
@@ -32,6 +32,8 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
   %4 = tile.slice %1 from 32 : !slot -> !tile.tile<128x16xbf16, #tile.smem<offset = 64>>
   // CHECK: tile.load %{{.*}}[{{.*}}] column %{{.*}} within[%{{.*}}, %{{.*}}] into %{{.*}} as !tile.tile
   %within = tile.load %t[%b, %r, %h] column %r within [%r, %h] into %slot as !slot : !tensor -> !slot
+  // CHECK: tile.load %{{.*}} or %{{.*}} : memref<{{.*}}> if %{{.*}}[{{.*}}] : memref
+  %either = tile.load %t or %t : !tensor if %c[%b, %r, %h] : !tensor -> !q
   // CHECK: tile.store %{{.*}}, %{{.*}}[{{.*}}] within[%{{.*}}, %{{.*}}] : <128x64xbf16>, memref
   tile.store %o, %t[%b, %r, %h] within [%r, %h] : !q, !tensor
   // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column %{{.*}} : <128x64xbf16>, memref
@@ -66,10 +68,10 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
   %1 = tile.scale %s by -0.5 : !s
   // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] keys %{{.*}} : <128x128xf32>
   %2 = tile.mask %s at [%i, %i] keys %i : !s
-  // CHECK: tile.mask {{.*}} keys %{{.*}} around %{{.*}} right 0 : <128x128xf32>
-  %3 = tile.mask %s at [%i, %i] keys %i around %i right 0 : !s
-  // CHECK: tile.mask {{.*}} around %{{.*}} left 5 : <128x128xf32>
-  %window = tile.mask %s at [%i, %i] keys %i around %i left 5 : !s
+  // CHECK: tile.mask {{.*}} keys %{{.*}} to %{{.*}} : <128x128xf32>
+  %3 = tile.mask %s at [%i, %i] keys %i to %i : !s
+  // CHECK: tile.mask {{.*}} from %{{.*}} to %{{.*}} : <128x128xf32>
+  %window = tile.mask %s at [%i, %i] keys %i from %i to %i : !s
   // CHECK: %{{.*}}, %{{.*}} = tile.row_max %{{.*}}, %{{.*}} scale 1.250000e-01 threshold 8.000000e+00 : <128x128xf32>, <128xf32>
   %max, %alpha = tile.row_max %s, %m scale 0.125 threshold 8.0 : !s, !row
   // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 : <128x128xf32>, <128xf32>

@@ -50,7 +50,7 @@ gpu.module @kernels {
         // CHECK: arith.select %[[LIVE]], %[[IN:[^,]*]], %{{.*}} : vector<128xi1>, vector<128xf32>
         // CHECK: } else {
         // CHECK-NEXT: scf.yield %[[IN]]
-        %y = tile.mask %x at [%row, %col] keys %len around %offset right 0 : !x
+        %y = tile.mask %x at [%row, %col] keys %len to %offset : !x
         // The maximum moves if it grows by more than the threshold, alpha is 1 else;
         // ogt is false for a row without keys, where the growth is NaN.
         // CHECK: %[[GROWN:.*]] = arith.cmpf ogt, %{{.*}}, %[[THRESHOLD:.*]] : f32

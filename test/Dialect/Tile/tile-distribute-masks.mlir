@@ -6,18 +6,24 @@
 // CHECK: tile.tmem_wait load
 // CHECK: %[[BLOCK:.*]] = arith.muli %arg{{[0-9]+}}, %c128
 // CHECK: %[[COLUMN:.*]] = arith.addi %[[BLOCK]], %{{.*}} : index
+// CHECK: %[[LOWER:.*]] = arith.addi %{{.*}}, %c-300{{.*}} : index
+// CHECK: %[[UPPER:.*]] = arith.addi %{{.*}}, %c7{{.*}} : index
 // CHECK: %[[COL:.*]] = arith.index_cast %[[COLUMN]]
 // CHECK: %[[ENDS:.*]] = arith.subi %{{.*}}, %[[COL]]
-// CHECK: %[[PLACE:.*]] = arith.subi %{{.*}}, %[[COL]]
+// CHECK: %[[UP:.*]] = arith.index_cast %[[UPPER]]
+// CHECK: %[[ROWUP:.*]] = arith.addi %{{.*}}, %[[UP]]
+// CHECK: %[[LAST:.*]] = arith.subi %[[ROWUP]], %[[COL]]
 // The first row's end and the thread's own, ...
-// CHECK: %[[BEHIND:.*]] = arith.addi %[[PLACE]], %c8_i32
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[LAST]], %c1_i32
 // CHECK: %[[OWNBEHIND:.*]] = arith.addi %[[BEHIND]], %{{.*}} : i32
 // CHECK: %[[COMMON:.*]] = arith.minsi %[[ENDS]], %[[BEHIND]]
 // CHECK: %[[OWN:.*]] = arith.minsi %[[ENDS]], %[[OWNBEHIND]]
-// ... the last row's first key, 127 - 300 from the place of the first row, and the own.
-// CHECK: %[[FIRST:.*]] = arith.addi %[[PLACE]], %c-173_i32
-// CHECK: %[[PLACED:.*]] = arith.addi %[[PLACE]], %c-300_i32
-// CHECK: %[[OWNFIRST:.*]] = arith.addi %[[PLACED]], %{{.*}} : i32
+// ... the last row's first key, 127 behind that of the first row, and the own.
+// CHECK: %[[LOW:.*]] = arith.index_cast %[[LOWER]]
+// CHECK: %[[ROWLOW:.*]] = arith.addi %{{.*}}, %[[LOW]]
+// CHECK: %[[BEGINS:.*]] = arith.subi %[[ROWLOW]], %[[COL]]
+// CHECK: %[[FIRST:.*]] = arith.addi %[[BEGINS]], %c127_i32
+// CHECK: %[[OWNFIRST:.*]] = arith.addi %[[BEGINS]], %{{.*}} : i32
 // CHECK: %[[CUTS:.*]] = arith.cmpi slt, %[[COMMON]], %c128_i32
 // CHECK: %[[HIDES:.*]] = arith.cmpi sgt, %[[FIRST]], %c0_i32
 // CHECK: %[[EDGE:.*]] = arith.ori %[[CUTS]], %[[HIDES]]

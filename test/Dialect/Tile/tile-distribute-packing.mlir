@@ -23,13 +23,13 @@ gpu.module @kernels {
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 200 {
         %x = tile.fill 1.0 : !x
-        // Of 8 queries the last one hides most keys behind the left bound: 8 - 1 - 5.
+        // Of 8 queries the last one hides most keys behind the lower bound, 7 more than the first.
         // CHECK: %[[BEHIND:.*]] = arith.addi %[[PLACE:.*]], %c1_i32
         // CHECK: %[[THREAD:.*]] = arith.andi %{{.*}}, %c127_i32
         // CHECK: %[[QUERY:.*]] = arith.shrui %[[THREAD]], %c4_i32
         // CHECK: arith.addi %[[BEHIND]], %[[QUERY]]
-        // CHECK: arith.addi %[[PLACE]], %c2_i32
-        %y = tile.mask %x at [%i, %i] heads 16 keys %i around %i left 5 right 0 : !x
+        // CHECK: arith.addi %[[PLACE]], %c7_i32
+        %y = tile.mask %x at [%i, %i] heads 16 keys %i from %i to %i : !x
         // CHECK: %[[ROW:.*]] = arith.index_cast %[[QUERY]] : i32 to index
         // CHECK: %[[MEMBER:.*]] = arith.andi %[[THREAD]], %c15_i32
         // CHECK: %[[HEAD:.*]] = arith.index_cast %[[MEMBER]] : i32 to index

@@ -89,8 +89,25 @@ static LogicalResult verifyHeads(OpTy op, TileType tile, StringRef name,
   return verifyHeads(op, tile);
 }
 
+/// Another tensor is taken on a condition.
+template <typename CopyOp> static LogicalResult verifyOther(CopyOp op) {
+  if (bool(op.getOther()) != bool(op.getSecond()))
+    return op.emitOpError()
+           << "expected another tensor and the condition that "
+              "takes it, or neither, got "
+           << (op.getOther() ? "a tensor" : "a condition") << " alone";
+  if (op.getOther() && op.getOther().getType() != op.getSrc().getType())
+    return op.emitOpError()
+           << "expected the other tensor to have the type of "
+              "the first, "
+           << op.getSrc().getType() << ", got " << op.getOther().getType();
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() { return verifyOther(*this); }
+
 LogicalResult LoadOp::verify() {
-  if (failed(verifyWithin(*this)) ||
+  if (failed(verifyWithin(*this)) || failed(verifyOther(*this)) ||
       failed(verifyHeads(*this, getType(), "a first one", getMember())))
     return failure();
   if (getInto() && getInto().getType() != getType())
@@ -282,21 +299,7 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-LogicalResult MaskOp::verify() {
-  if (failed(verifyHeads(*this, getType())))
-    return failure();
-  if (bool(getOffset()) != (getLeft() || getRight()))
-    return emitOpError() << "expected 'around' an offset where there is a left "
-                            "or a right bound, and only there";
-  for (auto [name, bound] :
-       {std::pair("left", getLeft()), std::pair("right", getRight())})
-    if (bound && (int64_t(*bound) < 0 ||
-                  int64_t(*bound) > schedule::Mask::largestWindow))
-      return emitOpError() << "expected the " << name
-                           << " bound to be from 0 to 2^30, got "
-                           << int64_t(*bound);
-  return success();
-}
+LogicalResult MaskOp::verify() { return verifyHeads(*this, getType()); }
 
 LogicalResult DotOp::verify() {
   TileType a = getA().getType(), b = getB().getType(), d = getType();

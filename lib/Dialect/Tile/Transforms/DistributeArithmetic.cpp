@@ -165,22 +165,22 @@ private:
     Value column = toI32(op.getCol());
     Value end = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
     Seen common{Value(), end}, own = common;
-    if (op.getOffset()) {
-      // Of the tile's first row, from the block's first key.
-      Value place =
-          arith::AddIOp::create(b, toI32(op.getRow()), toI32(op.getOffset()));
-      place = arith::SubIOp::create(b, place, column);
-      if (std::optional<int64_t> right = op.getRight()) {
-        Value behind = add(place, *right + 1);
-        Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
-        common.end = arith::MinSIOp::create(b, end, behind);
-        own.end = arith::MinSIOp::create(b, end, ownBehind);
-      }
-      if (std::optional<int64_t> left = op.getLeft()) {
-        int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
-        common.first = add(place, rows - 1 - *left);
-        own.first = arith::AddIOp::create(b, add(place, -*left), query(b, op));
-      }
+    // Of the tile's first row, from the block's first key.
+    auto place = [&](Value bound) -> Value {
+      Value at = arith::AddIOp::create(b, toI32(op.getRow()), toI32(bound));
+      return arith::SubIOp::create(b, at, column);
+    };
+    if (op.getUpper()) {
+      Value behind = add(place(op.getUpper()), 1);
+      Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
+      common.end = arith::MinSIOp::create(b, end, behind);
+      own.end = arith::MinSIOp::create(b, end, ownBehind);
+    }
+    if (op.getLower()) {
+      Value first = place(op.getLower());
+      int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+      common.first = add(first, rows - 1);
+      own.first = arith::AddIOp::create(b, first, query(b, op));
     }
     own.end = fromOwnColumn(b, op.getType(), own.end);
     if (own.first)

@@ -19,6 +19,9 @@ fmha::kernelOperands(const schedule::Problem &problem) {
   std::vector<KernelParameter> operands;
   for (const char *tensor : {"q", "k", "v", "o"})
     operands.push_back({tensor, Kind::TensorMap});
+  if (problem.source2)
+    for (const char *tensor : {"k2", "v2"})
+      operands.push_back({tensor, Kind::TensorMap});
   if (problem.lse)
     operands.push_back({"lse", Kind::Pointer});
   for (const schedule::ListField &list : schedule::listFields)
@@ -42,6 +45,8 @@ fmha::kernelParameters(const schedule::Problem &problem,
       parameters.push_back({stride, Kind::U64});
   for (const char *extent : {"q_len", "kv_len", "q_heads", "kv_heads"})
     parameters.push_back({extent, Kind::U32});
+  if (problem.source2)
+    parameters.push_back({"kv_len2", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n) {
     unsigned rank = problem.captures[n].rank;
     std::string name = "capture" + std::to_string(n);
@@ -65,14 +70,17 @@ fmha::parameterIndex(const std::vector<KernelParameter> &parameters,
   return std::nullopt;
 }
 
-std::optional<std::string> fmha::extentParameter(unsigned operand,
+std::optional<std::string> fmha::extentParameter(const std::string &operand,
                                                  unsigned dimension) {
-  bool isQuery = operand == 0 || operand == 3;
-  if (operand > 3)
-    return std::nullopt;
-  if (dimension == 1)
-    return isQuery ? "q_len" : "kv_len";
-  if (dimension == 2)
-    return isQuery ? "q_heads" : "kv_heads";
+  struct Extents {
+    const char *operand, *length, *heads;
+  };
+  static constexpr Extents all[] = {
+      {"q", "q_len", "q_heads"},     {"k", "kv_len", "kv_heads"},
+      {"v", "kv_len", "kv_heads"},   {"o", "q_len", "q_heads"},
+      {"k2", "kv_len2", "kv_heads"}, {"v2", "kv_len2", "kv_heads"}};
+  for (const Extents &one : all)
+    if (operand == one.operand && (dimension == 1 || dimension == 2))
+      return dimension == 1 ? one.length : one.heads;
   return std::nullopt;
 }

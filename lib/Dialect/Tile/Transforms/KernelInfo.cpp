@@ -31,6 +31,7 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.vInK = said.contains("v_in_k");
   for (const schedule::ListField &list : schedule::listFields)
     problem.*list.there = said.contains(list.name);
+  problem.source2 = said.contains("source2");
   problem.score = said.contains("score");
   problem.scoreByKey = said.contains("score_by_key");
   if (auto captures = said.getAs<ArrayAttr>("captures"))
@@ -51,6 +52,31 @@ static schedule::Problem operandsOf(gpu::GPUFuncOp func) {
   return problem;
 }
 
+/// What fmha.problem says of masks; that ops have bounds says enough where it
+/// is missing.
+static void readMasks(gpu::GPUFuncOp func, schedule::Problem &problem) {
+  auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem");
+  auto boundOf = [&](StringRef name) -> std::optional<unsigned> {
+    auto bound = said ? said.getAs<IntegerAttr>(name) : IntegerAttr();
+    return bound ? std::optional<unsigned>(bound.getInt()) : std::nullopt;
+  };
+  problem.mask.left = boundOf("window_left");
+  problem.mask.right = boundOf("window_right");
+  auto kindOf = [&](StringRef name) {
+    auto kind = said ? said.getAs<StringAttr>(name) : StringAttr();
+    for (auto one : {schedule::Mask::Causal, schedule::Mask::CausalTopLeft})
+      if (kind && kind.getValue() == schedule::stringify(one).data())
+        return one;
+    return schedule::Mask::None;
+  };
+  problem.mask.kind = kindOf("mask");
+  problem.mask2.kind = kindOf("source2");
+  func.walk([&](MaskOp op) {
+    if (op.getLower() && !problem.mask.left)
+      problem.mask.left = schedule::Mask::largestWindow;
+  });
+}
+
 static schedule::Problem problemOf(gpu::GPUFuncOp func) {
   schedule::Problem problem = operandsOf(func);
   auto query = cast<MemRefType>(func.getArgument(0).getType());
@@ -59,12 +85,7 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
                                                  : schedule::DataType::BF16;
   problem.headDim = query.getDimSize(3);
   problem.headDimV = value.getDimSize(3);
-  func.walk([&](MaskOp op) {
-    if (op.getLeft())
-      problem.mask.left = *op.getLeft();
-    if (op.getRight())
-      problem.mask.right = *op.getRight();
-  });
+  readMasks(func, problem);
   return problem;
 }
 

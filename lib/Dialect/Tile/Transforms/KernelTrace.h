@@ -76,6 +76,7 @@ enum class StepCode : uint8_t {
   Thread,
   Leader,
   QueryLength,
+  /// Of the source that `constant` counts.
   KeyLength,
   Oracle,
   NextTile,
@@ -127,6 +128,8 @@ struct Scenario {
   /// Output tiles that the CTA does if its scheduler gives it several, all
   /// alike.
   int64_t tiles = 2;
+  /// Of a second source of keys.
+  int64_t keyLength2 = 0;
 };
 
 /// Threads that a branch can tell apart: lane 0 of a warp and the others, or a

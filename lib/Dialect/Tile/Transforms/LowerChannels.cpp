@@ -56,7 +56,8 @@ private:
   void lowerPublish(PublishOp op);
   void lowerRelease(ReleaseOp op);
   template <typename CopyOp>
-  std::pair<Value, Value> boxRow(CopyOp op, Value tensor);
+  std::pair<Value, Value> boxRow(CopyOp op, Value tensor, Value other,
+                                 Value second);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
   bool isKnownFree(AcquireOp op);
@@ -272,10 +273,14 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
 /// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
 /// the row counts from as many rows before its end as the tensor has.
 template <typename CopyOp>
-std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value tensor) {
+std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value tensor,
+                                                Value other, Value second) {
   if (!op.getStart())
     return {op.getRow(), Value()};
   Value extent = memref::DimOp::create(b, tensor, 1);
+  if (other)
+    extent = arith::SelectOp::create(
+        b, second, memref::DimOp::create(b, other, 1), extent);
   Value before = arith::SubIOp::create(b, extent, op.getLength());
   return {arith::AddIOp::create(b, before, op.getRow()),
           arith::AddIOp::create(b, op.getStart(), op.getLength())};
@@ -292,18 +297,18 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   TileType tile = op.getType();
   Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
-  auto [row, end] = boxRow(op, op.getSrc());
+  auto [row, end] = boxRow(op, op.getSrc(), op.getOther(), op.getSecond());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
                       op.getMember(), int32_t(panel * panelColumns),
                       op.getColumn(), end, panelAddress(tile, stage, panel),
-                      own.full, stage);
+                      own.full, stage, op.getOther(), op.getSecond());
   op.erase();
 }
 
 void ChannelLowering::lowerStore(StoreOp op) {
   TileType tile = op.getValue().getType();
-  auto [row, end] = boxRow(op, op.getDest());
+  auto [row, end] = boxRow(op, op.getDest(), Value(), Value());
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
                        op.getBatch(), row, op.getHead(), op.getMember(),

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILESPECIALISE
@@ -50,7 +51,8 @@ private:
   void buildCorrection();
   void buildStore();
 
-  void loadInto(LoadOp original, Value channel, Value message, Value row);
+  void loadInto(LoadOp original, Value channel, Value message,
+                IRMapping &numbers);
   void loadBlock(Value block);
   void issueScores(unsigned tile, Value query, Value block,
                    SmallVectorImpl<Value> &keys);
@@ -99,11 +101,13 @@ private:
                              keyMessage(block, n));
   }
   Value receiveValue(Value block, int64_t n);
-  /// Number of the block's first key.
-  Value firstKeyOf(Value block) {
-    Value key = arith::MulIOp::create(b, block, index(info.schedule.kvBlock));
-    return parts.firstKey ? arith::AddIOp::create(b, key, parts.firstKey) : key;
+  /// For numberOf(): what stands for values of the loop over blocks.
+  IRMapping numbersOf(Value block) {
+    IRMapping numbers;
+    numbers.map(parts.loop.getInductionVar(), block);
+    return numbers;
   }
+  Value numberOf(Value value, IRMapping &numbers);
   Value partOf(DotOp original, Value whole);
   Value positive(Value v) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, v, index(0));
@@ -126,6 +130,8 @@ private:
   void ifThen(Value condition, function_ref<void()> body,
               function_ref<void()> otherwise = nullptr);
   void forBlocks(Value count, function_ref<void(Value)> body);
+  template <typename OpTy>
+  OpTy cloneForBlock(OpTy op, ArrayRef<Value> values, IRMapping &numbers);
   /// Clones `op`, its operand number n replaced by values[n] where that is set.
   template <typename OpTy> OpTy clone(OpTy op, ArrayRef<Value> values) {
     auto made = cast<OpTy>(b.clone(*op.getOperation()));
@@ -177,30 +183,59 @@ void Specialiser::forActiveTiles(function_ref<void(unsigned)> body) {
 }
 
 //===----------------------------------------------------------------------===//
+// Numbers of a block
+//===----------------------------------------------------------------------===//
+
+/// `value` as it is for the block of `numbers`: the arithmetic that makes it in
+/// the sequential loop is done again.
+///   %j·128 + %first  ->  %block·128 + %first
+Value Specialiser::numberOf(Value value, IRMapping &numbers) {
+  Operation *op = value.getDefiningOp();
+  if (!isa<TileType>(value.getType()) && op && parts.loop->isAncestor(op) &&
+      !numbers.contains(value)) {
+    for (Value operand : op->getOperands())
+      numberOf(operand, numbers);
+    b.clone(*op, numbers);
+  }
+  return numbers.lookupOrDefault(value);
+}
+
+/// Clones `op`, its operand number n replaced by values[n], and its numbers by
+/// those of the block.
+template <typename OpTy>
+OpTy Specialiser::cloneForBlock(OpTy op, ArrayRef<Value> values,
+                                IRMapping &numbers) {
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    numberOf(value, numbers);
+  auto made = cast<OpTy>(b.clone(*op.getOperation(), numbers));
+  for (auto [n, value] : llvm::enumerate(values))
+    made->setOperand(n, value);
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
 // load
 //===----------------------------------------------------------------------===//
 
 void Specialiser::loadInto(LoadOp original, Value channel, Value message,
-                           Value row) {
+                           IRMapping &numbers) {
   Value slot =
       AcquireOp::create(b, original.getType(), channel, message).getResult();
-  LoadOp::create(b, original.getType(), original.getSrc(), original.getBatch(),
-                 row, original.getHead(), original.getMember(),
-                 original.getColumn(), original.getStart(),
-                 original.getLength(), slot, original.getHeadsAttr());
+  LoadOp made = cloneForBlock(original, {}, numbers);
+  made->removeAttr("tile.q_tile");
+  made.getIntoMutable().assign(slot);
   publish(channel, message);
 }
 
 void Specialiser::loadBlock(Value block) {
-  Value row = firstKeyOf(block);
+  IRMapping numbers = numbersOf(block);
+  numberOf(parts.firstKey, numbers);
   for (auto [n, key] : llvm::enumerate(parts.keys))
-    loadInto(key, ring, keyMessage(block, n), row);
-  int64_t keys = 0;
-  for (auto [n, value] : llvm::enumerate(parts.values)) {
-    loadInto(value, valueRing, valueMessage(block, n),
-             keys ? add(row, keys) : row);
-    keys += value.getType().getRows();
-  }
+    loadInto(key, ring, keyMessage(block, n), numbers);
+  for (auto [n, value] : llvm::enumerate(parts.values))
+    loadInto(value, valueRing, valueMessage(block, n), numbers);
 }
 
 /// Without KV blocks nothing reads the queries, and the output may take their
@@ -208,8 +243,9 @@ void Specialiser::loadBlock(Value block) {
 /// with the other one: it reads as zeros and touches no memory.
 void Specialiser::buildLoad() {
   ifThen(positive(blocks), [&] {
+    IRMapping none;
     for (auto [part, ch] : llvm::zip(parts.tiles, channels))
-      loadInto(part.query, ch.query, index(0), part.query.getRow());
+      loadInto(part.query, ch.query, index(0), none);
     forBlocks(blocks, [&](Value block) { loadBlock(block); });
   });
 }
@@ -352,10 +388,10 @@ void Specialiser::softmaxBlock(unsigned tile, Value block, Value &max,
     release(ch.scores, block);
   if (part.scale)
     x = clone(part.scale, {x}).getResult();
-  Value column = firstKeyOf(block);
+  IRMapping numbers = numbersOf(block);
   if (part.modify)
-    x = clone(part.modify, {x, part.modify.getRow(), column}).getResult();
-  x = clone(part.mask, {x, part.mask.getRow(), column}).getResult();
+    x = cloneForBlock(part.modify, {x}, numbers).getResult();
+  x = cloneForBlock(part.mask, {x}, numbers).getResult();
   RowMaxOp newMax = clone(part.max, {x, max});
   sendStats(tile, part.alphaOut, newMax.getAlpha(), block);
   sendP(tile, block, x, newMax, sum);

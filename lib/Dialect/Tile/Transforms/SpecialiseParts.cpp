@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -216,27 +217,15 @@ static LogicalResult verifyParts(gpu::GPUFuncOp func,
   return verifyChains(func, parts);
 }
 
-/// block·keys.
-static bool isBlockStart(Value value, scf::ForOp loop) {
-  auto product = value.getDefiningOp<arith::MulIOp>();
-  return product &&
-         llvm::is_contained(product->getOperands(), loop.getInductionVar());
-}
-
-/// f where `key` is block·keys + f, in either order; null where it is
-/// block·keys. Nothing where it is something else.
-static std::optional<Value> firstKeyIn(Value key, scf::ForOp loop) {
-  if (isBlockStart(key, loop))
-    return Value();
-  auto sum = key.getDefiningOp<arith::AddIOp>();
-  if (!sum)
-    return std::nullopt;
-  Value start = sum.getLhs(), first = sum.getRhs();
-  if (!isBlockStart(start, loop))
-    std::swap(start, first);
-  if (!isBlockStart(start, loop) || !loop.isDefinedOutsideOfLoop(first))
-    return std::nullopt;
-  return first;
+/// Whether arithmetic on numbers makes `value`, of the loop's index and of what
+/// is there before the loop: roles do it anew for each block.
+static bool isNumberOfBlock(Value value, scf::ForOp loop) {
+  Operation *op = value.getDefiningOp();
+  if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
+    return true;
+  return op && isa<arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value v) { return isNumberOfBlock(v, loop); });
 }
 
 /// The key of a V message: that of the block, and for later chunks the keys
@@ -248,16 +237,24 @@ static Value withoutChunk(Value key, int64_t keysBefore) {
   return isLater ? sum.getLhs() : key;
 }
 
+/// Whether `op` takes a number that arithmetic does not make, as an operand or
+/// in its region.
+static bool hasOtherNumbers(Operation *op, scf::ForOp loop) {
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, [&](Value value) {
+    return !isa<TileType>(value.getType()) && !isNumberOfBlock(value, loop);
+  });
+}
+
 /// Roles make the key that a block begins with anew, so all ops must mean the
 /// same one.
 static LogicalResult findFirstKey(KernelParts &parts) {
-  std::optional<Value> first;
   Operation *other = nullptr;
   auto agree = [&](Operation *op, Value key) {
-    std::optional<Value> found = firstKeyIn(key, parts.loop);
-    if (!first)
-      first = found;
-    if (!found || found != first)
+    if (!parts.firstKey)
+      parts.firstKey = key;
+    if (key != parts.firstKey || hasOtherNumbers(op, parts.loop))
       other = other ? other : op;
   };
   for (QueryTileParts &tile : parts.tiles) {
@@ -274,10 +271,11 @@ static LogicalResult findFirstKey(KernelParts &parts) {
   }
   if (other)
     return other->emitError()
-           << "expected the KV block to begin at loop index * keys, plus the "
-              "same value from outside of the loop in every mask and load; "
-              "run tile-place on a kernel of convert-fmha-to-tile first";
-  parts.firstKey = *first;
+           << "expected one key that the KV block begins with, in every mask "
+              "and load, made by arithmetic on the loop's index and values "
+              "from "
+              "outside of the loop; run tile-place on a kernel of "
+              "convert-fmha-to-tile first";
   return success();
 }
 

@@ -71,7 +71,7 @@ struct KernelParts {
   llvm::SmallVector<LoadOp, 4> keys, values;
   SliceOp valueSlice;
   llvm::SmallVector<QueryTileParts, 2> tiles;
-  /// The key that the first block begins with; null for 0.
+  /// The key that a block begins with, as the loop makes it.
   mlir::Value firstKey;
 };
 

@@ -210,19 +210,34 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
       .Default(false);
 }
 
+/// What the ABI calls an operand of the kernel; empty where it has no name.
+std::string TraceReader::nameOf(BlockArgument operand) {
+  std::vector<KernelParameter> operands = kernelOperands(info.problem);
+  unsigned number = operand.getArgNumber();
+  bool isKernels = operand.getOwner() == &func.getBody().front();
+  return isKernels && number < operands.size() ? operands[number].name : "";
+}
+
+/// The length of the queries, or of the keys of a source.
+static Step lengthStep(bool ofQueries, bool ofSecond, uint32_t result) {
+  Step step{ofQueries ? StepCode::QueryLength : StepCode::KeyLength};
+  step.result = result;
+  step.constant = ofSecond;
+  return step;
+}
+
 /// A run is of sequence 0, the first that is packed and the only one: it begins
 /// at 0, and its end, which entry 1 is, is its length.
 bool TraceReader::readListEntry(memref::LoadOp load, Steps &steps) {
   auto list = dyn_cast<BlockArgument>(load.getMemref());
   if (!list || load.getIndices().size() != 1)
     return false;
-  std::vector<KernelParameter> operands = kernelOperands(info.problem);
-  const std::string &name = operands[list.getArgNumber()].name;
-  uint32_t result = id(load), length = name == "kv_lens" ? result : fresh();
-  steps.push_back(valueStep(name == "cu_seqlens_q" ? StepCode::QueryLength
-                                                   : StepCode::KeyLength,
-                            length));
-  if (name != "kv_lens")
+  std::string name = nameOf(list);
+  bool isLength = name == "kv_lens" || name == "source2_lens";
+  uint32_t result = id(load), length = isLength ? result : fresh();
+  steps.push_back(
+      lengthStep(name == "cu_seqlens_q", name == "source2_lens", length));
+  if (!isLength)
     arithmetic(Arithmetic::Mul, result, id(load.getIndices().front()), length,
                steps);
   return true;
@@ -258,16 +273,18 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<memref::LoadOp>(
           [&](memref::LoadOp load) { return readListEntry(load, steps); })
       .Case<memref::DimOp>([&](memref::DimOp dim) {
-        // Tensors are [batch, length, heads, dim]: q, k, v, o.
         auto argument = dyn_cast<BlockArgument>(dim.getSource());
         std::optional<int64_t> which = dim.getConstantIndex();
-        if (!argument || !which || argument.getArgNumber() > 3)
+        auto extent = argument && which
+                          ? extentParameter(nameOf(argument), *which)
+                          : std::nullopt;
+        if (!extent)
           return add(StepCode::Unknown);
         if (*which != 1)
           return add(StepCode::Constant, 1);
-        unsigned number = argument.getArgNumber();
-        return add(number == 0 || number == 3 ? StepCode::QueryLength
-                                              : StepCode::KeyLength);
+        steps.push_back(
+            lengthStep(*extent == "q_len", *extent == "kv_len2", result));
+        return true;
       })
       .Default(false);
 }

@@ -40,6 +40,7 @@ private:
   mlir::LogicalResult readOp(mlir::Operation *op, Steps &steps);
   bool readInteger(mlir::Operation *op, Steps &steps);
   bool readLeaf(mlir::Operation *op, Steps &steps);
+  std::string nameOf(mlir::BlockArgument operand);
   bool readListEntry(mlir::memref::LoadOp load, Steps &steps);
   bool readAddress(mlir::Operation *op, Steps &steps);
   void readIf(mlir::scf::IfOp op, Steps &steps);

@@ -279,12 +279,14 @@ Interval TraceRunner::valueOf(const Step &step, unsigned member) {
     return {trace.members[member].leader, trace.members[member].leader};
   case StepCode::QueryLength:
     return {scenario.queryLength, scenario.queryLength};
-  case StepCode::KeyLength:
-    return {scenario.keyLength, scenario.keyLength};
   case StepCode::NextTile:
     if (++tilesTaken[member] < scenario.tiles)
       return {0, 0};
     return {-1, -1};
+  case StepCode::KeyLength: {
+    int64_t length = step.constant ? scenario.keyLength2 : scenario.keyLength;
+    return {length, length};
+  }
   case StepCode::Oracle:
     return {scenario.oracle, scenario.oracle};
   default:
@@ -558,7 +560,10 @@ std::vector<Scenario> KernelTrace::scenarios() const {
   int64_t rows = schedule.qTiles * schedule.qTileRows / schedule.packHeads;
   int64_t often = deepest + 3;
   auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
-    return Scenario{queryLength, trips * schedule.kvBlock, trips, oracle};
+    // Two sources share the blocks.
+    int64_t second = info->problem.source2 ? trips / 2 : 0;
+    return Scenario{queryLength, (trips - second) * schedule.kvBlock, trips,
+                    oracle, second * schedule.kvBlock};
   };
   // The last one leaves all query tiles but the first empty.
   return {blocks(rows, often, true), blocks(rows, 0, true),

@@ -40,6 +40,12 @@ SHAPES += [
 ]
 # Numbers from lists, told to be the same in a warp.
 SHAPES += [["--head-dim=128", "--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k"]]
+# Blocks of two sources in one loop, with both kinds of tensor maps.
+SHAPES += [
+    ["--head-dim=128", "--source2-k", "--source2-mask=causal", "--causal"],
+    ["--head-dim=64", "--source2-k", "--source2-lens", "--window-left=100", "--cu-seqlens-q", "--lse"],
+    ["--head-dim=512", "--v-in-k", "--source2-k", "--source2-lens"],
+]
 # Two threads share a row of 64, and O may have the lanes that S has not.
 HALF_TILES = [
     ["--head-dim=128", "--causal", "--lse"],

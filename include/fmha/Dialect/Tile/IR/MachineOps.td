@@ -136,7 +136,8 @@ def Tile_Tensor : MemRefRankOf<[F16, BF16], [4]>;
 def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "cp.async.bulk.tensor of one box into shared memory";
   let description = [{
-    The box begins at `column`, or that many columns behind `first`.
+    The box begins at `column`, or that many columns behind `first`. `or` another tensor `if` a condition holds takes
+    the tensor map of that one instead.
 
     A tensor of sequences has a map of five dimensions, [head_dim, rows, heads, batch, ends], whose first address lies
     as many rows before the tensor as it has. `end` is the row behind the sequence, and `row` counts from as many rows
@@ -149,12 +150,13 @@ def Tile_TmaLoadOp : Tile_MachineOp<"tma_load", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Tile_Tensor:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
                        Tile_BoxColumnAttr:$column, Optional<Index>:$first, Optional<Index>:$end, LLVM_PointerInAddressSpace<3>:$dest,
-                       Tile_BarrierType:$barrier, Index:$stage);
+                       Tile_BarrierType:$barrier, Index:$stage, Optional<Tile_Tensor>:$other, Optional<I1>:$second);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` (`from` $member^)? `column` $column (`behind` $first^)? (`before` $end^)?
-    `to` $dest
+    $src (`or` $other^ `:` type($other) `if` $second)? `[` $batch `,` $row `,` $head `]` (`from` $member^)?
+    `column` $column (`behind` $first^)? (`before` $end^)? `to` $dest
     `signals` $barrier `[` $stage `]` attr-dict `:` type($src) `,` type($dest) `,` type($barrier)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_TmaStoreOp : Tile_MachineOp<"tma_store", [AttrSizedOperandSegments]> {

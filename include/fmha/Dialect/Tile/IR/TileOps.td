@@ -47,10 +47,14 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     and row r of the tile is row `row` + r / p of the group's head m + r mod p. Heads that the group does not have read as
     zero. How many it has, q_heads / kv_heads, is said by the tensor map.
 
+    `or` another tensor `if` a condition holds reads that one instead of `src`.
+
     ```mlir
     %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     %v = tile.load %V[%batch, %col, %head] column %first
         : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x256xbf16>
+    %l = tile.load %K or %K2 : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> if %second[%batch, %col, %head]
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     %w = tile.load %V[%batch, %col, %head] within [%start, %kv_len]
         : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
     %q = tile.load %Q[%batch, %row, %kv_head] heads 16 from %member
@@ -58,14 +62,16 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemR
     ```
 
     Constraints: the tile has no more columns than the head dim rounded up to 16; `heads` is a power of two of at most the
-    tile's rows, and stands beside the head that it begins with.
+    tile's rows, and stands beside the head that it begins with; the other tensor has the type of `src`.
   }];
   let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
                        Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length,
-                       Optional<Tile_TileType>:$into, OptionalAttr<Tile_HeadsAttr>:$heads);
+                       Optional<Tile_TileType>:$into, OptionalAttr<Tile_HeadsAttr>:$heads,
+                       Optional<AnyMemRef>:$other, Optional<I1>:$second);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $src `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)? (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
+    $src (`or` $other^ `:` type($other) `if` $second)? `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)?
+    (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
     (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -275,25 +281,26 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"ModifyOp">]> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Tile_MaskOp : Tile_SameTypeOp<"mask"> {
+def Tile_MaskOp : Tile_SameTypeOp<"mask", [AttrSizedOperandSegments]> {
   let summary = "Minus infinity where a query row may not see a key";
   let description = [{
-    Element (i, j) stays if key k = `col` + j is below `kv_len` and, with p = `row` + i + `offset`, the key that the
-    row sits at, p - `left` <= k <= p + `right`. A bound that is absent hides nothing; `offset` is there if one of
-    them is, kv_len - q_len where the last query row sits at the last key. With `heads` n row i of the tile is query row
-    `row` + i / n.
+    Element (i, j) stays if key k = `col` + j is below `kv_len` and `row` + i + `lower` <= k <= `row` + i + `upper`. A
+    bound that is absent hides nothing. Bounds are numbers of the run, so that blocks of one loop may have bands of
+    their own; of a row that sits at key r + offset and sees `left` keys before and `right` behind its own they are
+    offset - left and offset + right. They are computed in 32 bits: all of row, bounds and keys, and sums of two, fit.
+    With `heads` n row i of the tile is query row `row` + i / n.
 
     ```mlir
     %x = tile.mask %s at [%row, %col] keys %kv_len : !tile.tile<128x128xf32>
-    %y = tile.mask %s at [%row, %col] keys %kv_len around %offset left 127 right 0 : !tile.tile<128x128xf32>
-    %z = tile.mask %s at [%row, %col] heads 16 keys %kv_len around %offset right 0 : !tile.tile<128x128xf32>
+    %y = tile.mask %s at [%row, %col] keys %kv_len from %lower to %upper : !tile.tile<128x128xf32>
+    %z = tile.mask %s at [%row, %col] heads 16 keys %kv_len to %upper : !tile.tile<128x128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$offset,
-                       OptionalAttr<I64Attr>:$left, OptionalAttr<I64Attr>:$right, OptionalAttr<Tile_HeadsAttr>:$heads);
+  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$lower,
+                       Optional<Index>:$upper, OptionalAttr<Tile_HeadsAttr>:$heads);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
-    $input `at` `[` $row `,` $col `]` (`heads` $heads^)? `keys` $kv_len (`around` $offset^)? (`left` $left^)? (`right` $right^)?
+    $input `at` `[` $row `,` $col `]` (`heads` $heads^)? `keys` $kv_len (`from` $lower^)? (`to` $upper^)?
     attr-dict `:` type($input)
   }];
   let hasVerifier = 1;

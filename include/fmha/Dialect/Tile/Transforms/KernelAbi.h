@@ -33,17 +33,18 @@ struct KernelParameter {
   std::optional<unsigned> capture = std::nullopt;
 };
 
-/// The operands of the kernel at the levels above: q, k, v, o as tensor maps;
-/// as far as the problem has them lse, kv_lens, cu_seqlens_q, cu_seqlens_k and
-/// sink as pointers; with cu_seqlens_q the number max_q_len; then capture0,
-/// capture1, ... as pointers.
+/// The operands of the kernel at the levels above: q, k, v, o as tensor maps,
+/// with a second source k2 and v2, too; as far as the problem has them lse,
+/// kv_lens, cu_seqlens_q, cu_seqlens_k, sink and source2_lens as pointers; with
+/// cu_seqlens_q the number max_q_len; then capture0, capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
 /// The operands; with an LSE its strides of batch, head and row in elements;
-/// then q_len, kv_len, q_heads, kv_heads; then the extents of each capture,
-/// capture0_size0, ..., and its strides in elements, capture0_stride0, ..., but
-/// for the last one, which is 1. Where the scheduler is static the number of
-/// output tiles, `tiles`, comes last: the grid does not say it.
+/// then q_len, kv_len, q_heads, kv_heads, and with a second source kv_len2;
+/// then the extents of each capture, capture0_size0, ..., and its strides in
+/// elements, capture0_stride0, ..., but for the last one, which is 1. Where the
+/// scheduler is static the number of output tiles, `tiles`, comes last: the grid
+/// does not say it.
 std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem,
                                               schedule::Scheduler scheduler);
 
@@ -53,8 +54,8 @@ parameterIndex(const std::vector<KernelParameter> &parameters,
                const std::string &name);
 
 /// The parameter that holds extent `dimension` ([batch, length, heads, dim]) of
-/// operand `operand` (q, k, v, o), if a kernel may ask for it.
-std::optional<std::string> extentParameter(unsigned operand,
+/// the operand of that name (q, k, v, o, k2, v2), if a kernel may ask for it.
+std::optional<std::string> extentParameter(const std::string &operand,
                                            unsigned dimension);
 
 } // namespace fmha

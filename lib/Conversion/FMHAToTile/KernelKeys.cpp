@@ -1,0 +1,78 @@
+//===- KernelKeys.cpp - The keys of each block of a kernel's loop ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// A distance that bounds nothing, for a source without a bound beside one that
+/// has it: kernels with bounds have lengths below 2^30, so that sums of rows
+/// and bounds fit 32 bits.
+static constexpr int64_t unbounded = schedule::Mask::largestWindow;
+
+Value KernelBuilder::select(Value second, Value of2, Value of1) {
+  return of1 == of2 ? of1 : arith::SelectOp::create(b, second, of2, of1);
+}
+
+/// Source 2 is never packed; the mask, and what the mask leaves, are its own.
+void KernelBuilder::buildSecond(const Coordinates &at) {
+  Coordinates own = at;
+  own.firstKey = Value();
+  Value extent =
+      memref::DimOp::create(b, operand("k2"), int64_t(AttentionOp::Length));
+  own.keys =
+      buildSequence(extent, at.sequence, Value(), operand("source2_lens"));
+  if (at.keys.start && !own.keys.start)
+    own.keys.start = index(0);
+  const schedule::Mask &mask = op.getSource2Mask();
+  own.offset = buildOffset(own, mask);
+  second = {own.keys, own.offset, buildBlockCount(own, mask)};
+}
+
+/// Blocks of source 2 follow those of source 1:
+///   second = block >= blocks of source 1
+///   column = second ? (block - blocks of source 1)·keys : first + block·keys
+/// Bounds are made in the loop, for softmax keeps as few numbers as it can.
+KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
+  const schedule::Mask &mask = op.getMask(), &mask2 = op.getSource2Mask();
+  auto shifted = [&](Value offset, int64_t distance) -> Value {
+    return distance ? make<arith::AddIOp>(offset, index(distance)) : offset;
+  };
+  KeyBlock made;
+  made.keys = at.keys;
+  made.column = make<arith::MulIOp>(block, index(plan.kvBlock));
+  if (at.firstKey)
+    made.column = make<arith::AddIOp>(made.column, at.firstKey);
+  if (std::optional<unsigned> right = mask.rightBound())
+    made.upper = shifted(at.offset, *right);
+  if (mask.left)
+    made.lower = shifted(at.offset, -int64_t(*mask.left));
+  if (!second)
+    return made;
+  made.second =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, at.blocks);
+  auto pick = [&](Value of2, Value of1) {
+    return select(made.second, of2, of1);
+  };
+  Value number = make<arith::SubIOp>(block, at.blocks);
+  made.column =
+      pick(make<arith::MulIOp>(number, index(plan.kvBlock)), made.column);
+  const Sequence &own = second->keys;
+  made.keys.batch = pick(own.batch, at.keys.batch);
+  if (own.start)
+    made.keys.start = pick(own.start, at.keys.start);
+  made.keys.length = pick(own.length, at.keys.length);
+  if (made.lower)
+    made.lower = pick(index(-unbounded), made.lower);
+  bool bounded = bool(mask2.rightBound());
+  if (bounded || made.upper)
+    made.upper = pick(bounded ? second->offset : index(unbounded),
+                      made.upper ? made.upper : index(unbounded));
+  return made;
+}
