@@ -165,7 +165,10 @@ def random_case(dice):
                 p_slices=dice.choice(("auto", "1", "2", "4", "8")),
                 scale=dice.choice((None, None, None, 0.0, -0.1, 1.0)), v_in_k=head_dim_v <= head_dim and dice.random() < 0.3,
                 schedule_seed=dice.randrange(2**16), seed=dice.randrange(2**16), approx=dice.choice(("correct", "correct", "perturb")))
-    work = case["batch"] * case["q_heads"] * max(case["q_len"], 128) * max(case["kv_len"], 128) * (head_dim + head_dim_v)
+    if dice.random() < 0.25:
+        case.update(source2_len=length(dice), source2_mask=dice.choice(("none", "causal", "causal-top-left")))
+    keys = max(case["kv_len"] + case.get("source2_len", 0), 128)
+    work = case["batch"] * case["q_heads"] * max(case["q_len"], 128) * keys * (head_dim + head_dim_v)
     return case if work <= 16 * MOST_WORK else random_case(dice)
 
 

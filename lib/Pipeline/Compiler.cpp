@@ -61,19 +61,39 @@ std::string_view fmha::stringify(Level level) {
 // Modules from flags
 //===----------------------------------------------------------------------===//
 
-/// %v, the first columns of %k.
+/// %v, the first columns of %k, or %v2, those of %k2 for `source` "2".
 static std::string viewOfKey(const schedule::Problem &problem,
-                             const std::string &key, const std::string &value) {
+                             const std::string &key, const std::string &value,
+                             const char *source) {
   std::string text;
   for (unsigned n = 0; n < 3; ++n)
-    text += llvm::formatv("  %c{0} = arith.constant {0} : index\n"
-                          "  %n{0} = memref.dim %k, %c{0} : {1}\n",
-                          n, key);
-  return text + llvm::formatv("  %v = memref.subview %k[0, 0, 0, 0] "
-                              "[%n0, %n1, %n2, {0}] [1, 1, 1, 1]\n"
+    text += llvm::formatv("  %c{2}{0} = arith.constant {0} : index\n"
+                          "  %n{2}{0} = memref.dim %k{2}, %c{2}{0} : {1}\n",
+                          n, key, source);
+  return text + llvm::formatv("  %v{3} = memref.subview %k{3}[0, 0, 0, 0] "
+                              "[%n{3}0, %n{3}1, %n{3}2, {0}] [1, 1, 1, 1]\n"
                               "      : {1} to {2}\n",
-                              problem.headDimV, key, value)
+                              problem.headDimV, key, value, source)
                     .str();
+}
+
+/// The operands, the clause and the view of a second source, empty without one.
+struct SecondTexts {
+  std::string arguments, clause, view;
+};
+static SecondTexts secondTexts(const schedule::Problem &problem,
+                               const std::string &key,
+                               const std::string &value) {
+  SecondTexts texts;
+  if (!problem.source2)
+    return texts;
+  texts.arguments = "%k2: " + key + ", ";
+  if (problem.vInK)
+    texts.view = viewOfKey(problem, key, value, "2");
+  else
+    texts.arguments += "%v2: " + value + ", ";
+  texts.clause = "      source2(%k2, %v2 : " + key + ", " + value + ")\n";
+  return texts;
 }
 
 /// As #fmha.mask spells it.
@@ -119,6 +139,8 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   };
   if (!(problem.mask == schedule::Mask()))
     add("mask = " + maskText(problem.mask));
+  if (!problem.mask2.isFull())
+    add("source2_mask = " + maskText(problem.mask2));
   if (spec.scale) {
     // The bits, so that the very same double comes back.
     uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);
@@ -128,6 +150,9 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);
+  auto [arguments2, clause2, view2] = secondTexts(problem, q, v);
+  listArguments = arguments2 + listArguments;
+  lists = clause2 + lists;
   for (const ScoreOperand &read : scoreOperands(spec.score))
     listArguments += "%" + read.name + ": " + read.type + ", ";
   return llvm::formatv(
@@ -139,8 +164,9 @@ std::string fmha::buildModule(const KernelSpec &spec) {
              problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
-             problem.vInK ? viewOfKey(problem, q, v) : "", listArguments, lists,
-             scoreText(spec.score, problem.mask.isTopLeft()))
+             problem.vInK ? viewOfKey(problem, q, v, "") + view2 : "",
+             listArguments, lists,
+             scoreText(spec.score, problem.mask.isTopLeft(), problem.source2))
       .str();
 }
 
@@ -278,6 +304,8 @@ KernelSpec specOf(AttentionOp op) {
   spec.kvLen = fixed(AttentionOp::Length, {k, v});
   spec.qHeads = fixed(AttentionOp::Heads, {q, o});
   spec.kvHeads = fixed(AttentionOp::Heads, {k, v});
+  if (op.getKey2())
+    spec.kvLen2 = fixed(AttentionOp::Length, {op.getKey2(), op.getValue2()});
   return spec;
 }
 

@@ -28,9 +28,10 @@ namespace json = llvm::json;
 /// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
 static constexpr unsigned boxColumns = 64;
 
-/// Which operand the parameter of this name is.
+/// Which operand the parameter of this name is; k2 and v2 are copied as k and
+/// v.
 static schedule::Operand operandOf(const std::string &name) {
-  return schedule::Operand(std::string_view("qkvo").find(name));
+  return schedule::Operand(std::string_view("qkvo").find(name.front()));
 }
 
 static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
@@ -42,8 +43,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
              operand == schedule::Operand::Output;
   const schedule::Problem &problem = spec.problem;
   // The map then ends where a sequence does: include/fmha/Runtime/README.md.
-  bool sequences =
-      isQuery ? problem.cuSeqlensQ : problem.cuSeqlensK || problem.kvLens;
+  bool sequences = isQuery ? problem.cuSeqlensQ : problem.keysEndInside();
   unsigned rows = schedule::boxRows(schedule, operand);
   bool packed = isQuery && schedule.packHeads > 1;
   json::Array dims{isV ? "head_dim_v" : "head_dim"}, box{boxColumns};
@@ -54,7 +54,8 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   // Rows of a tile go through the heads of a group first.
   if (packed)
     add("group", schedule.packHeads);
-  add(isQuery ? "q_len" : "kv_len", packed ? rows / schedule.packHeads : rows);
+  const char *keys = name.ends_with('2') ? "kv_len2" : "kv_len";
+  add(isQuery ? "q_len" : keys, packed ? rows / schedule.packHeads : rows);
   add(isQuery && !packed ? "q_heads" : "kv_heads", 1);
   // Packed queries have one batch, and a map no more than five dimensions.
   if (!packed || !sequences)
@@ -156,6 +157,8 @@ switchesOf(const schedule::Problem &problem) {
   llvm::SmallVector<llvm::StringRef> on;
   if (problem.vInK)
     on.push_back("v_in_k");
+  if (problem.source2)
+    on.push_back("source2");
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       on.push_back(list.name);
@@ -196,6 +199,8 @@ std::string fmha::launchManifest(const KernelSpec &spec,
     manifest[name] = true;
   if (schedule.packHeads > 1)
     manifest["pack_heads"] = schedule.packHeads;
+  if (!spec.problem.mask2.isFull())
+    manifest["source2_mask"] = std::string(stringify(spec.problem.mask2.kind));
   if (spec.problem.score)
     manifest["score"] = true;
   if (schedule.scheduler != schedule::Scheduler::Single)
@@ -315,8 +320,10 @@ static std::string command(const KernelSpec &spec,
   for (llvm::StringRef name : switchesOf(problem)) {
     std::string flag = name.str();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    text += " --" + flag;
+    text += " --" + (flag == "source2" ? "source2-k" : flag);
   }
+  if (!problem.mask2.isFull())
+    text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);
   if (problem.lse)
     text += " --lse";

@@ -46,8 +46,21 @@ static std::string softcapText(double cap) {
          "        %capped = arith.mulf %bent, %cap : f32\n";
 }
 
+/// A number that counts for keys of source 1 only: `other` stands for it where
+/// `choose`. A slope is one number a row, so that no score has to be chosen.
+static std::string ofFirst(const char *name, const char *other,
+                           const char *type, bool choose) {
+  if (!choose)
+    return "";
+  return llvm::formatv("        %other_{0} = arith.constant {1} : {2}\n"
+                       "        %own_{0} = arith.select %first, %{0}, "
+                       "%other_{0} : {2}\n",
+                       name, other, type);
+}
+
 /// s - slope·|i + offset - j|.
-static std::string alibiText(const std::string &score, bool topLeft) {
+static std::string alibiText(const std::string &score, bool topLeft,
+                             bool choose) {
   std::string place = "%i", text;
   if (!topLeft) {
     place = "%place";
@@ -61,32 +74,40 @@ static std::string alibiText(const std::string &score, bool topLeft) {
              "        %number = arith.sitofp %near : i32 to f32\n"
              "        %far = math.absf %number : f32\n"
              "        %slope = fmha.read %alibi[%h] : {1}\n"
-             "        %penalty = arith.mulf %slope, %far : f32\n"
+             "{4}        %penalty = arith.mulf %{3}slope, %far : f32\n"
              "        %sloped = arith.subf {2}, %penalty : f32\n",
-             place, listType, score)
+             place, listType, score, choose ? "own_" : "",
+             ofFirst("slope", "0.0", "f32", choose))
              .str();
 }
 
-static std::string biasText(const std::string &score) {
+static std::string biasText(const std::string &score, bool choose) {
   return llvm::formatv("        %term = fmha.read %bias[%b, %h, %i, %j] : {0}\n"
-                       "        %biased = arith.addf {1}, %term : f32\n",
-                       tensorType("f32"), score);
+                       "{3}        %biased = arith.addf {1}, %{2}term : f32\n",
+                       tensorType("f32"), score, choose ? "own_" : "",
+                       ofFirst("term", "0.0", "f32", choose));
 }
 
-static std::string maskText(const std::string &score) {
+static std::string maskText(const std::string &score, bool choose) {
   return llvm::formatv(
       "        %kept = fmha.read %keep[%b, %h, %i, %j] : {0}\n"
-      "        %zero = arith.constant 0 : i8\n"
+      "{3}        %zero = arith.constant 0 : i8\n"
       "        %none = arith.constant 0xFF800000 : f32\n"
-      "        %seen = arith.cmpi ne, %kept, %zero : i8\n"
+      "        %seen = arith.cmpi ne, %{2}kept, %zero : i8\n"
       "        %masked = arith.select %seen, {1}, %none : f32\n",
-      tensorType("i8"), score);
+      tensorType("i8"), score, choose ? "own_" : "",
+      ofFirst("kept", "1", "i8", choose));
 }
 
-std::string fmha::scoreText(const ScoreSpec &score, bool topLeft) {
+std::string fmha::scoreText(const ScoreSpec &score, bool topLeft,
+                            bool twoSources) {
   if (!score.any())
     return "";
   std::string text, last = "%s";
+  bool choose = twoSources && (score.alibi || score.bias || score.mask);
+  if (choose)
+    text = "        %source1 = arith.constant 0 : index\n"
+           "        %first = arith.cmpi eq, %source, %source1 : index\n";
   auto add = [&](const std::string &step, const char *result) {
     text += step;
     last = result;
@@ -94,11 +115,12 @@ std::string fmha::scoreText(const ScoreSpec &score, bool topLeft) {
   if (score.softcap)
     add(softcapText(*score.softcap), "%capped");
   if (score.alibi)
-    add(alibiText(last, topLeft), "%sloped");
+    add(alibiText(last, topLeft, choose), "%sloped");
   if (score.bias)
-    add(biasText(last), "%biased");
+    add(biasText(last, choose), "%biased");
   if (score.mask)
-    add(maskText(last), "%masked");
-  return "\n      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {\n" + text +
+    add(maskText(last, choose), "%masked");
+  return std::string("\n      score(%s, %b, %h, %i, %j, %q_len, %kv_len") +
+         (twoSources ? ", %source" : "") + ") {\n" + text +
          "        fmha.yield " + last + " : f32\n      }";
 }

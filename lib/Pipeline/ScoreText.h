@@ -21,8 +21,8 @@ struct ScoreOperand {
 std::vector<ScoreOperand> scoreOperands(const ScoreSpec &score);
 
 /// The op's region `score`, empty where nothing is done; rows sit at their own
-/// number in keys if `topLeft`.
-std::string scoreText(const ScoreSpec &score, bool topLeft);
+/// number in keys if `topLeft`. Of two sources only the cap is of both.
+std::string scoreText(const ScoreSpec &score, bool topLeft, bool twoSources);
 
 } // namespace fmha
 

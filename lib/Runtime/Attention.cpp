@@ -46,6 +46,26 @@ llvm::Error expectType(const Tensor4 &tensor, llvm::StringRef name,
                  llvm::StringRef(stringify(tensor.dtype)));
 }
 
+/// What a tensor of the problem must be.
+struct Expectation {
+  llvm::StringLiteral name;
+  const Tensor4 &tensor;
+  std::array<int64_t, 4> dims;
+};
+
+llvm::Error checkTensors(const Manifest &manifest,
+                         llvm::ArrayRef<Expectation> expectations) {
+  for (const auto &[name, tensor, dims] : expectations) {
+    if (llvm::Error error = expectShape(tensor, name, dims))
+      return error;
+    if (llvm::Error error = expectType(tensor, name, manifest.dtype))
+      return error;
+    if (llvm::Error error = checkAlignment(tensor, name))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkHeads(int64_t qHeads, int64_t kvHeads) {
   if (kvHeads > 0 ? qHeads % kvHeads == 0 : qHeads == 0)
     return llvm::Error::success();
@@ -70,17 +90,43 @@ llvm::Error checkLse(const Manifest &manifest,
 }
 
 /// A kernel that takes V from the rows of K needs them to be the same memory.
-llvm::Error checkView(const Manifest &manifest,
-                      const AttentionTensors &tensors) {
-  const Tensor4 &k = tensors.k, &v = tensors.v;
+llvm::Error checkView(const Manifest &manifest, llvm::StringRef source,
+                      const Tensor4 &k, const Tensor4 &v) {
   bool same = k.host == v.host;
   for (int i = 0; i < 3; ++i)
     same = same && (k.dims[i] <= 1 || k.strides[i] == v.strides[i]);
   if (!manifest.vInK || same || llvm::is_contained(k.dims, 0))
     return llvm::Error::success();
-  return failure("tensor 'v': expected the first columns of tensor 'k', in its "
-                 "memory and with its strides, as the kernel was compiled with "
-                 "v_in_k, got a tensor of its own; compile without v_in_k");
+  return failure("tensor 'v" + source +
+                 "': expected the first columns of tensor 'k" + source +
+                 "', in its memory and with its strides, as the kernel was "
+                 "compiled with v_in_k, got a tensor of its own; compile "
+                 "without v_in_k");
+}
+
+/// A second source is there where the kernel reads one, with the heads and head
+/// dims of the first and a batch a sequence.
+llvm::Error checkSecond(const Manifest &manifest,
+                        const AttentionTensors &tensors) {
+  if (bool(tensors.k2) != bool(tensors.v2))
+    return failure("expected k2 and v2 of a second source, or neither, got one "
+                   "of them");
+  if (manifest.source2 && !tensors.k2)
+    return failure("expected k2 and v2, the second source that the kernel was "
+                   "compiled to read, got none");
+  if (!manifest.source2 && tensors.k2)
+    return failure("expected a kernel that reads a second source, got one "
+                   "compiled without; compile with --source2-k");
+  if (!tensors.k2)
+    return llvm::Error::success();
+  int64_t count = sequenceCount(tensors), length = tensors.k2->dims[1];
+  int64_t heads = tensors.k.dims[2];
+  if (llvm::Error error = checkTensors(
+          manifest,
+          {{"k2", *tensors.k2, {count, length, heads, manifest.headDim}},
+           {"v2", *tensors.v2, {count, length, heads, manifest.headDimV}}}))
+    return error;
+  return checkView(manifest, "2", *tensors.k2, *tensors.v2);
 }
 
 llvm::Error checkSink(const AttentionTensors &tensors) {
@@ -95,15 +141,19 @@ llvm::Error checkSink(const AttentionTensors &tensors) {
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
-  int64_t most = window ? maxWindowedLength : maxLength;
+  int64_t most = window || manifest.source2 ? maxWindowedLength : maxLength;
+  const char *why = window             ? " (2^30 - 512, with a window)"
+                    : manifest.source2 ? " (2^30 - 512, with two sources)"
+                                       : " (2^31 - 512)";
   const std::pair<llvm::StringLiteral, int64_t> lengths[] = {
-      {"q_len", tensors.q.dims[1]}, {"kv_len", tensors.k.dims[1]}};
+      {"q_len", tensors.q.dims[1]},
+      {"kv_len", tensors.k.dims[1]},
+      {"kv_len2", tensors.k2 ? tensors.k2->dims[1] : 0}};
   for (const auto &[name, length] : lengths)
     if (length > most)
-      return failure(
-          name + ": expected a length of at most " + llvm::Twine(most) +
-          (window ? " (2^30 - 512, with a window)" : " (2^31 - 512)") +
-          ", got " + llvm::Twine(length) + "; split the sequence");
+      return failure(name + ": expected a length of at most " +
+                     llvm::Twine(most) + why + ", got " + llvm::Twine(length) +
+                     "; split the sequence");
   return llvm::Error::success();
 }
 
@@ -115,6 +165,10 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
       {"v", &tensors.v},
       {"o", &tensors.o}};
   size_t firstOutput = 3;
+  if (tensors.k2) {
+    all.insert(all.begin(), {{"k2", &*tensors.k2}, {"v2", &*tensors.v2}});
+    firstOutput += 2;
+  }
   if (tensors.lse)
     all.push_back({"lse", &*tensors.lse});
   for (size_t n = firstOutput; n < all.size(); ++n)
@@ -139,6 +193,7 @@ RunValues extentsOf(const AttentionTensors &tensors) {
   values[RunValue::QHeads] = q[2];
   values[RunValue::KvHeads] = k[2];
   values[RunValue::Group] = k[2] ? q[2] / k[2] : 0;
+  values[RunValue::KvLen2] = tensors.k2 ? tensors.k2->dims[1] : 0;
   return values;
 }
 
@@ -148,11 +203,14 @@ struct DeviceTensors {
   std::optional<DeviceTensor> lse;
   /// Of those lists that there are.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink;
+  /// Of a second source.
+  DeviceTensor k2, v2, source2Lens;
 
   const DeviceTensor &get(TensorName name) const {
     const DeviceTensor *all[] = {
-        &q,      &k,          &v,          &o,   lse ? &*lse : nullptr,
-        &kvLens, &cuSeqlensQ, &cuSeqlensK, &sink};
+        &q,      &k,          &v,          &o,    lse ? &*lse : nullptr,
+        &kvLens, &cuSeqlensQ, &cuSeqlensK, &sink, &k2,
+        &v2,     &source2Lens};
     return *all[size_t(name)];
   }
 };
@@ -206,13 +264,21 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
   };
   if (llvm::Error error = create(copies.q, tensors.q, Fill::Contents, padding))
     return std::move(error);
-  if (llvm::Error error = create(copies.k, tensors.k, Fill::Contents, padding))
+  auto createKeys = [&](DeviceTensor &k, DeviceTensor &v, const Tensor4 &ofK,
+                        const Tensor4 &ofV) -> llvm::Error {
+    if (llvm::Error error = create(k, ofK, Fill::Contents, padding))
+      return error;
+    if (!manifest.vInK)
+      return create(v, ofV, Fill::Contents, padding);
+    v = DeviceTensor::columnsOf(k, ofV.dims[3]);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = createKeys(copies.k, copies.v, tensors.k, tensors.v))
     return std::move(error);
-  if (manifest.vInK)
-    copies.v = DeviceTensor::columnsOf(copies.k, tensors.v.dims[3]);
-  else if (llvm::Error error =
-               create(copies.v, tensors.v, Fill::Contents, padding))
-    return std::move(error);
+  if (tensors.k2)
+    if (llvm::Error error =
+            createKeys(copies.k2, copies.v2, *tensors.k2, *tensors.v2))
+      return std::move(error);
   // Rows that no sequence has are to be kept.
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
@@ -220,7 +286,8 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
   const std::pair<DeviceTensor &, const std::optional<std::vector<int32_t>> &>
       lists[] = {{copies.kvLens, tensors.kvLens},
                  {copies.cuSeqlensQ, tensors.cuSeqlensQ},
-                 {copies.cuSeqlensK, tensors.cuSeqlensK}};
+                 {copies.cuSeqlensK, tensors.cuSeqlensK},
+                 {copies.source2Lens, tensors.source2Lens}};
   for (const auto &[copy, list] : lists)
     if (list)
       if (llvm::Error error =
@@ -338,30 +405,15 @@ llvm::Error checkProblem(const Manifest &manifest,
   const auto &q = tensors.q.dims, &k = tensors.k.dims;
   if (llvm::Error error = checkHeads(q[2], k[2]))
     return error;
-  struct Expectation {
-    llvm::StringLiteral name;
-    const Tensor4 &tensor;
-    std::array<int64_t, 4> dims;
-  };
   int64_t headDim = manifest.headDim, headDimV = manifest.headDimV;
   bool isPacked = manifest.cuSeqlensQ || manifest.cuSeqlensK;
   int64_t kvBatch = isPacked ? k[0] : q[0];
-  const Expectation expectations[] = {
-      {"q", tensors.q, {q[0], q[1], q[2], headDim}},
-      {"k", tensors.k, {kvBatch, k[1], k[2], headDim}},
-      {"v", tensors.v, {kvBatch, k[1], k[2], headDimV}},
-      {"o", tensors.o, {q[0], q[1], q[2], headDimV}},
-  };
-  for (const Expectation &expected : expectations) {
-    if (llvm::Error error =
-            expectShape(expected.tensor, expected.name, expected.dims))
-      return error;
-    if (llvm::Error error =
-            expectType(expected.tensor, expected.name, manifest.dtype))
-      return error;
-    if (llvm::Error error = checkAlignment(expected.tensor, expected.name))
-      return error;
-  }
+  if (llvm::Error error = checkTensors(
+          manifest, {{"q", tensors.q, {q[0], q[1], q[2], headDim}},
+                     {"k", tensors.k, {kvBatch, k[1], k[2], headDim}},
+                     {"v", tensors.v, {kvBatch, k[1], k[2], headDimV}},
+                     {"o", tensors.o, {q[0], q[1], q[2], headDimV}}}))
+    return error;
   if (llvm::Error error = checkLists(manifest, tensors))
     return error;
   if (llvm::Error error = checkSequences(tensors))
@@ -370,7 +422,9 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkCaptures(manifest, tensors))
     return error;
-  if (llvm::Error error = checkView(manifest, tensors))
+  if (llvm::Error error = checkView(manifest, "", tensors.k, tensors.v))
+    return error;
+  if (llvm::Error error = checkSecond(manifest, tensors))
     return error;
   if (llvm::Error error = checkLse(manifest, tensors))
     return error;

@@ -24,7 +24,7 @@ struct Extent {
 Extent extentOf(MapDim dim, const DeviceTensor &tensor, TensorName name,
                 const RunValues &values) {
   const auto &dims = tensor.dims(), &steps = tensor.strides();
-  bool split = name != TensorName::K && name != TensorName::V;
+  bool split = name == TensorName::Q || name == TensorName::O;
   int64_t group = int64_t(values[RunValue::Group]);
   switch (dim) {
   case MapDim::HeadDim:
@@ -32,6 +32,7 @@ Extent extentOf(MapDim dim, const DeviceTensor &tensor, TensorName name,
     return {dims[3], steps[3]};
   case MapDim::QLen:
   case MapDim::KvLen:
+  case MapDim::KvLen2:
     return {dims[1], steps[1]};
   case MapDim::QHeads:
     return {dims[2], steps[2]};

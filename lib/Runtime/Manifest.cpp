@@ -19,13 +19,22 @@ namespace {
 constexpr llvm::StringLiteral runValueNames[] = {
     "batch",           "q_len",          "max_q_len", "kv_len",
     "q_heads",         "kv_heads",       "group",     "lse_stride_batch",
-    "lse_stride_head", "lse_stride_row", "tiles"};
-constexpr llvm::StringLiteral tensorNames[] = {
-    "q",   "k", "v", "o", "lse", "kv_lens", "cu_seqlens_q", "cu_seqlens_k",
-    "sink"};
+    "lse_stride_head", "lse_stride_row", "tiles",     "kv_len2"};
+constexpr llvm::StringLiteral tensorNames[] = {"q",
+                                               "k",
+                                               "v",
+                                               "o",
+                                               "lse",
+                                               "kv_lens",
+                                               "cu_seqlens_q",
+                                               "cu_seqlens_k",
+                                               "sink",
+                                               "k2",
+                                               "v2",
+                                               "source2_lens"};
 constexpr llvm::StringLiteral mapDimNames[] = {
-    "head_dim", "head_dim_v", "q_len", "kv_len",
-    "q_heads",  "kv_heads",   "group", "batch"};
+    "head_dim", "head_dim_v", "q_len", "kv_len", "q_heads",
+    "kv_heads", "group",      "batch", "kv_len2"};
 constexpr llvm::StringLiteral swizzleNames[] = {"none", "32B", "64B", "128B"};
 constexpr llvm::StringLiteral captureElements[] = {"f32", "f16", "bf16", "i32",
                                                    "i8"};
@@ -160,6 +169,8 @@ void readProblem(JsonNode root, Manifest &manifest) {
       {"cu_seqlens_q", manifest.cuSeqlensQ},
       {"cu_seqlens_k", manifest.cuSeqlensK},
       {"sink", manifest.sink},
+      {"source2", manifest.source2},
+      {"source2_lens", manifest.source2Lens},
       {"score", manifest.score}};
   for (const auto &[name, on] : switches)
     if (root.has(name))
@@ -169,6 +180,9 @@ void readProblem(JsonNode root, Manifest &manifest) {
       manifest.captures.push_back(readCaptureType(capture));
   size_t mask = root.field("mask").choice<size_t>(maskNames);
   manifest.mask = maskNames[mask].str();
+  if (root.has("source2_mask"))
+    manifest.mask2 =
+        maskNames[root.field("source2_mask").choice<size_t>(maskNames)].str();
   if (root.has("window_left"))
     manifest.windowLeft = root.field("window_left").unsignedInteger(0, 1 << 30);
   if (root.has("window_right"))
@@ -210,7 +224,8 @@ void readLaunch(JsonNode root, Manifest &manifest) {
 
 std::optional<size_t> Parameter::rowDim() const {
   for (size_t n = 1; n < std::min<size_t>(dims.size(), 3); ++n)
-    if (dims[n] == MapDim::QLen || dims[n] == MapDim::KvLen)
+    if (dims[n] == MapDim::QLen || dims[n] == MapDim::KvLen ||
+        dims[n] == MapDim::KvLen2)
       return n;
   return std::nullopt;
 }
@@ -241,7 +256,8 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
                "cluster",        "smem_bytes",   "tmem_columns", "roles",
                "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
                "sink",           "score",        "captures",     "pack_heads",
-               "scheduler",      "max_ctas"});
+               "scheduler",      "max_ctas",     "source2",      "source2_lens",
+               "source2_mask"});
   readProblem(root, manifest);
   readLaunch(root, manifest);
   if (!problem.empty())

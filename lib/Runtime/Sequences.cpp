@@ -56,11 +56,14 @@ llvm::Error checkStarts(const NamedList &one) {
   return llvm::Error::success();
 }
 
-llvm::Error checkKeyCounts(const NamedList &one,
+llvm::Error checkKeyCounts(const NamedList &one, int64_t count,
                            const AttentionTensors &tensors) {
+  if (int64_t got = int64_t(one.list->size()); got != count)
+    return failure(one.name + ": expected " + llvm::Twine(count) +
+                   " entries, one a sequence, got " + llvm::Twine(got));
   for (size_t n = 0; n < one.list->size(); ++n) {
     int64_t most = one.extent;
-    if (tensors.cuSeqlensK)
+    if (tensors.cuSeqlensK && one.tensor == "k")
       most = (*tensors.cuSeqlensK)[n + 1] - (*tensors.cuSeqlensK)[n];
     int64_t keys = (*one.list)[n];
     if (keys < 0 || keys > most)
@@ -112,7 +115,9 @@ llvm::Error checkLists(const Manifest &manifest,
            tensors.cuSeqlensQ.has_value()},
           {"cu_seqlens_k", "cu-seqlens-k", manifest.cuSeqlensK,
            tensors.cuSeqlensK.has_value()},
-          {"sink", "sink", manifest.sink, tensors.sink.has_value()}};
+          {"sink", "sink", manifest.sink, tensors.sink.has_value()},
+          {"source2_lens", "source2-lens", manifest.source2Lens,
+           tensors.source2Lens.has_value()}};
   for (auto [name, flag, wanted, given] : lists) {
     if (wanted && !given)
       return failure("expected " + name +
@@ -141,13 +146,20 @@ llvm::Error checkSequences(const AttentionTensors &tensors) {
     return failure(llvm::Twine(startsK.list ? "cu_seqlens_k" : "tensor 'k'") +
                    ": expected " + llvm::Twine(count) +
                    " sequences, as q has, got " + llvm::Twine(got));
-  if (!lengths.list)
-    return llvm::Error::success();
-  got = int64_t(lengths.list->size());
-  if (got != count)
-    return failure("kv_lens: expected " + llvm::Twine(count) +
-                   " entries, one a sequence, got " + llvm::Twine(got));
-  return checkKeyCounts(lengths, tensors);
+  const NamedList lengths2 = {"source2_lens", "k2", tensors.source2Lens, count,
+                              tensors.k2 ? tensors.k2->dims[1] : 0};
+  for (const NamedList *one : {&lengths, &lengths2})
+    if (one->list)
+      if (llvm::Error error = checkKeyCounts(*one, count, tensors))
+        return error;
+  return llvm::Error::success();
+}
+
+std::pair<int64_t, int64_t> keys2Of(const AttentionTensors &tensors,
+                                    int64_t n) {
+  if (tensors.source2Lens)
+    return {0, (*tensors.source2Lens)[n]};
+  return {0, tensors.k2 ? tensors.k2->dims[1] : 0};
 }
 
 } // namespace fmha::runtime

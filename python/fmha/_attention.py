@@ -213,6 +213,9 @@ class Options(TypedDict, total=False):
     alibi: Any
     bias: Any
     attn_mask: Any
+    source2: tuple[Any, Any] | None
+    source2_lens: Any
+    source2_mask: Mask
     scale: float | None
     layout: Layout
     dtype: DType | None
@@ -255,6 +258,9 @@ def attention(
     alibi: Any = None,
     bias: Any = None,
     attn_mask: Any = None,
+    source2: tuple[Any, Any] | None = None,
+    source2_lens: Any = None,
+    source2_mask: Mask = "none",
     scale: float | None = None,
     lse: bool = False,
     layout: Layout = "bshd",
@@ -296,6 +302,13 @@ def attention(
     [batch, q_heads, q_len, kv_len] of sequences, or 1 for any of these, also with
     packed queries and keys, whose longest count.
 
+    source2 (k2, v2) are keys and values of a second source, [batch, kv_len2,
+    kv_heads, dim] in the layout and type of k and v, never packed: one softmax runs
+    over the keys of both. source2_lens [batch] are the keys of each sequence there,
+    source2_mask its mask; mask, window, kv_lens, cu_seqlens_k, alibi, bias and
+    attn_mask are of the first source alone, softcap and sink of both. With v_in_k v2
+    is a view of k2, too.
+
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
@@ -318,19 +331,23 @@ def attention(
         _check_view(k, v)
     lists: Lists = {
         name: _lengths(value, name)
-        for name, value in (("kv_lens", kv_lens), ("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k))
-    }
+        for name, value in (
+            ("kv_lens", kv_lens), ("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k),
+            ("source2_lens", source2_lens),
+        )
+    }  # fmt: skip
     lists["sink"] = _logits(sink)
     packed = (cu_seqlens_q is not None, cu_seqlens_k is not None)
     inputs, kind = _import_all((q, k, v), layout, dtype, packed)
     if v_in_k:  # Rounding and packing copy: the view is taken again.
         inputs = (inputs[0], inputs[1], inputs[1][..., : inputs[2].shape[3]])
+    second = None if source2 is None else _import_second(source2, layout, kind, dtype, v_in_k)
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads, scheduler=scheduler,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads, scheduler=scheduler,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 
@@ -339,7 +356,7 @@ def attention(
     logs = np.zeros((batch, q_heads, q_len), np.float32) if lse else None
     captures = _captures(alibi, bias, attn_mask)
     _check_captures(captures, _extents(inputs, layout, lists))
-    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists, captures)
+    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists, captures, second)
     result = _widen(out, kind) if was_float32 else _typed(out, kind)
     if packed[0]:
         result, logs = result[0], None if logs is None else logs[0]
@@ -368,6 +385,23 @@ def _import_all(
     return inputs, q_kind
 
 
+def _import_second(
+    source2: tuple[Any, Any], layout: Layout, kind: DType, dtype: DType | None, v_in_k: bool
+) -> tuple[Array, Array]:
+    """Bits of k2 and v2 in bshd order, of the first source's type; the runtime checks
+    their shapes."""
+    k2, v2 = source2
+    if v_in_k:
+        _check_view(k2, v2)
+    bits = []
+    for name, array in (("k2", k2), ("v2", v2)):
+        imported, found = _import(array, name, dtype, False)
+        if found != kind:
+            raise TypeError(f"{name}: expected {kind}, the type of q, got {found}")
+        bits.append(_bshd(imported, layout))
+    return bits[0], bits[0][..., : bits[1].shape[3]] if v_in_k else bits[1]
+
+
 def _run(
     kernel: Kernel,
     inputs: tuple[Array, Array, Array],
@@ -376,6 +410,7 @@ def _run(
     settings: tuple[Device, Policy, int, str],
     lists: Lists,
     captures: list[npt.NDArray[Any]],
+    second: tuple[Array, Array] | None,
 ) -> None:
     """Writes `out` (bshd) and `logs`, or raises what went wrong."""
     device, policy, seed, checks = settings
@@ -387,6 +422,7 @@ def _run(
             kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
             device, library, policy, seed, checks,
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
+            *(second or (None, None)), lists["source2_lens"],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

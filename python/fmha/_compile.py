@@ -19,7 +19,7 @@ Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
 Packing = int | Literal["auto", "on", "off"]
-List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink"]
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +135,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     alibi: bool = False,
     bias: bool = False,
     attn_mask: bool = False,
+    source2: bool = False,
+    source2_mask: Mask = "none",
     causal: bool = False,
     mask: Mask = "none",
     window: Window = (None, None),
@@ -167,8 +169,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     `module` is MLIR text with one public function that holds one fmha.attention;
     without it the op is made from dtype, head_dim, head_dim_v (default head_dim),
     v_in_k (V is the first head_dim_v columns of K, in one buffer), lists (the names of
-    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink), softcap, alibi,
-    bias and attn_mask (what becomes of scores, as attention() says), mask (causal
+    those that the op reads: kv_lens, cu_seqlens_q, cu_seqlens_k, sink, source2_lens),
+    softcap, alibi, bias and attn_mask (what becomes of scores, as attention() says),
+    source2 (there is a second source of keys, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)) and lse. q_len, kv_len, q_heads and kv_heads are hints
@@ -201,6 +204,8 @@ def compile(  # noqa: A001  (the package's own word for it)
             bias,
             attn_mask,
             "" if schedule is None else _read_schedule(schedule, target),
+            source2,
+            source2_mask,
         )
     if scheduler not in ("auto", *_SCHEDULERS):
         raise ValueError(f"scheduler: expected one of auto, {', '.join(_SCHEDULERS)}, got {scheduler!r}")

@@ -38,6 +38,8 @@ def build_module(
     bias: bool,
     attn_mask: bool,
     schedule: str,
+    source2: bool,
+    source2_mask: str,
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -71,5 +73,8 @@ def run(
     cu_seqlens_k: npt.NDArray[np.int32] | None = None,
     sink: npt.NDArray[np.float32] | None = None,
     captures: Sequence[npt.NDArray[Any]] = (),
+    k2: npt.NDArray[np.uint16] | None = None,
+    v2: npt.NDArray[np.uint16] | None = None,
+    source2_lens: npt.NDArray[np.int32] | None = None,
 ) -> tuple[str, str, str, int | None, float]: ...
 def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

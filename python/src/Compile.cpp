@@ -96,8 +96,11 @@ static std::string build(const std::string &dtype, unsigned headDim,
                          std::optional<double> scale, bool lse, bool vInK,
                          const std::vector<std::string> &lists,
                          std::optional<double> softcap, bool alibi, bool bias,
-                         bool attnMask, const std::string &scheduleText) {
+                         bool attnMask, const std::string &scheduleText,
+                         bool source2, const std::string &source2Mask) {
   KernelSpec spec;
+  spec.problem.source2 = source2;
+  spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
   spec.score = {softcap, alibi, bias, attnMask};
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
@@ -310,7 +313,7 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
              nb::arg("v_in_k"), nb::arg("lists"), nb::arg("softcap").none(),
              nb::arg("alibi"), nb::arg("bias"), nb::arg("attn_mask"),
-             nb::arg("schedule"));
+             nb::arg("schedule"), nb::arg("source2"), nb::arg("source2_mask"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),

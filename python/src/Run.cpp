@@ -147,7 +147,9 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     const std::string &checks, std::optional<List> kvLens,
                     std::optional<List> cuSeqlensQ,
                     std::optional<List> cuSeqlensK, std::optional<Logits> sink,
-                    const std::vector<Captured> &captures) {
+                    const std::vector<Captured> &captures,
+                    std::optional<Input> k2, std::optional<Input> v2,
+                    std::optional<List> source2Lens) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
@@ -159,6 +161,11 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   tensors.kvLens = numbers(kvLens);
   tensors.cuSeqlensQ = numbers(cuSeqlensQ);
   tensors.cuSeqlensK = numbers(cuSeqlensK);
+  tensors.source2Lens = numbers(source2Lens);
+  if (k2)
+    tensors.k2 = view(*k2, manifest.dtype);
+  if (v2)
+    tensors.v2 = view(*v2, manifest.dtype);
   if (sink)
     tensors.sink.emplace(sink->data(), sink->data() + sink->size());
   for (const Captured &array : captures)
@@ -219,6 +226,7 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("kv_lens") = nb::none(),
              nb::arg("cu_seqlens_q") = nb::none(),
              nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
-             nb::arg("captures") = nb::tuple());
+             nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
+             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none());
   module.def("bits", &bits, nb::arg("array"));
 }

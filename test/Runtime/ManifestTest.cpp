@@ -205,6 +205,23 @@ TEST(Manifest, ListsAreReadWhereSaid) {
   EXPECT_FALSE(manifest->parameters[1].sequences);
 }
 
+TEST(Manifest, SecondSourceIsReadWhereSaid) {
+  llvm::json::Value value = sample();
+  auto without = parseManifest(llvm::formatv("{0}", value).str());
+  (*value.getAsObject())["source2"] = true;
+  (*value.getAsObject())["source2_lens"] = true;
+  (*value.getAsObject())["source2_mask"] = "causal";
+  auto with = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(without) && bool(with));
+  EXPECT_FALSE(without->source2 || without->has(TensorName::K2));
+  EXPECT_EQ(without->mask2, "none");
+  EXPECT_TRUE(with->source2 && with->source2Lens);
+  EXPECT_TRUE(with->has(TensorName::V2) && with->has(TensorName::Source2Lens));
+  EXPECT_EQ(with->mask2, "causal");
+  (*value.getAsObject())["source2_mask"] = "window";
+  EXPECT_THAT(problemOf(value), HasSubstr("manifest.source2_mask: expected"));
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

@@ -99,3 +99,21 @@ TEST(Sequences, NameTheEntryThatDoesNotFit) {
             "tensor 'q': expected batch 1, for it is packed "
             "as cu_seqlens_q says, got batch 2");
 }
+
+TEST(Sequences, OfASecondSourceHaveLengthsOfTheirOwn) {
+  AttentionTensors tensors = shapes(2, 5, 2, 8);
+  EXPECT_THAT(keys2Of(tensors, 1), Pair(0, 0));
+  tensors.k2 = tensors.v2 = tensors.k;
+  tensors.k2->dims[1] = 3;
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_THAT(keys2Of(tensors, 1), Pair(0, 3));
+  tensors.source2Lens = {3, 1};
+  EXPECT_EQ(problemOf(tensors), "");
+  EXPECT_THAT(keys2Of(tensors, 1), Pair(0, 1));
+  tensors.source2Lens = {3, 4};
+  EXPECT_EQ(problemOf(tensors),
+            "source2_lens[1]: expected 0 to 3, the keys that there are, got 4");
+  tensors.source2Lens = {3};
+  EXPECT_EQ(problemOf(tensors),
+            "source2_lens: expected 2 entries, one a sequence, got 1");
+}

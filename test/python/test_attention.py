@@ -131,6 +131,39 @@ def test_sinks_join_the_denominator(random):
         fmha.attention(q, k, v, sink=sink[None])
 
 
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_a_second_source_joins_the_softmax(random, layout):
+    q, k, v = draw(random, np.float16, 2, 90, 150, 4, 2, 64)
+    _, k2, v2 = draw(random, np.float16, 2, 90, 130, 4, 2, 64)
+    lens = [128, 60]
+    for b, length in enumerate(lens):
+        k2[b, length:] = v2[b, length:] = np.nan
+    turned = [np.ascontiguousarray(x.transpose(0, 2, 1, 3)) if layout == "bhsd" else x for x in (q, k, v, k2, v2)]
+    sink = np.array([-1.0, 0.5, 3.0, -np.inf], np.float32)
+    out, lse = fmha.attention(
+        *turned[:3], source2=tuple(turned[3:]), source2_lens=lens, source2_mask="causal", sink=sink, lse=True, layout=layout
+    )
+    out = out if layout == "bshd" else out.transpose(0, 2, 1, 3)
+    for b, length in enumerate(lens):
+        one = reference(q[b : b + 1], k[b : b + 1], v[b : b + 1], False)
+        two = reference(q[b : b + 1], k2[b : b + 1, :length], v2[b : b + 1, :length], True)
+        total = np.logaddexp(np.logaddexp(one[1], two[1]), sink[None, :, None])
+        with np.errstate(invalid="ignore"):
+            shares = [np.nan_to_num(np.exp(part[1] - total)).transpose(0, 2, 1)[..., None] for part in (one, two)]
+        want = [sum(share * part[n] for share, part in zip(shares, (one, two))) for n in (0, 2)]
+        assert_close(out[b : b + 1].astype(np.float64), lse[b : b + 1], (want[0], total, want[1]), 2.0**-11)
+
+
+def test_second_sources_that_do_not_fit_are_named(random):
+    q, k, v = draw(random, np.float16, 2, 4, 9, 2, 1, 64)
+    with pytest.raises(ValueError, match=r"source2_lens\[1\]: expected 0 to 9, the keys that there are, got 10"):
+        fmha.attention(q, k, v, source2=(k, v), source2_lens=[9, 10])
+    with pytest.raises(ValueError, match="tensor 'v2'.*expected the shape"):
+        fmha.attention(q, k, v, source2=(k, v[:, :8]))
+    with pytest.raises(TypeError, match="k2: is f16|k2: expected"):
+        fmha.attention(q.astype(np.float32), k.astype(np.float32), v.astype(np.float32), source2=(k, v), dtype="bf16")
+
+
 def test_scores_are_capped_sloped_biased_and_masked(random):
     q, k, v = draw(random, np.float16, 2, 70, 150, 4, 2, 64)
     alibi = 2.0 ** -np.arange(1, 5)

@@ -50,6 +50,7 @@ void ProblemFlags::add(FlagTable &table) {
   addWindow(table, "window-right", "keys behind its own that a row sees",
             windowRight);
   addLists(table);
+  addSource2(table);
   addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
@@ -133,6 +134,27 @@ void ProblemFlags::addLists(FlagTable &table) {
           sink);
 }
 
+void ProblemFlags::addSource2(FlagTable &table) {
+  auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
+                     std::optional<std::string> &file) {
+    table.addOptionalText(name, "F.npy", help,
+                          [&file](std::string text) { file = text; });
+  };
+  addFile(
+      "source2-k",
+      "keys of a second source under the same softmax, one batch a sequence",
+      source2K);
+  addFile("source2-v", "its values", source2V);
+  addFile("source2-lens", "int32 [batch]: its keys that each sequence has",
+          source2Lens);
+  table.addCount("source2-len",
+                 "length of a second source, without files (default kv-len)",
+                 source2Len);
+  table.addChoice("source2-mask", {"none", "causal", "causal-top-left"},
+                  "mask of the second source (default none)",
+                  [this](size_t i) { source2Mask = schedule::Mask::Kind(i); });
+}
+
 void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
                              const std::string &help,
                              std::optional<int64_t> &bound) {
@@ -191,6 +213,9 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
   problem.cuSeqlensK = flags.cuSeqlensK.has_value();
   problem.sink = flags.sink.has_value();
+  problem.source2 = flags.hasSource2();
+  problem.source2Lens = flags.source2Lens.has_value();
+  problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
   auto hint = [](std::optional<uint64_t> length) {
     return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
@@ -233,7 +258,9 @@ static llvm::Error checkLists(const ProblemFlags &flags,
       {"kv-lens", flags.kvLens.has_value(), problem.kvLens},
       {"cu-seqlens-q", flags.cuSeqlensQ.has_value(), problem.cuSeqlensQ},
       {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK},
-      {"sink", flags.sink.has_value(), problem.sink}};
+      {"sink", flags.sink.has_value(), problem.sink},
+      {"source2-k", flags.hasSource2(), problem.source2},
+      {"source2-lens", flags.source2Lens.has_value(), problem.source2Lens}};
   for (auto [name, given, there] : lists)
     if (given && !there)
       return failure("--" + name + " contradicts '" + flags.input +
@@ -276,6 +303,9 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error =
           agree("mask", flags.mask, problem.mask.kind, flags.input, name))
     return error;
+  if (llvm::Error error = agree("source2-mask", flags.source2Mask,
+                                problem.mask2.kind, flags.input, name))
+    return error;
   if (llvm::Error error = checkWindow("window-left", flags.windowLeft,
                                       problem.mask.left, flags.input))
     return error;
@@ -315,7 +345,8 @@ static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
                  {"q-len", flags.qLen, spec.qLen},
                  {"kv-len", flags.kvLen, spec.kvLen},
                  {"q-heads", flags.qHeads, spec.qHeads},
-                 {"kv-heads", flags.kvHeads, spec.kvHeads}};
+                 {"kv-heads", flags.kvHeads, spec.kvHeads},
+                 {"source2-len", flags.source2Len, spec.kvLen2}};
   auto number = [](uint64_t value) { return std::to_string(value); };
   for (auto &[flag, given, fixed] : extents) {
     if (!fixed)
@@ -334,6 +365,17 @@ static llvm::Error checkView(const schedule::Problem &problem) {
   return failure("--v-in-k: expected a --head-dim-v of at most the head dim, " +
                  llvm::Twine(problem.headDim) + ", whose columns V is, got " +
                  llvm::Twine(problem.headDimV));
+}
+
+/// Lists and a mask of a second source need one.
+static llvm::Error checkSource2(const ProblemFlags &flags) {
+  bool causal =
+      flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
+  if (flags.hasSource2() || !(flags.source2Lens || causal))
+    return llvm::Error::success();
+  return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
+                 ": expected a second source beside it, --source2-k=F.npy or "
+                 "--source2-len=N, got none");
 }
 
 llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
@@ -372,6 +414,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   if (flags.input.empty()) {
     source.spec = specOf(flags);
     if (llvm::Error error = checkView(source.spec.problem))
+      return std::move(error);
+    if (llvm::Error error = checkSource2(flags))
       return std::move(error);
     if (llvm::Error error = checkHeads(flags))
       return std::move(error);

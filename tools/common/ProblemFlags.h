@@ -36,6 +36,12 @@ struct ProblemFlags {
   /// Files of the lists that the kernel reads; empty ones say only that it
   /// does.
   std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
+  /// Of a second source of keys; files likewise. A length says that there is
+  /// one, too.
+  std::optional<std::string> source2K, source2V, source2Lens;
+  std::optional<uint64_t> source2Len;
+  std::optional<schedule::Mask::Kind> source2Mask;
+  bool hasSource2() const { return source2K || source2V || source2Len; }
   /// What becomes of scores; files likewise.
   std::optional<double> softcap;
   std::optional<std::string> alibi, bias, maskFile;
@@ -48,6 +54,7 @@ struct ProblemFlags {
 
 private:
   void addLists(FlagTable &table);
+  void addSource2(FlagTable &table);
   void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,
                  const std::string &help, std::optional<int64_t> &bound);

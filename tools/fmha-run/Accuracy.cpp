@@ -40,6 +40,20 @@ reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
   return problem;
 }
 
+/// The second source of `problem`, of `k` and `v`.
+void addSecond(const HostProblem &host, const KernelSpec &spec,
+               const reference::Tensor &k, const reference::Tensor &v,
+               reference::Problem &problem) {
+  const schedule::Mask &mask = spec.problem.mask2;
+  reference::Problem::Second second{
+      host.shape.kvLen2, k, v, mask.kind != schedule::Mask::None,
+      mask.isTopLeft(),  {}};
+  if (host.lists.source2Lens)
+    second.lengths.assign(host.lists.source2Lens->begin(),
+                          host.lists.source2Lens->end());
+  problem.second = std::move(second);
+}
+
 /// An array widened to float, with its strides.
 struct Widened {
   explicit Widened(const HostArray &array) : values(array.bits.size()) {
@@ -56,9 +70,14 @@ struct Widened {
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec) {
   Widened q(problem.q), k(problem.k), v(problem.v);
+  Widened k2(problem.k2), v2(problem.v2);
   // A view has K's strides and no bits of its own.
-  return reference::attention(problemOf(problem, spec), q.tensor, k.tensor,
-                              spec.problem.vInK ? k.tensor : v.tensor);
+  bool isView = spec.problem.vInK;
+  reference::Problem wanted = problemOf(problem, spec);
+  if (problem.hasSource2)
+    addSecond(problem, spec, k2.tensor, isView ? k2.tensor : v2.tensor, wanted);
+  return reference::attention(wanted, q.tensor, k.tensor,
+                              isView ? k.tensor : v.tensor);
 }
 
 reference::Comparison compareWith(const reference::Result &expected,

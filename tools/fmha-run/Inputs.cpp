@@ -150,8 +150,8 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
 llvm::Error checkMemory(const Shape &shape) {
   using Wide = unsigned __int128;
   constexpr uint64_t limit = uint64_t(1) << 40;
-  for (int64_t extent :
-       {shape.batch, shape.qHeads, shape.kvHeads, shape.qLen, shape.kvLen})
+  for (int64_t extent : {shape.batch, shape.qHeads, shape.kvHeads, shape.qLen,
+                         shape.kvLen, shape.kvLen2})
     if (uint64_t(extent) > UINT32_MAX)
       return failure("an extent of " + llvm::Twine(uint64_t(extent)) +
                      " is too large: expected at most 4294967295");
@@ -162,7 +162,8 @@ llvm::Error checkMemory(const Shape &shape) {
     return std::min(rows, Wide(limit)) * (shape.headDim + shape.headDimV);
   };
   Wide bytes = 40 * (elements(shape.qHeads, shape.qLen) +
-                     elements(shape.kvHeads, shape.kvLen));
+                     elements(shape.kvHeads, shape.kvLen) +
+                     elements(shape.kvHeads, shape.kvLen2));
   Wide memory = Wide(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   if (bytes <= memory)
     return llvm::Error::success();
@@ -191,6 +192,10 @@ llvm::Expected<Shape> shapeOf(const ProblemFlags &flags,
   shape.kvLen = int64_t(flags.kvLen.value_or(shape.qLen));
   shape.headDim = spec.headDim;
   shape.headDimV = spec.headDimV;
+  if (spec.source2)
+    shape.kvLen2 = int64_t(flags.source2Len.value_or(shape.kvLen));
+  if (llvm::Error error = checkLength("source2-len", uint64_t(shape.kvLen2)))
+    return std::move(error);
   if (llvm::Error error = checkHeads(flags))
     return std::move(error);
   if (llvm::Error error = checkLength("q-len", uint64_t(shape.qLen)))
@@ -228,6 +233,11 @@ AttentionTensors HostProblem::tensors() const {
                            o.view,           std::nullopt,     lists.kvLens,
                            lists.cuSeqlensQ, lists.cuSeqlensK, lists.sink,
                            scores.captures()};
+  if (hasSource2) {
+    tensors.k2 = k2.view;
+    tensors.v2 = v2.view;
+    tensors.source2Lens = lists.source2Lens;
+  }
   if (!hasLse)
     return tensors;
   Tensor4 &view = tensors.lse.emplace();
@@ -245,8 +255,14 @@ void HostProblem::poisonOutputs() {
 
 llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
   InputFiles files;
+  std::string k2 = flags.problem.source2K.value_or("");
+  std::string v2 = flags.problem.source2V.value_or("");
   std::pair<const std::string &, std::optional<NpyArray> &> all[] = {
-      {flags.q, files.q}, {flags.k, files.k}, {flags.v, files.v}};
+      {flags.q, files.q},
+      {flags.k, files.k},
+      {flags.v, files.v},
+      {k2, files.k2},
+      {v2, files.v2}};
   for (auto &[path, target] : all) {
     auto array = readOptional(path);
     if (!array)
@@ -277,6 +293,11 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
   if (files.v)
     adopt(*files.v, flags.layout, packedK, &flags.batch, &flags.kvLen,
           &flags.kvHeads, &headDimV);
+  for (auto [file, dim] :
+       {std::pair(&files.k2, &headDim), {&files.v2, &headDimV}})
+    if (*file)
+      adopt(**file, flags.layout, /*isPacked=*/false, &flags.batch,
+            &flags.source2Len, &flags.kvHeads, dim);
   // An input file in MLIR says the head dims itself; the arrays are held
   // against it later.
   if (!flags.input.empty())
@@ -289,7 +310,7 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
 static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
                        const InputFiles &files) {
   AttentionTensors tensors = problem.tensors();
-  std::vector<std::pair<int64_t, int64_t>> queries, keys;
+  std::vector<std::pair<int64_t, int64_t>> queries, keys, keys2;
   auto fill = [&](HostArray &array, bool isPacked, bool isRandom, auto ranges) {
     if (!isRandom)
       return;
@@ -299,10 +320,15 @@ static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
   for (int64_t n = 0; n < sequenceCount(tensors); ++n) {
     queries.push_back(queriesOf(tensors, n));
     keys.push_back(keysOf(tensors, n));
+    keys2.push_back(keys2Of(tensors, n));
   }
   fill(problem.q, spec.cuSeqlensQ, !files.q, queries);
   fill(problem.k, spec.cuSeqlensK, !files.k, keys);
   fill(problem.v, spec.cuSeqlensK, !files.v && !spec.vInK, keys);
+  if (!spec.source2)
+    return;
+  fill(problem.k2, false, !files.k2, keys2);
+  fill(problem.v2, false, !files.v2 && !spec.vInK, keys2);
 }
 
 /// Fills q, k and v, each from its file or with random numbers.
@@ -317,31 +343,37 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     bool isPacked;
     int64_t length, heads, dim;
     const std::optional<NpyArray> &file;
-    const std::string &path;
+    std::string path;
   };
-  const Input inputs[] = {{problem.q, spec.cuSeqlensQ, shape.qLen, shape.qHeads,
-                           shape.headDim, files.q, flags.q},
-                          {problem.k, spec.cuSeqlensK, shape.kvLen,
-                           shape.kvHeads, shape.headDim, files.k, flags.k},
-                          {problem.v, spec.cuSeqlensK, shape.kvLen,
-                           shape.kvHeads, shape.headDimV, files.v, flags.v}};
-  uint32_t stream = 0;
+  const Input inputs[] = {
+      {problem.q, spec.cuSeqlensQ, shape.qLen, shape.qHeads, shape.headDim,
+       files.q, flags.q},
+      {problem.k, spec.cuSeqlensK, shape.kvLen, shape.kvHeads, shape.headDim,
+       files.k, flags.k},
+      {problem.v, spec.cuSeqlensK, shape.kvLen, shape.kvHeads, shape.headDimV,
+       files.v, flags.v},
+      {problem.k2, false, shape.kvLen2, shape.kvHeads, shape.headDim, files.k2,
+       flags.problem.source2K.value_or("")},
+      {problem.v2, false, shape.kvLen2, shape.kvHeads, shape.headDimV, files.v2,
+       flags.problem.source2V.value_or("")}};
   const std::string &layout = flags.problem.layout;
-  for (const Input &input : inputs) {
-    if (spec.vInK && &input.array == &problem.v)
+  for (auto [stream, input] : llvm::enumerate(inputs)) {
+    bool isV = &input.array == &problem.v || &input.array == &problem.v2;
+    if ((spec.vInK && isV) || (!spec.source2 && stream > 2))
       continue;
     input.array = allocate({input.isPacked ? 1 : shape.batch, input.length,
                             input.heads, input.dim},
                            layout, type, input.isPacked);
     if (!input.file)
-      fillRandom(input.array, flags.seed.value_or(0), stream);
+      fillRandom(input.array, flags.seed.value_or(0), uint32_t(stream));
     else if (llvm::Error error =
                  fillFromFile(input.array, *input.file, input.path, layout))
       return error;
-    ++stream;
   }
   if (spec.vInK)
     problem.v = columnsOf(problem.k, shape.headDimV);
+  if (spec.vInK && spec.source2)
+    problem.v2 = columnsOf(problem.k2, shape.headDimV);
   problem.o = allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen,
                         shape.qHeads, shape.headDimV},
                        layout, type, spec.cuSeqlensQ);
@@ -379,8 +411,9 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   problem.scores = files.scores;
   if (llvm::Error error = checkScores(flags.problem, spec))
     return std::move(error);
-  if (spec.vInK && files.v)
-    return failure("'" + flags.v +
+  problem.hasSource2 = spec.source2;
+  if (spec.vInK && (files.v || files.v2))
+    return failure("'" + (files.v ? flags.v : *flags.problem.source2V) +
                    "': expected no file for v, which is the "
                    "first columns of k (v-in-k); leave --v out");
   if (llvm::Error error = checkLists(files.lists, spec))

@@ -20,6 +20,8 @@ namespace fmha::tools {
 struct Shape {
   int64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 128, kvLen = 128;
   int64_t headDim = 128, headDimV = 128;
+  /// Of a second source of keys; 0 without one.
+  int64_t kvLen2 = 0;
 };
 
 /// A host tensor in the problem's type and layout. One without bits of its own
@@ -37,6 +39,9 @@ struct HostArray {
 struct HostProblem {
   Shape shape;
   HostArray q, k, v, o;
+  /// A second source of keys, if the kernel has one.
+  bool hasSource2 = false;
+  HostArray k2, v2;
   /// [batch, q_heads, q_len], empty if not asked for.
   std::vector<float> lse;
   bool hasLse = false;
@@ -53,7 +58,7 @@ struct HostProblem {
 /// Arrays read from files, where there are any, before their shapes are known
 /// to fit.
 struct InputFiles {
-  std::optional<runtime::NpyArray> q, k, v;
+  std::optional<runtime::NpyArray> q, k, v, k2, v2;
   Lists lists;
   Scores scores;
 };
@@ -63,11 +68,11 @@ llvm::Expected<InputFiles> readInputs(const RunFlags &flags);
 void adoptExtents(ProblemFlags &flags, const InputFiles &files);
 
 /// Checks the shape (heads divide, the memory suffices), and fills the arrays
-/// from the files or with N(0,1) numbers of `seed`: for tensor i of q, k, v a
-/// std::mt19937_64 seeded with std::seed_seq{low half, high half of seed, i};
-/// Box-Muller on its draws, in the order batch, length, head, dim whatever the
-/// layout; rounded to the type. Random rows that no sequence has are NaN, which
-/// must not reach a result; files are taken as they are.
+/// from the files or with N(0,1) numbers of `seed`: for tensor i of q, k, v,
+/// k2, v2 a std::mt19937_64 seeded with std::seed_seq{low half, high half of
+/// seed, i}; Box-Muller on its draws, in the order batch, length, head, dim
+/// whatever the layout; rounded to the type. Random rows that no sequence has
+/// are NaN, which must not reach a result; files are taken as they are.
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files);

@@ -45,7 +45,8 @@ llvm::Expected<Lists> readLists(const ProblemFlags &flags) {
     std::optional<std::vector<int32_t>> &target;
   } all[] = {{"kv-lens", flags.kvLens, lists.kvLens},
              {"cu-seqlens-q", flags.cuSeqlensQ, lists.cuSeqlensQ},
-             {"cu-seqlens-k", flags.cuSeqlensK, lists.cuSeqlensK}};
+             {"cu-seqlens-k", flags.cuSeqlensK, lists.cuSeqlensK},
+             {"source2-lens", flags.source2Lens, lists.source2Lens}};
   for (auto &[flag, path, target] : all)
     if (llvm::Error error = readList(path, flag, NpyType::I32, target))
       return std::move(error);
@@ -67,8 +68,9 @@ void Lists::adoptExtents(ProblemFlags &flags) const {
   };
   packed(cuSeqlensQ, flags.qLen);
   packed(cuSeqlensK, flags.kvLen);
-  if (kvLens && !flags.batch)
-    flags.batch = kvLens->size();
+  for (const auto *lengths : {&kvLens, &source2Lens})
+    if (*lengths && !flags.batch)
+      flags.batch = (*lengths)->size();
 }
 
 llvm::Error Lists::checkBatch(const ProblemFlags &flags,
@@ -85,7 +87,8 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
       {"kv-lens", problem.kvLens, lists.kvLens.has_value()},
       {"cu-seqlens-q", problem.cuSeqlensQ, lists.cuSeqlensQ.has_value()},
       {"cu-seqlens-k", problem.cuSeqlensK, lists.cuSeqlensK.has_value()},
-      {"sink", problem.sink, lists.sink.has_value()}};
+      {"sink", problem.sink, lists.sink.has_value()},
+      {"source2-lens", problem.source2Lens, lists.source2Lens.has_value()}};
   for (auto [flag, wanted, given] : all)
     if (wanted && !given)
       return failure("expected --" + flag +
@@ -96,7 +99,8 @@ llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem) {
 
 std::optional<std::vector<reference::Sequence>>
 sequencesOf(const AttentionTensors &tensors) {
-  if (!tensors.kvLens && !tensors.cuSeqlensQ && !tensors.cuSeqlensK)
+  if (!tensors.kvLens && !tensors.cuSeqlensQ && !tensors.cuSeqlensK &&
+      !tensors.source2Lens)
     return std::nullopt;
   std::vector<reference::Sequence> all;
   for (int64_t n = 0; n < sequenceCount(tensors); ++n) {

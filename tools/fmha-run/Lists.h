@@ -15,11 +15,14 @@
 namespace fmha::tools {
 
 struct Lists {
-  std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
+  std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK,
+      source2Lens;
   std::optional<std::vector<float>> sink;
 
   /// Whether sequences have lengths of their own.
-  bool anyLengths() const { return kvLens || cuSeqlensQ || cuSeqlensK; }
+  bool anyLengths() const {
+    return kvLens || cuSeqlensQ || cuSeqlensK || source2Lens;
+  }
   /// Batch, and the lengths of what is packed, where no flag gives them.
   void adoptExtents(ProblemFlags &flags) const;
   /// An error if a flag says another batch than the lists.

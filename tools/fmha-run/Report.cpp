@@ -198,7 +198,10 @@ void printText(llvm::raw_ostream &stream, const Outcome &outcome) {
     const Shape &shape = *outcome.shape;
     stream << "problem   batch " << shape.batch << ", " << shape.qHeads
            << " query heads over " << shape.kvHeads << " KV heads, "
-           << shape.qLen << " queries, " << shape.kvLen << " keys\n";
+           << shape.qLen << " queries, " << shape.kvLen << " keys";
+    if (outcome.manifest && outcome.manifest->source2)
+      stream << " and " << shape.kvLen2 << " of a second source";
+    stream << "\n";
   }
   if (outcome.manifest)
     printKernel(stream, outcome);

@@ -34,7 +34,8 @@ std::string_view stringify(Level level);
 /// / c); minus a slope of the head times the distance of row and key; plus a
 /// bias; -inf where a mask is 0. Memory is read in this order: slopes [q_heads]
 /// f32, biases and mask [batch, q_heads, q_len, kv_len] f32 and i8, in which an
-/// extent of 1 serves all.
+/// extent of 1 serves all. Of two sources the first takes all steps, the second
+/// the cap.
 struct ScoreSpec {
   std::optional<double> softcap;
   bool alibi = false, bias = false, mask = false;
@@ -52,7 +53,7 @@ struct KernelSpec {
   std::string schedule;
   /// Extents that the input fixes. The kernel serves any; a host must not run
   /// the function with others.
-  std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads;
+  std::optional<uint64_t> batch, qLen, kvLen, qHeads, kvHeads, kvLen2;
 };
 
 /// The module text that `spec` stands for: one public function with one

@@ -54,7 +54,9 @@ struct CaptureData {
 /// of each sequence. cuSeqlensQ says where each sequence of packed queries
 /// begins and the last one ends; q, o and lse then have batch 1, and rows of o
 /// and lse that no sequence has are left as they are. cuSeqlensK does so for k
-/// and v.
+/// and v. k2 [sequences, kv_len2, kv_heads, head_dim] and v2 are the second
+/// source of keys where the kernel has one, source2Lens the keys of each
+/// sequence in it.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
@@ -63,6 +65,8 @@ struct AttentionTensors {
   std::optional<std::vector<float>> sink;
   /// In the order in which the kernel's code reads them first.
   std::vector<CaptureData> captures;
+  std::optional<Tensor4> k2 = std::nullopt, v2 = std::nullopt;
+  std::optional<std::vector<int32_t>> source2Lens = std::nullopt;
 };
 
 /// The sentence that says which list, or which entry of one, does not fit the
@@ -75,6 +79,8 @@ int64_t sequenceCount(const AttentionTensors &tensors);
 std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
                                       int64_t n);
 std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n);
+/// Those of the second source, none without one.
+std::pair<int64_t, int64_t> keys2Of(const AttentionTensors &tensors, int64_t n);
 
 /// Words as the command line has them; all but `padding` is for the simulator
 /// alone and ignored by a GPU.
@@ -111,8 +117,9 @@ struct LaunchReport {
 /// The longest q_len and kv_len: a kernel counts rows in 32 bits with sign and
 /// rounds up to the tiles of a CTA.
 constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
-/// The same where the mask has a window: a row, rounded up to the tiles of a
-/// CTA, plus a bound of 2^30 still fits 32 bits with sign.
+/// The same where the mask has a window, or there are two sources: a row,
+/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits 32 bits
+/// with sign.
 constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
 /// The sentence that says how `tensors` disagree with each other or with the

@@ -39,8 +39,9 @@ enum class RunValue {
   LseStrideRow,
   /// Output tiles, all of which CTAs do.
   Tiles,
+  KvLen2,
 };
-constexpr size_t runValueCount = size_t(RunValue::Tiles) + 1;
+constexpr size_t runValueCount = size_t(RunValue::KvLen2) + 1;
 llvm::StringRef stringify(RunValue value);
 
 struct RunValues {
@@ -57,7 +58,20 @@ struct GridFactor {
 };
 
 /// The tensors of the problem, as parameters name them.
-enum class TensorName { Q, K, V, O, Lse, KvLens, CuSeqlensQ, CuSeqlensK, Sink };
+enum class TensorName {
+  Q,
+  K,
+  V,
+  O,
+  Lse,
+  KvLens,
+  CuSeqlensQ,
+  CuSeqlensK,
+  Sink,
+  K2,
+  V2,
+  Source2Lens
+};
 llvm::StringRef stringify(TensorName name);
 
 enum class Swizzle { None, B32, B64, B128 };
@@ -72,7 +86,8 @@ enum class MapDim {
   QHeads,
   KvHeads,
   Group,
-  Batch
+  Batch,
+  KvLen2
 };
 llvm::StringRef stringify(MapDim dim);
 
@@ -121,6 +136,9 @@ struct Manifest {
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
   /// Whether code of the op's own makes scores, and what it reads.
   bool score = false;
+  /// Keys and values of a second source, and its mask as `mask` is named.
+  bool source2 = false, source2Lens = false;
+  std::string mask2 = "none";
   std::vector<CaptureType> captures;
   /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;
@@ -146,8 +164,9 @@ struct Manifest {
 
   /// Whether the kernel has that tensor.
   bool has(TensorName name) const {
-    const bool all[] = {true,   true,       true,       true, lse,
-                        kvLens, cuSeqlensQ, cuSeqlensK, sink};
+    const bool all[] = {true, true,    true,       true,
+                        lse,  kvLens,  cuSeqlensQ, cuSeqlensK,
+                        sink, source2, source2,    source2Lens};
     return all[size_t(name)];
   }
 };

@@ -89,6 +89,21 @@ packed = [
 ]
 
 
+# Two sources of keys: what a block has is chosen in the loop, for every block anew.
+twice = ("--source2-k", "--source2-mask=causal", "--source2-lens", "--lse")
+two_sources = [
+    *itertools.product(("--head-dim=64", "--head-dim=128", "--head-dim=128 --q-tile-rows=64", "--head-dim=256", "--head-dim=512"),
+                       ("tmem", "smem"),
+                       ((*twice, "--sink"), (*twice, "--causal", *lists), (*twice, "--window-left=100", "--sink", *lists),
+                        (*twice, "--softcap=30", "--bias", "--causal", *lists))),
+    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2"), ("tmem", "smem"),
+                       (("--source2-k",), ("--source2-k", "--source2-mask=causal", "--causal", "--lse"),
+                        (*twice, "--softcap=30", "--alibi", "--causal"), (*twice, "--window-left=100", *lists))),
+    ("--head-dim=240 --q-tiles=2", "tmem", twice),
+    ("--head-dim=512 --v-in-k", "smem", (*twice, "--sink")),
+]
+
+
 # Where softmax and the MMA role have the least room: a window beside two tiles and P in
 # shared memory, and 16 steps of a product for two tiles.
 crowded = [
@@ -159,7 +174,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed)),
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources)),
                  *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
