@@ -33,6 +33,8 @@ LENGTHS = {
 WINDOWS = {"none": {}, "left": dict(window_left=40), "right": dict(window_right=30), "both": dict(window_left=100, window_right=20)}
 TILES = {"auto": {}, "one": dict(q_tiles=1), "half": dict(q_tile_rows=64)}
 LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k")
+# Keys of a second source, and those of them that each sequence has where it says so.
+SECOND, OWN = 129, (129, 0, 64)
 
 
 class Files:
@@ -51,6 +53,8 @@ class Files:
         self.keys = keys if case["kv_lens"] or case["cu_seqlens_k"] else keys[:1] * 3
         self.write_lists()
         self.write_tensors()
+        if case["source2"] != "none":
+            self.write_second()
         self.write_scores()
 
     def write(self, name, values):
@@ -94,6 +98,15 @@ class Files:
         if not self.case["v_in_k"]:
             self.write("v", self.tensor(self.batch_k, self.k_rows, self.kv_heads, dim_v, self.starts_k, self.keys))
 
+    def write_second(self):
+        counts = (SECOND,) * 3
+        if self.case["source2"] != "all keys":
+            counts = OWN
+            self.write("source2_lens", np.array(OWN, np.int32))
+        for name, dim in zip(("source2_k", "source2_v"), self.dims):
+            if name == "source2_k" or not self.case["v_in_k"]:
+                self.write(name, self.tensor(3, SECOND, self.kv_heads, dim, [0] * 3, counts))
+
     def write_scores(self):
         rng, heads = self.rng, self.q_heads
         most_k = self.most_keys if self.case["cu_seqlens_k"] else self.k_rows
@@ -127,6 +140,8 @@ class Files:
             words["max_ctas"] = 3  # Several tiles each.
         if case["softcap"]:
             words["softcap"] = 3
+        if case["source2"] == "causal":
+            words["source2_mask"] = "causal"
         return words
 
 

@@ -16,10 +16,12 @@ import numpy as np
 UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}
 NUMPY = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 # Flags that say what is computed, with the files left out.
-BARE = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "alibi", "bias", "mask_file", "sink")
-WORDS = ("head_dim", "head_dim_v", "dtype", "mask", "window_left", "window_right", "softcap")
+BARE = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "alibi", "bias", "mask_file", "sink", "source2_k", "source2_lens")
+WORDS = ("head_dim", "head_dim_v", "dtype", "mask", "window_left", "window_right", "softcap", "source2_mask")
 CAPTURES = ("alibi", "bias", "mask_file")
-LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink")
+LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens")
+# K and V of each source.
+SOURCES = (("k", "v"), ("source2_k", "source2_v"))
 
 
 def run(command, data=b""):
@@ -44,7 +46,9 @@ def arguments_of(text, words):
     places = {}
     inputs = re.search(r"ins\((%\w+), (%\w+), (%\w+) :", text).groups()
     outputs = re.search(r"outs\((%\w+)(?:, (%\w+))? :", text).groups()
-    for name, value in zip(("q", "k", "v", "out", "lse_out"), inputs + outputs):
+    second = re.search(r"source2\((%\w+), (%\w+) :", text)
+    inputs += second.groups() if second else (None, None)
+    for name, value in zip(("q", "k", "v", "source2_k", "source2_v", "out", "lse_out"), inputs + outputs):
         if value and value.startswith("%arg"):
             places[name] = int(value[4:])
     for name in LISTS:
@@ -84,11 +88,13 @@ def logical(array, layout):
 def call(function, names, files, absolute_v=False):
     """(output, LSE) as float32 in logical order; of |V| where that is wanted. Rows that nobody wrote are NaN."""
     dtype, layout = NUMPY[files.case["dtype"]], files.case["layout"]
-    tensors = {name: logical(files.arrays[name], layout).astype(dtype) for name in "qkv" if name in files.arrays}
+    given = ("q", "k", "v", "source2_k", "source2_v")
+    tensors = {name: logical(files.arrays[name], layout).astype(dtype) for name in given if name in files.arrays}
     # Where V is in K the decomposition has it apart: so it may be taken without its signs.
-    tensors.setdefault("v", np.ascontiguousarray(tensors["k"][..., : files.dims[1]]))
-    if absolute_v:
-        tensors["v"] = abs(tensors["v"])
+    for k, v in SOURCES:
+        if k in tensors:
+            tensors.setdefault(v, np.ascontiguousarray(tensors[k][..., : files.dims[1]]))
+            tensors[v] = abs(tensors[v]) if absolute_v else tensors[v]
     batch, rows, heads, _ = tensors["q"].shape
     tensors["out"] = np.full((batch, rows, heads, files.dims[1]), np.nan, dtype)
     tensors["lse_out"] = np.full((batch, heads, rows), np.nan, np.float32)
