@@ -23,7 +23,9 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<8
 // CHECK: %[[KVHEADS:.*]] = memref.dim %arg1, %c2
 // id = ((batch x KV heads + KV head) x chunks + chunk) x row blocks + row block
 // CHECK: %[[ROWBLOCKS:.*]] = arith.ceildivui %[[QLEN]], %c16
-// CHECK: %[[ROWBLOCK:.*]] = arith.remui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[NUMBER:.*]] = arith.remui %{{.*}}, %[[ROWBLOCKS]]
+// CHECK: %[[LAST:.*]] = arith.subi %[[ROWBLOCKS]], %c1
+// CHECK: %[[ROWBLOCK:.*]] = arith.subi %[[LAST]], %[[NUMBER]]
 // CHECK: %[[REST:.*]] = arith.divui %{{.*}}, %[[ROWBLOCKS]]
 // CHECK: %[[GROUP:.*]] = arith.divui %[[HEADS]], %[[KVHEADS]]
 // CHECK: %[[CHUNKS:.*]] = arith.ceildivui %[[GROUP]], %c16

@@ -562,8 +562,11 @@ std::vector<Scenario> KernelTrace::scenarios() const {
   auto blocks = [&](int64_t queryLength, int64_t trips, bool oracle) {
     // Two sources share the blocks.
     int64_t second = info->problem.source2 ? trips / 2 : 0;
-    return Scenario{queryLength, (trips - second) * schedule.kvBlock, trips,
-                    oracle, second * schedule.kvBlock};
+    return Scenario{.queryLength = queryLength,
+                    .keyLength = (trips - second) * schedule.kvBlock,
+                    .trips = trips,
+                    .oracle = oracle,
+                    .keyLength2 = second * schedule.kvBlock};
   };
   // The last one leaves all query tiles but the first empty.
   return {blocks(rows, often, true), blocks(rows, 0, true),
