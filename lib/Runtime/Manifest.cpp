@@ -114,6 +114,25 @@ CaptureType readCaptureType(JsonNode node) {
   return type;
 }
 
+/// Dimensions and tensors that the parameter speaks of are there.
+void checkCapture(JsonNode node, const Manifest &manifest,
+                  const Parameter &parameter) {
+  if (!parameter.capture)
+    return;
+  size_t count = manifest.captures.size();
+  if (*parameter.capture >= count)
+    return node.field("capture").complain(
+        "one of the " + std::to_string(count) + " entries of \"captures\"",
+        std::to_string(*parameter.capture));
+  uint32_t rank = manifest.captures[*parameter.capture].rank;
+  if (parameter.size && *parameter.size >= rank)
+    node.field("size").complain("a dimension of rank " + std::to_string(rank),
+                                std::to_string(*parameter.size));
+  if (parameter.stride && *parameter.stride >= rank)
+    node.field("stride").complain("a dimension of rank " + std::to_string(rank),
+                                  std::to_string(*parameter.stride));
+}
+
 Parameter readParameter(JsonNode node) {
   Parameter parameter;
   parameter.name = node.field("name").string();
@@ -216,8 +235,10 @@ void readLaunch(JsonNode root, Manifest &manifest) {
   manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
   for (const JsonNode &role : root.field("roles").elements())
     manifest.roles.push_back(readRole(role));
-  for (const JsonNode &parameter : root.field("parameters").elements())
+  for (const JsonNode &parameter : root.field("parameters").elements()) {
     manifest.parameters.push_back(readParameter(parameter));
+    checkCapture(parameter, manifest, manifest.parameters.back());
+  }
 }
 
 } // namespace

@@ -76,10 +76,11 @@ def _extents(inputs: tuple[Array, Array, Array], layout: Layout, lists: Lists) -
 
 def _check_captures(captures: list[npt.NDArray[Any]], extents: tuple[int, int, int, int]) -> None:
     for array in captures:
-        expected = extents if array.ndim == 4 else extents[1:2]
-        if any(got not in (1, wanted) for got, wanted in zip(array.shape, expected)):
-            name = "alibi" if array.ndim == 1 else "attn_mask" if array.dtype == np.int8 else "bias"
-            raise ValueError(f"{name}: expected the shape {expected}, or 1 for any of it, got {array.shape}")
+        if array.ndim == 1 and array.shape != extents[1:2]:
+            raise ValueError(f"alibi: expected one slope a query head, shape {extents[1:2]}, got {array.shape}")
+        if array.ndim == 4 and any(got not in (1, wanted) for got, wanted in zip(array.shape, extents)):
+            name = "attn_mask" if array.dtype == np.int8 else "bias"
+            raise ValueError(f"{name}: expected the shape {extents}, or 1 for any of it, got {array.shape}")
 
 
 def _import(array: Any, name: str, dtype: DType | None, packed: bool) -> tuple[Array, DType]:

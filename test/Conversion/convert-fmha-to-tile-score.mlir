@@ -49,3 +49,25 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %bias: memref<2x256x256xbf1
 // CHECK: tile.yield
 // CHECK: %[[HIDDEN:.*]] = tile.mask %[[M]] at[%[[ROW]], %[[COL]]]
 // CHECK: tile.row_max %[[HIDDEN]], %{{.*}} scale 1.44269502
+
+// What arithmetic makes of constants may stand outside, where CSE or a person put it.
+
+// CHECK: gpu.func @fmha_fwd
+// CHECK: tile.modify
+// CHECK-NEXT: ^bb0(%[[E:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[E]],
+// CHECK: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK: %[[BENT:.*]] = math.tanh %[[TWO]] : f32
+// CHECK: %[[Y:.*]] = arith.mulf %[[SCALED]], %[[BENT]] : f32
+// CHECK: tile.yield %[[Y]]
+func.func @hoisted(%q: memref<1x256x2x128xf16>, %k: memref<1x256x2x128xf16>, %o: memref<1x256x2x128xf16>) {
+  %two = arith.constant 2.0 : f32
+  %bent = math.tanh %two : f32
+  fmha.attention ins(%q, %k, %k : memref<1x256x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16>)
+      outs(%o : memref<1x256x2x128xf16>)
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %y = arith.mulf %s, %bent : f32
+        fmha.yield %y : f32
+      }
+  return
+}

@@ -222,6 +222,37 @@ TEST(Manifest, SecondSourceIsReadWhereSaid) {
   EXPECT_THAT(problemOf(value), HasSubstr("manifest.source2_mask: expected"));
 }
 
+/// The sample with one tensor of two dimensions for code on scores, and a
+/// parameter that speaks of it.
+static llvm::json::Value withCapture(llvm::json::Object parameter) {
+  llvm::json::Value value = sample();
+  llvm::json::Object &root = *value.getAsObject();
+  root["captures"] =
+      llvm::json::Array{llvm::json::Object{{"element", "f32"}, {"rank", 2}}};
+  root.getArray("parameters")->push_back(std::move(parameter));
+  return value;
+}
+
+TEST(Manifest, ParametersOfCapturesSpeakOfWhatIsThere) {
+  auto last =
+      std::to_string(sample().getAsObject()->getArray("parameters")->size());
+  auto number = [](int capture, const char *what, int dimension) {
+    llvm::json::Object parameter{
+        {"name", "capture"}, {"kind", "u32"}, {"capture", capture}};
+    parameter[what] = dimension;
+    return withCapture(std::move(parameter));
+  };
+  EXPECT_EQ(problemOf(number(0, "size", 1)), "");
+  EXPECT_THAT(problemOf(number(1, "size", 0)),
+              HasSubstr("manifest.parameters[" + last +
+                        "].capture: expected one of the 1 entries of "
+                        "\"captures\", got 1"));
+  EXPECT_THAT(problemOf(number(0, "size", 2)),
+              HasSubstr("].size: expected a dimension of rank 2, got 2"));
+  EXPECT_THAT(problemOf(number(0, "stride", 3)),
+              HasSubstr("].stride: expected a dimension of rank 2, got 3"));
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

@@ -183,6 +183,8 @@ def test_what_scores_read_must_fit(random):
     q, k, v = draw(random, np.float16, 2, 4, 9, 2, 1, 64)
     with pytest.raises(ValueError, match=r"bias: expected the shape \(2, 2, 4, 9\), or 1 for any of it"):
         fmha.attention(q, k, v, bias=np.zeros((2, 2, 4, 8)))
+    with pytest.raises(ValueError, match="alibi: expected one slope a query head"):
+        fmha.attention(q, k, v, alibi=np.zeros(1))
     with pytest.raises(ValueError, match="alibi: expected 1 dimensions"):
         fmha.attention(q, k, v, alibi=np.zeros((2, 2)))
     with pytest.raises(TypeError, match="attn_mask: expected an array of bool, got float64"):

@@ -9,7 +9,9 @@
 #ifndef FMHA_SCHEDULE_CAPTURE_H
 #define FMHA_SCHEDULE_CAPTURE_H
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace fmha::schedule {
 
@@ -24,8 +26,12 @@ struct Capture {
 
 /// The most dimensions that one may have.
 inline constexpr unsigned maxCaptureRank = 8;
-inline constexpr const char *captureElements[] = {"f32", "f16", "bf16", "i32",
-                                                  "i8"};
+inline constexpr std::string_view captureElements[] = {"f32", "f16", "bf16",
+                                                       "i32", "i8"};
+/// Whether captures may have elements of the type that MLIR calls `name`.
+inline bool isCaptureElement(std::string_view name) {
+  return std::ranges::find(captureElements, name) != std::end(captureElements);
+}
 
 } // namespace fmha::schedule
 

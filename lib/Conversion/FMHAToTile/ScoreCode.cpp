@@ -14,11 +14,15 @@
 using namespace mlir;
 using namespace fmha;
 
-/// What stands for `value` of the region; constants from outside come along.
+/// What stands for `value` of the region; constants from outside come along,
+/// with what they are made of.
 static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
-  if (!mapping.contains(value))
-    mapping.map(value, b.clone(*value.getDefiningOp())->getResult(0));
-  return mapping.lookup(value);
+  if (mapping.contains(value))
+    return mapping.lookup(value);
+  Operation *op = value.getDefiningOp();
+  for (Value used : op->getOperands())
+    valueIn(b, mapping, used);
+  return b.clone(*op, mapping)->getResult(0);
 }
 
 /// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }

@@ -127,6 +127,7 @@ HELD = """  %held = bufferization.to_tensor %o32 restrict : {o32} to tensor<?x?x
 
 
 # 3 tanh(s / 3), and a bias by the place of row and key: code with arguments of all kinds.
+# j / kv_len is 0, and a fault if it runs for a sequence without keys.
 SCORE = """
       score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
         %cap = arith.constant 3.0 : f32
@@ -140,7 +141,9 @@ SCORE = """
         %place = arith.addi %i, %end : index
         %distance = arith.subi %place, %j : index
         %sixteen = arith.constant 16 : index
-        %column = arith.addi %distance, %sixteen : index
+        %none = arith.divui %j, %kv_len : index
+        %nearer = arith.addi %distance, %none : index
+        %column = arith.addi %nearer, %sixteen : index
         %shift = arith.muli %row, %sixteen : index
         %at = arith.addi %shift, %column : index
         %term = fmha.read %table[%at] : tensor<?xf32>

@@ -372,3 +372,54 @@ func.func @tma_load_other(%t: memref<?x?x?x64xbf16>, %i: index, %p: !llvm.ptr<3>
       : (memref<?x?x?x64xbf16>, index, index, index, !llvm.ptr<3>, !tile.barrier<3>, index, memref<?x?x?x64xbf16>) -> ()
   return
 }
+
+// -----
+
+func.func @modify_end(%s: !tile.tile<128x128xf32>, %i: index) {
+  // expected-error@+1 {{expected tile.yield at the end of the region}}
+  %0 = "tile.modify"(%s, %i, %i) ({
+  ^bb0(%e: f32, %row: index, %column: index):
+    %x = arith.addf %e, %e : f32
+  }) : (!tile.tile<128x128xf32>, index, index) -> !tile.tile<128x128xf32>
+  return
+}
+
+// -----
+
+func.func @modify_results(%s: !tile.tile<128x128xf32>, %i: index) {
+  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  ^bb0(%e: f32, %row: index, %column: index):
+    // expected-error@+1 {{expected ops of one result and no region in a tile.modify}}
+    %sum, %carry = arith.addui_extended %row, %column : index, i1
+    tile.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+func.func @modify_nothing(%s: !tile.tile<128x128xf32>, %i: index) {
+  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  ^bb0(%e: f32, %row: index, %column: index):
+    // expected-error@+1 {{expected ops of one result and no region in a tile.modify}}
+    gpu.barrier
+    tile.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+func.func @gather_wide(%table: memref<?xf64>, %i: index) {
+  // expected-error@+1 {{expected a source of rank 1 or more that holds f32, f16, bf16, i32 or i8, got 'memref<?xf64>'}}
+  %0 = tile.gather %table[%i] : memref<?xf64>, index -> f64
+  return
+}
+
+// -----
+
+func.func @gather_scalar(%number: memref<f32>) {
+  // expected-error@+1 {{expected a source of rank 1 or more that holds f32, f16, bf16, i32 or i8, got 'memref<f32>'}}
+  %0 = "tile.gather"(%number) : (memref<f32>) -> f32
+  return
+}

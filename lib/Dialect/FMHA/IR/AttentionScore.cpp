@@ -9,7 +9,7 @@
 #include "AttentionScore.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -143,6 +143,14 @@ static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
   return op->emitError() << "fmha.attention C" << constraint << ": ";
 }
 
+/// Whether `value` is a constant, or what arithmetic makes of constants: where
+/// those stand may have been another pass' choice.
+static bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && !isa<ReadOp>(op) && mayStand(op) &&
+         llvm::all_of(op->getOperands(), isConstant);
+}
+
 /// Whether `operand` of `op` is of the region, a constant, or what is read.
 static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   Value value = use.get();
@@ -151,7 +159,7 @@ static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   if (isSource && isOwn)
     return errorAt(use.getOwner(), 25)
            << "expected a source from outside of the region";
-  if (isOwn || isSource || matchPattern(value, m_Constant()))
+  if (isOwn || isSource || isConstant(value))
     return success();
   return errorAt(use.getOwner(), 25)
          << "expected values of the region and constants, got one of "
@@ -187,10 +195,7 @@ static LogicalResult verifyCapture(AttentionOp op, Value source) {
     return errorAt(op, 26) << "expected all operands and what the region reads "
                               "to be tensors or all to be memrefs, got query "
                            << op.getQuery().getType() << " and " << type;
-  Builder b(op.getContext());
-  const Type elements[] = {b.getF32Type(), b.getF16Type(), b.getBF16Type(),
-                           b.getI32Type(), b.getI8Type()};
-  if (!llvm::is_contained(elements, type.getElementType()))
+  if (!schedule::isCaptureElement(debugString(type.getElementType())))
     return errorAt(op, 26) << "expected the region to read elements f32, f16, "
                               "bf16, i32 or i8, got "
                            << type;

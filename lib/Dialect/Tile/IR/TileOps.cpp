@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Schedule/Capture.h"
 #include "fmha/Schedule/Mask.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -267,11 +269,8 @@ LogicalResult ModifyOp::verify() {
 }
 
 LogicalResult GatherOp::verify() {
-  Builder builder(getContext());
-  const Type elements[] = {builder.getF32Type(), builder.getF16Type(),
-                           builder.getBF16Type(), builder.getI32Type(),
-                           builder.getI8Type()};
-  if (!llvm::is_contained(elements, getSrc().getType().getElementType()) ||
+  Type held = getSrc().getType().getElementType();
+  if (!schedule::isCaptureElement(debugString(held)) ||
       getSrc().getType().getRank() < 1)
     return emitOpError() << "expected a source of rank 1 or more that holds "
                             "f32, f16, bf16, i32 or i8, got "

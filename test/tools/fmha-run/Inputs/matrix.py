@@ -122,6 +122,17 @@ DIMS = [(8, 8), (16, 16), (24, 24), (40, 40), (64, 64), (72, 72), (80, 80), (96,
         (64, 256), (64, 512), (576, 512), (8, 248), (320, 320)]
 # V is the first columns of K.
 VIEWS = [(128, 128), (192, 128), (72, 40), (64, 8), (256, 200), (576, 512)]
+# What lists of lengths and code on scores are combined with.
+COMPOSED = [
+    dict(),
+    dict(causal=True),
+    dict(mask="causal-top-left", head_dim=64),
+    dict(window_left=40, window_right=30, q_tile_rows=64),
+    dict(causal=True, window_left=100, head_dim=256),
+    dict(head_dim=192, head_dim_v=128, causal=True),
+    dict(head_dim=72, head_dim_v=40, v_in_k=True),
+    dict(head_dim=512, q_tile_rows=128),
+]
 HARSH = [(129, 300), (1, 129), (127, 127), (300, 1), (300, 300), (1, 0), (129, 127), (127, 300), (0, 1)]
 
 

@@ -50,14 +50,14 @@ def lists(folder):
     """Sequences of their own lengths, some of them with a sink."""
     for n, names in enumerate(sequences.LISTS * 2):
         lengths = sequences.SEQUENCES[n % len(sequences.SEQUENCES)]
-        yield sequences.case_of(folder, n, names, lengths, sequences.FEATURES[(3 * n + n // 8) % len(sequences.FEATURES)])
+        yield sequences.case_of(folder, n, names, lengths, matrix.COMPOSED[(3 * n + n // 8) % len(matrix.COMPOSED)])
 
 
 def codes(folder):
     """Code on scores."""
     rng = random.Random(5)
     for n in range(0, len(scores.STEPS), 2):
-        yield scores.case_of(folder, n, scores.STEPS[n], scores.FEATURES[n % len(scores.FEATURES)], rng)
+        yield scores.case_of(folder, n, scores.STEPS[n], matrix.COMPOSED[n % len(matrix.COMPOSED)], rng)
 
 
 def launches(n):

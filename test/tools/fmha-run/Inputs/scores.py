@@ -16,16 +16,6 @@ import npy  # noqa: E402
 
 STEPS = [names for count in range(1, 5) for names in itertools.combinations(("softcap", "alibi", "bias", "mask_file"), count)]
 LENGTHS = [(1, 1), (129, 127), (128, 257), (70, 300), (200, 129), (0, 5), (5, 0), (257, 64)]
-FEATURES = [
-    dict(),
-    dict(causal=True),
-    dict(mask="causal-top-left", head_dim=64),
-    dict(window_left=40, window_right=30, q_tile_rows=64),
-    dict(causal=True, window_left=100, head_dim=256),
-    dict(head_dim=192, head_dim_v=128, causal=True),
-    dict(head_dim=72, head_dim_v=40, v_in_k=True),
-    dict(head_dim=512),
-]
 NAN = float("nan")
 
 
@@ -94,6 +84,17 @@ def case_of(folder, n, steps, features, rng):
     return case
 
 
+def far_biases(folder):
+    """Keys that a bias of -1e9 hides, whole blocks of them, before those that count: no score may overflow, neither as an
+    f16 P nor as the difference of two maxima."""
+    cases = []
+    for n, (dtype, placement, hidden) in enumerate(itertools.product(("f16", "bf16"), ("tmem", "smem"), (128, 130, 256))):
+        path = os.path.join(folder, f"far{n}.npy")
+        npy.write(path, (1, 1, 1, 300), [-1e9] * hidden + [0.0] * (300 - hidden))
+        cases.append(dict(q_len=129, kv_len=300, head_dim=64, lse=True, dtype=dtype, p_placement=placement, bias=path, seed=n))
+    return cases
+
+
 def main():
     tool = shutil.which(sys.argv[1])
     options = dict(word[2:].split("=") for word in sys.argv[2:])
@@ -102,11 +103,12 @@ def main():
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         # Every combination meets three features, lengths and kinds of sequences.
-        order = [(steps, FEATURES[(5 * n + turn) % len(FEATURES)]) for turn in range(3) for n, steps in enumerate(STEPS)]
+        order = [(steps, matrix.COMPOSED[(5 * n + turn) % len(matrix.COMPOSED)]) for turn in range(3) for n, steps in enumerate(STEPS)]
         cases = [case_of(folder, n + seed, steps, features, rng) for n, (steps, features) in enumerate(order)]
+        cases += far_biases(folder)
         jobs = int(options.get("jobs", os.cpu_count()))
         failures = matrix.run_all(tool, cases, jobs)
-        chosen = [dict(case, policy=None) for case in cases[2::11]]
+        chosen = [dict(case, policy=None) for case in cases[2:45:11]]
         failures += matrix.same_bits(tool, jobs, folder, chosen, seeds=3)
     for failure in failures:
         print(failure)

@@ -25,16 +25,6 @@ SEQUENCES = [
     ((0, 0, 256), (63, 65, 64)),
     ((0, 0, 0), (5, 0, 7)),
 ]
-FEATURES = [
-    dict(),
-    dict(causal=True),
-    dict(mask="causal-top-left", head_dim=64),
-    dict(window_left=40, window_right=30, q_tile_rows=64),
-    dict(causal=True, window_left=100, head_dim=256),
-    dict(head_dim=192, head_dim_v=128, causal=True),
-    dict(head_dim=72, head_dim_v=40, v_in_k=True),
-    dict(head_dim=512, q_tile_rows=128),
-]
 
 
 # Of a head: none, below, among and above the scores. Where other heads have numbers to
@@ -112,7 +102,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         cases = []
         for n, (names, lengths) in enumerate(itertools.product(LISTS, SEQUENCES)):
-            cases.append(case_of(folder, n, names, lengths, FEATURES[n % len(FEATURES)]))
+            cases.append(case_of(folder, n, names, lengths, matrix.COMPOSED[n % len(matrix.COMPOSED)]))
         chosen = [dict(case, policy=None) for case in cases[3::8]]
         failures = matrix.run_all(tool, cases, jobs) + matrix.same_bits(tool, jobs, folder, chosen, seeds=3)
         failures += lies(tool, folder)
