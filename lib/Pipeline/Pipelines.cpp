@@ -34,6 +34,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.valueChunk = {wanted.valueChunk};
   plan.shareKv = {wanted.shareKv};
   plan.oColumns = {wanted.oColumns};
+  plan.exp2Emulated = {wanted.exp2Emulated};
   plan.pSlices = {wanted.pSlices};
   plan.kvBlock = {wanted.kvBlock};
   plan.qTileRows = {wanted.qTileRows};

@@ -38,6 +38,10 @@ constexpr ScheduleField fields[] = {
     field<&Schedule::scheduler>("scheduler", "scheduler",
                                 "which output tiles a CTA does",
                                 &Overrides::scheduler, true, schedulerWords),
+    field<&Schedule::exp2EmulatedPercent>(
+        "exp2-emulated", "exp2_emulated",
+        "per cent of the exponentials that FMA units compute",
+        &Overrides::exp2Emulated, /*zeroChooses=*/true),
     field<&Schedule::pSlices>("p-slices", "p_slices",
                               "parts in which P is handed over",
                               &Overrides::pSlices),

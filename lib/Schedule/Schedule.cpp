@@ -106,3 +106,9 @@ std::string_view fmha::schedule::stringify(PPlacement placement) {
                                                "registers"};
   return names[unsigned(placement)];
 }
+
+bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
+                                           const Schedule &schedule) {
+  constexpr unsigned widest = 15 * 16;
+  return schedule.qTiles == 2 && problem.headDim > widest;
+}

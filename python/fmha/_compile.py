@@ -156,6 +156,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     pack_heads: Packing = "auto",
     share_kv: bool | Literal["auto"] = "auto",
     scheduler: Scheduler = "auto",
+    exp2_emulated: int | Literal["auto"] = "auto",
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
@@ -222,6 +223,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "share_kv": share_kv,
         "pack_heads": _packing(pack_heads),
         "scheduler": "auto" if scheduler == "auto" else _SCHEDULERS.index(scheduler),
+        "exp2_emulated": exp2_emulated,
     }
     result = _native.compile(
         module,

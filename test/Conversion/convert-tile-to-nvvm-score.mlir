@@ -59,6 +59,10 @@ gpu.module @kernels {
     %u = math.exp %t : vector<16xf32>
     // CHECK-COUNT-16: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
     %w = math.log %u : vector<16xf32>
+    // One that may be approximate is left to LLVM, which knows tanh.approx.
+    // CHECK: math.tanh %{{.*}} fastmath<afn> : vector<16xf32>
+    %fast = math.tanh %w fastmath<afn> : vector<16xf32>
+    %fast0 = vector.extract %fast[0] : f32 from vector<16xf32>
     %w0 = vector.extract %w[0] : f32 from vector<16xf32>
     %m0 = vector.extract %m[0] : i8 from vector<16xi8>
     llvm.store %w0, %p : f32, !llvm.ptr<3>

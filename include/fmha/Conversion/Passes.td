@@ -42,6 +42,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"vStages", "v-stages", "Stages of a ring of V's own, 0 for none">,
     FieldOption<"keyChunk", "key-chunk", "Columns of K a message brings, 0 for all">,
     FieldOption<"valueChunk", "value-chunk", "Keys of V a message brings, 0 for the block">,
+    FieldOption<"exp2Emulated", "exp2-emulated", "Per cent of the exponentials that FMA units compute">,
     FieldOption<"shareKv", "share-kv", "Whether one message is K and V, where V lies in K">,
     FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
     FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,

@@ -193,6 +193,8 @@ struct Overrides {
   std::optional<unsigned> shareKv = {};
   /// By Scheduler.
   std::optional<unsigned> scheduler = {};
+  /// Per cent.
+  std::optional<unsigned> exp2Emulated = {};
   bool operator==(const Overrides &) const = default;
 };
 
@@ -216,6 +218,11 @@ struct Plan {
   /// Schedules that cannot be had.
   std::vector<Rejected> rejected;
 };
+
+/// Whether the descriptors of products of wide heads, for two tiles, leave the
+/// MMA role no uniform register for other numbers: ptxas 13.0 keeps them up to
+/// 15 steps of 16 columns.
+bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 
 /// Registers that each thread of a CTA of `threads` starts with, out of the
 /// 65536 of an SM: ptxas takes multiples of 8. setmaxnreg moves registers
@@ -260,11 +267,12 @@ unsigned queriesOfTile(const Schedule &schedule);
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^rescale_threshold, is finite in the input type
-///   C8  features that no pass builds are off: exp2_emulated, splits; chunks
-///       and slices of P divide their block, o_columns are whole panels, no
-///       chunk is wider than its head, and share_kv needs a V that is the first
-///       columns of K; what leaves softmax no registers beside another query
-///       tile: see lib/Schedule/README.md
+///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile;
+///       splits, which no pass builds, is 1; chunks and slices of P divide
+///       their block, o_columns are whole panels, no chunk is wider than its
+///       head, and share_kv needs a V that is the first columns of K; what
+///       leaves softmax no registers beside another query tile: see
+///       lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the

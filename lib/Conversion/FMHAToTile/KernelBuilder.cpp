@@ -61,7 +61,8 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
   for (unsigned n = 0; n < plan.pSlices; ++n) {
     Value x = part(tile, s, n * keys, keys);
     exact.push_back(mark(
-        tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale()),
+        tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale(),
+                             b.getI32IntegerAttr(plan.exp2EmulatedPercent)),
         tile));
   }
   Value p = exact.front();

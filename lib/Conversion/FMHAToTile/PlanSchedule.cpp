@@ -76,6 +76,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.keyChunk = keyChunk.wanted;
   overrides.valueChunk = valueChunk.wanted;
   overrides.shareKv = shareKv.wanted;
+  overrides.exp2Emulated = exp2Emulated.wanted;
   overrides.oColumns = oColumns.wanted;
   overrides.pSlices = pSlices.wanted;
   overrides.kvBlock = kvBlock.wanted;

@@ -359,8 +359,13 @@ struct ConvertTileToNVVMPass
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
                                  gpu::BlockIdOp, gpu::GridDimOp, gpu::ShuffleOp,
-                                 math::Log2Op, math::ExpOp, math::LogOp,
-                                 math::TanhOp>(isForeign);
+                                 math::Log2Op, math::ExpOp, math::LogOp>(
+        isForeign);
+    // LLVM makes tanh.approx of one that may be approximate.
+    target.addDynamicallyLegalOp<math::TanhOp>([](math::TanhOp op) {
+      return isForeign(op) ||
+             bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
+    });
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

@@ -200,3 +200,11 @@ func.func @add_sink_logit(%s: !tile.tile<128xf32>, %x: f16) {
   %0 = "tile.add_sink"(%s, %s, %x) {log2_scale = 0.5 : f32} : (!tile.tile<128xf32>, !tile.tile<128xf32>, f16) -> !tile.tile<128xf32>
   return
 }
+
+// -----
+
+func.func @exp2_share(%s: !tile.tile<128x128xf32>, %m: !tile.tile<128xf32>) {
+  // expected-error@+1 {{attribute 'emulated' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 0 whose maximum value is 100}}
+  %0 = tile.exp2 %s, %m scale 0.5 emulated 101 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+  return
+}

@@ -76,6 +76,8 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
   %max, %alpha = tile.row_max %s, %m scale 0.125 threshold 8.0 : !s, !row
   // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 : <128x128xf32>, <128xf32>
   %4 = tile.exp2 %s, %m scale 0.125 : !s, !row
+  // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 emulated 25 : <128x128xf32>, <128xf32>
+  %emulated = tile.exp2 %s, %m scale 0.125 emulated 25 : !s, !row
   // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} : <128x128xf32>, <128xf32>
   %5 = tile.row_sum %s, %l, %alpha : !s, !row
   // CHECK: tile.cast %{{.*}} : <128x128xf32> to <128x128xbf16>

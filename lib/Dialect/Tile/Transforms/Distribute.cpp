@@ -101,20 +101,6 @@ Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   return arith::MulIOp::create(b, half, constantI32(b, columns));
 }
 
-/// Slices of the tile lie `columns / slices` apart; where two threads share a
-/// row each has only half as many in a row.
-Value tile::placesOfColumns(ImplicitLocOpBuilder &b, TileType tile,
-                            Type element) {
-  int64_t columns = ownColumns(tile), slices = slicesOf(tile);
-  int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
-  auto type = VectorType::get({columns}, element);
-  SmallVector<Attribute> places;
-  for (int64_t column = 0; column < columns; ++column)
-    places.push_back(
-        b.getIntegerAttr(element, column / inSlice * pitch + column % inSlice));
-  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, places));
-}
-
 Value tile::ofOtherHalf(ImplicitLocOpBuilder &b, Value value) {
   return gpu::ShuffleOp::create(b, value, layout::tmemHalfLanes,
                                 layout::tmemWarpLanes, gpu::ShuffleMode::XOR)

@@ -200,9 +200,23 @@ private:
     return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
   }
 
+  /// Where this thread's columns of a row lie in `tile`, counted from its first
+  /// one: slices lie `columns / slices` apart, and where two threads share a
+  /// row each has only half as many in a row.
+  static Value placesOfColumns(ImplicitLocOpBuilder &b, TileType tile) {
+    int64_t columns = ownColumns(tile), slices = slicesOf(tile);
+    int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
+    SmallVector<int32_t> places;
+    for (int64_t column = 0; column < columns; ++column)
+      places.push_back(column / inSlice * pitch + column % inSlice);
+    auto type = VectorType::get({columns}, b.getI32Type());
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
+  }
+
   static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
                       const Seen &own) {
-    Value indices = placesOfColumns(b, tile, b.getI32Type());
+    Value indices = placesOfColumns(b, tile);
     Type type = indices.getType();
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
     auto keep = [&](arith::CmpIPredicate seen, Value limit) {
@@ -297,9 +311,10 @@ struct DistributeExp2 : public DistributePattern<Exp2Op> {
                                          constantF32(b, -infinity));
     Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
     float c = op.getLog2Scale().convertToFloat();
-    rewriter.replaceOpWithNewOp<math::Exp2Op>(
-        op, scaledDifference(b, adaptor.getInput(), safe, c,
-                             scalesDifferences(context, c)));
+    Value x = scaledDifference(b, adaptor.getInput(), safe, c,
+                               scalesDifferences(context, c));
+    rewriter.replaceOp(
+        op, exp2OfRow(b, x, op.getEmulated(), context.info.problem.lse));
     return success();
   }
 };

@@ -34,9 +34,6 @@ using namespace fmha::tile;
 namespace {
 
 constexpr unsigned warpsPerGroup = 4;
-/// Head dim up to which ptxas 13.0 keeps the number of blocks in a register:
-/// 15 steps.
-constexpr unsigned widestAlone = 240;
 
 class WarpSwitch {
 public:
@@ -69,7 +66,7 @@ private:
   /// use: ptxas 13.0 spills them unless each role has its own. In the load role
   /// coordinates would then be spilled instead.
   bool fillsUniformRegisters() const {
-    return info.schedule.qTiles == 2 && info.problem.headDim > widestAlone;
+    return schedule::fillsUniformRegisters(info.problem, info.schedule);
   }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;

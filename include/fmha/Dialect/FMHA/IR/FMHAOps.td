@@ -95,7 +95,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     source, 0 or 1; j and kv_len are of that source.
     Kernels compute indices in 32 bits, and may run the code for rows and keys that
     are not there, whose results do not count: it must not rely on more bits, nor
-    divide by a length that is 0. tanh is off by at most 2^-20; exp, exp2, log and
+    divide by a length that is 0. tanh is off by at most 2^-20, or, where it says
+    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50; exp, exp2, log and
     log2 are those of PTX's approximations. Large finite scores (-1e9 for a key
     that is not to be seen) are as coarse as f32 has them.
 

@@ -329,14 +329,21 @@ def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
   let summary = "2^((x - max)·log2_scale), row by row";
   let description = [{
     A row whose maximum is minus infinity (no key seen yet) gives zeros, never NaN.
+    `emulated` per cent of the elements are computed on the FMA units, by a
+    polynomial with a relative error of 2^-13.7 (2^-18.5 in a kernel that writes an
+    LSE), the others by `ex2.approx`.
 
     ```mlir
     %p = tile.exp2 %x, %m scale 0.127 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    %p = tile.exp2 %x, %m scale 0.127 emulated 25 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$max, F32Attr:$log2_scale);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$max, F32Attr:$log2_scale,
+    DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<100>]>, "0">:$emulated);
   let results = (outs Tile_F32Matrix:$result);
-  let assemblyFormat = "$input `,` $max `scale` $log2_scale attr-dict `:` type($input) `,` type($max)";
+  let assemblyFormat = [{
+    $input `,` $max `scale` $log2_scale (`emulated` $emulated^)? attr-dict `:` type($input) `,` type($max)
+  }];
 }
 
 def Tile_RowSumOp

@@ -43,8 +43,8 @@ std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 /// then q_len, kv_len, q_heads, kv_heads, and with a second source kv_len2;
 /// then the extents of each capture, capture0_size0, ..., and its strides in
 /// elements, capture0_stride0, ..., but for the last one, which is 1. Where the
-/// scheduler is static the number of output tiles, `tiles`, comes last: the grid
-/// does not say it.
+/// scheduler is static the number of output tiles, `tiles`, comes last: the
+/// grid does not say it.
 std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem,
                                               schedule::Scheduler scheduler);
 

@@ -1,0 +1,93 @@
+//===- EmulateExp2.cpp - exp2 on the FMA units ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An SM has 16 ex2 a clock beside 8192 FLOP of tensor cores: a share of the
+// exponentials may be made of multiplications and additions instead, which
+// pairs of elements share an instruction for (fma.rn.f32x2).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+/// 2^f on [-1/2, 1/2], the polynomials of degree 3 and 4 of least relative
+/// error, 7.5e-5 and 2.6e-6 (Remez exchange in float64; coefficients rounded to
+/// f32), the highest power first. What P rounds to 16 bits has no use for the
+/// second one; the sum that an LSE is the logarithm of does.
+static constexpr float cubic[] = {0x1.c3f76p-5f, 0x1.f0de1ap-3f, 0x1.62f31ap-1f,
+                                  0x1.fff692p-1f};
+static constexpr float quartic[] = {0x1.3997d6p-7f, 0x1.ca144p-5f,
+                                    0x1.ec06dap-3f, 0x1.62e0dcp-1f,
+                                    0x1.ffffe8p-1f};
+/// 1.5·2^23 + 127: x plus this has round(x) + 127, the exponent's bits of
+/// 2^round(x), in its lowest bits.
+static constexpr float roundsToExponent = 12582912.0f + 127.0f;
+/// What 2^x is 0 for: the exponent's bits are 0 then.
+static constexpr float leastExponent = -127.0f;
+static constexpr int32_t mantissaBits = 23;
+
+/// x = n + f with n = round(x);  2^x = p(f)·2^n, NaN for NaN, 0 below -127.
+static Value emulated(ImplicitLocOpBuilder &b, Value x,
+                      ArrayRef<float> coefficients) {
+  auto type = cast<VectorType>(x.getType());
+  auto all = [&](float value) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+  };
+  VectorType bitsType = type.clone(b.getI32Type());
+  Value shift = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(mantissaBits)));
+  Value clamped = arith::MaximumFOp::create(b, x, all(leastExponent));
+  Value shifted = arith::AddFOp::create(b, clamped, all(roundsToExponent));
+  Value whole = arith::SubFOp::create(b, shifted, all(roundsToExponent));
+  Value f = arith::SubFOp::create(b, clamped, whole);
+  Value p = all(coefficients.front());
+  for (float coefficient : coefficients.drop_front())
+    p = math::FmaOp::create(b, p, f, all(coefficient));
+  Value bits = arith::BitcastOp::create(b, bitsType, shifted);
+  Value power =
+      arith::BitcastOp::create(b, type, arith::ShLIOp::create(b, bits, shift));
+  return arith::MulFOp::create(b, p, power);
+}
+
+/// The last ones of every 16 elements are emulated, in pairs, so that both
+/// units have work throughout a row.
+Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
+                      bool forSum) {
+  ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
+  auto type = dyn_cast<VectorType>(x.getType());
+  constexpr int64_t group = 16;
+  if (!type || percent == 0)
+    return math::Exp2Op::create(b, x);
+  int64_t count = type.getDimSize(0), inGroup = std::min(count, group);
+  int64_t pairs = (inGroup / 2 * percent + 50) / 100;
+  if (2 * pairs == inGroup)
+    return emulated(b, x, coefficients);
+  if (pairs == 0)
+    return math::Exp2Op::create(b, x);
+  // Group by group, so that an element's register is soon that of its power.
+  Value result = x;
+  auto put = [&](Value part, int64_t first) {
+    result = vector::InsertStridedSliceOp::create(
+        b, part, result, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
+  };
+  for (int64_t first = 0; first < count; first += inGroup) {
+    int64_t own = inGroup - 2 * pairs;
+    put(math::Exp2Op::create(b, slice(b, x, first, own)), first);
+    put(emulated(b, slice(b, x, first + own, 2 * pairs), coefficients),
+        first + own);
+  }
+  return result;
+}
