@@ -11,6 +11,7 @@
 #include "Check.h"
 
 #include "fmha/Schedule/Resources.h"
+#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ public:
       if (std::optional<unsigned> wanted = overrides.*field.wanted)
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
+    if (kernelProblem(problem, start).needsTrueMax())
+      start.rescaleThreshold = 0;
     buildAxes();
   }
 

@@ -10,6 +10,7 @@
 #include "Footprint.h"
 
 #include "fmha/Layout/Tmem.h"
+#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <array>
@@ -221,6 +222,11 @@ static Complaint checkSmem(const Case &c) {
 static Complaint checkThreshold(const Case &c) {
   double limit = c.problem.dtype == DataType::F16 ? 15 : 96;
   double got = c.schedule.rescaleThreshold;
+  if (c.problem.needsTrueMax() && got != 0)
+    return "C7: expected rescale_threshold = 0 with row_max, row_sum, an "
+           "unnormalised output or splits, which depend on the true maximum, "
+           "got " +
+           std::to_string(got);
   if (std::isfinite(got) && got >= 0 && got <= limit)
     return std::nullopt;
   return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
@@ -371,8 +377,10 @@ static Complaint checkFeatures(const Case &c) {
   if (s.scheduler > Scheduler::Dynamic)
     return only("scheduler", "single, static or dynamic",
                 str(unsigned(s.scheduler)));
-  if (s.splits != 1)
-    return only("splits", "1", str(s.splits));
+  if (s.splits == 0 || s.splits > mostSplits)
+    return "C8: expected splits to be from 1 to " + str(mostSplits) +
+           ", since the parts of a row have to be combined; got " +
+           str(s.splits);
   return std::nullopt;
 }
 
@@ -502,7 +510,8 @@ constexpr Entry entries[] = {
 std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
                                                const Schedule &schedule,
                                                Rules rules) {
-  Case c{problem, schedule, target::findTarget(schedule.target)};
+  Problem kernel = kernelProblem(problem, schedule);
+  Case c{kernel, schedule, target::findTarget(schedule.target)};
   unsigned place = 0;
   for (const auto &[number, complaint] : entries) {
     ++place;

@@ -139,6 +139,18 @@ static std::string describeScheduler(const Schedule &s) {
   return "unknown";
 }
 
+/// What is written beside the output, and what that is, where it is unusual.
+static std::string outputsOf(const Problem &problem) {
+  std::string text = problem.lse ? ", with LSE" : "";
+  if (problem.rowMax)
+    text += ", with row maxima";
+  if (problem.rowSum)
+    text += ", with row sums";
+  if (problem.unnormalised)
+    text += ", unnormalised";
+  return text + (problem.outF32 ? ", output in f32" : "");
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -149,7 +161,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (problem.headDimV != problem.headDim)
     text += ", head_dim_v " + str(problem.headDimV);
   text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
-          stringify(problem.mask) + (problem.lse ? ", with LSE" : "");
+          stringify(problem.mask) + outputsOf(problem);
   if (problem.source2)
     text += ", a second source with mask " + stringify(problem.mask2);
   text += '\n';
@@ -168,6 +180,10 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
     for (const ScheduleField &field : scheduleFields())
       if (field.name == name && field.get(s))
         text += line(std::string(name), field.print(field.get(s)));
+  if (s.splits > 1)
+    text += line("splits", str(s.splits) +
+                               " CTAs share the KV blocks of a row block, and "
+                               "a second kernel combines what they write");
   std::string slices =
       s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
   text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);

@@ -42,7 +42,9 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   kvStageBytes = together ? std::max(key, value) : key;
   vStageBytes = schedule.vStages ? value : 0;
   pBytes = panelTileBytes(rows, keys);
-  outBytes = panelTileBytes(rows, oColumns);
+  // Parts of a split are f32 as well.
+  bool staged = !problem.outF32 && schedule.splits == 1;
+  outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
   statsBytes = statsPerTile * sizeof(float);
 }
 
@@ -135,10 +137,12 @@ void Layouter::layOutSmem() {
     forTiles([&](const std::string &i) {
       smem("P" + i, sizes.pBytes, 1, tileAlignment);
     });
-  // The last product is done before the output is staged, so Q is dead.
+  // The last product is done before the output is staged, so Q is dead. In f32
+  // it is not staged.
   forTiles([&](const std::string &i) {
-    map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
-                        unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
+    if (sizes.outBytes)
+      map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
+                          unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
   });
   forTiles([&](const std::string &i) {
     smem("stats" + i, sizes.statsBytes, 1, smallAlignment);

@@ -13,6 +13,7 @@
 #include "fmha/Schedule/Estimate.h"
 #include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Resources.h"
+#include "fmha/Schedule/Splits.h"
 
 #include <utility>
 
@@ -127,11 +128,30 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
   return plan;
 }
 
+/// Shares out the KV blocks of the best plan without splits, where the hints
+/// say that it leaves SMs without work.
+static void splitWhereWorthIt(const Problem &problem, std::string_view target,
+                              Overrides overrides, Plan &plan) {
+  SplitChoice choice = chooseSplits(problem, plan.schedule);
+  if (choice.splits > 1) {
+    overrides.splits = choice.splits;
+    std::string error;
+    if (auto split = planStrictly(problem, target, overrides, error))
+      plan = std::move(*split);
+    else
+      choice.reason = "splits = 1: " + error;
+  }
+  if (!choice.reason.empty())
+    plan.reason += "; " + choice.reason;
+}
+
 std::optional<Plan> fmha::schedule::plan(const Problem &problem,
                                          std::string_view target,
                                          const Overrides &overrides,
                                          std::string &error) {
   std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
+  if (plan && !overrides.splits)
+    splitWhereWorthIt(problem, target, overrides, *plan);
   if (!plan)
     if (std::optional<std::string> change =
             closestChange(problem, target, overrides))

@@ -29,7 +29,9 @@ uint64_t alignTo(uint64_t value, uint64_t unit) {
 
 uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
   uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
-  uint64_t out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
+  uint64_t out = 0;
+  if (!problem.outF32 && s.splits == 1)
+    out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
   uint64_t perTile = alignTo(std::max(q, out), tileAlignment) +
                      alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)

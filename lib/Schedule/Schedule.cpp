@@ -37,6 +37,13 @@ Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
   return problem;
 }
 
+Problem fmha::schedule::partOf(Problem problem) {
+  problem.lse = problem.sink = false;
+  problem.rowMax = problem.rowSum = true;
+  problem.unnormalised = problem.outF32 = problem.isPart = true;
+  return problem;
+}
+
 Problem fmha::schedule::withoutHints(Problem problem) {
   for (const auto &[field, hint] : hintFields)
     problem.*field = 0;

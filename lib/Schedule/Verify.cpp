@@ -93,7 +93,8 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
     want("Q" + i, std::max(sizes.qBytes, sizes.outBytes), tileAlignment);
     if (s.pPlacement == PPlacement::Smem)
       want("P" + i, sizes.pBytes, tileAlignment);
-    want("out" + i, sizes.outBytes, tileAlignment, 1, "Q" + i);
+    if (sizes.outBytes)
+      want("out" + i, sizes.outBytes, tileAlignment, 1, "Q" + i);
     want("stats" + i, sizes.statsBytes, smallAlignment);
   }
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);

@@ -237,8 +237,31 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
       StartsWith("C8: expected scheduler to be single, static or "
                  "dynamic, since no pass builds it otherwise; got 3"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                s.splits = 257;
+                s.rescaleThreshold = 0;
+              }),
+              StartsWith("C8: expected splits to be from 1 to 256"));
+}
+
+TEST(Check, C7WhatDependsOnTheTrueMaximum) {
+  const char *rule = "C7: expected rescale_threshold = 0 with row_max";
+  for (bool Problem::*wanted :
+       {&Problem::rowMax, &Problem::rowSum, &Problem::unnormalised})
+    for (double threshold : {0.0, 0.5}) {
+      std::string said = complaint([=](Problem &p, Schedule &s) {
+        p.*wanted = true;
+        s.rescaleThreshold = threshold;
+      });
+      if (threshold == 0)
+        EXPECT_EQ(said, "");
+      else
+        EXPECT_THAT(said, StartsWith(rule));
+    }
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
-              StartsWith("C8: expected splits to be 1"));
+              StartsWith(rule));
+  // An output in f32 alone is divided by the sum of whatever maximum.
+  EXPECT_EQ(complaint([](Problem &p, Schedule &) { p.outF32 = true; }), "");
 }
 
 TEST(Check, C8SlicesOfP) {

@@ -30,6 +30,24 @@ inline constexpr ListField listFields[] = {
     {"sink", true, &Problem::sink},
     {"source2_lens", false, &Problem::source2Lens}};
 
+/// A number of f32 for each row that a kernel writes, [batch, q_heads, q_len].
+/// Its name is that of the op's operand, of the kernel's parameter, and, with
+/// `_stride_batch`, `_stride_head` and `_stride_row`, of the strides.
+struct RowField {
+  const char *name;
+  bool Problem::*there;
+};
+
+/// In the order of the op's destinations and of a kernel's operands.
+inline constexpr RowField rowFields[] = {{"lse", &Problem::lse},
+                                         {"row_max", &Problem::rowMax},
+                                         {"row_sum", &Problem::rowSum}};
+inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
+                                             "_stride_row"};
+/// Of an output in f32, which no tensor map describes.
+inline constexpr const char *outputStrides[] = {
+    "o_stride_batch", "o_stride_row", "o_stride_head"};
+
 } // namespace fmha::schedule
 
 #endif // FMHA_SCHEDULE_LISTS_H

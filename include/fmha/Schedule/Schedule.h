@@ -42,6 +42,15 @@ struct Problem {
   unsigned headDimV = 128;
   Mask mask;
   bool lse = false;
+  /// So are the true maximum of a row's scores, and the sum of exponentials
+  /// that belongs to it.
+  bool rowMax = false, rowSum = false;
+  /// The output is the weighted sum, not divided by that sum; it is f32, and
+  /// not `dtype`.
+  bool unnormalised = false, outF32 = false;
+  /// The kernel is one of a split: what it writes has a leading dimension, the
+  /// number of the part.
+  bool isPart = false;
   /// V is the first head_dim_v columns of K: one buffer, as in multi-head
   /// latent attention.
   bool vInK = false;
@@ -67,7 +76,13 @@ struct Problem {
   /// Whether the tensor maps of keys and values end where a sequence does: of
   /// all sources if of one, since one message serves either.
   bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
+  /// Whether what is written depends on which maximum was subtracted.
+  bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
 };
+
+/// What each of the kernels of a split computes: f32 output without division,
+/// maximum and sum. LSE and sink are the combining kernel's.
+Problem partOf(Problem problem);
 
 /// Extents of the launch to plan for, 0 where unknown; a kernel serves any
 /// other launch as well.
@@ -126,6 +141,8 @@ struct Schedule {
   /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
   unsigned exp2EmulatedPercent = 0;
   Scheduler scheduler = Scheduler::Single;
+  /// Parts of the KV blocks of a row block, each a CTA's own; a second kernel
+  /// combines them.
   unsigned splits = 1;
   std::vector<Role> roles;
 
@@ -195,6 +212,7 @@ struct Overrides {
   std::optional<unsigned> scheduler = {};
   /// Per cent.
   std::optional<unsigned> exp2Emulated = {};
+  std::optional<unsigned> splits = {};
   bool operator==(const Overrides &) const = default;
 };
 
@@ -266,12 +284,14 @@ unsigned queriesOfTile(const Schedule &schedule);
 ///       if O is in the same lanes as S
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
-///   C7  P, at most 2^rescale_threshold, is finite in the input type
+///   C7  P, at most 2^rescale_threshold, is finite in the input type; the
+///       threshold is 0 where the maximum, the sum or the output without
+///       division is asked for, which a late maximum would change
 ///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile;
-///       splits, which no pass builds, is 1; chunks and slices of P divide
-///       their block, o_columns are whole panels, no chunk is wider than its
-///       head, and share_kv needs a V that is the first columns of K; what
-///       leaves softmax no registers beside another query tile: see
+///       there are at most 256 splits; chunks and slices of P divide their
+///       block, o_columns are whole panels, no chunk is wider than its head,
+///       and share_kv needs a V that is the first columns of K; what leaves
+///       softmax no registers beside another query tile: see
 ///       lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
