@@ -145,8 +145,9 @@ private:
   /// Scales scores of one row, and applies what the problem makes of them.
   void modify(double *row, int64_t batch, int64_t head, int64_t number,
               const Seen &seen) const;
-  /// Turns scores of one row into probabilities, returns its LSE.
-  double normalize(double *row, const Seen &seen, double sink);
+  /// Turns scores of one row into its weights; writes what the row has at
+  /// `place`.
+  void normalize(double *row, const Seen &seen, double sink, int64_t place);
   Seen keysOf(int64_t first, int64_t rows) const;
   void accumulate(int64_t batch, int64_t head, int64_t first, int64_t rows);
 
@@ -232,17 +233,26 @@ void Head::modify(double *row, int64_t batch, int64_t head, int64_t number,
   });
 }
 
-double Head::normalize(double *row, const Seen &seen, double sink) {
-  double max = sink;
+void Head::normalize(double *row, const Seen &seen, double sink,
+                     int64_t place) {
+  double max = -infinity, sum = 0;
   seen.each([&](int64_t j) { max = std::max(max, row[j]); });
   // Scores that are all -inf are what a mask leaves of a row without keys.
   double shift = max == -infinity ? 0 : max;
-  double sum = std::exp(sink - shift);
   seen.each([&](int64_t j) { sum += row[j] = std::exp(row[j] - shift); });
-  if (sum == 0)
-    return -infinity;
-  seen.each([&](int64_t j) { row[j] /= sum; });
-  return max + std::log(sum);
+  result.rowMax[place] = max;
+  result.rowSum[place] = sum;
+  // The sink joins from the larger one of both maxima on.
+  double high = std::max(max, sink);
+  result.lse[place] = high;
+  // A score that is NaN is no maximum, but makes the sum one.
+  if (high == -infinity && sum == 0)
+    return;
+  double share = max == -infinity ? 0 : std::exp(max - high);
+  double total = share * sum + std::exp(sink - high);
+  result.lse[place] = high + std::log(total);
+  if (!p.unnormalised)
+    seen.each([&](int64_t j) { row[j] *= share / total; });
 }
 
 void Head::accumulate(int64_t batch, int64_t head, int64_t first,
@@ -277,8 +287,8 @@ void Head::run(int64_t batch, int64_t head) {
       double *row = scores.data() + r * count;
       Seen seen = seenBy(first + r);
       modify(row, batch, head, first + r, seen);
-      result.lse[(batch * p.qHeads + head) * p.qLen + first + r] =
-          normalize(row, seen, sink);
+      normalize(row, seen, sink,
+                (batch * p.qHeads + head) * p.qLen + first + r);
     }
     accumulate(batch, head, first, rows);
   }
@@ -294,7 +304,8 @@ static Tensor rowsOf(const Tensor &tensor, int64_t batch, int64_t first) {
 
 static Result sequencesOf(const Problem &problem, const Tensor &q,
                           const Tensor &k, const Tensor &v, Result result) {
-  for (std::vector<double> *all : {&result.o, &result.a, &result.lse})
+  for (std::vector<double> *all :
+       {&result.o, &result.a, &result.lse, &result.rowMax, &result.rowSum})
     std::fill(all->begin(), all->end(),
               std::numeric_limits<double>::quiet_NaN());
   Problem own = problem;
@@ -320,11 +331,12 @@ static Result sequencesOf(const Problem &problem, const Tensor &q,
     int64_t at = row * problem.qHeads * problem.headDimV;
     std::copy(part.o.begin(), part.o.end(), result.o.begin() + at);
     std::copy(part.a.begin(), part.a.end(), result.a.begin() + at);
-    for (int64_t h = 0; h < problem.qHeads; ++h)
-      std::copy_n(part.lse.begin() + h * own.qLen, own.qLen,
-                  result.lse.begin() +
-                      (one.queryBatch * problem.qHeads + h) * problem.qLen +
-                      one.firstQuery);
+    for (auto rows : {&Result::lse, &Result::rowMax, &Result::rowSum})
+      for (int64_t h = 0; h < problem.qHeads; ++h)
+        std::copy_n((part.*rows).begin() + h * own.qLen, own.qLen,
+                    (result.*rows).begin() +
+                        (one.queryBatch * problem.qHeads + h) * problem.qLen +
+                        one.firstQuery);
   }
   return result;
 }
@@ -335,7 +347,8 @@ Result fmha::reference::attention(const Problem &problem, const Tensor &q,
   int64_t rows = problem.batch * problem.qLen * problem.qHeads;
   result.o.resize(rows * problem.headDimV);
   result.a.resize(rows * problem.headDimV);
-  result.lse.resize(rows);
+  for (auto numbers : {&Result::lse, &Result::rowMax, &Result::rowSum})
+    (result.*numbers).resize(rows);
   if (problem.sequences)
     return sequencesOf(problem, q, k, v, std::move(result));
   Head head(problem, q, k, v, result);

@@ -18,7 +18,10 @@ namespace {
 
 constexpr double slack = 1.1;
 constexpr double absoluteBound = 1e-6;
-constexpr double lseRelativeBound = 1e-5, lseAbsoluteBound = 1e-5;
+constexpr double f32Roundoff = 0x1p-24;
+constexpr double rowRelativeBound = 1e-5, rowAbsoluteBound = 1e-5;
+/// What the sum of a row adds to it.
+constexpr double summationBound = 1e-5;
 /// Averages mean little over fewer elements.
 constexpr int64_t leastForAverages = 512;
 constexpr double leastCosine = 0.999996;
@@ -64,10 +67,11 @@ struct Sums {
 class Comparer {
 public:
   Comparer(const Problem &problem, const Result &expected, Element type,
-           const Tensor &o)
-      : p(problem), expected(expected), type(type), o(o) {}
+           const Outputs &outputs)
+      : p(problem), expected(expected), type(type), got(outputs), o(outputs.o) {
+  }
 
-  Comparison run(const float *lse);
+  Comparison run();
 
 private:
   void compareHead(int64_t batch, int64_t head);
@@ -75,11 +79,14 @@ private:
   /// averages could take.
   bool compareElement(std::array<int64_t, 4> at, double got, double want,
                       double magnitude);
-  void compareLse(const float *lse);
+  /// The largest error of `rows`, absolute or relative.
+  double compareRows(const float *rows, const std::vector<double> &want,
+                     double (*bound)(double want, double max), bool relative);
 
   const Problem &p;
   const Result &expected;
   Element type;
+  const Outputs &got;
   const Tensor &o;
   Sums all;
   Comparison result;
@@ -92,8 +99,10 @@ bool Comparer::compareElement(std::array<int64_t, 4> at, double got,
   if (!std::isfinite(got) || !std::isfinite(want))
     ++result.nonFinite;
   double error = finite(std::fabs(got - want));
-  double bound = unitRoundoff(type) * slack * (std::fabs(want) + magnitude) +
-                 absoluteBound;
+  double rounding = this->got.isF32 ? f32Roundoff : unitRoundoff(type);
+  double bound =
+      slack * (rounding * std::fabs(want) + unitRoundoff(type) * magnitude) +
+      absoluteBound;
   double inTolerance = std::isfinite(bound) ? finite(error / bound) : largest;
   result.maxAbsError = std::max(result.maxAbsError, error);
   if (inTolerance > result.maxErrorInTolerance) {
@@ -120,24 +129,34 @@ void Comparer::compareHead(int64_t batch, int64_t head) {
   all.add(sums);
 }
 
-void Comparer::compareLse(const float *lse) {
+double logarithmBound(double want, double) {
+  return rowRelativeBound * std::max(1.0, std::fabs(want)) + rowAbsoluteBound;
+}
+
+double sumBound(double want, double max) {
+  if (want == 0)
+    return 0;
+  return want * (logarithmBound(max, max) + summationBound);
+}
+
+double Comparer::compareRows(const float *rows, const std::vector<double> &want,
+                             double (*boundOf)(double, double), bool relative) {
   double worst = 0;
-  for (size_t i = 0; i < expected.lse.size(); ++i) {
-    double got = lse[i], want = expected.lse[i];
-    if (same(got, want))
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (same(rows[i], want[i]))
       continue; // also both -inf
-    double error = finite(std::fabs(got - want));
-    worst = std::max(worst, error);
+    double error = finite(std::fabs(rows[i] - want[i]));
+    worst = std::max(worst, relative ? finite(error / want[i]) : error);
     double bound =
-        lseRelativeBound * std::max(1.0, std::fabs(want)) + lseAbsoluteBound;
+        boundOf(want[i], i < expected.rowMax.size() ? expected.rowMax[i] : 0);
     // An infinite bound would let everything pass where -inf is expected.
     if (!std::isfinite(bound) || !(error <= bound))
       result.ok = false;
   }
-  result.lseMaxAbsError = worst;
+  return worst;
 }
 
-Comparison Comparer::run(const float *lse) {
+Comparison Comparer::run() {
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t h = 0; h < p.qHeads; ++h)
       compareHead(b, h);
@@ -146,8 +165,15 @@ Comparison Comparer::run(const float *lse) {
   if (int64_t(expected.o.size()) >= leastForAverages &&
       (result.cosine < leastCosine || result.relL2 > mostRelL2(type)))
     result.ok = false;
-  if (lse)
-    compareLse(lse);
+  if (got.lse)
+    result.lseMaxAbsError =
+        compareRows(got.lse, expected.lse, logarithmBound, false);
+  if (got.rowMax)
+    result.rowMaxMaxAbsError =
+        compareRows(got.rowMax, expected.rowMax, logarithmBound, false);
+  if (got.rowSum)
+    result.rowSumMaxRelError =
+        compareRows(got.rowSum, expected.rowSum, sumBound, true);
   return result;
 }
 
@@ -156,5 +182,11 @@ Comparison Comparer::run(const float *lse) {
 Comparison fmha::reference::compare(const Problem &problem,
                                     const Result &expected, Element type,
                                     const Tensor &o, const float *lse) {
-  return Comparer(problem, expected, type, o).run(lse);
+  return compare(problem, expected, type, Outputs{o, false, lse});
+}
+
+Comparison fmha::reference::compare(const Problem &problem,
+                                    const Result &expected, Element type,
+                                    const Outputs &outputs) {
+  return Comparer(problem, expected, type, outputs).run();
 }

@@ -374,6 +374,42 @@ TEST(Attention, ScoresOfMinusInfinityAreKeysThatNobodySees) {
   EXPECT_TRUE(std::isnan(got.lse[0]));
 }
 
+/// Maxima and sums make LSE and output of what is not divided; a sink is in
+/// neither, and does not change it.
+TEST(Attention, RowsAreDividedByTheirSums) {
+  std::mt19937 random(7);
+  Problem problem;
+  problem.qLen = 9;
+  problem.kvLen = 6; // the first rows see nothing
+  problem.headDim = problem.headDimV = 4;
+  problem.scale = 3;
+  problem.causal = true;
+  Inputs in(problem, random);
+  Result whole = attention(problem, in.q.view, in.k.view, in.v.view);
+  problem.unnormalised = true;
+  problem.sinks = {0.5};
+  Result parts = attention(problem, in.q.view, in.k.view, in.v.view);
+  for (int64_t i = 0; i < problem.qLen; ++i) {
+    double max = parts.rowMax[i], sum = parts.rowSum[i];
+    EXPECT_EQ(max, whole.rowMax[i]);
+    EXPECT_EQ(sum, whole.rowSum[i]);
+    if (i < problem.qLen - problem.kvLen) {
+      EXPECT_EQ(max, -INFINITY);
+      EXPECT_EQ(sum, 0);
+      EXPECT_EQ(parts.lse[i], 0.5);
+      continue;
+    }
+    EXPECT_GE(sum, 1);
+    EXPECT_NEAR(max + std::log(sum), whole.lse[i], 1e-12);
+    EXPECT_NEAR(std::log(std::exp(whole.lse[i]) + std::exp(0.5)), parts.lse[i],
+                1e-12);
+    for (int64_t d = 4 * i; d < 4 * i + 4; ++d) {
+      EXPECT_NEAR(parts.o[d] / sum, whole.o[d], 1e-12);
+      EXPECT_NEAR(parts.a[d] / sum, whole.a[d], 1e-12);
+    }
+  }
+}
+
 TEST(Attention, FirstAndLastCausalRow) {
   std::mt19937 random(2);
   // As many queries as keys: row 0 sees key 0 alone, so O = v.

@@ -108,6 +108,41 @@ TEST(Compare, LseBoundHasTwoSides) {
     }
 }
 
+TEST(Compare, RowMaximaAndSumsHaveBoundsOfTheirOwn) {
+  for (double max : {0.5, -80.0})
+    for (double share : {0.0, 0.9, 1.1, -1.1}) {
+      Case c(1, 4, 1, 4);
+      c.expected.rowMax.assign(4, max);
+      c.expected.rowSum.assign(4, 256.0);
+      std::vector<float> maxima(4, float(max)), sums(4, 256.0f);
+      Tensor view = Tensor::dense(c.o.data(), 4, 1, 4);
+      Outputs outputs{view, false, nullptr, maxima.data(), sums.data()};
+      double bound = 1e-5 * std::max(1.0, std::fabs(max)) + 1e-5;
+      maxima[2] = float(max + share * bound);
+      Comparison got = compare(c.problem, c.expected, c.type, outputs);
+      EXPECT_EQ(got.ok, std::fabs(share) < 1) << max;
+      EXPECT_NEAR(*got.rowMaxMaxAbsError, std::fabs(share) * bound,
+                  0.01 * bound);
+      maxima[2] = float(max);
+      sums[1] = float(256.0 * (1 + share * (bound + 1e-5)));
+      got = compare(c.problem, c.expected, c.type, outputs);
+      EXPECT_EQ(got.ok, std::fabs(share) < 1) << max;
+      EXPECT_NEAR(*got.rowSumMaxRelError, std::fabs(share) * (bound + 1e-5),
+                  0.01 * bound);
+    }
+}
+
+TEST(Compare, AnOutputInF32IsHeldToItsOwnRounding) {
+  // Nothing is rounded but the weights, which have no share where A is 0.
+  for (bool isF32 : {false, true}) {
+    Case c(1, 1, 1, 4, 0.5, 0);
+    c.o[1] += 1e-4f;
+    Tensor view = Tensor::dense(c.o.data(), 1, 1, 4);
+    EXPECT_EQ(compare(c.problem, c.expected, c.type, Outputs{view, isF32}).ok,
+              !isF32);
+  }
+}
+
 TEST(Compare, MinusInfinityEqualsOnlyItself) {
   auto run = [](double want, float got) {
     Case c(1, 2, 1, 4);

@@ -97,6 +97,8 @@ struct Problem {
   /// A logit for each query head that brings no value: exp(sink) joins the
   /// denominator. Empty, or qHeads of them.
   std::vector<double> sinks;
+  /// O and A are the weighted sums with exp(s - row maximum), not divided.
+  bool unnormalised = false;
   Score score;
   /// Keys of a second source under the same softmax, all in `k` and `v`, one
   /// batch a sequence. Of `score` they take the soft cap alone.
@@ -134,6 +136,9 @@ struct Result {
   std::vector<double> o, a;
   /// Dense [batch, qHeads, qLen], natural logarithm.
   std::vector<double> lse;
+  /// So are the maximum of the scores that a row sees, and the sum of exp(s -
+  /// maximum); the sink is none of them. -inf and 0 without any.
+  std::vector<double> rowMax, rowSum;
 };
 
 /// q [batch, qLen, qHeads, headDim], k [batch, kvLen, kvHeads, headDim], v

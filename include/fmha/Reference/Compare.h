@@ -12,7 +12,21 @@
 //
 //   every element    |O - R| <= 1.1 * u * (|R| + A) + 1e-6
 //   every LSE        |L - R| <= 1e-5 * max(1, |R|) + 1e-5; -inf equals -inf
+//   every row max    likewise
+//   every row sum    |S - R| <= R * (1e-5 * max(1, |row max|) + 2e-5)
 //   512 elements up  cosine >= 0.999996, rel_l2 <= 2.8e-3 (bf16), 5e-4 (f16)
+//
+// Of an output in f32 the factor of |R| is 2^-24; A keeps u, which is that of
+// the weights P, rounded before they are multiplied.
+//
+// The bound of a row sum is that of LSE = max + log(sum), whose error is the
+// relative one of the sum where the maximum is exact. Its parts: a term is
+// 2^((s - max) * c), so that an error e of s - max in natural units changes it
+// by the factor exp(e); s and max are sums of head_dim products in f32, with an
+// error of 2^-24 times a few times |s|, far below 1e-5 * max(1, |max|); the
+// approximate exp2 adds 2^-22; and a sum of n terms by halves, blocks behind
+// one another, adds (7 + 2 * n / kv_block) * 2^-24, at most 1e-5 up to 5000
+// keys of equal weight and, as errors of both signs cancel, far beyond.
 //
 // Inputs may hold NaN and infinities. Where R is NaN the output must be NaN,
 // where R is an infinity it must be the same one, and where R is finite it must
@@ -27,6 +41,15 @@
 #include "fmha/Reference/Rounding.h"
 
 namespace fmha::reference {
+
+/// What a kernel wrote; null is not compared.
+struct Outputs {
+  Tensor o;
+  /// Whether it was written in f32, and not in the type of the inputs.
+  bool isF32 = false;
+  /// Dense [batch, qHeads, qLen].
+  const float *lse = nullptr, *rowMax = nullptr, *rowSum = nullptr;
+};
 
 /// All numbers are finite: an error that is none (NaN or an infinity in the
 /// output) counts as the largest double.
@@ -45,6 +68,8 @@ struct Comparison {
   std::array<int64_t, 4> worst = {};
   /// Absent if no LSE was compared.
   std::optional<double> lseMaxAbsError;
+  /// Likewise of the row maxima, and relative of the row sums.
+  std::optional<double> rowMaxMaxAbsError, rowSumMaxRelError;
   /// Elements where O or R is NaN or infinite and the other one is not so.
   int64_t nonFinite = 0;
 };
@@ -53,6 +78,10 @@ struct Comparison {
 /// qHeads, qLen].
 Comparison compare(const Problem &problem, const Result &expected, Element type,
                    const Tensor &o, const float *lse);
+
+/// `type` is that of the inputs.
+Comparison compare(const Problem &problem, const Result &expected, Element type,
+                   const Outputs &outputs);
 
 } // namespace fmha::reference
 
