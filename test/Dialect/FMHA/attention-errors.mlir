@@ -88,11 +88,11 @@ func.func @c3_different_element_types(%q: tensor<2x16x4x64xf16>,
 func.func @c3_output_element_type(%q: tensor<2x16x4x64xf16>,
                                   %k: tensor<2x32x2x64xf16>,
                                   %v: tensor<2x32x2x64xf16>,
-                                  %out: tensor<2x16x4x64xf32>) {
-  // expected-error @below {{fmha.attention C3: expected the element type of output to be that of query, 'f16', got 'f32'}}
+                                  %out: tensor<2x16x4x64xbf16>) {
+  // expected-error @below {{fmha.attention C3: expected the element type of output to be that of query, 'f16', or f32, got 'bf16'}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
-      outs(%out : tensor<2x16x4x64xf32>) -> tensor<2x16x4x64xf32>
+      outs(%out : tensor<2x16x4x64xbf16>) -> tensor<2x16x4x64xbf16>
   return
 }
 
@@ -551,7 +551,7 @@ func.func @missing_result(%x: tensor<2x16x4x64xf16>) {
 
 func.func @unranked(%x: tensor<*xf16>) {
   // expected-error @below {{'fmha.attention' op operand #0 must be ranked tensor or memref, but got 'tensor<*xf16>'}}
-  "fmha.attention"(%x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>} : (tensor<*xf16>, tensor<*xf16>, tensor<*xf16>, tensor<*xf16>) -> ()
+  "fmha.attention"(%x, %x, %x, %x) ({}) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>} : (tensor<*xf16>, tensor<*xf16>, tensor<*xf16>, tensor<*xf16>) -> ()
   return
 }
 

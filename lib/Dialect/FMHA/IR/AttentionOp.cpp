@@ -9,6 +9,7 @@
 #include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Splits.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -86,6 +87,10 @@ schedule::Problem AttentionOp::getProblem() {
   problem.headDimV = getHeadDimV();
   problem.mask = getMask();
   problem.lse = bool(getLse());
+  problem.rowMax = bool(getRowMax());
+  problem.rowSum = bool(getRowSum());
+  problem.unnormalised = getUnnormalised();
+  problem.outF32 = getOutput().getType().getElementType().isF32();
   problem.vInK = isValueInKey();
   problem.kvLens = bool(getKvLens());
   problem.cuSeqlensQ = bool(getCuSeqlensQ());
@@ -126,16 +131,28 @@ static ArrayAttr getCaptureTypes(AttentionOp op) {
 
 DictionaryAttr AttentionOp::getProblemAttr() {
   Builder b(getContext());
+  schedule::Problem problem = getProblem();
+  // The kernel of a split computes parts.
+  if (ScheduleAttr schedule = getScheduleAttr())
+    problem = schedule::kernelProblem(problem, schedule.getValue());
   SmallVector<NamedAttribute> entries = {
       b.getNamedAttr("element", TypeAttr::get(getElementType())),
       b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
       b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
-      b.getNamedAttr("lse", b.getBoolAttr(bool(getLse()))),
+      b.getNamedAttr("lse", b.getBoolAttr(problem.lse)),
       b.getNamedAttr("mask", b.getStringAttr(stringify(getMask().kind))),
       b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
-  schedule::Problem problem = getProblem();
-  if (problem.vInK)
-    entries.push_back(b.getNamedAttr("v_in_k", b.getUnitAttr()));
+  auto flag = [&](bool on, StringRef name) {
+    if (on)
+      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
+  };
+  flag(problem.vInK, "v_in_k");
+  flag(problem.rowMax, "row_max");
+  flag(problem.rowSum, "row_sum");
+  flag(problem.unnormalised, "unnormalised");
+  flag(problem.isPart, "part");
+  if (problem.outF32)
+    entries.push_back(b.getNamedAttr("output", TypeAttr::get(b.getF32Type())));
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       entries.push_back(b.getNamedAttr(list.name, b.getUnitAttr()));

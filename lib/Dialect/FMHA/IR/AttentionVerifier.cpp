@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScore.h"
+#include "OperandRules.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -53,7 +54,7 @@ private:
   LogicalResult headDims();
   LogicalResult extents();
   LogicalResult headGroups();
-  LogicalResult lseShape();
+  LogicalResult rowShapes();
   LogicalResult scale();
   LogicalResult layouts();
   LogicalResult memorySpaces();
@@ -78,7 +79,8 @@ private:
 
   AttentionOp op;
   Operand query, key, value, output;
-  std::optional<Operand> lse;
+  /// lse, row_max and row_sum, those that there are.
+  SmallVector<Operand, 3> rows;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
   /// These, and keys and values of a second source: what TMA copies.
@@ -107,10 +109,12 @@ Verifier::Verifier(AttentionOp op)
     copied.push_back(Operand("key2", op.getKey2()));
     copied.push_back(Operand("value2", op.getValue2()));
   }
-  if (op.getLse()) {
-    lse = Operand("lse", op.getLse());
-    all.push_back(*lse);
-  }
+  for (const Operand &row :
+       {Operand("lse", op.getLse()), Operand("row_max", op.getRowMax()),
+        Operand("row_sum", op.getRowSum())})
+    if (row.value)
+      rows.push_back(row);
+  llvm::append_range(all, rows);
   llvm::append_range(all, ArrayRef<Operand>(copied).drop_front(data.size()));
   llvm::append_range(all, lists);
   if (op.getSink())
@@ -128,7 +132,7 @@ LogicalResult Verifier::run() {
       &Verifier::ranks,        &Verifier::elementTypes,
       &Verifier::headDims,     &Verifier::extents,
       &Verifier::headGroups,   &Verifier::secondExtents,
-      &Verifier::lseShape,     &Verifier::scale,
+      &Verifier::rowShapes,    &Verifier::scale,
       &Verifier::layouts,      &Verifier::memorySpaces,
       &Verifier::score,        &Verifier::schedule,
       &Verifier::aliases,      &Verifier::lengths,
@@ -155,9 +159,11 @@ LogicalResult Verifier::ranks() {
       return error(2) << "expected " << operand.name
                       << " to be [batch, length, heads, head_dim], got rank "
                       << operand.type.getRank();
-  if (lse && lse->type.getRank() != 3)
-    return error(2) << "expected lse to be [batch, q_heads, q_len], got rank "
-                    << lse->type.getRank();
+  for (const Operand &row : rows)
+    if (row.type.getRank() != 3)
+      return error(2) << "expected " << row.name
+                      << " to be [batch, q_heads, q_len], got rank "
+                      << row.type.getRank();
   return success();
 }
 
@@ -165,14 +171,19 @@ LogicalResult Verifier::elementTypes() {
   Type type = query.type.getElementType();
   if (!type.isF16() && !type.isBF16())
     return error(3) << "expected the element type f16 or bf16, got " << type;
-  for (const Operand &operand : copied)
-    if (operand.type.getElementType() != type)
+  for (const Operand &operand : copied) {
+    bool isOutput = operand.name == output.name;
+    if (operand.type.getElementType() != type &&
+        !(isOutput && operand.type.getElementType().isF32()))
       return error(3) << "expected the element type of " << operand.name
-                      << " to be that of query, " << type << ", got "
+                      << " to be that of query, " << type
+                      << (isOutput ? ", or f32" : "") << ", got "
                       << operand.type.getElementType();
-  if (lse && !lse->type.getElementType().isF32())
-    return error(4) << "expected the element type of lse to be f32, got "
-                    << lse->type.getElementType();
+  }
+  for (const Operand &row : rows)
+    if (!row.type.getElementType().isF32())
+      return error(4) << "expected the element type of " << row.name
+                      << " to be f32, got " << row.type.getElementType();
   return success();
 }
 
@@ -248,14 +259,13 @@ LogicalResult Verifier::headGroups() {
   return success();
 }
 
-LogicalResult Verifier::lseShape() {
-  if (!lse)
-    return success();
+LogicalResult Verifier::rowShapes() {
   static constexpr unsigned queryDimensions[] = {
       AttentionOp::Batch, AttentionOp::Heads, AttentionOp::Length};
-  for (auto [dimension, queryDimension] : llvm::enumerate(queryDimensions))
-    if (failed(equalExtents(13, query, queryDimension, *lse, dimension)))
-      return failure();
+  for (const Operand &row : rows)
+    for (auto [dimension, queryDimension] : llvm::enumerate(queryDimensions))
+      if (failed(equalExtents(13, query, queryDimension, row, dimension)))
+        return failure();
   return success();
 }
 
@@ -284,7 +294,7 @@ LogicalResult Verifier::layout(const Operand &operand) {
   if (failed(type.getStridesAndOffset(strideList, offset)))
     return error(15) << "expected a strided layout of " << operand.name
                      << ", got " << type;
-  // Only TMA cares: the log-sum-exp is written by ordinary stores.
+  // Only TMA cares, and vectors of f32: a number a row is stored by itself.
   if (llvm::none_of(copied, [&](const Operand &one) {
         return one.value == operand.value;
       }))
@@ -338,7 +348,7 @@ LogicalResult Verifier::strides(const Operand &operand,
   return success();
 }
 
-static bool isGlobalMemory(Attribute space) {
+bool fmha::isGlobalMemory(Attribute space) {
   if (!space)
     return true;
   if (auto number = dyn_cast<IntegerAttr>(space))
@@ -370,9 +380,7 @@ LogicalResult Verifier::schedule() {
   return success();
 }
 
-/// Whether `part` is `whole` or lies inside it. A reinterpret_cast may leave
-/// its source. Where nothing is executed a view may be its own source.
-static bool isViewOf(Value part, Value whole) {
+bool fmha::isViewOf(Value part, Value whole) {
   SmallPtrSet<Value, 4> seen;
   while (part != whole && seen.insert(part).second) {
     auto view = part.getDefiningOp<ViewLikeOpInterface>();
@@ -383,7 +391,7 @@ static bool isViewOf(Value part, Value whole) {
   return part == whole;
 }
 
-static bool hasElements(Value memref) {
+bool fmha::hasElements(Value memref) {
   return !llvm::is_contained(cast<MemRefType>(memref.getType()).getShape(), 0);
 }
 
@@ -391,7 +399,7 @@ static bool hasElements(Value memref) {
 LogicalResult Verifier::aliases() {
   if (!isa<MemRefType>(query.type))
     return success();
-  size_t first = data.size() - 1, last = first + bool(lse);
+  size_t first = data.size() - 1, last = first + rows.size();
   for (size_t n = first; n <= last; ++n)
     for (auto [number, other] : llvm::enumerate(all)) {
       const Operand &written = all[n];
@@ -469,8 +477,8 @@ LogicalResult Verifier::sequences() {
                                                   {output, op.getCuSeqlensQ()},
                                                   {key, op.getCuSeqlensK()},
                                                   {value, op.getCuSeqlensK()}};
-  if (lse)
-    sides.push_back({*lse, op.getCuSeqlensQ()});
+  for (const Operand &row : rows)
+    sides.push_back({row, op.getCuSeqlensQ()});
   for (auto [operand, starts] : sides) {
     int64_t batch = operand.type.getDimSize(AttentionOp::Batch);
     if (starts && !ShapedType::isDynamic(batch) && batch != 1)

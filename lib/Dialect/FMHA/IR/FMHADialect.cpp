@@ -45,11 +45,15 @@ bool isKernelSymbol(Attribute value) {
 }
 
 constexpr Discardable discardables[] = {
-    {"fmha.kernel", "a symbol @module::@function", "fmha.attention",
-     isKernelSymbol, [](Operation *op) { return isa<AttentionOp>(op); }},
+    {"fmha.kernel", "a symbol @module::@function",
+     "fmha.attention or fmha.merge", isKernelSymbol,
+     [](Operation *op) { return isa<AttentionOp, MergeOp>(op); }},
     {"fmha.manifest", "a string", "gpu.binary",
      [](Attribute value) { return isa<StringAttr>(value); },
      [](Operation *op) { return isa<gpu::BinaryOp>(op); }},
+    {"fmha.merge", "a dictionary", "llvm.func",
+     [](Attribute value) { return isa<DictionaryAttr>(value); },
+     [](Operation *op) { return isa<LLVM::LLVMFuncOp>(op); }},
     {"fmha.problem", "a dictionary", "gpu.func or llvm.func",
      [](Attribute value) { return isa<DictionaryAttr>(value); },
      [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},

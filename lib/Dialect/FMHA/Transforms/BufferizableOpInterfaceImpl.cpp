@@ -16,6 +16,31 @@ using namespace mlir;
 using namespace mlir::bufferization;
 
 namespace {
+/// The same op on the buffers of its operands, of which the last ones are the
+/// destinations that stand for the results.
+LogicalResult bufferizeOnBuffers(Operation *op, RewriterBase &rewriter,
+                                 const BufferizationOptions &options,
+                                 BufferizationState &state) {
+  if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
+    return success();
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> buffers;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  auto results = ValueRange(buffers).take_back(op->getNumResults());
+  OperationState newOp(op->getLoc(), op->getName(), buffers, TypeRange(),
+                       op->getAttrs());
+  for (Region &region : op->getRegions())
+    newOp.addRegion()->takeBody(region);
+  rewriter.create(newOp);
+  replaceOpWithBufferizedValues(rewriter, op, results);
+  return success();
+}
+
 struct AttentionBufferization
     : DstBufferizableOpInterfaceExternalModel<AttentionBufferization,
                                               fmha::AttentionOp> {
@@ -37,23 +62,23 @@ struct AttentionBufferization
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
-      return success();
-    rewriter.setInsertionPoint(op);
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    auto results = ValueRange(buffers).take_back(op->getNumResults());
-    OperationState newOp(op->getLoc(), op->getName(), buffers, TypeRange(),
-                         op->getAttrs());
-    newOp.addRegion()->takeBody(op->getRegion(0));
-    rewriter.create(newOp);
-    replaceOpWithBufferizedValues(rewriter, op, results);
-    return success();
+    return bufferizeOnBuffers(op, rewriter, options, state);
+  }
+};
+
+struct MergeBufferization
+    : DstBufferizableOpInterfaceExternalModel<MergeBufferization,
+                                              fmha::MergeOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    // Destinations are overwritten whole.
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    return bufferizeOnBuffers(op, rewriter, options, state);
   }
 };
 
@@ -91,6 +116,7 @@ void fmha::registerBufferizableOpInterfaceExternalModels(
   registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
     context->loadDialect<BufferizationDialect>();
     AttentionOp::attachInterface<AttentionBufferization>(*context);
+    MergeOp::attachInterface<MergeBufferization>(*context);
     ReadOp::attachInterface<ReadBufferization>(*context);
   });
 }

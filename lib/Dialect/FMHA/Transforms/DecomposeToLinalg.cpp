@@ -64,30 +64,30 @@ void Decomposition::addSource(Value key, Value value, Value lengths,
 void Decomposition::run() {
   if (startsQ)
     sequences = sequenceOfRows();
-  // A second source goes on where the first one ends: with its maxima, sums and
-  // weighted sums.
-  SmallVector<Value> weights, values;
-  Value maxima, sums;
+  SmallVector<Value> masked, values;
   for (const KeySource &one : sources) {
     source = one;
-    Value keys = repeatHeads(source.key);
+    masked.push_back(scaleAndMask(scores(repeatHeads(source.key))));
     values.push_back(repeatHeads(source.value));
-    weights.push_back(scaleAndMask(scores(keys)));
-    maxima = rowMaxima(weights.back(), maxima ? maxima : leastMaxima());
   }
-  for (Value &scores : weights) {
-    scores = exponentials(scores, maxima);
-    sums = rowSums(scores, sums ? sums : leastSums(maxima));
-  }
+  Statistics all = statistics(masked, /*withSink=*/true), keysOnly = all;
+  // What is told of the keys alone knows no sink.
+  if (sink && op.getProblem().needsTrueMax())
+    keysOnly = statistics(masked, /*withSink=*/false);
+  const Statistics &own = op.getUnnormalised() ? keysOnly : all;
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDimV());
   Value weighted = filled(zero, {batch, queryHeads, queryLength, headDim});
-  for (auto [one, w, v] : llvm::zip(sources, weights, values)) {
+  for (auto [one, weights, v] : llvm::zip_equal(sources, own.weights, values)) {
     source = one;
-    weighted = weightedSums(w, v, weighted);
+    weighted = weightedSums(weights, v, weighted);
   }
-  SmallVector<Value> results{normalise(weighted, sums)};
+  SmallVector<Value> results{output(weighted, own.sums)};
   if (op.getLse())
-    results.push_back(logSumExp(maxima, sums));
+    results.push_back(logSumExp(all.maxima, all.sums));
+  if (op.getRowMax())
+    results.push_back(keptRows(keysOnly.maxima, op.getRowMax()));
+  if (op.getRowSum())
+    results.push_back(keptRows(keysOnly.sums, op.getRowSum()));
   replace(results);
 }
 
@@ -236,6 +236,21 @@ Value Decomposition::scaleAndMask(Value scores) {
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }
 
+/// A second source goes on where the first one ends: with its maxima and sums.
+Statistics Decomposition::statistics(ArrayRef<Value> scores, bool withSink) {
+  SmallVector<OpFoldResult> rows = {batch, queryHeads, queryLength};
+  Statistics made;
+  made.maxima = withSink ? leastMaxima() : filled(minusInfinity, rows);
+  for (Value one : scores)
+    made.maxima = rowMaxima(one, made.maxima);
+  made.sums = withSink ? leastSums(made.maxima) : filled(zero, rows);
+  for (Value one : scores) {
+    made.weights.push_back(exponentials(one, made.maxima));
+    made.sums = rowSums(made.weights.back(), made.sums);
+  }
+  return made;
+}
+
 /// [b, h, m]: what a maximum over keys begins with, the head's sink where there
 /// is one.
 Value Decomposition::leastMaxima() {
@@ -321,21 +336,23 @@ Value Decomposition::weightedSums(Value weights, Value values, Value init) {
                  {init, {0, 1, 2, 3}}, multiplyAdd);
 }
 
-/// output[b, m, h, d] = weighted / sum, rounded; 0 where the row saw no key.
-/// The largest weight of any other row is 1, so its sum is at least 1.
-Value Decomposition::normalise(Value weighted, Value sums) {
+/// output[b, m, h, d] = weighted / sum, or weighted as it is, rounded; 0 where
+/// the row saw no key. The largest weight of any other row is 1, so its sum is
+/// at least 1.
+Value Decomposition::output(Value weighted, Value sums) {
   Value destination = asTensor(op.getOutput());
   auto divide = [&](OpBuilder &builder, Location location,
                     ValueRange elements) -> Value {
     Value empty = arith::CmpFOp::create(
         builder, location, arith::CmpFPredicate::OEQ, elements[1], zero);
-    Value quotient =
-        arith::DivFOp::create(builder, location, elements[0], elements[1]);
-    Value result =
-        arith::SelectOp::create(builder, location, empty, zero, quotient);
-    Value rounded =
-        arith::TruncFOp::create(builder, location, op.getElementType(), result);
-    return kept(builder, location, index(builder, 1), rounded, elements[2]);
+    Value result = elements[0];
+    if (!op.getUnnormalised())
+      result = arith::DivFOp::create(builder, location, result, elements[1]);
+    result = arith::SelectOp::create(builder, location, empty, zero, result);
+    Type type = elements[2].getType();
+    if (!type.isF32())
+      result = arith::TruncFOp::create(builder, location, type, result);
+    return kept(builder, location, index(builder, 1), result, elements[2]);
   };
   return generic(4, 0, {{weighted, {0, 2, 1, 3}}, {sums, {0, 2, 1}}},
                  {destination, {0, 1, 2, 3}}, divide);
@@ -353,6 +370,15 @@ Value Decomposition::logSumExp(Value maxima, Value sums) {
   };
   return generic(3, 0, {{maxima, {0, 1, 2}}, {sums, {0, 1, 2}}},
                  {destination, {0, 1, 2}}, combine);
+}
+
+/// `rows` where there are any; those of no sequence stay as they are.
+Value Decomposition::keptRows(Value rows, Value destination) {
+  auto keep = [&](OpBuilder &builder, Location location, ValueRange elements) {
+    return kept(builder, location, index(builder, 2), elements[0], elements[1]);
+  };
+  return generic(3, 0, {{rows, {0, 1, 2}}}, {asTensor(destination), {0, 1, 2}},
+                 keep);
 }
 
 void Decomposition::replace(ValueRange results) {
@@ -382,6 +408,7 @@ struct DecomposeToLinalg
     IRRewriter rewriter(&getContext());
     getOperation()->walk(
         [&](AttentionOp op) { decomposeToLinalg(rewriter, op); });
+    getOperation()->walk([&](MergeOp op) { decomposeToLinalg(rewriter, op); });
   }
 };
 } // namespace

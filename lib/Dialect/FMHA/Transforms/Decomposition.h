@@ -55,6 +55,14 @@ struct KeySource {
   int64_t number = 0;
 };
 
+/// Maximum of each row, [b, h, m], the exponentials of what is above it, [b, h,
+/// m, n] for each source, and their sum.
+struct Statistics {
+  mlir::Value maxima;
+  llvm::SmallVector<mlir::Value, 2> weights;
+  mlir::Value sums;
+};
+
 /// Builds the steps in front of the op and replaces it by them.
 class Decomposition {
 public:
@@ -115,6 +123,7 @@ private:
   mlir::Value rowMaxima(mlir::Value scores, mlir::Value init);
   mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
   mlir::Value rowSums(mlir::Value weights, mlir::Value init);
+  Statistics statistics(llvm::ArrayRef<mlir::Value> scores, bool withSink);
   mlir::Value leastMaxima();
   mlir::Value leastSums(mlir::Value maxima);
   mlir::Value rows();
@@ -126,8 +135,9 @@ private:
                                       mlir::Value init);
   mlir::Value kept(mlir::OpBuilder &builder, mlir::Location location,
                    mlir::Value row, mlir::Value result, mlir::Value old);
-  mlir::Value normalise(mlir::Value weighted, mlir::Value sums);
+  mlir::Value output(mlir::Value weighted, mlir::Value sums);
   mlir::Value logSumExp(mlir::Value maxima, mlir::Value sums);
+  mlir::Value keptRows(mlir::Value rows, mlir::Value destination);
   void replace(mlir::ValueRange results);
 
   mlir::RewriterBase &rewriter;

@@ -104,6 +104,17 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
     that denominator. A row that sees no key then has output 0 and lse sink[h].
 
+    Further destinations, of the shape of `lse`, let partial results be combined
+    (`fmha.merge`):
+    ```
+    row_max    = max_j s[j]
+    row_sum    = sum_j exp(s[j] - row_max)
+    ```
+    over keys, of which the sink is none; -inf and 0 of a row that sees no key.
+    With `unnormalised` the output is sum_j exp(s[j] - row_max) * value[b, j, g, :],
+    not divided, which a sink does not change; `lse` still includes it. The output
+    may be f32 beside inputs in 16 bits, also without any of these.
+
     - `scale`: any f64 value that is finite as f32, 0 and negative included;
       absent means 1 / sqrt(head_dim).
     - `mask`: see `#fmha.mask`; absent means none.
@@ -143,6 +154,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
         outs(%out : memref<?x?x128x512xbf16>)
         {source2_mask = #fmha.mask<causal>}
 
+    // What a merge with other keys needs.
+    fmha.attention
+        ins(%q, %k, %v : memref<1x?x32x128xbf16>, memref<1x?x8x128xbf16>,
+                         memref<1x?x8x128xbf16>)
+        outs(%out : memref<1x?x32x128xf32>)
+        row_max(%max : memref<1x32x?xf32>) row_sum(%sum : memref<1x32x?xf32>)
+        {unnormalised}
+
     // A soft cap of 50 and a bias of each head.
     fmha.attention
         ins(%q, %k, %v : memref<1x?x32x128xbf16>, memref<1x?x8x128xbf16>,
@@ -161,10 +180,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Constraints. Extents that are dynamic are checked before launch instead.
     - (C1) The operands are all tensors or all memrefs.
-    - (C2) `query`, `key`, `value` and `output` have rank 4, `lse` has rank 3.
+    - (C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
+      `row_sum` have rank 3.
     - (C3) `query`, `key`, `value` and `output` have the same element type, f16 or
-      bf16.
-    - (C4) The element type of `lse` is f32.
+      bf16; that of `output` may be f32.
+    - (C4) The element type of `lse`, `row_max` and `row_sum` is f32.
     - (C5) Head dims (dimension 3) are static, positive and at most 65536.
     - (C6) `query` and `key` have the same head dim.
     - (C7) `value` and `output` have the same head dim.
@@ -175,15 +195,15 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C11) `output` has the length and the number of heads of `query`.
     - (C12) The number of query heads is a multiple of the number of KV heads,
       which is positive.
-    - (C13) The shape of `lse` is [batch, q_heads, q_len].
+    - (C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
     - (C14) `scale` is finite, also after rounding to f32.
     - (C15) A memref has a strided layout.
-    - (C16) The head dim of a memref is contiguous: its stride is 1 (all but
-      `lse`).
+    - (C16) The head dim of a memref is contiguous: its stride is 1 (C16 to C18
+      are about `query`, `key`, `value` and `output`).
     - (C17) Every other stride of a memref is a non-negative multiple of 16 bytes
-      and less than 2^40 bytes (all but `lse`): what TMA addresses.
+      and less than 2^40 bytes: what TMA addresses.
     - (C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
-      bytes (all but `lse`).
+      bytes.
     - (C19) A memref lies in global memory: no memory space, 0, 1 or
       `#gpu.address_space<global>`.
     - (C20) `schedule` can serve the op on its target; without roles, with those
@@ -232,6 +252,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Arg<Optional<FMHA_TensorOrMemRef>, "keys of each sequence in the second source">:$source2_lens,
     Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
     Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row sums">:$row_sum,
+    UnitAttr:$unnormalised,
     OptionalAttr<F64Attr>:$scale,
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$mask,
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
@@ -249,6 +272,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`source2_lens` `(` $source2_lens^ `:` type($source2_lens) `)`)?
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
+    (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
+    (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
     attr-dict (`->` type($results)^)? custom<Score>($score)
   }];
   let hasVerifier = 1;
@@ -263,10 +288,18 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(
           getOperation(), getODSOperandIndexAndLength(outputIndex).first,
-          getLse() ? 2 : 1);
+          1 + getRowOutputs().size());
+    }
+    /// `lse`, `row_max` and `row_sum`, those that there are.
+    ::llvm::SmallVector<::mlir::Value, 3> getRowOutputs() {
+      ::llvm::SmallVector<::mlir::Value, 3> rows;
+      for (::mlir::Value row : {getLse(), getRowMax(), getRowSum()})
+        if (row)
+          rows.push_back(row);
+      return rows;
     }
 
-    /// f16 or bf16.
+    /// f16 or bf16; that of the output may be f32.
     ::mlir::Type getElementType() { return getQuery().getType().getElementType(); }
     /// Head dim of query and key, of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
@@ -328,5 +361,7 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
   let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source)";
   let hasVerifier = 1;
 }
+
+include "fmha/Dialect/FMHA/IR/MergeOp.td"
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

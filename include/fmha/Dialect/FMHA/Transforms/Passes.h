@@ -33,12 +33,14 @@ class RewriterBase;
 
 namespace fmha {
 class AttentionOp;
+class MergeOp;
 
 #define GEN_PASS_DECL
 #include "fmha/Dialect/FMHA/Transforms/Passes.h.inc"
 
 /// Replaces `op` by linalg ops; what fmha-decompose-to-linalg does to each op.
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
+void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
 
 /// Appends upstream passes that take a module with fmha.attention down to the
 /// LLVM dialect for the CPU, through fmha-decompose-to-linalg. Functions get C

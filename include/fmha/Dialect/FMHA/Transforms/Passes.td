@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
-  let summary = "the executable meaning of fmha.attention, as linalg ops";
+  let summary = "the executable meaning of fmha.attention and fmha.merge, as linalg ops";
   let description = [{
     Rewrites every `fmha.attention` into linalg, arith and math ops in the order
     of its definition: scores, scale and mask, row maximum, exponentials, row
@@ -20,6 +20,9 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
     output is rounded once, at the end. Nothing is tiled or fused: this is the
     reference that other lowerings are compared with, for any shape (any head
     dim, dynamic extents, kv_len = 0) and any backend.
+
+    `fmha.merge` becomes the maximum over the parts, the weighted sums of what they
+    hold, and the same division and logarithm.
 
     Rows that see no key give output 0 and lse -inf.
 

@@ -1,0 +1,116 @@
+//===- MergeOp.td - Partial attention, combined ------------*- tablegen -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_IR_MERGEOP_TD
+#define FMHA_DIALECT_FMHA_IR_MERGEOP_TD
+
+def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
+    AttrSizedOperandSegments,
+    DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                              ["reifyResultShapes"]>
+  ]> {
+  let summary = "attention over several sets of keys, from attention over each";
+  let description = [{
+    `parts`, `maxima` and `sums` hold what `fmha.attention` with `unnormalised`,
+    `row_max` and `row_sum` gives for each of several sets of keys, one behind the
+    other in the leading dimension. For every batch b, row i and head h, with p
+    over the parts whose maximum is not -inf:
+
+    ```
+    m       = max_p maxima[p, b, h, i]
+    w[p]    = exp(maxima[p, b, h, i] - m)
+    l       = sum_p w[p] * sums[p, b, h, i]
+    acc     = sum_p w[p] * parts[p, b, i, h, :]
+
+    output  = acc / l, or acc where `unnormalised`
+    lse     = m + log(l),  row_max = m,  row_sum = l
+    ```
+
+    A part whose maximum is -inf counts for nothing, whatever else it holds. A row
+    of which that is true in every part, or of no parts at all, gives output 0, lse
+    and row_max -inf and row_sum 0. `sink` [q_heads] joins the denominator of
+    `output` and `lse` as it does in `fmha.attention`; so it is given to one merge,
+    the last one, and to no part. Sums go through the parts in order.
+
+    A merge of merges is a merge: with `unnormalised`, `row_max` and `row_sum` the
+    result is a part again.
+
+    - `target`: the GPU that the kernel is for; absent leaves it to the pipeline.
+
+    Example:
+    ```mlir
+    fmha.merge
+        ins(%o, %m, %s : memref<4x1x?x32x128xf32>, memref<4x1x32x?xf32>,
+                         memref<4x1x32x?xf32>)
+        outs(%out, %lse : memref<1x?x32x128xbf16>, memref<1x32x?xf32>)
+    ```
+
+    Constraints. Extents that are dynamic are checked before launch instead.
+    - (M1) The operands are all tensors or all memrefs.
+    - (M2) `parts` has rank 5, `maxima` and `sums` have rank 4, `output` has rank
+      4, `lse`, `row_max` and `row_sum` have rank 3, `sink` has rank 1.
+    - (M3) The element type of `output` is f16, bf16 or f32, all others are f32.
+    - (M4) The head dim of `parts` and `output` is static, positive and at most
+      65536.
+    - (M5) With `output` [batch, length, heads, head_dim], `parts` is [parts, batch,
+      length, heads, head_dim], `maxima` and `sums` are [parts, batch, heads,
+      length], `lse`, `row_max` and `row_sum` [batch, heads, length], and `sink` is
+      [heads].
+    - (M6) A memref has a strided layout and lies in global memory. The head dim of
+      `parts` and `output`, and `sink`, are contiguous; every other stride of
+      `parts` and `output`, and their offsets, are non-negative multiples of 16
+      bytes.
+    - (M7) A destination that is a memref is no other operand, nor a view of one.
+  }];
+
+  let arguments = (ins
+    Arg<FMHA_TensorOrMemRef, "weighted sums of each part">:$parts,
+    Arg<FMHA_TensorOrMemRef, "row maxima of each part">:$maxima,
+    Arg<FMHA_TensorOrMemRef, "row sums of each part">:$sums,
+    Arg<Optional<FMHA_TensorOrMemRef>, "a logit a query head">:$sink,
+    Arg<FMHA_TensorOrMemRef, "destination of the output">:$output,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the log-sum-exp">:$lse,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row maxima">:$row_max,
+    Arg<Optional<FMHA_TensorOrMemRef>, "destination of the row sums">:$row_sum,
+    UnitAttr:$unnormalised,
+    OptionalAttr<StrAttr>:$target);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+
+  let assemblyFormat = [{
+    `ins` `(` $parts `,` $maxima `,` $sums `:`
+              type($parts) `,` type($maxima) `,` type($sums) `)`
+    (`sink` `(` $sink^ `:` type($sink) `)`)?
+    `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
+    (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
+    (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      constexpr unsigned outputIndex = 4;
+      return ::mlir::MutableOperandRange(
+          getOperation(), getODSOperandIndexAndLength(outputIndex).first,
+          1 + getRowOutputs().size());
+    }
+    /// `lse`, `row_max` and `row_sum`, those that there are.
+    ::llvm::SmallVector<::mlir::Value, 3> getRowOutputs() {
+      ::llvm::SmallVector<::mlir::Value, 3> rows;
+      for (::mlir::Value row : {getLse(), getRowMax(), getRowSum()})
+        if (row)
+          rows.push_back(row);
+      return rows;
+    }
+    unsigned getHeadDim() { return getOutput().getType().getDimSize(3); }
+  }];
+}
+
+#endif // FMHA_DIALECT_FMHA_IR_MERGEOP_TD

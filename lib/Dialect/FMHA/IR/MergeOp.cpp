@@ -1,0 +1,229 @@
+//===- MergeOp.cpp - Constraints M1-M7 of fmha.merge ----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function per constraint, in the order of the op's description.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OperandRules.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fmha;
+
+namespace {
+
+/// An operand and its dimensions, by the letters of the op's description: p
+/// parts, b batch, m length, h heads, d head dim.
+struct Operand {
+  StringLiteral name;
+  Value value;
+  StringLiteral dims;
+  /// Whether the last dimension is contiguous, and others step by 16 bytes.
+  bool isMatrix = false, isDestination = false;
+
+  ShapedType type() const { return cast<ShapedType>(value.getType()); }
+};
+
+class Verifier {
+public:
+  explicit Verifier(MergeOp op) : op(op) {
+    const Operand known[] = {{"parts", op.getParts(), "pbmhd", true},
+                             {"maxima", op.getMaxima(), "pbhm"},
+                             {"sums", op.getSums(), "pbhm"},
+                             {"sink", op.getSink(), "h"},
+                             {"output", op.getOutput(), "bmhd", true, true},
+                             {"lse", op.getLse(), "bhm", false, true},
+                             {"row_max", op.getRowMax(), "bhm", false, true},
+                             {"row_sum", op.getRowSum(), "bhm", false, true}};
+    for (const Operand &operand : known)
+      if (operand.value)
+        all.push_back(operand);
+  }
+
+  LogicalResult run() {
+    using Rule = LogicalResult (Verifier::*)();
+    static constexpr Rule rules[] = {
+        &Verifier::kinds,   &Verifier::ranks,   &Verifier::elementTypes,
+        &Verifier::headDim, &Verifier::extents, &Verifier::layouts,
+        &Verifier::aliases};
+    for (Rule rule : rules)
+      if (failed((this->*rule)()))
+        return failure();
+    return success();
+  }
+
+private:
+  InFlightDiagnostic error(unsigned constraint) {
+    return op.emitError() << "fmha.merge M" << constraint << ": ";
+  }
+  LogicalResult kinds();
+  LogicalResult ranks();
+  LogicalResult elementTypes();
+  LogicalResult headDim();
+  LogicalResult extents();
+  LogicalResult layouts();
+  LogicalResult layout(const Operand &operand);
+  LogicalResult aliases();
+
+  MergeOp op;
+  SmallVector<Operand, 8> all;
+};
+
+} // namespace
+
+LogicalResult Verifier::kinds() {
+  for (const Operand &operand : all)
+    if (isa<MemRefType>(operand.type()) != isa<MemRefType>(all[0].type()))
+      return error(1) << "expected all operands to be tensors or all to be "
+                         "memrefs, got parts "
+                      << all[0].type() << " and " << operand.name << ' '
+                      << operand.type();
+  return success();
+}
+
+LogicalResult Verifier::ranks() {
+  for (const Operand &operand : all)
+    if (operand.type().getRank() != int64_t(operand.dims.size()))
+      return error(2) << "expected " << operand.name << " to have rank "
+                      << operand.dims.size() << ", got "
+                      << operand.type().getRank();
+  return success();
+}
+
+LogicalResult Verifier::elementTypes() {
+  for (const Operand &operand : all) {
+    Type type = operand.type().getElementType();
+    bool isOutput = operand.value == op.getOutput();
+    if (type.isF32() || (isOutput && (type.isF16() || type.isBF16())))
+      continue;
+    return error(3) << "expected the element type of " << operand.name
+                    << " to be " << (isOutput ? "f16, bf16 or " : "")
+                    << "f32, got " << type;
+  }
+  return success();
+}
+
+LogicalResult Verifier::headDim() {
+  for (const Operand &operand : all) {
+    if (operand.dims.back() != 'd')
+      continue;
+    int64_t dim = operand.type().getShape().back();
+    if (!ShapedType::isDynamic(dim) && dim > 0 &&
+        dim <= AttentionOp::maxHeadDim)
+      continue;
+    InFlightDiagnostic told = error(4) << "expected a static head dim of 1 to "
+                                       << AttentionOp::maxHeadDim
+                                       << " in the last dimension of "
+                                       << operand.name << ", got ";
+    return ShapedType::isDynamic(dim) ? told << "a dynamic one" : told << dim;
+  }
+  return success();
+}
+
+/// Of each letter the first static extent counts.
+LogicalResult Verifier::extents() {
+  for (char letter : StringRef("pbmhd")) {
+    const Operand *first = nullptr;
+    int64_t expected = ShapedType::kDynamic;
+    for (const Operand &operand : all) {
+      size_t place = operand.dims.find(letter);
+      if (place == StringRef::npos || operand.type().isDynamicDim(place))
+        continue;
+      int64_t got = operand.type().getDimSize(place);
+      if (!first) {
+        first = &operand;
+        expected = got;
+      }
+      if (got != expected)
+        return error(5) << "expected dimension " << place << " of "
+                        << operand.name << " to be " << expected
+                        << ", as it is in " << first->name << ", got " << got;
+    }
+  }
+  return success();
+}
+
+LogicalResult Verifier::layouts() {
+  for (const Operand &operand : all)
+    if (isa<MemRefType>(operand.type()) && failed(layout(operand)))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::layout(const Operand &operand) {
+  auto type = cast<MemRefType>(operand.type());
+  constexpr int64_t unitBytes = 16;
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return error(6) << "expected a strided layout of " << operand.name
+                    << ", got " << type;
+  if (!isGlobalMemory(type.getMemorySpace()))
+    return error(6) << "expected " << operand.name
+                    << " to lie in global memory, got " << type;
+  if (!operand.isMatrix && operand.dims.size() > 1)
+    return success();
+  int64_t last = strides.pop_back_val();
+  if (!ShapedType::isDynamic(last) && last != 1)
+    return error(6) << "expected the last dimension of " << operand.name
+                    << " to be contiguous, got stride " << last;
+  if (!operand.isMatrix)
+    return success();
+  strides.push_back(offset);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  for (int64_t step : strides)
+    if (!ShapedType::isDynamic(step) &&
+        (step < 0 || step * bytes % unitBytes != 0))
+      return error(6) << "expected strides and offset of " << operand.name
+                      << " to be non-negative multiples of 16 bytes, got "
+                      << step << " elements of " << bytes << " bytes";
+  return success();
+}
+
+LogicalResult Verifier::aliases() {
+  if (!isa<MemRefType>(all[0].type()))
+    return success();
+  for (size_t n = 0; n < all.size(); ++n)
+    for (size_t other = 0; other < n; ++other) {
+      if (!all[n].isDestination)
+        continue;
+      Value a = all[n].value, b = all[other].value;
+      if (hasElements(a) && hasElements(b) &&
+          (isViewOf(a, b) || isViewOf(b, a)))
+        return error(7) << "expected " << all[n].name << " and "
+                        << all[other].name << " to share no memory; give "
+                        << all[n].name << " a memref of its own";
+    }
+  return success();
+}
+
+LogicalResult MergeOp::verify() { return Verifier(*this).run(); }
+
+void MergeOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    MemoryEffects::Effect *effect = MemoryEffects::Read::get();
+    if (isDpsInit(&operand))
+      effect = MemoryEffects::Write::get();
+    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
+  }
+}
+
+LogicalResult
+MergeOp::reifyResultShapes(OpBuilder &builder,
+                           ReifiedRankedShapedTypeDims &reifiedReturnShapes) {
+  for (OpResult result : getOperation()->getResults())
+    reifiedReturnShapes.push_back(tensor::getMixedSizes(
+        builder, getLoc(), getTiedOpOperand(result)->get()));
+  return success();
+}
