@@ -35,9 +35,9 @@ func.func @dot_rank(%a: !tile.tile<128x1xf16>, %b: !tile.tile<128xf16>) {
 
 // -----
 
-func.func @scale_rank(%v: !tile.tile<128xf32>) {
-  // expected-error@+1 {{operand #0 must be tile of rank 2 that holds f32, but got '!tile.tile<128xf32>'}}
-  %0 = tile.scale %v by 2.0 : !tile.tile<128xf32>
+func.func @scale_type(%v: !tile.tile<128xbf16>) {
+  // expected-error@+1 {{operand #0 must be tile that holds f32, but got '!tile.tile<128xbf16>'}}
+  %0 = tile.scale %v by 2.0 : !tile.tile<128xbf16>
   return
 }
 

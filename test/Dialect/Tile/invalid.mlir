@@ -200,9 +200,33 @@ func.func @load_other(%t: memref<?x?x?x64xf16>, %u: memref<?x?x?x72xf16>, %i: in
 
 // -----
 
+func.func @write_shape(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>, %s: !tile.tile<128xf32>) {
+  // expected-error@+1 {{expected a value of the shape of '!tile.tile<128x32xf32>', got '!tile.tile<128x64xf32>'}}
+  "tile.write"(%v, %s, %t, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 1>, tile = !tile.tile<128x32xf32>}> : (!tile.tile<128x64xf32>, !tile.tile<128xf32>, memref<?x?x?x64xf32>, index, index, index, index) -> ()
+  return
+}
+
+// -----
+
 func.func @load_condition(%t: memref<?x?x?x64xf16>, %i: index, %c: i1) {
   // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got a condition alone}}
   %0 = "tile.load"(%t, %i, %i, %i, %c) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1>}
       : (memref<?x?x?x64xf16>, index, index, index, i1) -> !tile.tile<128x64xf16>
+  return
+}
+
+// -----
+
+func.func @write_rows(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>, %s: !tile.tile<64xf32>) {
+  // expected-error@+1 {{expected a sum for each of 128 rows, got '!tile.tile<64xf32>'}}
+  tile.write %v over %s : !tile.tile<128x64xf32>, !tile.tile<64xf32> as !tile.tile<128x64xf32> to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32>
+  return
+}
+
+// -----
+
+func.func @write_half(%t: memref<?x?x?x64xbf16>, %i: index) {
+  // expected-error@+1 {{expected a tile of rank 2 that holds f32, got '!tile.tile<128x64xbf16>'}}
+  tile.write as !tile.tile<128x64xbf16> to %t[%i, %i, %i] below %i : memref<?x?x?x64xbf16>
   return
 }

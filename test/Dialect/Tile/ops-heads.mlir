@@ -16,7 +16,7 @@
 
 // CHECK-LABEL: func.func @memory
 func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot,
-                  %sinks: memref<?xf32>) {
+                  %sinks: memref<?xf32>, %out: memref<?x?x?x64xf32>) {
   // CHECK: tile.load %{{.*}}[{{.*}}] heads 16 from %{{.*}} : memref<{{.*}}> -> <128x64xbf16>
   %0 = tile.load %t[%b, %r, %h] heads 16 from %r : !tensor -> !q
   // CHECK: tile.load %{{.*}}[{{.*}}] heads 128 from %{{.*}} column %{{.*}} within[%{{.*}}, %{{.*}}] into %{{.*}} as
@@ -25,6 +25,8 @@ func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q
   tile.store %o, %t[%b, %r, %h] heads 2 from %r column %r within [%r, %h] : !q, !tensor
   // CHECK: tile.store_rows %{{.*}}, %{{.*}}[{{.*}}] heads 16 of %{{.*}} from %{{.*}} below %{{.*}} : <128xf32>, memref
   tile.store_rows %row, %l[%b, %h, %r] heads 16 of %h from %r below %r : !row, !lse
+  // CHECK: tile.write as {{.*}} to %{{.*}}[{{.*}}] heads 16 of %{{.*}} column %{{.*}} from %{{.*}} below %{{.*}} undivided : memref
+  tile.write as !tile.tile<128x64xf32> to %out[%b, %r, %h] heads 16 of %h column %r from %r below %r undivided : memref<?x?x?x64xf32>
   // CHECK: tile.load_rows %{{.*}}[%{{.*}}] heads 16 of %{{.*}} by 5.000000e-01 : memref<?xf32> -> <128xf32>
   %2 = tile.load_rows %sinks[%h] heads 16 of %r by 0.5 : memref<?xf32> -> !row
   return

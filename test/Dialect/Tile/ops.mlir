@@ -16,6 +16,21 @@
 !row = !tile.tile<128xf32>
 !slot = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
 
+// CHECK-LABEL: func.func @written
+func.func @written(%t: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index, %o: !o, %row: !row) -> (!q, !row) {
+  // CHECK: tile.write %{{.*}} over %{{.*}} : !tile.tile<128x64xf32>, !tile.tile<128xf32> as !tile.tile<128x64xf32> to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] below %{{.*}} : memref
+  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.write %{{.*}} over %{{.*}} to %{{.*}}[{{.*}}] column %{{.*}} from %{{.*}} below %{{.*}} undivided : memref
+  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] column %i from %i below %i undivided : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.write as !tile.tile<128x64xf32> to %{{.*}}[{{.*}}] below
+  tile.write as !o to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.normalize %{{.*}}, %{{.*}} undivided : <128x64xf32>, <128xf32> to <128x64xbf16>
+  %n = tile.normalize %o, %row undivided : !o, !row to !q
+  // CHECK: tile.scale %{{.*}} by 1.250000e-01 : <128xf32>
+  %s = tile.scale %row by 0.125 : !row
+  return %n, %s : !q, !row
+}
+
 // CHECK-LABEL: func.func @memory
 func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot, %c: i1) {
   // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : memref<{{.*}}> -> <128x64xbf16>

@@ -128,6 +128,25 @@ LogicalResult StoreOp::verify() {
                             cast<MemRefType>(getDest().getType()));
 }
 
+LogicalResult WriteOp::verify() {
+  auto tile = cast<TileType>(getTile());
+  if (tile.getShape().size() != 2 || !tile.getElementType().isF32())
+    return emitOpError() << "expected a tile of rank 2 that holds f32, got "
+                         << tile;
+  if (bool(getValue()) != bool(getSum()))
+    return emitOpError() << "expected a value and the sums of its rows, or "
+                            "neither";
+  if (getValue() && getValue().getType().getShape() != tile.getShape())
+    return emitOpError() << "expected a value of the shape of " << tile
+                         << ", got " << getValue().getType();
+  if (getSum() && getSum().getType().getRows() != tile.getRows())
+    return emitOpError() << "expected a sum for each of " << tile.getRows()
+                         << " rows, got " << getSum().getType();
+  if (failed(verifyHeads(*this, tile, "a count", getCount())))
+    return failure();
+  return verifyTileOfMemref(*this, tile, cast<MemRefType>(getDest().getType()));
+}
+
 LogicalResult SliceOp::verify() {
   TileType from = getInput().getType(), to = getType();
   if (from.getElementType() != to.getElementType() ||

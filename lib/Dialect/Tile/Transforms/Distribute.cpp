@@ -188,6 +188,7 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   RewritePatternSet patterns(&getContext());
   populateDistributeArithmetic(patterns, converter, context);
   populateDistributeMemory(patterns, converter, context);
+  populateDistributeOutput(patterns, converter, context);
   populateDistributeModify(patterns, converter, context);
   ConversionTarget target(getContext());
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
@@ -197,7 +198,8 @@ LogicalResult TileDistributePass::distribute(SpecialiseOp op,
   target.addIllegalOp<SlotAddressOp>();
   target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, ModifyOp,
                       MaskOp, RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
-                      NormalizeOp, LoadRowsOp, AddSinkOp, LseOp, StoreRowsOp>();
+                      NormalizeOp, WriteOp, LoadRowsOp, AddSinkOp, LseOp,
+                      StoreRowsOp>();
   return applyPartialConversion(op.getOperation(), target, std::move(patterns));
 }
 

@@ -103,6 +103,25 @@ mlir::Value tmemAddress(mlir::ImplicitLocOpBuilder &b,
 void storeSwizzled(mlir::ImplicitLocOpBuilder &b, TileType tile,
                    mlir::Value values, mlir::Value first = nullptr);
 
+/// Columns of tensor memory between the halves of a row that two threads share
+/// and that takes `columns`; null where one thread has the row.
+mlir::IntegerAttr splitOf(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                          int64_t columns);
+/// What was loaded from tensor memory, as one row, readable.
+mlir::Value waitForLoads(mlir::ImplicitLocOpBuilder &b,
+                         llvm::ArrayRef<mlir::Value> loaded);
+void waitForStores(mlir::ImplicitLocOpBuilder &b);
+mlir::Value asF32(mlir::ImplicitLocOpBuilder &b, mlir::Value words);
+/// A loop over the columns that this thread owns, piece by piece:
+///
+///   for column = 0 to own columns step 16: body(column)
+void forOwnColumns(
+    mlir::ImplicitLocOpBuilder &b, TileType tile,
+    llvm::function_ref<void(mlir::Value column, int64_t count)> body);
+/// `column` of the tile, from one that counts from the thread's first.
+mlir::Value inTile(mlir::ImplicitLocOpBuilder &b, TileType tile,
+                   mlir::Value column);
+
 void populateDistributeArithmetic(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   const DistributeContext &context);
@@ -110,6 +129,10 @@ void populateDistributeModify(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);
 void populateDistributeMemory(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              const DistributeContext &context);
+/// The accumulator: rescaled, divided, and written.
+void populateDistributeOutput(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter,
                               const DistributeContext &context);
 

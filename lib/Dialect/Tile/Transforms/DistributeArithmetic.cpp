@@ -109,8 +109,9 @@ struct DistributeScale : public DistributePattern<ScaleOp> {
     }
     Value factor =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(
-        op, x, broadcast(b, factor, x.getType()));
+    if (isa<VectorType>(x.getType()))
+      factor = broadcast(b, factor, x.getType());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
     return success();
   }
 };

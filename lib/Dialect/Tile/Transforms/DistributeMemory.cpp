@@ -78,10 +78,8 @@ void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
   }
 }
 
-/// Columns of tensor memory between the halves of a row that two threads share
-/// and that takes `columns`; null where one thread has the row.
-static IntegerAttr splitOf(ImplicitLocOpBuilder &b, TileType tile,
-                           int64_t columns) {
+IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
+                                int64_t columns) {
   return threadsPerRow(tile) == 2 ? b.getI32IntegerAttr(columns / 2)
                                   : IntegerAttr();
 }
@@ -99,8 +97,8 @@ static Value loadChunk(ImplicitLocOpBuilder &b,
       splitOf(b, tile, tile.getColumns()));
 }
 
-/// What was loaded, as one row, readable.
-static Value waitForLoads(ImplicitLocOpBuilder &b, ArrayRef<Value> loaded) {
+Value fmha::tile::waitForLoads(ImplicitLocOpBuilder &b,
+                               ArrayRef<Value> loaded) {
   int64_t columns = 0;
   for (Value chunk : loaded)
     columns += cast<VectorType>(chunk.getType()).getDimSize(0);
@@ -108,14 +106,31 @@ static Value waitForLoads(ImplicitLocOpBuilder &b, ArrayRef<Value> loaded) {
   return TmemWaitOp::create(b, row, TmemAccess::Load, loaded).getResult();
 }
 
-static void waitForStores(ImplicitLocOpBuilder &b) {
+void fmha::tile::waitForStores(ImplicitLocOpBuilder &b) {
   TmemWaitOp::create(b, Type(), TmemAccess::Store, ValueRange());
 }
 
-static Value asF32(ImplicitLocOpBuilder &b, Value words) {
+Value fmha::tile::asF32(ImplicitLocOpBuilder &b, Value words) {
   auto type = cast<VectorType>(words.getType());
   return vector::BitCastOp::create(
       b, VectorType::get(type.getShape(), b.getF32Type()), words);
+}
+
+void fmha::tile::forOwnColumns(
+    ImplicitLocOpBuilder &b, TileType tile,
+    function_ref<void(Value column, int64_t count)> body) {
+  int64_t columns = ownColumns(tile);
+  int64_t piece = columns % pieceColumns ? smallPieceColumns : pieceColumns;
+  auto loop = scf::ForOp::create(b, constantI32(b, 0), constantI32(b, columns),
+                                 constantI32(b, piece));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar(), piece);
+}
+
+Value fmha::tile::inTile(ImplicitLocOpBuilder &b, TileType tile, Value column) {
+  Value first = firstOwnColumn(b, tile);
+  return first ? Value(arith::AddIOp::create(b, first, column)) : column;
 }
 
 namespace {
@@ -182,26 +197,6 @@ struct DistributeSlice : public DistributePattern<SliceOp> {
     return success();
   }
 };
-
-/// A loop over the columns that this thread owns, piece by piece:
-///
-///   for column = 0 to own columns step 16: body(column)
-void forOwnColumns(ImplicitLocOpBuilder &b, TileType tile,
-                   function_ref<void(Value column, int64_t count)> body) {
-  int64_t columns = ownColumns(tile);
-  int64_t piece = columns % pieceColumns ? smallPieceColumns : pieceColumns;
-  auto loop = scf::ForOp::create(b, constantI32(b, 0), constantI32(b, columns),
-                                 constantI32(b, piece));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar(), piece);
-}
-
-/// `column` of the tile, from one that counts from the thread's first.
-Value inTile(ImplicitLocOpBuilder &b, TileType tile, Value column) {
-  Value first = firstOwnColumn(b, tile);
-  return first ? Value(arith::AddIOp::create(b, first, column)) : column;
-}
 
 /// A finished output of zeros. Where two threads share a row their halves may
 /// begin in the middle of a panel, so that they go piece by piece.
@@ -402,112 +397,11 @@ private:
   }
 };
 
-//===----------------------------------------------------------------------===//
-// The output accumulator
-//===----------------------------------------------------------------------===//
-
-/// A loop over the thread's columns of a tile in tensor memory, piece by piece,
-/// in a role that has not the registers for all of them:
-///
-///   for column = 0 to columns step 16:
-///     tmem_load; tmem_wait; body(column, address, f32 values)
-void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
-               TileType tile,
-               function_ref<void(Value column, Value address, Value x)> body) {
-  forOwnColumns(b, tile, [&](Value column, int64_t count) {
-    DistributeContext there{context.info,
-                            arith::AddIOp::create(b, context.tmemBase, column)};
-    Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
-    auto words = VectorType::get({count}, b.getI32Type());
-    Value loaded = TmemLoadOp::create(b, words, address,
-                                      splitOf(b, tile, tile.getColumns()));
-    body(column, address, asF32(b, waitForLoads(b, loaded)));
-  });
-}
-
-/// Only if some row of the warp has a factor other than 1.
-struct DistributeRescale : public DistributePattern<RescaleOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().getTmem())
-      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value alpha = adaptor.getAlpha();
-    Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
-                                          constantF32(b, 1.0f));
-    Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
-    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(rewriter);
-      b.setInsertionPointToStart(branch.thenBlock());
-      multiplyInPlace(b, op.getType(), alpha);
-    }
-    rewriter.replaceOp(op, adaptor.getInput());
-    return success();
-  }
-
-private:
-  void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
-                       Value alpha) const {
-    forPieces(b, context, tile, [&](Value, Value address, Value x) {
-      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
-      Value scaled = arith::MulFOp::create(b, x, factor);
-      auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
-      TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
-                          address, splitOf(b, tile, tile.getColumns()));
-    });
-    waitForStores(b);
-  }
-};
-
-/// acc/l in 16 bits into the staging tile. A row whose sum is 0 saw no key and
-/// becomes 0, whatever a masked value did to its accumulator.
-struct DistributeNormalize : public DistributePattern<NormalizeOp> {
-  using DistributePattern::DistributePattern;
-  LogicalResult
-  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    TileType from = op.getInput().getType(), to = op.getType();
-    if (!from.getTmem() || !to.getSmem())
-      return rewriter.notifyMatchFailure(
-          op, "expected a tile in #tile.tmem to go to #tile.smem");
-    Value sum = adaptor.getSum(), scale = inverse(b, sum);
-    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
-                                         constantF32(b, 0.0f));
-    forPieces(b, context, from, [&](Value column, Value, Value x) {
-      Value factor = vector::BroadcastOp::create(b, x.getType(), scale);
-      Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
-      Value kept = arith::SelectOp::create(b, unseen, zeros,
-                                           arith::MulFOp::create(b, x, factor));
-      auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
-      storeSwizzled(b, to, arith::TruncFOp::create(b, rounded, kept),
-                    inTile(b, to, column));
-    });
-    rewriter.replaceOp(op, smemAddress(b, to.getSmem().getOffset()));
-    return success();
-  }
-
-private:
-  /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
-  /// to 16 bits.
-  static Value inverse(ImplicitLocOpBuilder &b, Value sum) {
-    return arith::DivFOp::create(
-        b, constantF32(b, 1.0f), sum,
-        arith::FastMathFlagsAttr::get(b.getContext(),
-                                      arith::FastMathFlags::afn |
-                                          arith::FastMathFlags::arcp));
-  }
-};
-
 } // namespace
 
 void fmha::tile::populateDistributeMemory(RewritePatternSet &patterns,
                                           const TypeConverter &converter,
                                           const DistributeContext &context) {
   patterns.add<DistributeSlot, DistributeSlice, FillShared, DistributeMove,
-               DistributeDot, DistributeRescale, DistributeNormalize>(converter,
-                                                                      context);
+               DistributeDot>(converter, context);
 }

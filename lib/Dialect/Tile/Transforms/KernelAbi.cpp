@@ -17,18 +17,23 @@ std::vector<KernelParameter>
 fmha::kernelOperands(const schedule::Problem &problem) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> operands;
-  for (const char *tensor : {"q", "k", "v", "o"})
+  for (const char *tensor : {"q", "k", "v"})
     operands.push_back({tensor, Kind::TensorMap});
+  operands.push_back({"o", problem.outF32 ? Kind::Pointer : Kind::TensorMap});
   if (problem.source2)
     for (const char *tensor : {"k2", "v2"})
       operands.push_back({tensor, Kind::TensorMap});
-  if (problem.lse)
-    operands.push_back({"lse", Kind::Pointer});
+  for (const schedule::RowField &row : schedule::rowFields)
+    if (problem.*row.there)
+      operands.push_back({row.name, Kind::Pointer});
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       operands.push_back({list.name, Kind::Pointer});
   if (problem.cuSeqlensQ)
     operands.push_back({"max_q_len", Kind::U32});
+  // Of what is packed the batch is 1.
+  if (problem.isPart && !problem.cuSeqlensQ)
+    operands.push_back({"batch", Kind::U32});
   for (unsigned n = 0; n < problem.captures.size(); ++n)
     operands.push_back({"capture" + std::to_string(n), Kind::Pointer, n});
   return operands;
@@ -39,10 +44,13 @@ fmha::kernelParameters(const schedule::Problem &problem,
                        schedule::Scheduler scheduler) {
   using Kind = KernelParameter::Kind;
   std::vector<KernelParameter> parameters = kernelOperands(problem);
-  if (problem.lse)
-    for (const char *stride :
-         {"lse_stride_batch", "lse_stride_head", "lse_stride_row"})
+  if (problem.outF32)
+    for (const char *stride : schedule::outputStrides)
       parameters.push_back({stride, Kind::U64});
+  for (const schedule::RowField &row : schedule::rowFields)
+    if (problem.*row.there)
+      for (const char *stride : schedule::rowStrides)
+        parameters.push_back({std::string(row.name) + stride, Kind::U64});
   for (const char *extent : {"q_len", "kv_len", "q_heads", "kv_heads"})
     parameters.push_back({extent, Kind::U32});
   if (problem.source2)

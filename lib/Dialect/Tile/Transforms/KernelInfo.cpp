@@ -29,6 +29,12 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   if (!said)
     return problem;
   problem.vInK = said.contains("v_in_k");
+  problem.rowMax = said.contains("row_max");
+  problem.rowSum = said.contains("row_sum");
+  problem.unnormalised = said.contains("unnormalised");
+  problem.isPart = said.contains("part");
+  if (auto output = said.getAs<TypeAttr>("output"))
+    problem.outF32 = output.getValue().isF32();
   for (const schedule::ListField &list : schedule::listFields)
     problem.*list.there = said.contains(list.name);
   problem.source2 = said.contains("source2");
@@ -102,10 +108,14 @@ static bool fits(const schedule::Problem &problem,
                schedule::Capture{mlir::debugString(memref.getElementType()),
                                  unsigned(memref.getRank())} &&
            isa_and_nonnull<gpu::AddressSpaceAttr>(memref.getMemorySpace());
-  if (operand.kind == KernelParameter::Kind::TensorMap)
+  if (operand.kind == KernelParameter::Kind::TensorMap || operand.name == "o")
     return memref.getRank() == 4;
-  bool isLse = operand.name == "lse", isFloat = isLse || operand.name == "sink";
-  return memref.getRank() == (isLse ? 3 : 1) &&
+  bool isRow =
+      llvm::any_of(schedule::rowFields, [&](const schedule::RowField &row) {
+        return operand.name == row.name;
+      });
+  bool isFloat = isRow || operand.name == "sink";
+  return memref.getRank() == (isRow ? 3 : 1) &&
          memref.getElementType().isF32() == isFloat;
 }
 

@@ -48,6 +48,7 @@ private:
   void placeCast(CastOp op);
   void placeRowMax(RowMaxOp op);
   void placeNormalize(NormalizeOp op);
+  void placeSum(Operation *op, OpOperand &sum);
   void placeLoop(scf::ForOp op);
 
   Attribute registers(unsigned slices = 1) {
@@ -166,20 +167,23 @@ void Placer::placeRowMax(RowMaxOp op) {
   move(out.getResult(), out, registers(), toRescale);
 }
 
-/// So does the final sum, which they divide by.
 void Placer::placeNormalize(NormalizeOp op) {
-  unsigned tile = *queryTileOf(op);
-  setPlace(op.getResult(), smem("out" + Twine(tile)));
+  setPlace(op.getResult(), smem("out" + Twine(*queryTileOf(op))));
+  placeSum(op, op.getSumMutable());
+}
+
+/// So does the final sum, which `op`, one of theirs, divides by.
+void Placer::placeSum(Operation *op, OpOperand &operand) {
   OpBuilder b(op);
-  Attribute places[] = {smem("stats" + Twine(tile)), registers()};
-  Value sum = op.getSum();
+  Attribute places[] = {smem("stats" + Twine(*queryTileOf(op))), registers()};
+  Value sum = operand.get();
   for (Attribute place : places) {
     Type type = cast<TileType>(sum.getType()).withPlace(place);
-    auto moved = MoveOp::create(b, op.getLoc(), type, sum, Value());
+    auto moved = MoveOp::create(b, op->getLoc(), type, sum, Value());
     moved->setAttr("tile.q_tile", op->getAttr("tile.q_tile"));
     sum = moved.getResult();
   }
-  op.getSumMutable().assign(sum);
+  operand.set(sum);
 }
 
 /// What a loop carries keeps the place that it enters with.
@@ -209,6 +213,9 @@ LogicalResult Placer::placeOp(Operation *op) {
       .Case<CastOp>([&](CastOp cast) { placeCast(cast); })
       .Case<RowMaxOp>([&](RowMaxOp max) { placeRowMax(max); })
       .Case<NormalizeOp>([&](NormalizeOp norm) { placeNormalize(norm); })
+      .Case<WriteOp>([&](WriteOp write) {
+        placeSum(write, *write.getSumMutable().begin());
+      })
       .Case<scf::ForOp>([&](scf::ForOp loop) { placeLoop(loop); })
       .Case<FillOp>([&](FillOp fill) {
         bool row = fill.getType().getShape().size() == 1;

@@ -60,9 +60,11 @@ private:
                     bool last);
   void issueStep(Value block, ArrayRef<Value> queries);
   void rescaleOutput(unsigned tile, Value message);
+  void clearOutput(QueryTileParts &part);
   void finishOutput(unsigned tile);
   void softmaxBlock(unsigned tile, Value block, Value &max, Value &sum);
   void sendP(unsigned tile, Value block, Value x, RowMaxOp max, Value &sum);
+  void storeRows(unsigned tile, Value max, Value sum, Value sink);
   void sendStats(unsigned tile, MoveOp original, Value stats, Value message);
 
   // Small builders.
@@ -445,11 +447,24 @@ void Specialiser::buildSoftmax(unsigned tile) {
     total = clone(part.addSink, {loop.getResult(0), total, sink}).getResult();
   }
   sendStats(tile, part.sumOut, total, blocks);
-  if (!part.lse)
-    return;
-  Value lse =
-      clone(part.lse, {loop.getResult(0), loop.getResult(1), sink}).getResult();
-  clone(part.storeRows, {lse});
+  // Where nothing is divided the sink is in the LSE alone.
+  if (part.lse && part.lse.getSink() && !sink)
+    sink = clone(part.sink, {}).getResult();
+  storeRows(tile, loop.getResult(0), loop.getResult(1), sink);
+}
+
+/// LSE, maximum and sum of the loop, as far as they are stored.
+void Specialiser::storeRows(unsigned tile, Value max, Value sum, Value sink) {
+  QueryTileParts &part = parts.tiles[tile];
+  for (StoreRowsOp store : part.rowStores) {
+    Operation *made = store.getValue().getDefiningOp();
+    Value value = sum;
+    if (isa_and_nonnull<LseOp>(made))
+      value = clone(part.lse, {max, sum, sink}).getResult();
+    else if (isa_and_nonnull<ScaleOp>(made))
+      value = clone(part.rowMax, {max}).getResult();
+    clone(store, {value});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -469,6 +484,16 @@ void Specialiser::rescaleOutput(unsigned tile, Value message) {
   publish(ch.ready, message);
 }
 
+void Specialiser::clearOutput(QueryTileParts &part) {
+  if (!part.write) {
+    FillOp::create(b, part.normalize.getType(), b.getF32FloatAttr(0.0f));
+    return;
+  }
+  WriteOp zeros = clone(part.write, {});
+  zeros.getValueMutable().clear();
+  zeros.getSumMutable().clear();
+}
+
 /// Rows of a CTA without KV blocks are zeros: O was never written.
 void Specialiser::finishOutput(unsigned tile) {
   QueryTileParts &part = parts.tiles[tile];
@@ -479,12 +504,14 @@ void Specialiser::finishOutput(unsigned tile) {
       positive(blocks),
       [&] {
         Value acc = receive(ch.done, add(blocks, -1));
-        clone(part.normalize, {acc, sum});
+        if (part.write)
+          clone(part.write, {acc, sum});
+        else
+          clone(part.normalize, {acc, sum});
       },
-      [&] {
-        FillOp::create(b, part.normalize.getType(), b.getF32FloatAttr(0.0f));
-      });
-  publish(ch.out, index(0));
+      [&] { clearOutput(part); });
+  if (part.store)
+    publish(ch.out, index(0));
 }
 
 void Specialiser::buildCorrection() {
@@ -499,6 +526,8 @@ void Specialiser::buildCorrection() {
 //===----------------------------------------------------------------------===//
 
 void Specialiser::buildStore() {
+  if (!parts.tiles.front().store)
+    return;
   forActiveTiles([&](unsigned tile) {
     Value out = receive(channels[tile].out, index(0));
     clone(parts.tiles[tile].store, {out});

@@ -110,8 +110,10 @@ void ChannelBuilder::buildTile(unsigned tile) {
                      /*unreleased=*/true);
   ch.done = channel("done" + n, acc, Agent::Mma, Agent::Threads,
                     /*unreleased=*/true);
-  ch.out = channel("out" + n, NormalizeOp(part.normalize).getType(),
-                   Agent::Threads, Agent::Tma, /*unreleased=*/true);
+  // Threads that write the output themselves hand nothing on.
+  if (part.normalize)
+    ch.out = channel("out" + n, NormalizeOp(part.normalize).getType(),
+                     Agent::Threads, Agent::Tma, /*unreleased=*/true);
   made.tiles.push_back(ch);
 }
 

@@ -71,7 +71,10 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<LoadOp>([&](LoadOp part) { tile.query = part; })
       .Case<FillOp>([&](FillOp part) { addFill(tile, part); })
       .Case<DotOp>([&](DotOp part) { addDot(tile, part); })
-      .Case<ScaleOp>([&](ScaleOp part) { tile.scale = part; })
+      .Case<ScaleOp>([&](ScaleOp part) {
+        bool ofRows = part.getType().getShape().size() == 1;
+        (ofRows ? tile.rowMax : tile.scale) = part;
+      })
       .Case<ModifyOp>([&](ModifyOp part) { tile.modify = part; })
       .Case<MaskOp>([&](MaskOp part) { tile.mask = part; })
       .Case<RowMaxOp>([&](RowMaxOp part) { tile.max = part; })
@@ -81,9 +84,11 @@ static void addPart(QueryTileParts &tile, Operation *op) {
       .Case<NormalizeOp>([&](NormalizeOp part) { tile.normalize = part; })
       .Case<StoreOp>([&](StoreOp part) { tile.store = part; })
       .Case<LoadRowsOp>([&](LoadRowsOp part) { tile.sink = part; })
+      .Case<WriteOp>([&](WriteOp part) { tile.write = part; })
       .Case<AddSinkOp>([&](AddSinkOp part) { tile.addSink = part; })
       .Case<LseOp>([&](LseOp part) { tile.lse = part; })
-      .Case<StoreRowsOp>([&](StoreRowsOp part) { tile.storeRows = part; })
+      .Case<StoreRowsOp>(
+          [&](StoreRowsOp part) { tile.rowStores.push_back(part); })
       .Case<MoveOp>([&](MoveOp part) { addMove(tile, part); });
 }
 
@@ -109,10 +114,12 @@ static StringRef missingPart(const QueryTileParts &tile) {
       {"dot of P and value", !tile.products.empty()},
       {"move of the sum to shared memory", !!tile.sumOut},
       {"move of the sum to registers", !!tile.sumIn},
-      {"normalize", !!tile.normalize},
-      {"store", !!tile.store},
-      {"load_rows ahead of add_sink", !tile.addSink || tile.sink},
-      {"store_rows behind lse", !tile.lse || tile.storeRows},
+      {"normalize", tile.normalize || tile.write},
+      {"store", tile.store || tile.write},
+      {"load_rows ahead of add_sink",
+       tile.sink ||
+           (!tile.addSink && !(tile.lse && LseOp(tile.lse).getSink()))},
+      {"store_rows behind lse", !tile.lse || !tile.rowStores.empty()},
   };
   for (auto [name, there] : parts)
     if (!there)

@@ -35,7 +35,8 @@ struct ProductPart {
 
 /// The ops of a placed kernel that serve one query tile. All are there but
 /// `scale` (a positive scale needs none), `modify`, `join` (nor does P in one
-/// slice), `sink`, `addSink`, `lse` and `storeRows`.
+/// slice), `sink`, `addSink`, `lse`, `rowMax` and `rowStores`; either
+/// `normalize` and `store` or `write`.
 struct QueryTileParts {
   LoadOp query;
   FillOp maxInit, sumInit;
@@ -54,9 +55,13 @@ struct QueryTileParts {
   NormalizeOp normalize;
   StoreOp store;
   LoadRowsOp sink;
+  WriteOp write;
   AddSinkOp addSink;
   LseOp lse;
-  StoreRowsOp storeRows;
+  /// The maximum in natural units, and the stores of it, of `lse` and of the
+  /// sum that the loop leaves.
+  ScaleOp rowMax;
+  llvm::SmallVector<StoreRowsOp, 3> rowStores;
   /// Moves: scores to registers, alpha and the final sum to shared memory and
   /// back.
   MoveOp scoresOut, alphaOut, alphaIn, sumOut, sumIn;

@@ -200,11 +200,18 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
       .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
             arith::ExtSIOp, arith::TruncIOp>([&](auto cast) {
         Value in = cast.getIn();
-        // The only number among a kernel's operands is max_q_len.
-        bool isOperand = in.getParentBlock() == &func.getBody().front() &&
-                         isa<BlockArgument>(in);
-        steps.push_back(isOperand ? valueStep(StepCode::QueryLength, result)
-                                  : valueStep(StepCode::Copy, result, id(in)));
+        // The numbers among a kernel's operands are max_q_len and batch.
+        auto operand = dyn_cast<BlockArgument>(in);
+        if (!operand || operand.getOwner() != &func.getBody().front()) {
+          steps.push_back(valueStep(StepCode::Copy, result, id(in)));
+          return true;
+        }
+        bool isBatch =
+            kernelOperands(info.problem)[operand.getArgNumber()].name ==
+            "batch";
+        steps.push_back(valueStep(
+            isBatch ? StepCode::Constant : StepCode::QueryLength, result));
+        steps.back().constant = isBatch;
         return true;
       })
       .Default(false);

@@ -102,6 +102,38 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
   let hasVerifier = 1;
 }
 
+def Tile_WriteOp : Tile_Op<"write", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Divides each row by its sum and writes it in f32, for the rows below `length`";
+  let description = [{
+    Row r of `value`, divided by its sum, goes to `dest`[`batch`, `row` + r, `head`, :] where `row` + r < `length`, columns
+    from `column` on, 0 if it is absent; columns that `dest` does not have are not written. A row with sum 0 is written as
+    zeros, and so is a `tile` without a value. With `undivided` rows are written as they are; with `start` they lie as many
+    rows behind that one. `heads` p `of` n is as for `tile.store_rows`.
+
+    The threads write from their registers: a tile of f32 in shared memory would be twice as large as the query's, whose
+    place the output takes.
+
+    ```mlir
+    tile.write %acc over %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> as !tile.tile<128x128xf32>
+        to %O[%batch, %row, %head] below %q_len : memref<?x?x?x128xf32, strided<[?, ?, ?, 1]>>
+    tile.write as !tile.tile<128x128xf32> to %O[%batch, %row, %head] below %q_len
+        : memref<?x?x?x128xf32, strided<[?, ?, ?, 1]>>
+    ```
+
+    Constraints: as for `tile.load`; `tile` is the value's shape; `heads` stands beside a count.
+  }];
+  let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, TypeAttrOf<Tile_TileType>:$tile,
+                       AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head, Optional<Index>:$count,
+                       Optional<Index>:$column, Optional<Index>:$start, Index:$length, UnitAttr:$undivided,
+                       OptionalAttr<Tile_HeadsAttr>:$heads);
+  let assemblyFormat = [{
+    ($value^ `over` $sum `:` type($value) `,` type($sum))? `as` $tile `to` $dest `[` $batch `,` $row `,` $head `]`
+    (`heads` $heads^ `of` $count)? (`column` $column^)? (`from` $start^)? `below` $length (`undivided` $undivided^)? attr-dict
+    `:` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "Columns of a tile, where they are";
   let description = [{
@@ -232,8 +264,8 @@ class Tile_SameTypeOp<string mnemonic, list<Trait> traits = []>
 def Tile_ScaleOp : Tile_SameTypeOp<"scale"> {
   let summary = "Multiplies every element";
   let description = [{ `%t = tile.scale %s by -0.5 : !tile.tile<128x128xf32>` }];
-  let arguments = (ins Tile_F32Matrix:$input, F32Attr:$factor);
-  let results = (outs Tile_F32Matrix:$result);
+  let arguments = (ins Tile_F32Tile:$input, F32Attr:$factor);
+  let results = (outs Tile_F32Tile:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
 }
 
@@ -390,13 +422,15 @@ def Tile_NormalizeOp
     : Tile_ValueOp<"normalize", [Tile_ShapesMatch<["input", "result"]>, Tile_RowsMatch<["input", "sum"]>]> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
+    With `undivided` rows are only rounded.
+
     ```mlir
     %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum, UnitAttr:$undivided);
   let results = (outs Tile_HalfMatrix:$result);
-  let assemblyFormat = "$input `,` $sum attr-dict `:` type($input) `,` type($sum) `to` type($result)";
+  let assemblyFormat = "$input `,` $sum (`undivided` $undivided^)? attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
 def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sink", "result"]>]> {

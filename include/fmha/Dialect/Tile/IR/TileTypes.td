@@ -93,6 +93,7 @@ class Tile_TileOf<list<Pred> conditions, string what>
     : Type<And<!listconcat([Tile_TileType.predicate], conditions)>, what, "::fmha::tile::TileType">;
 
 def Tile_Matrix : Tile_TileOf<[Tile_Rank<2>], "tile of rank 2">;
+def Tile_F32Tile : Tile_TileOf<[Tile_HoldsF32], "tile that holds f32">;
 def Tile_F32Matrix : Tile_TileOf<[Tile_Rank<2>, Tile_HoldsF32], "tile of rank 2 that holds f32">;
 def Tile_HalfMatrix
     : Tile_TileOf<[Tile_Rank<2>, Neg<Tile_HoldsF32>], "tile of rank 2 that holds f16 or bf16">;

@@ -33,18 +33,20 @@ struct KernelParameter {
   std::optional<unsigned> capture = std::nullopt;
 };
 
-/// The operands of the kernel at the levels above: q, k, v, o as tensor maps,
-/// with a second source k2 and v2, too; as far as the problem has them lse,
-/// kv_lens, cu_seqlens_q, cu_seqlens_k, sink and source2_lens as pointers; with
-/// cu_seqlens_q the number max_q_len; then capture0, capture1, ... as pointers.
+/// The operands of the kernel at the levels above: q, k, v, o as tensor maps, o
+/// in f32 as a pointer, with a second source k2 and v2, too; as far as the
+/// problem has them lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
+/// sink and source2_lens as pointers; with cu_seqlens_q the number max_q_len;
+/// then capture0, capture1, ... as pointers.
 std::vector<KernelParameter> kernelOperands(const schedule::Problem &problem);
 
-/// The operands; with an LSE its strides of batch, head and row in elements;
-/// then q_len, kv_len, q_heads, kv_heads, and with a second source kv_len2;
-/// then the extents of each capture, capture0_size0, ..., and its strides in
-/// elements, capture0_stride0, ..., but for the last one, which is 1. Where the
-/// scheduler is static the number of output tiles, `tiles`, comes last: the
-/// grid does not say it.
+/// The operands; with an output in f32 its strides of batch, row and head, with
+/// LSE, row_max and row_sum theirs of batch, head and row, in elements; then
+/// q_len, kv_len, q_heads, kv_heads, and with a second source kv_len2; then the
+/// extents of each capture, capture0_size0, ..., and its strides in elements,
+/// capture0_stride0, ..., but for the last one, which is 1. Where the scheduler
+/// is static the number of output tiles, `tiles`, comes last: the grid does not
+/// say it.
 std::vector<KernelParameter> kernelParameters(const schedule::Problem &problem,
                                               schedule::Scheduler scheduler);
 

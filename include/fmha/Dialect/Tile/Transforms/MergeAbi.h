@@ -1,0 +1,57 @@
+//===- MergeAbi.h - Parameters of the kernel that combines parts -*- C++ -*-==//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As KernelAbi.h for attention: one list that the kernel and its launch
+// manifest follow.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+#define FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
+
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+
+namespace mlir {
+class DictionaryAttr;
+class MLIRContext;
+} // namespace mlir
+
+namespace fmha {
+class MergeOp;
+
+/// What a kernel of fmha.merge computes.
+struct MergeProblem {
+  unsigned headDim = 128;
+  /// "f16", "bf16" or "f32".
+  std::string output = "bf16";
+  bool lse = false, rowMax = false, rowSum = false, sink = false;
+  bool unnormalised = false;
+  /// Rows are packed: those behind the last sequence are left as they are.
+  bool cuSeqlensQ = false;
+};
+
+/// What combines the parts of a split of `problem`, and what the kernel of an
+/// op computes.
+MergeProblem mergeOf(const schedule::Problem &problem);
+MergeProblem mergeOf(MergeOp op);
+/// As the kernel carries it, in `fmha.merge`.
+mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
+                                   mlir::MLIRContext *ctx);
+
+/// A warp has a row, and a thread steps over its columns.
+constexpr unsigned mergeThreads = 128, mergeRowsPerCta = mergeThreads / 32;
+
+/// o_parts, max_parts, sum_parts and o, then as far as there are any lse,
+/// row_max, row_sum, sink and cu_seqlens_q as pointers; the strides in elements
+/// of all but the last two, `_stride_part` of parts first; then parts, q_len
+/// and q_heads, and with cu_seqlens_q the number of sequences, batch.
+std::vector<KernelParameter> mergeParameters(const MergeProblem &problem);
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H

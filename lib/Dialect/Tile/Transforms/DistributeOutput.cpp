@@ -1,0 +1,242 @@
+//===- DistributeOutput.cpp - The output accumulator, thread by thread ----===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+namespace {
+
+/// A loop over the thread's columns of a tile in tensor memory, piece by piece,
+/// in a role that has not the registers for all of them:
+///
+///   for column = 0 to columns step 16:
+///     tmem_load; tmem_wait; body(column, address, f32 values)
+void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+               TileType tile,
+               function_ref<void(Value column, Value address, Value x)> body) {
+  forOwnColumns(b, tile, [&](Value column, int64_t count) {
+    DistributeContext there{context.info,
+                            arith::AddIOp::create(b, context.tmemBase, column)};
+    Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
+    auto words = VectorType::get({count}, b.getI32Type());
+    Value loaded = TmemLoadOp::create(b, words, address,
+                                      splitOf(b, tile, tile.getColumns()));
+    body(column, address, asF32(b, waitForLoads(b, loaded)));
+  });
+}
+
+/// Only if some row of the warp has a factor other than 1.
+struct DistributeRescale : public DistributePattern<RescaleOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value alpha = adaptor.getAlpha();
+    Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
+                                          constantF32(b, 1.0f));
+    Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
+    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      b.setInsertionPointToStart(branch.thenBlock());
+      multiplyInPlace(b, op.getType(), alpha);
+    }
+    rewriter.replaceOp(op, adaptor.getInput());
+    return success();
+  }
+
+private:
+  void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
+                       Value alpha) const {
+    forPieces(b, context, tile, [&](Value, Value address, Value x) {
+      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
+      Value scaled = arith::MulFOp::create(b, x, factor);
+      auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
+      TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
+                          address, splitOf(b, tile, tile.getColumns()));
+    });
+    waitForStores(b);
+  }
+};
+
+/// What becomes of the rows of an accumulator. A row whose sum is 0 saw no key
+/// and becomes 0, whatever a masked value did to it.
+struct Quotient {
+  Value unseen;
+  /// Null where nothing is divided.
+  Value inverse;
+
+  /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
+  /// of P to 16 bits.
+  Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided) {
+    Value one = constantF32(b, 1.0f);
+    unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
+                                   constantF32(b, 0.0f));
+    auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
+    if (!undivided)
+      inverse = arith::DivFOp::create(
+          b, one, sum, arith::FastMathFlagsAttr::get(b.getContext(), flags));
+  }
+
+  Value finish(ImplicitLocOpBuilder &b, Value x) const {
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
+    if (inverse)
+      x = arith::MulFOp::create(
+          b, x, vector::BroadcastOp::create(b, x.getType(), inverse));
+    return arith::SelectOp::create(b, unseen, zeros, x);
+  }
+};
+
+/// acc/l in 16 bits into the staging tile.
+struct DistributeNormalize : public DistributePattern<NormalizeOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (!from.getTmem() || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected a tile in #tile.tmem to go to #tile.smem");
+    Quotient rows(b, adaptor.getSum(), op.getUndivided());
+    forPieces(b, context, from, [&](Value column, Value, Value x) {
+      auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
+      Value half = arith::TruncFOp::create(b, rounded, rows.finish(b, x));
+      storeSwizzled(b, to, half, inTile(b, to, column));
+    });
+    rewriter.replaceOp(op, SmemAddressOp::create(
+                               b, LLVM::LLVMPointerType::get(b.getContext(), 3),
+                               int32_t(to.getSmem().getOffset())));
+    return success();
+  }
+};
+
+/// acc/l in f32, from registers to the tensor. The loads of tensor memory are
+/// the whole warp's; only the stores ask whether the row and the columns exist:
+///
+///   for column = 0 to own columns step 16:
+///     tmem_load; tmem_wait
+///     if (row < length) { store 4; store 4; if (column + 8 < dim) ... }
+struct DistributeWrite : public DistributePattern<WriteOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto tile = cast<TileType>(op.getTile());
+    if (op.getValue() && !op.getValue().getType().getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
+    Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
+    Value row = arith::AddIOp::create(b, op.getRow(), thread);
+    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
+                                         op.getLength());
+    Value head = op.getHead();
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value own = toIndex(b, threadHead(b, tile, *heads));
+      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own,
+                                          op.getCount());
+      inside = arith::AndIOp::create(b, inside, there);
+      head = arith::AddIOp::create(b, head, own);
+    }
+    if (op.getStart())
+      row = arith::AddIOp::create(b, op.getStart(), row);
+    Place place{row, head};
+    auto store = [&](Value column, Value values) {
+      inIf(b, inside, [&] { storePiece(b, op, place, column, values); });
+    };
+    if (!op.getValue()) {
+      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+        auto type = VectorType::get({count}, b.getF32Type());
+        store(inTile(b, tile, column),
+              arith::ConstantOp::create(b, b.getZeroAttr(type)));
+      });
+    } else {
+      Quotient rows(b, adaptor.getSum(), op.getUndivided());
+      TileType from = op.getValue().getType();
+      forPieces(b, context, from, [&](Value column, Value, Value x) {
+        store(inTile(b, from, column), rows.finish(b, x));
+      });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Where this thread's row is.
+  struct Place {
+    Value row, head;
+  };
+
+  static void inIf(ImplicitLocOpBuilder &b, Value condition,
+                   function_ref<void()> body) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    body();
+  }
+
+  /// Head dims come in steps of 8 columns, two stores of 16 bytes.
+  static void storePiece(ImplicitLocOpBuilder &b, WriteOp op,
+                         const Place &place, Value column, Value values) {
+    constexpr int64_t step = 8;
+    auto tile = cast<TileType>(op.getTile());
+    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
+    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    Value first = arith::IndexCastOp::create(b, b.getIndexType(), column);
+    if (op.getColumn())
+      first = arith::AddIOp::create(b, first, op.getColumn());
+    int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+    for (int64_t n = 0; n < count; n += step) {
+      Value at =
+          arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
+      auto both = [&] {
+        storeStep(b, op, place, at, slice(b, values, n, step));
+      };
+      if (whole) {
+        both();
+        continue;
+      }
+      Value there =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at,
+                                arith::ConstantIndexOp::create(b, dim));
+      inIf(b, there, both);
+    }
+  }
+
+  static void storeStep(ImplicitLocOpBuilder &b, WriteOp op, const Place &place,
+                        Value column, Value values) {
+    constexpr int64_t width = 4;
+    int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+    for (int64_t n = 0; n < count; n += width) {
+      Value at = arith::AddIOp::create(b, column,
+                                       arith::ConstantIndexOp::create(b, n));
+      vector::StoreOp::create(
+          b, slice(b, values, n, width), op.getDest(),
+          ValueRange{op.getBatch(), place.row, place.head, at});
+    }
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeOutput(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const DistributeContext &context) {
+  patterns.add<DistributeRescale, DistributeNormalize, DistributeWrite>(
+      converter, context);
+}

@@ -1,0 +1,101 @@
+//===- MergeAbi.cpp - Parameters of the kernel that combines parts --------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Schedule/Lists.h"
+
+using namespace mlir;
+using namespace fmha;
+
+MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
+  MergeProblem merge;
+  merge.headDim = problem.headDimV;
+  merge.output = problem.outF32 ? "f32" : stringify(problem.dtype);
+  merge.lse = problem.lse;
+  merge.rowMax = problem.rowMax;
+  merge.rowSum = problem.rowSum;
+  merge.sink = problem.sink;
+  merge.unnormalised = problem.unnormalised;
+  merge.cuSeqlensQ = problem.cuSeqlensQ;
+  return merge;
+}
+
+MergeProblem fmha::mergeOf(MergeOp op) {
+  MergeProblem problem;
+  problem.headDim = op.getHeadDim();
+  Type element = op.getOutput().getType().getElementType();
+  problem.output = element.isF32() ? "f32" : element.isF16() ? "f16" : "bf16";
+  problem.lse = bool(op.getLse());
+  problem.rowMax = bool(op.getRowMax());
+  problem.rowSum = bool(op.getRowSum());
+  problem.sink = bool(op.getSink());
+  problem.unnormalised = op.getUnnormalised();
+  return problem;
+}
+
+DictionaryAttr fmha::describeMerge(const MergeProblem &problem,
+                                   MLIRContext *ctx) {
+  Builder b(ctx);
+  SmallVector<NamedAttribute> entries = {
+      b.getNamedAttr("head_dim", b.getI64IntegerAttr(problem.headDim)),
+      b.getNamedAttr("output", b.getStringAttr(problem.output))};
+  const std::pair<StringRef, bool> switches[] = {
+      {"lse", problem.lse},
+      {"row_max", problem.rowMax},
+      {"row_sum", problem.rowSum},
+      {"sink", problem.sink},
+      {"unnormalised", problem.unnormalised},
+      {"cu_seqlens_q", problem.cuSeqlensQ}};
+  for (auto [name, on] : switches)
+    if (on)
+      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
+  return b.getDictionaryAttr(entries);
+}
+
+std::vector<KernelParameter>
+fmha::mergeParameters(const MergeProblem &problem) {
+  using Kind = KernelParameter::Kind;
+  std::vector<KernelParameter> parameters;
+  auto add = [&](const std::string &name, Kind kind) {
+    parameters.push_back({name, kind});
+  };
+  const std::pair<const char *, bool> pointers[] = {
+      {"o_parts", true},
+      {"max_parts", true},
+      {"sum_parts", true},
+      {"o", true},
+      {"lse", problem.lse},
+      {"row_max", problem.rowMax},
+      {"row_sum", problem.rowSum},
+      {"sink", problem.sink},
+      {"cu_seqlens_q", problem.cuSeqlensQ}};
+  for (auto [name, there] : pointers)
+    if (there)
+      add(name, Kind::Pointer);
+  for (const char *stride : {"_part", "_batch", "_row", "_head"})
+    add(std::string("o_parts_stride") + stride, Kind::U64);
+  for (const char *tensor : {"max_parts", "sum_parts"})
+    for (const char *stride : {"_part", "_batch", "_head", "_row"})
+      add(std::string(tensor) + "_stride" + stride, Kind::U64);
+  for (const char *stride : schedule::outputStrides)
+    add(stride, Kind::U64);
+  const std::pair<const char *, bool> rows[] = {{"lse", problem.lse},
+                                                {"row_max", problem.rowMax},
+                                                {"row_sum", problem.rowSum}};
+  for (auto [name, there] : rows)
+    for (const char *stride : schedule::rowStrides)
+      if (there)
+        add(std::string(name) + stride, Kind::U64);
+  for (const char *extent : {"parts", "q_len", "q_heads"})
+    add(extent, Kind::U32);
+  if (problem.cuSeqlensQ)
+    add("batch", Kind::U32);
+  return parameters;
+}
