@@ -21,7 +21,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
     there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
     contradicts an option, is an error. Extents that types or options give are hints: they rank schedules, and every one of
-    them serves any launch. The choice, the loads of its units, each runner-up, and each reason for which
+    them serves any launch. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
     candidates were rejected become remarks of category `fmha-plan`.
 
     Before:
@@ -50,6 +50,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
     FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
     FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, on for all of them">,
+    FieldOption<"splits", "splits", "Parts of the KV blocks of a row block, each for a CTA">,
     Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
@@ -71,10 +72,15 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     gives a tile rows of as many query heads of one KV head, and the grid chunks of groups for heads; the op stays where
     it is and names its kernel in `fmha.kernel`. An op that has a kernel, has no schedule or stands in a nested module, which
     could not see the kernel, is an error.
+
+    A `fmha.merge` becomes a kernel as well, one without tiles: an `llvm.func` of plain arithmetic, one warp a row, whose
+    parameters are those of its launch manifest. Where a schedule has `splits` the kernel of the op writes parts, and a
+    second one beside it in the `gpu.module` combines them.
   }];
   let dependentDialects = [
     "::fmha::tile::TileDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
-    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"
   ];
 }
 

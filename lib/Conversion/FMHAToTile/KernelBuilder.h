@@ -12,6 +12,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Schedule/Splits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -44,6 +45,9 @@ struct Coordinates {
   /// group has from there on. Null otherwise.
   mlir::Value member, count;
   Sequence queries, keys;
+  /// The batch of what is written: that of the queries, behind those of the
+  /// parts before.
+  mlir::Value outputBatch;
   /// First query row of each tile.
   llvm::SmallVector<mlir::Value> rows;
   /// The first key that some row of the CTA may see, down to a whole block;
@@ -54,13 +58,15 @@ struct Coordinates {
   mlir::Value offset;
   /// First column of V and O that the CTA computes; null if it computes all.
   mlir::Value column;
+  /// The part of the KV blocks that the CTA goes through; null if it is all.
+  mlir::Value split;
 };
 
 /// The keys of a second source, as a CTA sees them; blocks of it follow those
 /// of the first one in the loop.
 struct SecondKeys {
   Sequence keys;
-  mlir::Value offset, blocks;
+  mlir::Value offset, firstKey, blocks;
 };
 
 /// What one KV block has, in the loop over blocks.
@@ -95,7 +101,8 @@ struct Exponentials {
 class KernelBuilder {
 public:
   KernelBuilder(AttentionOp op, mlir::gpu::GPUFuncOp func)
-      : op(op), plan(op.getScheduleAttr().getValue()), func(func),
+      : op(op), plan(op.getScheduleAttr().getValue()),
+        problem(schedule::kernelProblem(op.getProblem(), plan)), func(func),
         b(mlir::ImplicitLocOpBuilder::atBlockEnd(op.getLoc(),
                                                  &func.getBody().front())) {}
   void build();
@@ -110,7 +117,7 @@ private:
   }
   /// The operand of that name; null if the kernel has none.
   mlir::Value operand(const std::string &name) {
-    auto n = parameterIndex(kernelOperands(op.getProblem()), name);
+    auto n = parameterIndex(kernelOperands(problem), name);
     return n ? mlir::Value(func.getArgument(*n)) : mlir::Value();
   }
   template <typename OpTy> mlir::Value make(mlir::Value lhs, mlir::Value rhs) {
@@ -205,10 +212,19 @@ private:
   mlir::Value buildHeads(Coordinates &at, mlir::Value id, mlir::Value heads,
                          mlir::Value kvHeads);
   mlir::Value buildSink(const Coordinates &at, unsigned tile);
+  void buildSplit(Coordinates &at, mlir::Value &id);
+  void takePart(Coordinates &at);
+  mlir::Value buildOutputBatch(const Coordinates &at);
+  void buildOutput(const Coordinates &at, unsigned tile, mlir::Value acc,
+                   mlir::Value sum);
+  void buildRowOutputs(const Coordinates &at, unsigned tile, const State &state,
+                       mlir::Value sink, mlir::Value rows);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
 
   AttentionOp op;
   const schedule::Schedule &plan;
+  /// What the kernel computes: of a split, parts.
+  schedule::Problem problem;
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;
   std::optional<SecondKeys> second;

@@ -9,6 +9,9 @@
 #include "KernelFunction.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
+#include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Splits.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -40,6 +43,8 @@ static MemRefType captureType(Value capture) {
 
 /// The type of each operand at this level, in the order of the ABI.
 static FunctionType kernelType(AttentionOp op) {
+  schedule::Problem problem =
+      schedule::kernelProblem(op.getProblem(), op.getScheduleAttr().getValue());
   MLIRContext *ctx = op.getContext();
   constexpr int64_t dyn = ShapedType::kDynamic;
   SmallVector<Value> captures = op.getCaptures();
@@ -48,46 +53,65 @@ static FunctionType kernelType(AttentionOp op) {
       return captureType(captures[*operand.capture]);
     if (operand.kind == KernelParameter::Kind::U32)
       return IntegerType::get(ctx, 32);
-    if (operand.name == "lse")
+    if (llvm::any_of(schedule::rowFields,
+                     [&](const auto &row) { return operand.name == row.name; }))
       return dynamicMemref(ctx, {dyn, dyn, dyn}, Float32Type::get(ctx),
                            /*contiguous=*/false);
     if (operand.name == "sink")
       return MemRefType::get({dyn}, Float32Type::get(ctx));
-    if (operand.kind == KernelParameter::Kind::Pointer)
+    if (operand.kind == KernelParameter::Kind::Pointer && operand.name != "o")
       return MemRefType::get({dyn}, IntegerType::get(ctx, 32));
     bool isValue =
         operand.name == "v" || operand.name == "o" || operand.name == "v2";
     return dynamicMemref(
         ctx, {dyn, dyn, dyn, isValue ? op.getHeadDimV() : op.getHeadDim()},
-        op.getElementType(), /*contiguous=*/true);
+        operand.name == "o" && problem.outF32 ? Float32Type::get(ctx)
+                                              : op.getElementType(),
+        /*contiguous=*/true);
   };
   SmallVector<Type> inputs;
-  for (const KernelParameter &operand : kernelOperands(op.getProblem()))
+  for (const KernelParameter &operand : kernelOperands(problem))
     inputs.push_back(typeOf(operand));
   return FunctionType::get(ctx, inputs, {});
 }
 
-LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
+static LogicalResult checkPlace(Operation *op, ModuleOp module) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
-  if (table != module) {
-    InFlightDiagnostic error =
-        op.emitError() << "stands in a nested " << table->getName()
-                       << ", where its kernel could not be found; run the pass "
-                          "on the module that holds the op's function";
-    error.attachNote(table->getLoc())
-        << "such as builtin.module(builtin.module(fmha-to-ptx))";
-    return error;
-  }
+  if (table == module)
+    return success();
+  InFlightDiagnostic error =
+      op->emitError() << "stands in a nested " << table->getName()
+                      << ", where its kernel could not be found; run the pass "
+                         "on the module that holds the op's function";
+  error.attachNote(table->getLoc())
+      << "such as builtin.module(builtin.module(fmha-to-ptx))";
+  return error;
+}
+
+static LogicalResult checkNoKernel(Operation *op) {
+  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  if (!kernel)
+    return success();
+  return op->emitError() << "has a kernel already, " << kernel
+                         << "; drop fmha.kernel to make another one";
+}
+
+LogicalResult fmha::checkKernelOp(MergeOp op, ModuleOp module) {
+  if (failed(checkPlace(op, module)))
+    return failure();
+  return checkNoKernel(op);
+}
+
+LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
+  if (failed(checkPlace(op, module)))
+    return failure();
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
     return op.emitError() << "has no schedule; run fmha-plan-schedule first";
   if (schedule.getValue().roles.empty())
     return op.emitError() << "has a schedule without roles; run "
                              "fmha-plan-schedule first, which adds them";
-  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
-    return op.emitError() << "has a kernel already, " << kernel
-                          << "; drop fmha.kernel to make another one";
-  return success();
+  return checkNoKernel(op);
 }
 
 gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, SymbolTable &symbols) {

@@ -23,6 +23,7 @@ namespace fmha {
 /// What is needed of `op` to make a kernel in `module`, which its symbol must
 /// reach.
 mlir::LogicalResult checkKernelOp(AttentionOp op, mlir::ModuleOp module);
+mlir::LogicalResult checkKernelOp(MergeOp op, mlir::ModuleOp module);
 
 /// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
 /// operands of the ABI, the threads of the schedule, and what the kernel is

@@ -32,7 +32,11 @@ void KernelBuilder::buildSecond(const Coordinates &at) {
     own.keys.start = index(0);
   const schedule::Mask &mask = op.getSource2Mask();
   own.offset = buildOffset(own, mask);
-  second = {own.keys, own.offset, buildBlockCount(own, mask)};
+  own.blocks = buildBlockCount(own, mask);
+  // Each part of a split has its part of either source.
+  if (own.split)
+    takePart(own);
+  second = {own.keys, own.offset, own.firstKey, own.blocks};
 }
 
 /// Blocks of source 2 follow those of source 1:
@@ -61,8 +65,10 @@ KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
     return select(made.second, of2, of1);
   };
   Value number = make<arith::SubIOp>(block, at.blocks);
-  made.column =
-      pick(make<arith::MulIOp>(number, index(plan.kvBlock)), made.column);
+  Value column2 = make<arith::MulIOp>(number, index(plan.kvBlock));
+  if (second->firstKey)
+    column2 = make<arith::AddIOp>(column2, second->firstKey);
+  made.column = pick(column2, made.column);
   const Sequence &own = second->keys;
   made.keys.batch = pick(own.batch, at.keys.batch);
   if (own.start)

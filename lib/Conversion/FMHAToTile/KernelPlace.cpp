@@ -58,6 +58,7 @@ Coordinates KernelBuilder::buildCoordinates() {
   // The grid has one dimension, since only x may exceed 65535.
   Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   buildPass(at, id);
+  buildSplit(at, id);
   Value rowBlocks = make<arith::CeilDivUIOp>(longest, index(rowsPerCta));
   Value rowBlock = buildRowBlock(id, rowBlocks);
   Value rest = make<arith::DivUIOp>(id, rowBlocks);
@@ -67,6 +68,7 @@ Coordinates KernelBuilder::buildCoordinates() {
       buildSequence(queryRows, batch, operand("cu_seqlens_q"), Value());
   at.keys = buildSequence(keyRows, batch, operand("cu_seqlens_k"),
                           operand("kv_lens"));
+  at.outputBatch = buildOutputBatch(at);
   Value first = make<arith::MulIOp>(rowBlock, index(rowsPerCta));
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     at.rows.push_back(
@@ -78,6 +80,8 @@ Coordinates KernelBuilder::buildCoordinates() {
   if (op.getMask().left)
     at.firstKey = buildFirstKey(at);
   at.blocks = buildBlockCount(at, op.getMask());
+  if (at.split)
+    takePart(at);
   if (op.getKey2())
     buildSecond(at);
   return at;
@@ -99,6 +103,39 @@ Value KernelBuilder::buildOffset(const Coordinates &at,
   if (mask.isTopLeft())
     return index(0);
   return make<arith::SubIOp>(at.keys.length, at.queries.length);
+}
+
+/// The parts of a row block are neighbours in the grid. `id` becomes the number
+/// of the row block.
+void KernelBuilder::buildSplit(Coordinates &at, Value &id) {
+  if (plan.splits == 1)
+    return;
+  at.split = make<arith::RemUIOp>(id, index(plan.splits));
+  id = make<arith::DivUIOp>(id, index(plan.splits));
+}
+
+/// Of n blocks part p has those from p·ceil(n / parts) on, as many as that or
+/// as are left.
+void KernelBuilder::takePart(Coordinates &at) {
+  Value each = make<arith::CeilDivUIOp>(at.blocks, index(plan.splits));
+  Value begin =
+      make<arith::MinSIOp>(make<arith::MulIOp>(at.split, each), at.blocks);
+  at.blocks = make<arith::MinSIOp>(each, make<arith::SubIOp>(at.blocks, begin));
+  Value keys = make<arith::MulIOp>(begin, index(plan.kvBlock));
+  at.firstKey = at.firstKey ? make<arith::AddIOp>(at.firstKey, keys) : keys;
+}
+
+/// What is written has all batches of part 0, then those of part 1, ...; of
+/// what is packed the batch is 1.
+Value KernelBuilder::buildOutputBatch(const Coordinates &at) {
+  if (!at.split)
+    return at.queries.batch;
+  Value batches = operand("batch");
+  if (!batches)
+    return at.split;
+  batches = arith::IndexCastUIOp::create(b, b.getIndexType(), batches);
+  return make<arith::AddIOp>(make<arith::MulIOp>(at.split, batches),
+                             at.queries.batch);
 }
 
 /// The passes over the columns of O are neighbours in the grid, so that K stays

@@ -40,7 +40,11 @@ struct PlanSchedulePass
                                                 : WalkResult::interrupt();
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation().walk([&](MergeOp op) {
+      if (!op.getTarget())
+        op.setTarget(StringRef(target));
+    });
   }
 
 private:
@@ -83,6 +87,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.qTileRows = qTileRows.wanted;
   overrides.packHeads = packHeads.wanted;
   overrides.scheduler = scheduler.wanted;
+  overrides.splits = splits.wanted;
   return overrides;
 }
 

@@ -60,7 +60,7 @@ private:
   FailureOr<bool> isOurs() {
     FunctionOpInterface own, foreign;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (func->hasAttr("fmha.schedule")) {
+      if (func->hasAttr("fmha.schedule") || func->hasAttr("fmha.merge")) {
         if (!isa<LLVM::LLVMFuncOp>(func))
           return func.emitError()
                  << "convert-kernel-to-llvm expects kernels as llvm.func, got "

@@ -12,6 +12,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Schedule/Lists.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -22,6 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fmha {
@@ -70,15 +72,16 @@ static Type parameterType(KernelParameter::Kind kind, MLIRContext *ctx) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Rank 4: a tensor map; rank 3: the LSE's pointer; rank 1: that of a list.
+/// Rank 4: a tensor map, or the pointer of an output in f32; rank 3: that of a
+/// number a row, the LSE for one; rank 1: that of a list.
 /// What code on scores reads names its space.
 static Type convertMemref(MemRefType type) {
   MLIRContext *ctx = type.getContext();
   if (isa_and_nonnull<gpu::AddressSpaceAttr>(type.getMemorySpace()))
     return parameterType(KernelParameter::Kind::Pointer, ctx);
-  if (type.getRank() == 4)
+  if (type.getRank() == 4 && !type.getElementType().isF32())
     return parameterType(KernelParameter::Kind::TensorMap, ctx);
-  if (type.getRank() == 3 || type.getRank() == 1)
+  if (type.getRank() == 4 || type.getRank() == 3 || type.getRank() == 1)
     return parameterType(KernelParameter::Kind::Pointer, ctx);
   return {};
 }
@@ -167,7 +170,7 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 };
 
 //===----------------------------------------------------------------------===//
-// Extents and the LSE
+// Extents, and what threads write
 //===----------------------------------------------------------------------===//
 
 /// memref.dim %q, 1 -> the parameter q_len
@@ -190,29 +193,63 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
   }
 };
 
-/// lse[b, h, r]: 64-bit element offsets, since a batch may be large.
-struct LowerLseStore : public OpConversionPattern<memref::StoreOp> {
+/// The address of an element of operand `memref`: 64-bit offsets, since a batch
+/// may be large. `strides` end the names of the parameters that have them.
+static Value elementAddress(ImplicitLocOpBuilder &b, Operation *op,
+                            Value memref, ValueRange indices,
+                            ArrayRef<std::string> strides) {
+  Value offset;
+  for (auto [index, stride] : llvm::zip(indices, strides)) {
+    Value wide = arith::ExtUIOp::create(
+        b, b.getI64Type(),
+        arith::IndexCastOp::create(b, b.getI32Type(), index));
+    Value term = wide;
+    if (!stride.empty())
+      term = LLVM::MulOp::create(b, wide, parameterOf(op, stride));
+    offset = offset ? Value(LLVM::AddOp::create(b, offset, term)) : term;
+  }
+  return LLVM::GEPOp::create(b, memref.getType(), b.getF32Type(), memref,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+/// lse[b, h, r], row_max[b, h, r], ...
+struct LowerRowStore : public OpConversionPattern<memref::StoreOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getIndices().size() != 3)
+    auto operand = dyn_cast<BlockArgument>(adaptor.getMemref());
+    if (!operand || op.getIndices().size() != 3)
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const char *strides[] = {"lse_stride_batch", "lse_stride_head",
-                             "lse_stride_row"};
-    Value offset;
-    for (auto [index, stride] : llvm::zip(op.getIndices(), strides)) {
-      Value wide = arith::ExtUIOp::create(
-          b, b.getI64Type(),
-          arith::IndexCastOp::create(b, b.getI32Type(), index));
-      Value term = LLVM::MulOp::create(b, wide, parameterOf(op, stride));
-      offset = offset ? Value(LLVM::AddOp::create(b, offset, term)) : term;
-    }
-    Value address = LLVM::GEPOp::create(b, adaptor.getMemref().getType(),
-                                        b.getF32Type(), adaptor.getMemref(),
-                                        ArrayRef<LLVM::GEPArg>{offset});
+    std::string name = parametersOf(op)[operand.getArgNumber()].name;
+    SmallVector<std::string> strides;
+    for (const char *stride : schedule::rowStrides)
+      strides.push_back(name + stride);
+    Value address = elementAddress(b, op, operand, op.getIndices(), strides);
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), address);
+    return success();
+  }
+};
+
+/// vector.store %x, %o[b, i, h, d]: strides and columns are multiples of 16
+/// bytes.
+struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(vector::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    constexpr unsigned alignment = 16;
+    auto operand = dyn_cast<BlockArgument>(adaptor.getBase());
+    if (!operand || op.getIndices().size() != 4)
+      return rewriter.notifyMatchFailure(op, "not an output in f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<std::string> strides(std::begin(schedule::outputStrides),
+                                     std::end(schedule::outputStrides));
+    strides.push_back("");
+    Value address = elementAddress(b, op, operand, op.getIndices(), strides);
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValueToStore(),
+                                               address, alignment);
     return success();
   }
 };
@@ -350,17 +387,18 @@ struct ConvertTileToNVVMPass
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
-    patterns.add<LowerKernel, LowerReturn, LowerDim, LowerLseStore,
-                 LowerLengthLoad, LowerThreadId, LowerBlockId, LowerGridDim,
-                 LowerTileCount, LowerShuffle>(converter, &getContext());
+    patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
+                 LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,
+                 LowerGridDim, LowerTileCount, LowerShuffle>(converter,
+                                                             &getContext());
     ConversionTarget target(getContext());
     // Other people's functions in the module are left as they are.
     target.addDynamicallyLegalDialect<tile::TileDialect, memref::MemRefDialect>(
         isForeign);
     target.addDynamicallyLegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
                                  gpu::BlockIdOp, gpu::GridDimOp, gpu::ShuffleOp,
-                                 math::Log2Op, math::ExpOp, math::LogOp>(
-        isForeign);
+                                 math::Log2Op, math::ExpOp, math::LogOp,
+                                 vector::StoreOp>(isForeign);
     // LLVM makes tanh.approx of one that may be approximate.
     target.addDynamicallyLegalOp<math::TanhOp>([](math::TanhOp op) {
       return isForeign(op) ||

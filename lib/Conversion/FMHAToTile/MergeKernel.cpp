@@ -1,0 +1,334 @@
+//===- MergeKernel.cpp - The kernel that combines parts -------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain threads: what it does is bound by the memory that it reads. All threads
+// of a warp go through the parts of one row and compute its weights again for
+// each of their columns; those numbers come from the L1 cache, and nothing is
+// exchanged. Sums go through the parts in order, so that a result has the same
+// bits in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergeKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fmha;
+
+namespace {
+
+constexpr int32_t warpThreads = 32;
+/// Columns that a thread loads at once: 16 bytes of f32.
+constexpr int32_t vectorColumns = 4;
+
+class MergeBuilder {
+public:
+  MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
+      : func(func), problem(problem), parameters(mergeParameters(problem)),
+        b(ImplicitLocOpBuilder::atBlockEnd(func.getLoc(),
+                                           &func.getBody().front())) {}
+  void build();
+
+private:
+  Value i32(int32_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  Value f32(double value) {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
+  }
+  Value parameter(const std::string &name) {
+    std::optional<unsigned> n = parameterIndex(parameters, name);
+    return n ? Value(func.getArgument(*n)) : Value();
+  }
+  template <typename OpTy> Value make(Value lhs, Value rhs) {
+    return OpTy::create(b, lhs, rhs);
+  }
+  Value wide(Value number) {
+    return arith::ExtUIOp::create(b, b.getI64Type(), number);
+  }
+  Value isNone(Value max) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+  }
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, condition, yes, no);
+  }
+  void ifThen(Value condition, function_ref<void()> body);
+  /// init + what `body` adds for each part.
+  Value overParts(Value init, function_ref<Value(Value part, Value sum)> body);
+
+  Value elementAt(Value base, Value offset, Type element) {
+    return LLVM::GEPOp::create(b, base.getType(), element, base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  /// The element of `tensor` at batch, row and head.
+  Value rowOf(const std::string &tensor, Type element);
+  Value ofPart(const std::string &tensor, Value row, Value part);
+  Value load(Value address) {
+    return LLVM::LoadOp::create(b, b.getF32Type(), address);
+  }
+  void decode();
+  Value rowsThatExist();
+  /// 2^(x·log2 e), log2 x.
+  Value exp(Value x);
+  Value log2(Value x);
+  Value weight(Value max);
+  void buildRow();
+  void buildColumns(Value inverse);
+  void storeColumns(Value column, Value acc);
+  void storeRowOutputs();
+  Value logarithm();
+
+  LLVM::LLVMFuncOp func;
+  const MergeProblem &problem;
+  std::vector<KernelParameter> parameters;
+  ImplicitLocOpBuilder b;
+  Value none, zero, lane, row, head, batch;
+  /// Of this row: addresses in part 0, the maximum, the same or 0 where there
+  /// is none, and the sum.
+  Value maxima, sums, top, shift, total, sink;
+};
+
+void MergeBuilder::ifThen(Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+Value MergeBuilder::overParts(Value init,
+                              function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(b, i32(0), parameter("parts"), i32(1), init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
+  Value offset;
+  const std::pair<const char *, Value> places[] = {
+      {"_stride_batch", batch}, {"_stride_row", row}, {"_stride_head", head}};
+  for (auto [stride, place] : places) {
+    Value term = make<arith::MulIOp>(wide(place), parameter(tensor + stride));
+    offset = offset ? make<arith::AddIOp>(offset, term) : term;
+  }
+  return elementAt(parameter(tensor), offset, element);
+}
+
+Value MergeBuilder::ofPart(const std::string &tensor, Value row, Value part) {
+  Value offset =
+      make<arith::MulIOp>(wide(part), parameter(tensor + "_stride_part"));
+  return elementAt(row, offset, b.getF32Type());
+}
+
+/// The grid has one dimension: row blocks, heads, batch.
+void MergeBuilder::decode() {
+  none = f32(-std::numeric_limits<double>::infinity());
+  zero = f32(0);
+  Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  lane = make<arith::AndIOp>(thread, i32(warpThreads - 1));
+  Value warp = make<arith::DivUIOp>(thread, i32(warpThreads));
+  Value perCta = i32(mergeRowsPerCta), heads = parameter("q_heads");
+  Value blocks = make<arith::CeilDivUIOp>(parameter("q_len"), perCta);
+  Value rest = make<arith::DivUIOp>(id, blocks);
+  Value first = make<arith::MulIOp>(make<arith::RemUIOp>(id, blocks), perCta);
+  row = make<arith::AddIOp>(first, warp);
+  head = make<arith::RemUIOp>(rest, heads);
+  batch = make<arith::DivUIOp>(rest, heads);
+}
+
+/// Of packed rows those up to the end of the last sequence; the list may say
+/// anything.
+Value MergeBuilder::rowsThatExist() {
+  Value length = parameter("q_len");
+  if (!problem.cuSeqlensQ)
+    return length;
+  Value end =
+      LLVM::LoadOp::create(b, b.getI32Type(),
+                           elementAt(parameter("cu_seqlens_q"),
+                                     wide(parameter("batch")), b.getI32Type()));
+  return make<arith::MinSIOp>(make<arith::MaxSIOp>(end, i32(0)), length);
+}
+
+Value MergeBuilder::exp(Value x) {
+  return math::Exp2Op::create(
+      b, make<arith::MulFOp>(x, f32(llvm::numbers::log2e)));
+}
+
+/// llvm.log2 would be a call to a library that PTX does not have.
+Value MergeBuilder::log2(Value x) {
+  return LLVM::CallIntrinsicOp::create(
+             b, x.getType(), b.getStringAttr("llvm.nvvm.lg2.approx.f"), x)
+      .getResult(0);
+}
+
+/// exp(max - m). Differences are scaled, not products: maxima may be large.
+Value MergeBuilder::weight(Value max) {
+  return exp(make<arith::SubFOp>(max, shift));
+}
+
+void MergeBuilder::buildRow() {
+  maxima = rowOf("max_parts", b.getF32Type());
+  sums = rowOf("sum_parts", b.getF32Type());
+  top = overParts(none, [&](Value part, Value max) {
+    return make<arith::MaxNumFOp>(max, load(ofPart("max_parts", maxima, part)));
+  });
+  shift = select(isNone(top), zero, top);
+  total = overParts(zero, [&](Value part, Value sum) {
+    Value max = load(ofPart("max_parts", maxima, part));
+    Value term =
+        make<arith::MulFOp>(weight(max), load(ofPart("sum_parts", sums, part)));
+    return make<arith::AddFOp>(sum, select(isNone(max), zero, term));
+  });
+  if (problem.sink)
+    sink = load(elementAt(parameter("sink"), wide(head), b.getF32Type()));
+  Value divisor = total;
+  if (sink)
+    divisor = make<arith::AddFOp>(total, weight(sink));
+  auto flags = arith::FastMathFlagsAttr::get(
+      b.getContext(), arith::FastMathFlags::afn | arith::FastMathFlags::arcp);
+  Value inverse;
+  if (!problem.unnormalised)
+    inverse = arith::DivFOp::create(b, f32(1), divisor, flags);
+  buildColumns(inverse);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+  ifThen(isFirst, [&] { storeRowOutputs(); });
+}
+
+/// A row of which no part has a maximum becomes 0, whatever was divided.
+void MergeBuilder::buildColumns(Value inverse) {
+  Value from = rowOf("o_parts", b.getF32Type());
+  auto type = VectorType::get({vectorColumns}, b.getF32Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  auto spread = [&](Value number) -> Value {
+    return vector::BroadcastOp::create(b, type, number);
+  };
+  auto loop = scf::ForOp::create(
+      b, make<arith::MulIOp>(lane, i32(vectorColumns)),
+      i32(int32_t(problem.headDim)), i32(warpThreads * vectorColumns));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value column = loop.getInductionVar();
+  Value acc = overParts(zeros, [&](Value part, Value sum) {
+    Value max = load(ofPart("max_parts", maxima, part));
+    Value address =
+        elementAt(ofPart("o_parts", from, part), wide(column), b.getF32Type());
+    Value x = LLVM::LoadOp::create(b, type, address, /*alignment=*/16);
+    Value term = make<arith::MulFOp>(x, spread(weight(max)));
+    return make<arith::AddFOp>(sum, select(isNone(max), zeros, term));
+  });
+  if (inverse)
+    acc = make<arith::MulFOp>(acc, spread(inverse));
+  storeColumns(column, select(isNone(top), zeros, acc));
+}
+
+void MergeBuilder::storeColumns(Value column, Value acc) {
+  Type element = b.getF32Type();
+  if (problem.output != "f32") {
+    element = problem.output == "f16" ? Type(b.getF16Type()) : b.getBF16Type();
+    acc = arith::TruncFOp::create(b, VectorType::get({vectorColumns}, element),
+                                  acc);
+  }
+  Value address = elementAt(rowOf("o", element), wide(column), element);
+  unsigned bytes = vectorColumns * element.getIntOrFloatBitWidth() / 8;
+  LLVM::StoreOp::create(b, acc, address, bytes);
+}
+
+/// m + log l, and with a sink log(exp(m + log l) + exp(sink)).
+Value MergeBuilder::logarithm() {
+  Value ln2 = f32(llvm::numbers::ln2);
+  Value lse = make<arith::AddFOp>(top, make<arith::MulFOp>(log2(total), ln2));
+  if (!sink)
+    return lse;
+  Value high = make<arith::MaxNumFOp>(lse, sink);
+  Value low = make<arith::MinNumFOp>(lse, sink);
+  Value share = exp(make<arith::SubFOp>(low, high));
+  Value more =
+      make<arith::MulFOp>(log2(make<arith::AddFOp>(f32(1), share)), ln2);
+  // Both may be -inf, whose difference is no number.
+  return select(isNone(high), high, make<arith::AddFOp>(high, more));
+}
+
+void MergeBuilder::storeRowOutputs() {
+  auto store = [&](const char *name, Value value) {
+    LLVM::StoreOp::create(b, value, rowOf(name, b.getF32Type()));
+  };
+  if (problem.lse)
+    store("lse", logarithm());
+  if (problem.rowMax)
+    store("row_max", top);
+  if (problem.rowSum)
+    store("row_sum", total);
+}
+
+void MergeBuilder::build() {
+  decode();
+  Value exists =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rowsThatExist());
+  ifThen(exists, [&] { buildRow(); });
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+Type typeOf(KernelParameter::Kind kind, MLIRContext *ctx) {
+  switch (kind) {
+  case KernelParameter::Kind::U32:
+    return IntegerType::get(ctx, 32);
+  case KernelParameter::Kind::U64:
+    return IntegerType::get(ctx, 64);
+  case KernelParameter::Kind::TensorMap:
+  case KernelParameter::Kind::Pointer:
+    return LLVM::LLVMPointerType::get(ctx, 1);
+  }
+  llvm_unreachable("every kind is listed");
+}
+
+} // namespace
+
+LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
+                                        Location location, StringRef name,
+                                        const MergeProblem &problem) {
+  MLIRContext *ctx = module.getContext();
+  SmallVector<Type> types;
+  for (const KernelParameter &parameter : mergeParameters(problem))
+    types.push_back(typeOf(parameter.kind, ctx));
+  OpBuilder b = OpBuilder::atBlockEnd(&module.getBodyRegion().front());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(ctx), types);
+  auto func = LLVM::LLVMFuncOp::create(b, location, name, type);
+  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                b.getDenseI32ArrayAttr({int32_t(mergeThreads), 1, 1}));
+  func->setAttr("fmha.merge", describeMerge(problem, ctx));
+  // As in the kernels that the parts come from.
+  func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
+      {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
+  func.addEntryBlock(b);
+  MergeBuilder(func, problem).build();
+  return func;
+}
+
+LogicalResult fmha::checkHeadDim(MergeOp op) {
+  constexpr unsigned step = 8;
+  if (op.getHeadDim() % step == 0)
+    return success();
+  return op.emitError() << "expected a head dim that is a multiple of " << step
+                        << " to make a kernel for, got " << op.getHeadDim()
+                        << "; fmha-decompose-to-linalg takes any";
+}
