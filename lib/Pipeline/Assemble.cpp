@@ -35,14 +35,19 @@ static std::string readFile(StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// The number in front of `what`, as in "Used 128 registers".
-static std::optional<unsigned> numberBefore(StringRef log, StringRef what) {
+/// What `combine` makes of the numbers in front of `what`, one a kernel, as in
+/// "Used 128 registers"; nothing if there are none.
+static std::optional<unsigned>
+numbersBefore(StringRef log, StringRef what,
+              function_ref<unsigned(unsigned, unsigned)> combine) {
+  std::optional<unsigned> all;
   SmallVector<StringRef> match;
-  unsigned value;
-  if (!Regex("([0-9]+) " + what.str()).match(log, &match) ||
-      match[1].getAsInteger(10, value))
-    return std::nullopt;
-  return value;
+  Regex pattern("([0-9]+) " + what.str());
+  for (unsigned value; pattern.match(log, &match);
+       log = log.substr(match[0].end() - log.begin()))
+    if (!match[1].getAsInteger(10, value))
+      all = all ? combine(*all, value) : value;
+  return all;
 }
 
 namespace {
@@ -104,8 +109,10 @@ AssembleResult fmha::assemble(const std::string &ptx,
   if (code != 0)
     return result;
   result.cubin = readFile(output.path);
-  result.registers = numberBefore(result.log, "registers");
-  result.spillStoreBytes = numberBefore(result.log, "bytes spill stores");
-  result.spillLoadBytes = numberBefore(result.log, "bytes spill loads");
+  auto most = [](unsigned a, unsigned b) { return std::max(a, b); };
+  auto sum = [](unsigned a, unsigned b) { return a + b; };
+  result.registers = numbersBefore(result.log, "registers", most);
+  result.spillStoreBytes = numbersBefore(result.log, "bytes spill stores", sum);
+  result.spillLoadBytes = numbersBefore(result.log, "bytes spill loads", sum);
   return result;
 }

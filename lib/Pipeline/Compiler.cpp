@@ -107,6 +107,12 @@ static std::string maskText(const schedule::Mask &mask) {
   return text + ">";
 }
 
+namespace {
+struct RowTexts {
+  std::string arguments, names, types, clauses;
+};
+} // namespace
+
 /// Arguments and operands of the lists that the op reads:
 ///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
 ///   memref<?xi32>)\n"
@@ -124,15 +130,38 @@ listTexts(const schedule::Problem &problem) {
   return {arguments, operands};
 }
 
+/// Arguments, destinations and clauses of what is written for each row: LSE
+/// stands beside the output, the others have clauses of their own.
+///   ", %row_max: T", "", "      row_max(%row_max : T)\n"
+static RowTexts rowTexts(const schedule::Problem &problem) {
+  constexpr llvm::StringLiteral type = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
+  RowTexts texts;
+  for (const schedule::RowField &row : schedule::rowFields) {
+    if (!(problem.*row.there))
+      continue;
+    texts.arguments += llvm::formatv(", %{0}: {1}", row.name, type);
+    if (row.there == &schedule::Problem::lse) {
+      texts.names = ", %lse";
+      texts.types = ", " + type.str();
+    } else {
+      texts.clauses += llvm::formatv("\n      {0}(%{0} : {1})", row.name, type);
+    }
+  }
+  return texts;
+}
+
 std::string fmha::buildModule(const KernelSpec &spec) {
   const schedule::Problem &problem = spec.problem;
-  auto tensor = [&](unsigned headDim) {
+  auto tensor = [&](unsigned headDim, const char *element) {
     return llvm::formatv("memref<?x?x?x{0}x{1}, strided<[?, ?, ?, 1]>>",
-                         headDim, schedule::stringify(problem.dtype).data())
+                         headDim, element)
         .str();
   };
-  std::string q = tensor(problem.headDim), v = tensor(problem.headDimV);
-  std::string lse = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
+  const char *element = schedule::stringify(problem.dtype).data();
+  std::string q = tensor(problem.headDim, element);
+  std::string v = tensor(problem.headDimV, element);
+  std::string o = tensor(problem.headDimV, problem.outF32 ? "f32" : element);
+  RowTexts rows = rowTexts(problem);
   std::string attributes;
   auto add = [&](const std::string &text) {
     attributes += (attributes.empty() ? "" : ", ") + text;
@@ -147,6 +176,8 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
   }
+  if (problem.unnormalised)
+    add("unnormalised");
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);
@@ -156,17 +187,17 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   for (const ScoreOperand &read : scoreOperands(spec.score))
     listArguments += "%" + read.name + ": " + read.type + ", ";
   return llvm::formatv(
-             "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {1}{2}) {{\n"
+             "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {11}{2}) {{\n"
              "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
-             "{9}      outs(%o{3} : {1}{4}){5}{10}\n"
+             "{9}      outs(%o{3} : {11}{4}){12}{5}{10}\n"
              "  return\n}\n",
-             q, v, problem.lse ? ", %lse: " + lse : "",
-             problem.lse ? ", %lse" : "", problem.lse ? ", " + lse : "",
+             q, v, rows.arguments, rows.names, rows.types,
              attributes.empty() ? "" : " {" + attributes + "}",
              problem.vInK ? "" : "%v: " + v + ", ",
              problem.vInK ? viewOfKey(problem, q, v, "") + view2 : "",
              listArguments, lists,
-             scoreText(spec.score, problem.mask.isTopLeft(), problem.source2))
+             scoreText(spec.score, problem.mask.isTopLeft(), problem.source2),
+             o, rows.clauses)
       .str();
 }
 
@@ -250,6 +281,7 @@ public:
 
   CompileResult run(const std::string &text, const std::string &name);
   CompileResult inspect(const std::string &text, const std::string &name);
+  CompileResult runMerge(const std::string &text);
 
 private:
   LogicalResult parse(const std::string &text, const std::string &name);
@@ -262,6 +294,7 @@ private:
   void recordLLVM();
   void recordPlan();
   LogicalResult recordBinary();
+  void record(gpu::BinaryOp binary);
   std::string print();
 
   const CompileOptions &options;
@@ -428,11 +461,29 @@ LogicalResult Compilation::recordBinary() {
   if (!binary)
     return op->emitError() << "no kernel came out: the op names none that the "
                               "input has";
+  record(binary);
+  return success();
+}
+
+void Compilation::record(gpu::BinaryOp binary) {
   auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
   result.ptx = object.getObject().getValue().rtrim('\0').str();
   if (auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest"))
     result.manifest = manifest.getValue().str();
-  return success();
+}
+
+/// All levels at once: the kernel has no tiles.
+CompileResult Compilation::runMerge(const std::string &text) {
+  PipelineOptions pipeline;
+  pipeline.target = options.target;
+  if (failed(parse(text, "<merge>")) || failed(runPhase([&](OpPassManager &pm) {
+        buildToPtxPipeline(pm, pipeline);
+      })))
+    return std::move(result);
+  for (gpu::BinaryOp binary : module->getOps<gpu::BinaryOp>())
+    record(binary);
+  result.ok = true;
+  return std::move(result);
 }
 
 CompileResult Compilation::run(const std::string &text,
@@ -494,6 +545,52 @@ CompileResult fmha::compile(const std::string &moduleText,
                             const std::string &name,
                             const CompileOptions &options) {
   return Compilation(options).run(moduleText, name);
+}
+
+/// One fmha.merge of memrefs with dynamic extents.
+static std::string mergeModule(const MergeSpec &spec) {
+  auto matrix = [&](const char *lead, const char *strides,
+                    const std::string &element) {
+    return llvm::formatv("memref<{0}?x?x?x{1}x{2}, strided<[{3}?, ?, ?, 1]>>",
+                         lead, spec.headDim, element, strides)
+        .str();
+  };
+  constexpr llvm::StringLiteral parts =
+      "memref<?x?x?x?xf32, strided<[?, ?, ?, ?]>>";
+  constexpr llvm::StringLiteral row = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
+  std::string arguments, clauses, sink, lse, lseType;
+  const std::pair<const char *, bool> rows[] = {{"row_max", spec.rowMax},
+                                                {"row_sum", spec.rowSum}};
+  for (auto [name, there] : rows) {
+    if (!there)
+      continue;
+    arguments += llvm::formatv(", %{0}: {1}", name, row);
+    clauses += llvm::formatv(" {0}(%{0} : {1})", name, row);
+  }
+  if (spec.sink) {
+    arguments += ", %sink: memref<?xf32>";
+    sink = " sink(%sink : memref<?xf32>)";
+  }
+  if (spec.lse) {
+    arguments += ", %lse: " + row.str();
+    lse = ", %lse";
+    lseType = ", " + row.str();
+  }
+  return llvm::formatv(
+             "func.func @merge(%o: {0}, %m: {1}, %s: {1}, %out: {2}{3}) {{\n"
+             "  fmha.merge ins(%o, %m, %s : {0}, {1}, {1}){4}\n"
+             "      outs(%out{5} : {2}{6}){7}{8}\n  return\n}\n",
+             matrix("?x", "?, ", "f32"), parts, matrix("", "", spec.output),
+             arguments, sink, lse, lseType, clauses,
+             spec.unnormalised ? " {unnormalised}" : "")
+      .str();
+}
+
+CompileResult fmha::compileMerge(const MergeSpec &spec,
+                                 const std::string &target) {
+  CompileOptions options;
+  options.target = target;
+  return Compilation(options).runMerge(mergeModule(spec));
 }
 
 CompileResult fmha::inspect(const std::string &moduleText,

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Manifest.h"
+#include "MergeManifest.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 
@@ -148,6 +150,8 @@ static json::Array gridFactors(const KernelSpec &spec,
   factors.push_back("batch");
   if (unsigned passes = outputPasses(spec.problem, schedule); passes > 1)
     factors.push_back(passes);
+  if (schedule.splits > 1)
+    factors.push_back(schedule.splits);
   return factors;
 }
 
@@ -159,10 +163,56 @@ switchesOf(const schedule::Problem &problem) {
     on.push_back("v_in_k");
   if (problem.source2)
     on.push_back("source2");
+  if (problem.rowMax)
+    on.push_back("row_max");
+  if (problem.rowSum)
+    on.push_back("row_sum");
+  if (problem.unnormalised)
+    on.push_back("unnormalised");
   for (const schedule::ListField &list : schedule::listFields)
     if (problem.*list.there)
       on.push_back(list.name);
   return on;
+}
+
+/// What the kernel of a split writes lies in the workspace:
+///   "o", "row_max_stride_head" -> "o_parts", "max_parts_stride_head"
+static void redirectOutputs(json::Array &parameters) {
+  constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
+      {"o", "o_parts"}, {"row_max", "max_parts"}, {"row_sum", "sum_parts"}};
+  for (json::Value &parameter : parameters)
+    for (llvm::StringRef field : {"tensor", "value"}) {
+      json::Object &object = *parameter.getAsObject();
+      std::optional<llvm::StringRef> whole = object.getString(field);
+      for (const auto &[from, to] : names)
+        if (whole &&
+            (*whole == from || whole->starts_with((from + "_stride").str()))) {
+          object[field] = (to + whole->drop_front(from.size())).str();
+          break;
+        }
+    }
+}
+
+/// The workspace, dense and in f32, and the kernel that combines its parts.
+static void addSplit(const schedule::Problem &problem,
+                     const schedule::Schedule &schedule,
+                     json::Object &manifest) {
+  json::Value batch = "batch";
+  // Of what is packed it is 1.
+  if (problem.cuSeqlensQ)
+    batch = 1;
+  auto tensor = [&](const char *name, json::Array dims) {
+    dims.insert(dims.begin(), batch);
+    dims.insert(dims.begin(), schedule.splits);
+    return json::Object{
+        {"tensor", name}, {"dtype", "f32"}, {"dims", std::move(dims)}};
+  };
+  manifest["splits"] = schedule.splits;
+  manifest["workspace"] = json::Array{
+      tensor("o_parts", json::Array{"q_len", "q_heads", "head_dim_v"}),
+      tensor("max_parts", json::Array{"q_heads", "q_len"}),
+      tensor("sum_parts", json::Array{"q_heads", "q_len"})};
+  manifest["combine"] = mergeLaunch(mergeOf(problem), "fmha_combine");
 }
 
 std::string fmha::launchManifest(const KernelSpec &spec,
@@ -170,9 +220,13 @@ std::string fmha::launchManifest(const KernelSpec &spec,
                                  const std::string &kernel) {
   schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
+  schedule::Problem kernelProblem =
+      schedule::kernelProblem(spec.problem, schedule);
   for (const KernelParameter &one :
-       kernelParameters(spec.problem, schedule.scheduler))
+       kernelParameters(kernelProblem, schedule.scheduler))
     parameters.push_back(parameter(one, spec, schedule));
+  if (kernelProblem.isPart)
+    redirectOutputs(parameters);
   json::Object grid{{"x", gridFactors(spec, schedule)},
                     {"y", json::Array{}},
                     {"z", json::Array{}}};
@@ -201,6 +255,10 @@ std::string fmha::launchManifest(const KernelSpec &spec,
     manifest["pack_heads"] = schedule.packHeads;
   if (!spec.problem.mask2.isFull())
     manifest["source2_mask"] = std::string(stringify(spec.problem.mask2.kind));
+  if (spec.problem.outF32)
+    manifest["out_dtype"] = "f32";
+  if (kernelProblem.isPart)
+    addSplit(spec.problem, schedule, manifest);
   if (spec.problem.score)
     manifest["score"] = true;
   if (schedule.scheduler != schedule::Scheduler::Single)
@@ -325,6 +383,8 @@ static std::string command(const KernelSpec &spec,
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);
+  if (problem.outF32)
+    text += " --out-dtype=f32";
   if (problem.lse)
     text += " --lse";
   text += " --scale=" + exact(scaleOf(spec));

@@ -33,12 +33,20 @@ struct SerializeKernelsPass
     SmallVector<AttentionOp> ops;
     getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
     for (AttentionOp op : ops)
-      if (failed(serializeKernelOf(op)))
+      if (failed(serializeKernelOf(op, bool(op.getScheduleAttr()))))
+        return signalPassFailure();
+    SmallVector<MergeOp> merges;
+    getOperation().walk([&](MergeOp op) { merges.push_back(op); });
+    for (MergeOp op : merges)
+      if (failed(serializeKernelOf(op, bool(op.getTarget()))))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult serializeKernelOf(AttentionOp op);
+  template <typename OpTy>
+  LogicalResult serializeKernelOf(OpTy op, bool isPlanned);
+  LogicalResult serialize(MergeOp op, SymbolRefAttr kernel,
+                          gpu::GPUModuleOp module);
   LogicalResult serialize(AttentionOp op, SymbolRefAttr kernel,
                           gpu::GPUModuleOp module);
 };
@@ -66,14 +74,12 @@ LogicalResult checkLevel(gpu::GPUModuleOp module) {
 /// The level of LLVM's own optimisation is 0: MLIR hands over straight code,
 /// ptxas optimises it, and what LLVM adds (it moves address arithmetic out of
 /// loops) costs the roles registers that they do not have.
-NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx,
-                                const schedule::Schedule &schedule) {
+NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx, StringRef name) {
   Builder b(ctx);
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
-  return NVVM::NVVMTargetAttr::get(
-      ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda", schedule.target,
-      target::findTarget(schedule.target)->features,
-      b.getDictionaryAttr({ftz}));
+  return NVVM::NVVMTargetAttr::get(ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda",
+                                   name, target::findTarget(name)->features,
+                                   b.getDictionaryAttr({ftz}));
 }
 
 std::string textOf(Attribute attribute) {
@@ -119,7 +125,7 @@ LogicalResult checkAgreement(AttentionOp op, SymbolRefAttr kernel,
 }
 
 /// A binary is taken for the kernel's if it is what this pass makes.
-LogicalResult checkBinary(AttentionOp op, gpu::BinaryOp binary) {
+LogicalResult checkBinary(Operation *op, gpu::BinaryOp binary) {
   auto manifest = binary->getAttrOfType<StringAttr>("fmha.manifest");
   ArrayRef<Attribute> objects = binary.getObjects().getValue();
   auto object = objects.size() == 1 ? dyn_cast<gpu::ObjectAttr>(objects[0])
@@ -127,16 +133,17 @@ LogicalResult checkBinary(AttentionOp op, gpu::BinaryOp binary) {
   if (manifest && !manifest.empty() && object &&
       object.getFormat() == gpu::CompilationTarget::Assembly)
     return success();
-  return op.emitError()
+  return op->emitError()
          << "expected the gpu.binary @" << binary.getName()
          << " with one object in assembly format and an fmha.manifest, as "
             "fmha-serialize-kernels makes it, got another one";
 }
 
 /// A kernel that is a binary already is left as it is.
-LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
-  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
-  if (!kernel || !op.getScheduleAttr())
+template <typename OpTy>
+LogicalResult SerializeKernelsPass::serializeKernelOf(OpTy op, bool isPlanned) {
+  auto kernel = op->template getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  if (!kernel || !isPlanned)
     return op.emitError()
            << "has no kernel to serialize; run "
               "fmha-plan-schedule and convert-fmha-to-tile first";
@@ -155,34 +162,60 @@ LogicalResult SerializeKernelsPass::serializeKernelOf(AttentionOp op) {
   return serialize(op, kernel, module);
 }
 
+/// gpu.module @m { ... } -> gpu.binary @m with the text, and how to launch it.
+LogicalResult makeBinary(Operation *op, gpu::GPUModuleOp module,
+                         StringRef target, const std::string &heading,
+                         const std::string &manifest) {
+  NVVM::NVVMTargetAttr attr = targetAttr(op->getContext(), target);
+  auto interface = cast<gpu::TargetAttrInterface>(attr);
+  gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
+  auto text = interface.serializeToObject(module, options);
+  if (!text)
+    return op->emitError() << "could not be serialized for " << target;
+  Attribute object =
+      interface.createObject(module, withHeading(*text, heading), options);
+  OpBuilder b(module);
+  auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
+                                      Attribute(), b.getArrayAttr({object}));
+  binary->setAttr("fmha.manifest", b.getStringAttr(manifest));
+  module.erase();
+  return success();
+}
+
 LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
                                               SymbolRefAttr kernel,
                                               gpu::GPUModuleOp module) {
   if (failed(checkLevel(module)) || failed(checkAgreement(op, kernel, module)))
     return failure();
   const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
-  NVVM::NVVMTargetAttr attr = targetAttr(&getContext(), schedule);
-  auto target = cast<gpu::TargetAttrInterface>(attr);
-  gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
-  auto text = target.serializeToObject(module, options);
-  if (!text)
-    return op.emitError() << "could not be serialized for " << schedule.target;
   KernelSpec spec;
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
-  Attribute object = target.createObject(
-      module,
-      withHeading(*text,
-                  ptxHeading(spec, schedule, textOf(op.getScheduleAttr()))),
-      options);
-  OpBuilder b(module);
-  auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
-                                      Attribute(), b.getArrayAttr({object}));
-  binary->setAttr("fmha.manifest",
-                  b.getStringAttr(launchManifest(
-                      spec, schedule, kernel.getLeafReference().str())));
-  module.erase();
-  return success();
+  return makeBinary(
+      op, module, schedule.target,
+      ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
+      launchManifest(spec, schedule, kernel.getLeafReference().str()));
+}
+
+LogicalResult SerializeKernelsPass::serialize(MergeOp op, SymbolRefAttr kernel,
+                                              gpu::GPUModuleOp module) {
+  if (failed(checkLevel(module)))
+    return failure();
+  StringRef name = *op.getTarget();
+  const target::Target *target = target::findTarget(name);
+  if (!target || !target->supported)
+    return op.emitError() << "expected a target that kernels can be compiled "
+                             "for, one of "
+                          << target::supportedNames() << ", got " << name;
+  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
+  MergeProblem problem = mergeOf(op);
+  if (!func ||
+      func->getAttr("fmha.merge") != describeMerge(problem, &getContext()))
+    return op.emitError() << "expected a kernel made for this op, " << kernel
+                          << "; drop fmha.kernel and run convert-fmha-to-tile";
+  return makeBinary(
+      op, module, name, mergeHeading(problem, name.str()),
+      mergeManifest(problem, name.str(), kernel.getLeafReference().str()));
 }
 
 } // namespace

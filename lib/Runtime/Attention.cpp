@@ -8,16 +8,36 @@
 
 #include "fmha/Runtime/Attention.h"
 #include "Captures.h"
-#include "KernelArguments.h"
+#include "Launch.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
 #include "Sequences.h"
+#include "Workspace.h"
 #include "fmha/Runtime/Files.h"
-
-#include <chrono>
 
 namespace fmha::runtime {
 namespace {
+
+/// A number of f32 that a kernel writes for each row.
+struct RowOutput {
+  TensorName name;
+  llvm::StringLiteral title, flag;
+  std::optional<Tensor4> AttentionTensors::*host;
+  bool Manifest::*there;
+  /// The strides of head and row follow.
+  RunValue strideBatch;
+};
+constexpr RowOutput rowOutputs[] = {
+    {TensorName::Lse, "LSE", "--lse", &AttentionTensors::lse, &Manifest::lse,
+     RunValue::LseStrideBatch},
+    {TensorName::RowMax, "row maxima", "--row-max", &AttentionTensors::rowMax,
+     &Manifest::rowMax, RunValue::RowMaxStrideBatch},
+    {TensorName::RowSum, "row sums", "--row-sum", &AttentionTensors::rowSum,
+     &Manifest::rowSum, RunValue::RowSumStrideBatch}};
+
+RunValue after(RunValue value, int places) {
+  return RunValue(int(value) + places);
+}
 
 std::string shapeOf(const Tensor4 &tensor) {
   std::string text = "[";
@@ -58,7 +78,9 @@ llvm::Error checkTensors(const Manifest &manifest,
   for (const auto &[name, tensor, dims] : expectations) {
     if (llvm::Error error = expectShape(tensor, name, dims))
       return error;
-    if (llvm::Error error = expectType(tensor, name, manifest.dtype))
+    bool isOutput = name == "o";
+    if (llvm::Error error = expectType(
+            tensor, name, isOutput ? manifest.outDtype : manifest.dtype))
       return error;
     if (llvm::Error error = checkAlignment(tensor, name))
       return error;
@@ -75,18 +97,23 @@ llvm::Error checkHeads(int64_t qHeads, int64_t kvHeads) {
                  llvm::Twine(kvHeads) + " KV heads");
 }
 
-llvm::Error checkLse(const Manifest &manifest,
-                     const AttentionTensors &tensors) {
-  if (!tensors.lse)
-    return llvm::Error::success();
-  if (!manifest.lse)
-    return failure("expected a kernel that writes LSE, got one compiled "
-                   "without; compile with --lse");
+llvm::Error checkRows(const Manifest &manifest,
+                      const AttentionTensors &tensors) {
   const auto &q = tensors.q.dims;
-  if (llvm::Error error =
-          expectShape(*tensors.lse, "lse", {q[0], q[1], q[2], 1}))
-    return error;
-  return expectType(*tensors.lse, "lse", ElementType::F32);
+  for (const RowOutput &row : rowOutputs) {
+    const std::optional<Tensor4> &given = tensors.*row.host;
+    if (!given)
+      continue;
+    std::string name = stringify(row.name).str();
+    if (!(manifest.*row.there))
+      return failure("expected a kernel that writes " + row.title +
+                     ", got one compiled without; compile with " + row.flag);
+    if (llvm::Error error = expectShape(*given, name, {q[0], q[1], q[2], 1}))
+      return error;
+    if (llvm::Error error = expectType(*given, name, ElementType::F32))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 /// A kernel that takes V from the rows of K needs them to be the same memory.
@@ -169,8 +196,9 @@ llvm::Error checkOverlaps(const AttentionTensors &tensors) {
     all.insert(all.begin(), {{"k2", &*tensors.k2}, {"v2", &*tensors.v2}});
     firstOutput += 2;
   }
-  if (tensors.lse)
-    all.push_back({"lse", &*tensors.lse});
+  for (const RowOutput &row : rowOutputs)
+    if (tensors.*row.host)
+      all.push_back({stringify(row.name), &*(tensors.*row.host)});
   for (size_t n = firstOutput; n < all.size(); ++n)
     for (size_t other = 0; other < n; ++other)
       if (mayOverlap(*all[n].second, *all[other].second))
@@ -200,18 +228,41 @@ RunValues extentsOf(const AttentionTensors &tensors) {
 /// The device copies of all tensors of a launch.
 struct DeviceTensors {
   DeviceTensor q, k, v, o;
-  std::optional<DeviceTensor> lse;
+  /// As `rowOutputs` has them.
+  std::array<std::optional<DeviceTensor>, std::size(rowOutputs)> rows;
   /// Of those lists that there are.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink;
   /// Of a second source.
   DeviceTensor k2, v2, source2Lens;
 
   const DeviceTensor &get(TensorName name) const {
-    const DeviceTensor *all[] = {
-        &q,      &k,          &v,          &o,    lse ? &*lse : nullptr,
-        &kvLens, &cuSeqlensQ, &cuSeqlensK, &sink, &k2,
-        &v2,     &source2Lens};
-    return *all[size_t(name)];
+    for (auto [row, copy] : llvm::zip(rowOutputs, rows))
+      if (row.name == name)
+        return *copy;
+    switch (name) {
+    case TensorName::Q:
+      return q;
+    case TensorName::K:
+      return k;
+    case TensorName::V:
+      return v;
+    case TensorName::KvLens:
+      return kvLens;
+    case TensorName::CuSeqlensQ:
+      return cuSeqlensQ;
+    case TensorName::CuSeqlensK:
+      return cuSeqlensK;
+    case TensorName::Sink:
+      return sink;
+    case TensorName::K2:
+      return k2;
+    case TensorName::V2:
+      return v2;
+    case TensorName::Source2Lens:
+      return source2Lens;
+    default:
+      return o;
+    }
   }
 };
 
@@ -225,27 +276,42 @@ template <typename Number> Tensor4 listShape(const std::vector<Number> &list) {
   return tensor;
 }
 
-/// A stand-in where the kernel writes LSE and the caller wants none.
-Tensor4 lseShape(const AttentionTensors &tensors) {
-  if (tensors.lse)
-    return *tensors.lse;
+/// A stand-in where the kernel writes what the caller does not want.
+Tensor4 rowShape(const AttentionTensors &tensors) {
   const auto &q = tensors.q.dims;
-  Tensor4 lse;
-  lse.dims = {q[0], q[1], q[2], 1};
-  lse.strides = denseStrides(lse.dims, Layout::BHSD);
-  lse.dtype = ElementType::F32;
-  return lse;
+  Tensor4 rows;
+  rows.dims = {q[0], q[1], q[2], 1};
+  rows.strides = denseStrides(rows.dims, Layout::BHSD);
+  rows.dtype = ElementType::F32;
+  return rows;
 }
 
-/// Whether a parameter tells the kernel the stride between the rows of LSE; if
-/// none does, they lie next to each other.
-bool takesLseRowStride(const Manifest &manifest) {
-  for (const Parameter &parameter : manifest.parameters)
-    if ((parameter.kind == Parameter::Kind::U32 ||
-         parameter.kind == Parameter::Kind::U64) &&
-        parameter.value == RunValue::LseStrideRow)
-      return true;
-  return false;
+/// Copies of what the kernel writes for each row.
+llvm::Error copyRows(const Manifest &manifest, Device &device,
+                     const AttentionTensors &tensors, const Padding &padding,
+                     DeviceTensors &copies) {
+  using Fill = DeviceTensor::Fill;
+  // Rows that no sequence has are to be kept.
+  Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
+  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
+    if (!(manifest.*row.there))
+      continue;
+    const std::optional<Tensor4> &host = tensors.*row.host;
+    Padding around = padding;
+    // If nobody is told the stride between the rows of LSE they lie next to
+    // each other.
+    RunValue stride = after(row.strideBatch, 2);
+    if (!manifest.takes(stride) &&
+        !(manifest.combine && manifest.combine->takes(stride)))
+      around.rowUnits = 0;
+    auto created =
+        DeviceTensor::create(device, host ? *host : rowShape(tensors),
+                             host ? outputs : Fill::Poison, around);
+    if (!created)
+      return created.takeError();
+    copy = std::move(*created);
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
@@ -297,13 +363,7 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
     if (llvm::Error error = create(copies.sink, listShape(*tensors.sink),
                                    Fill::Contents, padding))
       return std::move(error);
-  if (!manifest.lse)
-    return std::move(copies);
-  Padding around = padding;
-  if (!takesLseRowStride(manifest))
-    around.rowUnits = 0;
-  if (llvm::Error error = create(copies.lse.emplace(), lseShape(tensors),
-                                 tensors.lse ? outputs : Fill::Poison, around))
+  if (llvm::Error error = copyRows(manifest, device, tensors, padding, copies))
     return std::move(error);
   return std::move(copies);
 }
@@ -311,26 +371,19 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
 RunValues runValues(const AttentionTensors &tensors,
                     const DeviceTensors &copies) {
   RunValues values = extentsOf(tensors);
-  if (copies.lse) {
-    const auto &strides = copies.lse->strides();
-    values[RunValue::LseStrideBatch] = strides[0];
-    values[RunValue::LseStrideRow] = strides[1];
-    values[RunValue::LseStrideHead] = strides[2];
+  const auto &output = copies.o.strides();
+  values[RunValue::OStrideBatch] = output[0];
+  values[RunValue::OStrideRow] = output[1];
+  values[RunValue::OStrideHead] = output[2];
+  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
+    if (!copy)
+      continue;
+    const auto &strides = copy->strides();
+    values[row.strideBatch] = strides[0];
+    values[after(row.strideBatch, 1)] = strides[2];
+    values[after(row.strideBatch, 2)] = strides[1];
   }
   return values;
-}
-
-llvm::Error applyOptions(Device &device, const RunOptions &options) {
-  if (!device.isSimulator())
-    return llvm::Error::success();
-  if (device.api().reset)
-    device.api().reset();
-  return device.setOptions({{"policy", options.policy},
-                            {"seed", std::to_string(options.scheduleSeed)},
-                            {"checks", options.checks},
-                            {"conformance", options.conformance},
-                            {"mma", options.mma},
-                            {"approx", options.approx}});
 }
 
 /// Says how many tiles there are, too, which a grid of fewer CTAs does not.
@@ -355,46 +408,21 @@ llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
   return llvm::Error::success();
 }
 
-/// Launches and waits; fills `report`.
-llvm::Error launch(const Manifest &manifest, Device &device,
-                   const LoadedKernel &kernel, KernelArguments &arguments,
-                   LaunchReport &report) {
-  driver::LaunchAttribute cluster = {};
-  cluster.id = driver::launchClusterDimension;
-  driver::LaunchConfig config = {};
-  bool clustered = false;
-  for (int i = 0; i < 3; ++i) {
-    config.grid[i] = report.grid[i];
-    config.block[i] = manifest.block[i];
-    cluster.value.cluster[i] = manifest.cluster[i];
-    clustered |= manifest.cluster[i] > 1;
-  }
-  config.dynamicSmemBytes = manifest.smemBytes;
-  config.attributes = clustered ? &cluster : nullptr;
-  config.attributeCount = clustered;
-  auto begin = std::chrono::steady_clock::now();
-  driver::Result result = device.api().launchKernel(
-      &config, kernel.get(), arguments.pointers(), nullptr);
-  if (result == 0)
-    result = device.api().synchronize();
-  report.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
-  report.launched = true;
-  return readOutcome(device, result, report);
-}
-
 llvm::Error readOutputs(Device &device, const DeviceTensors &copies,
                         AttentionTensors &tensors, LaunchReport &report) {
-  size_t strayO = 0, strayLse = 0;
+  size_t strayO = 0;
   if (llvm::Error error = copies.o.readBack(device, tensors.o, strayO))
     return error;
   addStrayFinding("o", strayO, report);
-  if (!tensors.lse)
-    return llvm::Error::success();
-  if (llvm::Error error = copies.lse->readBack(device, *tensors.lse, strayLse))
-    return error;
-  addStrayFinding("lse", strayLse, report);
+  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
+    size_t stray = 0;
+    std::optional<Tensor4> &host = tensors.*row.host;
+    if (!host)
+      continue;
+    if (llvm::Error error = copy->readBack(device, *host, stray))
+      return error;
+    addStrayFinding(stringify(row.name), stray, report);
+  }
   return llvm::Error::success();
 }
 
@@ -426,13 +454,59 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkSecond(manifest, tensors))
     return error;
-  if (llvm::Error error = checkLse(manifest, tensors))
+  if (llvm::Error error = checkRows(manifest, tensors))
     return error;
   if (llvm::Error error = checkLengths(manifest, tensors))
     return error;
   if (auto grid = evaluateGrid(manifest, extentsOf(tensors)); !grid)
     return grid.takeError();
   return checkOverlaps(tensors);
+}
+
+/// The kernel, and where it writes parts the one that combines them.
+static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
+                             Device &device, const AttentionTensors &tensors,
+                             const RunOptions &options, DeviceTensors &copies,
+                             LaunchReport &report) {
+  auto captures = DeviceCaptures::create(device, tensors.captures);
+  if (!captures)
+    return captures.takeError();
+  RunValues values = runValues(tensors, copies);
+  std::optional<Workspace> workspace;
+  if (manifest.combine) {
+    auto made = Workspace::create(device, manifest.splits,
+                                  {tensors.o.dims[0], tensors.o.dims[1],
+                                   tensors.o.dims[2], tensors.o.dims[3]},
+                                  options.padding);
+    if (!made)
+      return made.takeError();
+    workspace = std::move(*made);
+    workspace->fill(values);
+  }
+  std::array<uint32_t, 3> grid;
+  if (llvm::Error error = chooseGrid(manifest, device, options, values, grid))
+    return error;
+  auto find = [&](TensorName name) -> const DeviceTensor * {
+    if (!manifest.has(name))
+      return nullptr;
+    if (const DeviceTensor *part = workspace ? workspace->find(name) : nullptr)
+      return part;
+    return &copies.get(name);
+  };
+  if (llvm::Error error =
+          launch(manifest, grid, ptx, device, values, *captures, find, report))
+    return error;
+  bool faulted = !report.driverError.empty() ||
+                 report.status == LaunchReport::Status::Deadlock;
+  if (!manifest.combine || faulted)
+    return llvm::Error::success();
+  auto rows = evaluateTiles(*manifest.combine, values);
+  if (!rows)
+    return rows.takeError();
+  if (llvm::Error error = launch(*manifest.combine, *rows, ptx, device, values,
+                                 *captures, find, report))
+    return error;
+  return workspace->check(device, report);
 }
 
 llvm::Expected<LaunchReport>
@@ -442,32 +516,13 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
     return std::move(error);
   if (llvm::Error error = applyOptions(device, options))
     return std::move(error);
-  auto kernel = device.loadKernel(ptx, manifest.kernel, manifest.smemBytes);
-  if (!kernel)
-    return kernel.takeError();
   auto copies = copyToDevice(manifest, device, tensors, options.padding);
   if (!copies)
     return copies.takeError();
-  auto captures = DeviceCaptures::create(device, tensors.captures);
-  if (!captures)
-    return captures.takeError();
-  RunValues values = runValues(tensors, *copies);
   LaunchReport report;
   if (llvm::Error error =
-          chooseGrid(manifest, device, options, values, report.grid))
+          launchAll(manifest, ptx, device, tensors, options, *copies, report))
     return std::move(error);
-  if (!llvm::is_contained(report.grid, 0u)) {
-    auto arguments =
-        KernelArguments::build(manifest, device, values, *captures,
-                               [&](TensorName name) -> const DeviceTensor & {
-                                 return copies->get(name);
-                               });
-    if (!arguments)
-      return arguments.takeError();
-    if (llvm::Error error =
-            launch(manifest, device, *kernel, *arguments, report))
-      return std::move(error);
-  }
   // A GPU that faulted gives nothing back.
   if (report.driverError.empty() || device.isSimulator())
     if (llvm::Error error = readOutputs(device, *copies, tensors, report))

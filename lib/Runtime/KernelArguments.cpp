@@ -103,19 +103,20 @@ llvm::Error encode(const Parameter &parameter, const DeviceTensor &tensor,
 } // namespace
 
 llvm::Expected<KernelArguments>
-KernelArguments::build(const Manifest &manifest, const Device &device,
+KernelArguments::build(const KernelLaunch &launch, const Device &device,
                        const RunValues &values, const DeviceCaptures &captures,
                        Find find) {
   KernelArguments arguments;
-  arguments.slots.resize(manifest.parameters.size());
+  arguments.slots.resize(launch.parameters.size());
   for (size_t i = 0; i < arguments.slots.size(); ++i) {
-    const Parameter &parameter = manifest.parameters[i];
+    const Parameter &parameter = launch.parameters[i];
     unsigned char *bytes = arguments.slots[i].bytes;
     arguments.addresses.push_back(bytes);
     bool isTensor =
         parameter.kind == Parameter::Kind::TensorMap ||
         (parameter.kind == Parameter::Kind::Pointer && !parameter.capture);
-    if (isTensor && !manifest.has(parameter.tensor))
+    const DeviceTensor *tensor = isTensor ? find(parameter.tensor) : nullptr;
+    if (isTensor && !tensor)
       return failure("parameter '" + parameter.name +
                      "': expected a manifest with \"" +
                      stringify(parameter.tensor) + "\": true, got false");
@@ -125,13 +126,13 @@ KernelArguments::build(const Manifest &manifest, const Device &device,
       return failure("parameter '" + parameter.name + "': expected at most " +
                      llvm::Twine(UINT32_MAX) + ", got " + llvm::Twine(number));
     if (parameter.kind == Parameter::Kind::Pointer && !parameter.capture)
-      number = find(parameter.tensor).address();
+      number = tensor->address();
     // Little-endian, so that a u32 is the first half of the number.
     std::memcpy(bytes, &number, sizeof(number));
     if (parameter.kind != Parameter::Kind::TensorMap)
       continue;
     if (llvm::Error error =
-            encode(parameter, find(parameter.tensor), values, device.api(),
+            encode(parameter, *tensor, values, device.api(),
                    reinterpret_cast<driver::TensorMap *>(bytes)))
       return std::move(error);
   }

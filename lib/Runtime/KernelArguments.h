@@ -27,13 +27,14 @@ namespace fmha::runtime {
 
 class KernelArguments {
 public:
-  using Find = llvm::function_ref<const DeviceTensor &(TensorName)>;
+  /// Null where there is no such tensor.
+  using Find = llvm::function_ref<const DeviceTensor *(TensorName)>;
 
   /// Errors: a tensor map that the manifest describes wrongly, or that the
   /// driver refuses.
   static llvm::Expected<KernelArguments>
-  build(const Manifest &manifest, const Device &device, const RunValues &values,
-        const DeviceCaptures &captures, Find find);
+  build(const KernelLaunch &launch, const Device &device,
+        const RunValues &values, const DeviceCaptures &captures, Find find);
 
   void **pointers() { return addresses.data(); }
 

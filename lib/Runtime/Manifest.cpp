@@ -16,19 +16,54 @@
 namespace fmha::runtime {
 namespace {
 
-constexpr llvm::StringLiteral runValueNames[] = {
-    "batch",           "q_len",          "max_q_len", "kv_len",
-    "q_heads",         "kv_heads",       "group",     "lse_stride_batch",
-    "lse_stride_head", "lse_stride_row", "tiles",     "kv_len2"};
+constexpr llvm::StringLiteral runValueNames[] = {"batch",
+                                                 "q_len",
+                                                 "max_q_len",
+                                                 "kv_len",
+                                                 "q_heads",
+                                                 "kv_heads",
+                                                 "group",
+                                                 "lse_stride_batch",
+                                                 "lse_stride_head",
+                                                 "lse_stride_row",
+                                                 "tiles",
+                                                 "kv_len2",
+                                                 "row_max_stride_batch",
+                                                 "row_max_stride_head",
+                                                 "row_max_stride_row",
+                                                 "row_sum_stride_batch",
+                                                 "row_sum_stride_head",
+                                                 "row_sum_stride_row",
+                                                 "o_stride_batch",
+                                                 "o_stride_row",
+                                                 "o_stride_head",
+                                                 "parts",
+                                                 "o_parts_stride_part",
+                                                 "o_parts_stride_batch",
+                                                 "o_parts_stride_row",
+                                                 "o_parts_stride_head",
+                                                 "max_parts_stride_part",
+                                                 "max_parts_stride_batch",
+                                                 "max_parts_stride_head",
+                                                 "max_parts_stride_row",
+                                                 "sum_parts_stride_part",
+                                                 "sum_parts_stride_batch",
+                                                 "sum_parts_stride_head",
+                                                 "sum_parts_stride_row"};
 constexpr llvm::StringLiteral tensorNames[] = {"q",
                                                "k",
                                                "v",
                                                "o",
                                                "lse",
+                                               "row_max",
+                                               "row_sum",
                                                "kv_lens",
                                                "cu_seqlens_q",
                                                "cu_seqlens_k",
                                                "sink",
+                                               "o_parts",
+                                               "max_parts",
+                                               "sum_parts",
                                                "k2",
                                                "v2",
                                                "source2_lens"};
@@ -115,16 +150,16 @@ CaptureType readCaptureType(JsonNode node) {
 }
 
 /// Dimensions and tensors that the parameter speaks of are there.
-void checkCapture(JsonNode node, const Manifest &manifest,
+void checkCapture(JsonNode node, llvm::ArrayRef<CaptureType> captures,
                   const Parameter &parameter) {
   if (!parameter.capture)
     return;
-  size_t count = manifest.captures.size();
+  size_t count = captures.size();
   if (*parameter.capture >= count)
     return node.field("capture").complain(
         "one of the " + std::to_string(count) + " entries of \"captures\"",
         std::to_string(*parameter.capture));
-  uint32_t rank = manifest.captures[*parameter.capture].rank;
+  uint32_t rank = captures[*parameter.capture].rank;
   if (parameter.size && *parameter.size >= rank)
     node.field("size").complain("a dimension of rank " + std::to_string(rank),
                                 std::to_string(*parameter.size));
@@ -177,13 +212,19 @@ ManifestRole readRole(JsonNode node) {
 }
 
 void readProblem(JsonNode root, Manifest &manifest) {
-  manifest.kernel = root.field("kernel").string();
   manifest.target = root.field("target").string();
   manifest.dtype = root.field("dtype").choice<ElementType>(dtypeNames);
+  manifest.outDtype = manifest.dtype;
+  if (root.has("out_dtype"))
+    manifest.outDtype =
+        root.field("out_dtype").choice<ElementType>(mapTypeNames);
   manifest.headDim = root.field("head_dim").unsignedInteger(1, 1 << 16);
   manifest.headDimV = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
   const std::pair<llvm::StringLiteral, bool &> switches[] = {
       {"v_in_k", manifest.vInK},
+      {"row_max", manifest.rowMax},
+      {"row_sum", manifest.rowSum},
+      {"unnormalised", manifest.unnormalised},
       {"kv_lens", manifest.kvLens},
       {"cu_seqlens_q", manifest.cuSeqlensQ},
       {"cu_seqlens_k", manifest.cuSeqlensK},
@@ -216,29 +257,54 @@ void readProblem(JsonNode root, Manifest &manifest) {
   manifest.pPlacement = placementNames[placement].str();
 }
 
-void readLaunch(JsonNode root, Manifest &manifest) {
+/// What the launch of every kernel has.
+void readLaunch(JsonNode root, KernelLaunch &launch,
+                llvm::ArrayRef<CaptureType> captures = {}) {
+  launch.kernel = root.field("kernel").string();
   JsonNode grid = root.field("grid");
   grid.fields({"x", "y", "z"});
   for (size_t i = 0; i < 3; ++i)
     for (const JsonNode &factor :
          grid.field(llvm::StringRef("xyz").substr(i, 1)).elements())
-      manifest.grid[i].push_back(readFactor(factor));
+      launch.grid[i].push_back(readFactor(factor));
+  launch.block = readExtents(root.field("block"));
+  for (const JsonNode &parameter : root.field("parameters").elements()) {
+    launch.parameters.push_back(readParameter(parameter));
+    checkCapture(parameter, captures, launch.parameters.back());
+  }
+}
+
+/// The dimensions of the workspace are those of the outputs behind the number
+/// of the part: hosts that know this one need not read them.
+void readSplit(JsonNode root, Manifest &manifest) {
+  if (!root.has("splits"))
+    return;
+  manifest.splits = root.field("splits").unsignedInteger(2, 256);
+  for (const JsonNode &tensor : root.field("workspace").elements(3)) {
+    tensor.fields({"tensor", "dtype", "dims"});
+    tensor.field("tensor").choice<TensorName>(tensorNames);
+    tensor.field("dtype").choice<ElementType>(mapTypeNames);
+    tensor.field("dims").elements();
+  }
+  JsonNode combine = root.field("combine");
+  combine.fields({"kernel", "grid", "block", "parameters"});
+  readLaunch(combine, manifest.combine.emplace());
+}
+
+void readKernel(JsonNode root, Manifest &manifest) {
+  readLaunch(root, manifest, manifest.captures);
   if (root.has("scheduler"))
     manifest.scheduler =
         schedulerNames[root.field("scheduler").choice<size_t>(schedulerNames)]
             .str();
   if (root.has("max_ctas"))
     manifest.maxCtas = root.field("max_ctas").unsignedInteger(1, 0x7fffffff);
-  manifest.block = readExtents(root.field("block"));
   manifest.cluster = readExtents(root.field("cluster"));
   manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
   manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
   for (const JsonNode &role : root.field("roles").elements())
     manifest.roles.push_back(readRole(role));
-  for (const JsonNode &parameter : root.field("parameters").elements()) {
-    manifest.parameters.push_back(readParameter(parameter));
-    checkCapture(parameter, manifest, manifest.parameters.back());
-  }
+  readSplit(root, manifest);
 }
 
 } // namespace
@@ -270,16 +336,75 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version", "kernel",       "target",       "dtype",
-               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
-               "window_left",    "window_right", "scale",        "lse",
-               "q_tiles",        "p_placement",  "grid",         "block",
-               "cluster",        "smem_bytes",   "tmem_columns", "roles",
-               "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
-               "sink",           "score",        "captures",     "pack_heads",
-               "scheduler",      "max_ctas",     "source2",      "source2_lens",
-               "source2_mask"});
+  root.fields(
+      {"schema_version", "kernel",       "target",       "dtype",
+       "head_dim",       "head_dim_v",   "v_in_k",       "mask",
+       "window_left",    "window_right", "scale",        "lse",
+       "q_tiles",        "p_placement",  "grid",         "block",
+       "cluster",        "smem_bytes",   "tmem_columns", "roles",
+       "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
+       "sink",           "score",        "captures",     "out_dtype",
+       "row_max",        "row_sum",      "unnormalised", "splits",
+       "workspace",      "combine",      "pack_heads",   "scheduler",
+       "max_ctas",       "source2",      "source2_lens", "source2_mask"});
   readProblem(root, manifest);
+  readKernel(root, manifest);
+  if (!problem.empty())
+    return failure(problem);
+  return manifest;
+}
+
+bool KernelLaunch::takes(RunValue value) const {
+  return llvm::any_of(parameters, [&](const Parameter &parameter) {
+    return (parameter.kind == Parameter::Kind::U32 ||
+            parameter.kind == Parameter::Kind::U64) &&
+           !parameter.capture && parameter.value == value;
+  });
+}
+
+bool MergeManifest::has(TensorName name) const {
+  switch (name) {
+  case TensorName::O:
+  case TensorName::OParts:
+  case TensorName::MaxParts:
+  case TensorName::SumParts:
+    return true;
+  case TensorName::Lse:
+    return lse;
+  case TensorName::RowMax:
+    return rowMax;
+  case TensorName::RowSum:
+    return rowSum;
+  case TensorName::Sink:
+    return sink;
+  default:
+    return false;
+  }
+}
+
+llvm::Expected<MergeManifest> parseMergeManifest(llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value)
+    return failure("malformed launch manifest: " +
+                   llvm::toString(value.takeError()));
+  MergeManifest manifest;
+  std::string problem;
+  JsonNode root(&*value, "manifest", problem);
+  root.field("schema_version").unsignedInteger(1, 1);
+  root.fields({"schema_version", "kernel", "target", "head_dim_v", "out_dtype",
+               "lse", "row_max", "row_sum", "sink", "unnormalised", "grid",
+               "block", "parameters"});
+  manifest.target = root.field("target").string();
+  manifest.headDim = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
+  manifest.outDtype = root.field("out_dtype").choice<ElementType>(mapTypeNames);
+  const std::pair<llvm::StringLiteral, bool &> switches[] = {
+      {"lse", manifest.lse},
+      {"row_max", manifest.rowMax},
+      {"row_sum", manifest.rowSum},
+      {"sink", manifest.sink},
+      {"unnormalised", manifest.unnormalised}};
+  for (const auto &[name, on] : switches)
+    on = root.field(name).boolean();
   readLaunch(root, manifest);
   if (!problem.empty())
     return failure(problem);
@@ -304,8 +429,8 @@ llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,
   return grid;
 }
 
-llvm::Expected<std::array<uint32_t, 3>> evaluateTiles(const Manifest &manifest,
-                                                      const RunValues &values) {
+llvm::Expected<std::array<uint32_t, 3>>
+evaluateTiles(const KernelLaunch &launch, const RunValues &values) {
   // CUDA Programming Guide, technical specifications per compute capability.
   constexpr uint64_t limits[3] = {0x7fffffff, 65535, 65535};
   std::array<uint32_t, 3> grid = {1, 1, 1};
@@ -313,7 +438,7 @@ llvm::Expected<std::array<uint32_t, 3>> evaluateTiles(const Manifest &manifest,
     uint64_t extent = 1;
     bool empty = false, saturated = false;
     std::string product;
-    for (const GridFactor &factor : manifest.grid[i]) {
+    for (const GridFactor &factor : launch.grid[i]) {
       uint64_t value = values[factor.value];
       uint64_t count = value / factor.divisor + (value % factor.divisor != 0);
       if (factor.constant)

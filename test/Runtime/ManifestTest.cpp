@@ -253,6 +253,62 @@ TEST(Manifest, ParametersOfCapturesSpeakOfWhatIsThere) {
               HasSubstr("].stride: expected a dimension of rank 2, got 3"));
 }
 
+/// What combines parts has a launch of its own, and parameters that speak of a
+/// workspace.
+TEST(Manifest, SplitsHaveAWorkspaceAndASecondKernel) {
+  auto json = [](const char *text) {
+    return llvm::cantFail(llvm::json::parse(text));
+  };
+  llvm::json::Value value = sample();
+  llvm::json::Object &root = *value.getAsObject();
+  root["splits"] = 4;
+  EXPECT_THAT(problemOf(value), HasSubstr("expected a member 'workspace'"));
+  root["workspace"] = json(R"([
+    {"tensor": "o_parts", "dtype": "f32", "dims": [4, "batch"]},
+    {"tensor": "max_parts", "dtype": "f32", "dims": [4]},
+    {"tensor": "sum_parts", "dtype": "f32", "dims": [4]}])");
+  EXPECT_THAT(problemOf(value), HasSubstr("expected a member 'combine'"));
+  root["combine"] = json(R"({
+    "kernel": "second", "block": [128, 1, 1],
+    "grid": {"x": [{"ceil_div": ["q_len", 4]}], "y": [], "z": []},
+    "parameters": [
+      {"name": "o_parts", "kind": "pointer", "tensor": "o_parts"},
+      {"name": "n", "kind": "u32", "value": "parts"}]})");
+  auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->splits, 4u);
+  ASSERT_TRUE(manifest->combine);
+  EXPECT_EQ(manifest->combine->kernel, "second");
+  EXPECT_TRUE(manifest->combine->takes(RunValue::Parts));
+  EXPECT_FALSE(manifest->takes(RunValue::Parts));
+  EXPECT_TRUE(manifest->has(TensorName::MaxParts));
+  RunValues values;
+  values[RunValue::QLen] = 9;
+  EXPECT_EQ((*evaluateTiles(*manifest->combine, values))[0], 3u);
+  root.getObject("combine")->getObject("grid")->erase("z");
+  EXPECT_THAT(problemOf(value),
+              HasSubstr("manifest.combine.grid: expected a member 'z'"));
+}
+
+TEST(Manifest, MergesAreReadByThemselves) {
+  std::string text = R"({
+    "schema_version": 1, "kernel": "fmha_merge", "target": "sm_100a",
+    "head_dim_v": 64, "out_dtype": "f16", "lse": true, "row_max": false,
+    "row_sum": false, "sink": false, "unnormalised": false,
+    "block": [128, 1, 1], "parameters": [],
+    "grid": {"x": ["q_heads"], "y": [], "z": []}})";
+  auto manifest = parseMergeManifest(text);
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->outDtype, ElementType::F16);
+  EXPECT_TRUE(manifest->has(TensorName::Lse));
+  EXPECT_FALSE(manifest->has(TensorName::Sink));
+  EXPECT_FALSE(manifest->has(TensorName::Q));
+  auto other = parseMergeManifest(text.replace(text.find("f16"), 3, "f64"));
+  ASSERT_FALSE(bool(other));
+  EXPECT_THAT(llvm::toString(other.takeError()),
+              HasSubstr("manifest.out_dtype"));
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

@@ -118,6 +118,19 @@ ScheduleText readSchedule(const std::string &text, const std::string &name,
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 
+/// What a kernel of fmha.merge computes.
+struct MergeSpec {
+  unsigned headDim = 128;
+  /// "f16", "bf16" or "f32".
+  std::string output = "bf16";
+  bool lse = false, rowMax = false, rowSum = false, sink = false;
+  bool unnormalised = false;
+};
+
+/// Compiles one fmha.merge on strided memrefs with dynamic extents: `ptx` and
+/// `manifest` of the result count.
+CompileResult compileMerge(const MergeSpec &spec, const std::string &target);
+
 /// Reads only the problem out of `moduleText`: parse and verify, no lowering.
 CompileResult inspect(const std::string &moduleText, const std::string &name);
 

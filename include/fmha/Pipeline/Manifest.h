@@ -9,6 +9,7 @@
 #ifndef FMHA_PIPELINE_MANIFEST_H
 #define FMHA_PIPELINE_MANIFEST_H
 
+#include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
 #include "fmha/Pipeline/Compiler.h"
 
 namespace fmha {
@@ -25,6 +26,12 @@ std::string launchManifest(const KernelSpec &spec,
 std::string ptxHeading(const KernelSpec &spec,
                        const schedule::Schedule &schedule,
                        const std::string &scheduleText);
+
+/// The same of a kernel of fmha.merge.
+std::string mergeManifest(const MergeProblem &problem,
+                          const std::string &target, const std::string &kernel);
+std::string mergeHeading(const MergeProblem &problem,
+                         const std::string &target);
 
 } // namespace fmha
 

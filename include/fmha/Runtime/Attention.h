@@ -47,15 +47,16 @@ struct CaptureData {
 /// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
 /// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
 /// head floor(h * kv_heads / q_heads). For a kernel with v_in_k v is the first
-/// head_dim_v columns of k: its address and strides. `o` and `lse` are written;
-/// lse without a host address is not asked for.
+/// head_dim_v columns of k: its address and strides. rowMax and rowSum are as
+/// lse; o is of the type that the kernel was compiled for. `o` is written, and
+/// lse, rowMax and rowSum where they are given.
 ///
 /// Lists are given where the kernel was compiled with them. kvLens has the keys
 /// of each sequence. cuSeqlensQ says where each sequence of packed queries
-/// begins and the last one ends; q, o and lse then have batch 1, and rows of o
-/// and lse that no sequence has are left as they are. cuSeqlensK does so for k
-/// and v. k2 [sequences, kv_len2, kv_heads, head_dim] and v2 are the second
-/// source of keys where the kernel has one, source2Lens the keys of each
+/// begins and the last one ends; q and what is written then have batch 1, and
+/// rows of these that no sequence has are left as they are. cuSeqlensK does so
+/// for k and v. k2 [sequences, kv_len2, kv_heads, head_dim] and v2 are the
+/// second source of keys where the kernel has one, source2Lens the keys of each
 /// sequence in it.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
@@ -67,6 +68,7 @@ struct AttentionTensors {
   std::vector<CaptureData> captures;
   std::optional<Tensor4> k2 = std::nullopt, v2 = std::nullopt;
   std::optional<std::vector<int32_t>> source2Lens = std::nullopt;
+  std::optional<Tensor4> rowMax = std::nullopt, rowSum = std::nullopt;
 };
 
 /// The sentence that says which list, or which entry of one, does not fit the

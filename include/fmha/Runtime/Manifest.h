@@ -40,8 +40,30 @@ enum class RunValue {
   /// Output tiles, all of which CTAs do.
   Tiles,
   KvLen2,
+  RowMaxStrideBatch,
+  RowMaxStrideHead,
+  RowMaxStrideRow,
+  RowSumStrideBatch,
+  RowSumStrideHead,
+  RowSumStrideRow,
+  OStrideBatch,
+  OStrideRow,
+  OStrideHead,
+  Parts,
+  OPartsStridePart,
+  OPartsStrideBatch,
+  OPartsStrideRow,
+  OPartsStrideHead,
+  MaxPartsStridePart,
+  MaxPartsStrideBatch,
+  MaxPartsStrideHead,
+  MaxPartsStrideRow,
+  SumPartsStridePart,
+  SumPartsStrideBatch,
+  SumPartsStrideHead,
+  SumPartsStrideRow,
 };
-constexpr size_t runValueCount = size_t(RunValue::KvLen2) + 1;
+constexpr size_t runValueCount = size_t(RunValue::SumPartsStrideRow) + 1;
 llvm::StringRef stringify(RunValue value);
 
 struct RunValues {
@@ -64,10 +86,15 @@ enum class TensorName {
   V,
   O,
   Lse,
+  RowMax,
+  RowSum,
   KvLens,
   CuSeqlensQ,
   CuSeqlensK,
   Sink,
+  OParts,
+  MaxParts,
+  SumParts,
   K2,
   V2,
   Source2Lens
@@ -126,9 +153,23 @@ struct ManifestRole {
   uint32_t firstWarp = 0, warps = 0, registers = 0;
 };
 
-struct Manifest {
-  std::string kernel, target;
-  ElementType dtype = ElementType::BF16;
+/// How one kernel is launched.
+struct KernelLaunch {
+  std::string kernel;
+  /// Factors of the x, y and z extents.
+  std::array<std::vector<GridFactor>, 3> grid;
+  std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
+  uint32_t smemBytes = 0;
+  std::vector<Parameter> parameters;
+
+  /// Whether a parameter is the number `value`.
+  bool takes(RunValue value) const;
+};
+
+struct Manifest : KernelLaunch {
+  std::string target;
+  /// Of the inputs, and of the output.
+  ElementType dtype = ElementType::BF16, outDtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
@@ -144,42 +185,57 @@ struct Manifest {
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;
   double scale = 0;
-  bool lse = false;
+  /// What is written for each row; the output is not divided by the sum.
+  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
   uint32_t qTiles = 0;
   /// Query heads of a group that share the rows of a tile.
   uint32_t packHeads = 1;
   /// "tmem", "smem" or "registers".
   std::string pPlacement;
-  /// Factors of the x, y and z extents.
-  std::array<std::vector<GridFactor>, 3> grid;
-  std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
   /// "single", "static" or "dynamic": which output tiles a CTA does.
   std::string scheduler = "single";
   /// The most CTAs of a launch in x where the scheduler is static, which does
   /// with any number; 0 for as many as there are tiles.
   uint32_t maxCtas = 0;
-  uint32_t smemBytes = 0, tmemColumns = 0;
+  uint32_t tmemColumns = 0;
   std::vector<ManifestRole> roles;
-  std::vector<Parameter> parameters;
+  /// Where this is more than 1 the kernel writes as many parts to a workspace,
+  /// which the kernel `combine` makes the outputs of.
+  uint32_t splits = 1;
+  std::optional<KernelLaunch> combine;
 
   /// Whether the kernel has that tensor.
   bool has(TensorName name) const {
-    const bool all[] = {true, true,    true,       true,
-                        lse,  kvLens,  cuSeqlensQ, cuSeqlensK,
-                        sink, source2, source2,    source2Lens};
+    bool parts = combine.has_value();
+    const bool all[] = {true,    true,       true,   true,       lse,
+                        rowMax,  rowSum,     kvLens, cuSeqlensQ, cuSeqlensK,
+                        sink,    parts,      parts,  parts,      source2,
+                        source2, source2Lens};
     return all[size_t(name)];
   }
+};
+
+/// A kernel of fmha.merge.
+struct MergeManifest : KernelLaunch {
+  std::string target;
+  uint32_t headDim = 0;
+  ElementType outDtype = ElementType::BF16;
+  bool lse = false, rowMax = false, rowSum = false, sink = false;
+  bool unnormalised = false;
+
+  bool has(TensorName name) const;
 };
 
 /// Parses the JSON `text`. Unknown, missing and ill-typed fields are errors
 /// that name the JSON path, what was expected and what is there.
 llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
+llvm::Expected<MergeManifest> parseMergeManifest(llvm::StringRef text);
 
 /// The output tiles for `values`, as a grid that has a CTA for each. An extent
 /// of 0 means: do not launch. Extents above the hardware's limits (2^31 - 1 in
 /// x, 65535 in y and z) are errors.
-llvm::Expected<std::array<uint32_t, 3>> evaluateTiles(const Manifest &manifest,
-                                                      const RunValues &values);
+llvm::Expected<std::array<uint32_t, 3>>
+evaluateTiles(const KernelLaunch &launch, const RunValues &values);
 
 /// The extents of the launch: those of evaluateTiles(), at most `maxCtas` in x.
 llvm::Expected<std::array<uint32_t, 3>> evaluateGrid(const Manifest &manifest,

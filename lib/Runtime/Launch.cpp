@@ -1,0 +1,98 @@
+//===- Launch.cpp - One kernel, launched and waited for -------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "LaunchOutcome.h"
+
+#include <chrono>
+
+namespace fmha::runtime {
+
+llvm::Error applyOptions(Device &device, const RunOptions &options) {
+  if (!device.isSimulator())
+    return llvm::Error::success();
+  if (device.api().reset)
+    device.api().reset();
+  return device.setOptions({{"policy", options.policy},
+                            {"seed", std::to_string(options.scheduleSeed)},
+                            {"checks", options.checks},
+                            {"conformance", options.conformance},
+                            {"mma", options.mma},
+                            {"approx", options.approx}});
+}
+
+static llvm::Error launchAndWait(const KernelLaunch &kernel, Device &device,
+                                 const LoadedKernel &loaded,
+                                 KernelArguments &arguments,
+                                 LaunchReport &report) {
+  driver::LaunchAttribute cluster = {};
+  cluster.id = driver::launchClusterDimension;
+  driver::LaunchConfig config = {};
+  bool clustered = false;
+  for (int i = 0; i < 3; ++i) {
+    config.grid[i] = report.grid[i];
+    config.block[i] = kernel.block[i];
+    cluster.value.cluster[i] = kernel.cluster[i];
+    clustered |= kernel.cluster[i] > 1;
+  }
+  config.dynamicSmemBytes = kernel.smemBytes;
+  config.attributes = clustered ? &cluster : nullptr;
+  config.attributeCount = clustered;
+  auto begin = std::chrono::steady_clock::now();
+  driver::Result result = device.api().launchKernel(
+      &config, loaded.get(), arguments.pointers(), nullptr);
+  if (result == 0)
+    result = device.api().synchronize();
+  report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  report.launched = true;
+  return readOutcome(device, result, report);
+}
+
+/// The worse of two, and the sum of what they count; the grid is the first
+/// one's.
+static void add(LaunchReport from, LaunchReport &to) {
+  if (!to.launched)
+    to.grid = from.grid;
+  to.launched |= from.launched;
+  to.status = std::max(to.status, from.status);
+  to.seconds += from.seconds;
+  for (llvm::json::Value &finding : from.findings)
+    to.findings.push_back(std::move(finding));
+  if (to.driverError.empty())
+    to.driverError = std::move(from.driverError);
+  if (from.warpInstructions)
+    to.warpInstructions =
+        to.warpInstructions.value_or(0) + *from.warpInstructions;
+}
+
+llvm::Error launch(const KernelLaunch &kernel,
+                   const std::array<uint32_t, 3> &grid, const std::string &ptx,
+                   Device &device, const RunValues &values,
+                   const DeviceCaptures &captures, KernelArguments::Find find,
+                   LaunchReport &report) {
+  auto loaded = device.loadKernel(ptx, kernel.kernel, kernel.smemBytes);
+  if (!loaded)
+    return loaded.takeError();
+  LaunchReport own;
+  own.grid = grid;
+  if (!llvm::is_contained(grid, 0u)) {
+    auto arguments =
+        KernelArguments::build(kernel, device, values, captures, find);
+    if (!arguments)
+      return arguments.takeError();
+    if (llvm::Error error =
+            launchAndWait(kernel, device, *loaded, *arguments, own))
+      return error;
+  }
+  add(std::move(own), report);
+  return llvm::Error::success();
+}
+
+} // namespace fmha::runtime
