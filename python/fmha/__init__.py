@@ -11,6 +11,7 @@ simulator finds fault with raises SimulationError with the findings.
 from ._attention import attention
 from ._compile import Assembly, Kernel, Report, compile
 from ._errors import CompileError, Diagnostic, Error, Finding, SimulationError
+from ._merge import merge
 from ._native import __version__
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "__version__",
     "attention",
     "compile",
+    "merge",
 ]

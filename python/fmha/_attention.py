@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import DType, Kernel, Mask, Packing, PPlacement, QTiles, Scheduler, Window, compile, window_bounds
+from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, QTiles, Scheduler, Window, compile, window_bounds
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -220,6 +220,8 @@ class Options(TypedDict, total=False):
     scale: float | None
     layout: Layout
     dtype: DType | None
+    unnormalised: bool
+    out_dtype: OutDType
     device: Device
     target: str
     p_placement: PPlacement
@@ -227,6 +229,7 @@ class Options(TypedDict, total=False):
     pack_heads: Packing
     scheduler: Scheduler
     schedule: str | None
+    splits: Count
     policy: Policy
     seed: int
     checks: str
@@ -240,6 +243,17 @@ def attention(
 def attention(
     q: Any, k: Any, v: Any, *, lse: Literal[True], **options: Unpack[Options]
 ) -> tuple[Array, npt.NDArray[np.float32]]: ...
+@overload
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    lse: bool = False,
+    return_row_max: bool = False,
+    return_row_sum: bool = False,
+    **options: Unpack[Options],
+) -> Array | tuple[Array, ...]: ...
 
 
 def attention(
@@ -264,6 +278,10 @@ def attention(
     source2_mask: Mask = "none",
     scale: float | None = None,
     lse: bool = False,
+    return_row_max: bool = False,
+    return_row_sum: bool = False,
+    unnormalised: bool = False,
+    out_dtype: OutDType = "auto",
     layout: Layout = "bshd",
     dtype: DType | None = None,
     device: Device = "sim",
@@ -273,10 +291,11 @@ def attention(
     pack_heads: Packing = "auto",
     scheduler: Scheduler = "auto",
     schedule: str | None = None,
+    splits: Count = "auto",
     policy: Policy = "eager",
     seed: int = 0,
     checks: str = "all",
-) -> Array | tuple[Array, npt.NDArray[np.float32]]:
+) -> Array | tuple[Array, ...]:
     """softmax(scale * q k^T) v, computed by a compiled kernel.
 
     q [batch, q_len, q_heads, dim], k and v [batch, kv_len, kv_heads, dim] (bshd)
@@ -313,8 +332,13 @@ def attention(
     The output has the layout and type of q; with lse=True a pair of it and the
     natural logarithm of the softmax denominators, float32 [batch, q_heads, q_len],
     or [q_heads, rows] of packed queries. Rows without keys are 0, and -inf.
+    return_row_max and return_row_sum add, in this order, arrays of that shape: the
+    largest score of each row, -inf without keys, and sum(exp(score - row max)), 0
+    without; the sink is in neither. unnormalised leaves the output undivided by that
+    sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
-    target, p_placement, q_tiles, pack_heads, scheduler and schedule ('#fmha.schedule<...>') are
+    target, p_placement, q_tiles, pack_heads, scheduler, schedule ('#fmha.schedule<...>') and
+    splits (CTAs that share the keys of a row, whose parts a second kernel combines) are
     those of compile().
 
     policy and seed (completion order of asynchronous work) and checks are the
@@ -348,20 +372,25 @@ def attention(
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, pack_heads=pack_heads, scheduler=scheduler,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
-    out = np.zeros((*q_shape[:3], head_dim_v), np.uint16)
-    logs = np.zeros((batch, q_heads, q_len), np.float32) if lse else None
+    out = np.zeros((*q_shape[:3], head_dim_v), np.float32 if out_dtype == "f32" else np.uint16)
+    rows = {
+        name: np.zeros((batch, q_heads, q_len), np.float32)
+        for name, asked in (("lse", lse), ("row_max", return_row_max), ("row_sum", return_row_sum))
+        if asked
+    }
     captures = _captures(alibi, bias, attn_mask)
     _check_captures(captures, _extents(inputs, layout, lists))
-    _run(kernel, inputs, _bshd(out, layout), logs, (device, policy, seed, checks), lists, captures, second)
-    result = _widen(out, kind) if was_float32 else _typed(out, kind)
+    _run(kernel, inputs, _bshd(out, layout), rows, (device, policy, seed, checks), lists, captures, second)
+    result = out if out_dtype == "f32" else _widen(out, kind) if was_float32 else _typed(out, kind)
+    results = (result, *rows.values())
     if packed[0]:
-        result, logs = result[0], None if logs is None else logs[0]
-    return result if logs is None else (result, logs)
+        results = tuple(array[0] for array in results)
+    return results if rows else results[0]
 
 
 def _check_view(k: Any, v: Any) -> None:
@@ -407,23 +436,24 @@ def _run(
     kernel: Kernel,
     inputs: tuple[Array, Array, Array],
     out: Array,
-    logs: Array | None,
+    rows: dict[str, npt.NDArray[np.float32]],
     settings: tuple[Device, Policy, int, str],
     lists: Lists,
     captures: list[npt.NDArray[Any]],
     second: tuple[Array, Array] | None,
 ) -> None:
-    """Writes `out` (bshd) and `logs`, or raises what went wrong."""
+    """Writes `out` (bshd) and `rows`, or raises what went wrong."""
     device, policy, seed, checks = settings
     # The runtime wants [batch, q_len, q_heads, 1].
-    logs_view = None if logs is None else logs.transpose(0, 2, 1)[..., np.newaxis]
+    views = {name: array.transpose(0, 2, 1)[..., np.newaxis] for name, array in rows.items()}
     library = _library() if device == "sim" else ""
     try:
         status, findings, driver_error, _, _ = _native.run(
-            kernel.ptx, json.dumps(kernel.manifest), *inputs, out, logs_view,
+            kernel.ptx, json.dumps(kernel.manifest), *inputs, out, views.get("lse"),
             device, library, policy, seed, checks,
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
             *(second or (None, None)), lists["source2_lens"],
+            views.get("row_max"), views.get("row_sum"),
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

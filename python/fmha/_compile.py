@@ -15,6 +15,7 @@ PPlacement = Literal["auto", "tmem", "smem", "registers"]
 QTiles = Literal["auto", 1, 2]
 Scheduler = Literal["auto", "single", "static", "dynamic"]
 _SCHEDULERS = ("single", "static", "dynamic")
+OutDType = Literal["auto", "f32"]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
@@ -106,6 +107,14 @@ def softcap_of(softcap: float | None) -> float | None:
     return softcap
 
 
+def _outputs(row_max: bool, row_sum: bool, unnormalised: bool, out_dtype: OutDType) -> list[str]:
+    """What the output is and what is written beside it, where that is unusual."""
+    if out_dtype not in ("auto", "f32"):
+        raise ValueError(f"out_dtype: expected 'auto' or 'f32', got {out_dtype!r}")
+    switches = {"row_max": row_max, "row_sum": row_sum, "unnormalised": unnormalised, "f32": out_dtype == "f32"}
+    return [name for name, on in switches.items() if on]
+
+
 def _read_schedule(text: str, target: str) -> str:
     """The attribute alone, with its target: other text would change the module."""
     diagnostics, schedule = _native.read_schedule(text, target)
@@ -142,6 +151,10 @@ def compile(  # noqa: A001  (the package's own word for it)
     window: Window = (None, None),
     scale: float | None = None,
     lse: bool = False,
+    row_max: bool = False,
+    row_sum: bool = False,
+    unnormalised: bool = False,
+    out_dtype: OutDType = "auto",
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
     q_tiles: QTiles = "auto",
@@ -157,6 +170,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     share_kv: bool | Literal["auto"] = "auto",
     scheduler: Scheduler = "auto",
     exp2_emulated: int | Literal["auto"] = "auto",
+    splits: Count = "auto",
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
@@ -175,8 +189,10 @@ def compile(  # noqa: A001  (the package's own word for it)
     source2 (there is a second source of keys, with source2_mask), mask (causal
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
-    (default 1/sqrt(head_dim)) and lse. q_len, kv_len, q_heads and kv_heads are hints
-    to the planner: a kernel is right for all of them. Head dims are multiples of 8.
+    (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each
+    row besides), unnormalised and out_dtype, as attention() says them. q_len, kv_len,
+    q_heads and kv_heads are hints to the planner: a kernel is right for all of them.
+    Head dims are multiples of 8.
 
     p_placement, q_tiles and the fields after it fix parts of the schedule
     (include/fmha/Schedule/Schedule.h): pack_heads is a number of query heads of a KV
@@ -207,6 +223,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             "" if schedule is None else _read_schedule(schedule, target),
             source2,
             source2_mask,
+            _outputs(row_max, row_sum, unnormalised, out_dtype),
         )
     if scheduler not in ("auto", *_SCHEDULERS):
         raise ValueError(f"scheduler: expected one of auto, {', '.join(_SCHEDULERS)}, got {scheduler!r}")
@@ -224,6 +241,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "pack_heads": _packing(pack_heads),
         "scheduler": "auto" if scheduler == "auto" else _SCHEDULERS.index(scheduler),
         "exp2_emulated": exp2_emulated,
+        "splits": splits,
     }
     result = _native.compile(
         module,

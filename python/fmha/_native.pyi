@@ -40,6 +40,7 @@ def build_module(
     schedule: str,
     source2: bool,
     source2_mask: str,
+    outputs: Sequence[str] = (),
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -54,6 +55,7 @@ def compile(
     kv_heads: int,
     verify_kernels: bool,
 ) -> CompileResult: ...
+def compile_merge(head_dim: int, output: str, features: list[str], target: str) -> CompileResult: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
 def run(
     ptx: str,
@@ -61,7 +63,7 @@ def run(
     q: npt.NDArray[np.uint16],
     k: npt.NDArray[np.uint16],
     v: npt.NDArray[np.uint16],
-    o: npt.NDArray[np.uint16],
+    o: npt.NDArray[Any],
     lse: npt.NDArray[np.float32] | None,
     device: str,
     library: str,
@@ -76,5 +78,25 @@ def run(
     k2: npt.NDArray[np.uint16] | None = None,
     v2: npt.NDArray[np.uint16] | None = None,
     source2_lens: npt.NDArray[np.int32] | None = None,
+    row_max: npt.NDArray[np.float32] | None = None,
+    row_sum: npt.NDArray[np.float32] | None = None,
+) -> tuple[str, str, str, int | None, float]: ...
+def merge(
+    ptx: str,
+    manifest: str,
+    parts: int,
+    o: npt.NDArray[np.float32],
+    max: npt.NDArray[np.float32],
+    sum: npt.NDArray[np.float32],
+    out: npt.NDArray[Any],
+    lse: npt.NDArray[np.float32] | None,
+    row_max: npt.NDArray[np.float32] | None,
+    row_sum: npt.NDArray[np.float32] | None,
+    sink: npt.NDArray[np.float32] | None,
+    device: str,
+    library: str,
+    policy: str,
+    schedule_seed: int,
+    checks: str,
 ) -> tuple[str, str, str, int | None, float]: ...
 def bits(array: Any) -> tuple[npt.NDArray[np.uint16], str]: ...

@@ -14,6 +14,7 @@
 #include "Module.h"
 
 #include "fmha/Runtime/Attention.h"
+#include "fmha/Runtime/Merge.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -37,7 +38,8 @@ using namespace fmha::runtime;
 template <typename Element>
 using Array4 = nb::ndarray<Element, nb::ndim<4>, nb::device::cpu>;
 using Input = Array4<const uint16_t>;
-using Output = Array4<uint16_t>;
+/// Of 16 bits or of f32, as the manifest says.
+using Output = nb::ndarray<nb::ndim<4>, nb::device::cpu>;
 using Lse = Array4<float>;
 using Captured = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using List =
@@ -51,11 +53,11 @@ template <typename Value> static Value take(llvm::Expected<Value> value) {
   return std::move(*value);
 }
 
-template <typename Element>
-static Tensor4 view(const Array4<Element> &array, ElementType dtype) {
+template <typename Array>
+static Tensor4 view(const Array &array, ElementType dtype) {
   Tensor4 tensor;
   tensor.dtype = dtype;
-  tensor.host = const_cast<std::remove_const_t<Element> *>(array.data());
+  tensor.host = const_cast<void *>(static_cast<const void *>(array.data()));
   for (size_t i = 0; i < 4; ++i) {
     tensor.dims[i] = int64_t(array.shape(i));
     tensor.strides[i] = array.stride(i);
@@ -140,6 +142,19 @@ static CaptureData captureOf(const Captured &array) {
 using RunTuple = std::tuple<std::string, std::string, std::string,
                             std::optional<uint64_t>, double>;
 
+/// One launch at a time: the options of the simulator are the process's own.
+static std::mutex &turn() {
+  static auto &one = *new std::mutex;
+  return one;
+}
+
+static RunTuple tupleOf(LaunchReport report) {
+  std::string findings =
+      llvm::formatv("{0}", llvm::json::Value(std::move(report.findings)));
+  return {stringify(report.status), findings, report.driverError,
+          report.warpInstructions, report.seconds};
+}
+
 static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     Input q, Input k, Input v, Output o, std::optional<Lse> lse,
                     const std::string &deviceKind, const std::string &library,
@@ -149,15 +164,22 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
                     std::optional<List> cuSeqlensK, std::optional<Logits> sink,
                     const std::vector<Captured> &captures,
                     std::optional<Input> k2, std::optional<Input> v2,
-                    std::optional<List> source2Lens) {
+                    std::optional<List> source2Lens, std::optional<Lse> rowMax,
+                    std::optional<Lse> rowSum) {
   Manifest manifest = take(parseManifest(manifestText));
   AttentionTensors tensors;
   tensors.q = view(q, manifest.dtype);
   tensors.k = view(k, manifest.dtype);
   tensors.v = view(v, manifest.dtype);
-  tensors.o = view(o, manifest.dtype);
-  if (lse)
-    tensors.lse = view(*lse, ElementType::F32);
+  if (o.itemsize() != sizeOf(manifest.outDtype))
+    throw nb::type_error("o: expected elements of the type that the kernel "
+                         "writes, got another one");
+  tensors.o = view(o, manifest.outDtype);
+  const std::pair<const std::optional<Lse> &, std::optional<Tensor4> &> rows[] =
+      {{lse, tensors.lse}, {rowMax, tensors.rowMax}, {rowSum, tensors.rowSum}};
+  for (auto &[array, tensor] : rows)
+    if (array)
+      tensor = view(*array, ElementType::F32);
   tensors.kvLens = numbers(kvLens);
   tensors.cuSeqlensQ = numbers(cuSeqlensQ);
   tensors.cuSeqlensK = numbers(cuSeqlensK);
@@ -175,20 +197,48 @@ static RunTuple run(const std::string &ptx, const std::string &manifestText,
   options.scheduleSeed = scheduleSeed;
   options.checks = checks;
 
-  // The options of the simulator are the process's own, so launches take turns.
-  static std::mutex turn;
   if (llvm::Error error = checkProblem(manifest, tensors))
     throw nb::value_error(llvm::toString(std::move(error)).c_str());
   nb::gil_scoped_release unlocked;
-  std::lock_guard<std::mutex> lock(turn);
+  std::lock_guard<std::mutex> lock(turn());
   Device &device = openDevice(deviceKind, library, manifest.target);
   enterContext(device);
-  LaunchReport report =
-      take(runAttention(manifest, ptx, device, tensors, options));
-  std::string findings =
-      llvm::formatv("{0}", llvm::json::Value(std::move(report.findings)));
-  return {stringify(report.status), findings, report.driverError,
-          report.warpInstructions, report.seconds};
+  return tupleOf(take(runAttention(manifest, ptx, device, tensors, options)));
+}
+
+static RunTuple
+mergeParts(const std::string &ptx, const std::string &manifestText,
+           int64_t parts, Lse o, Lse max, Lse sum, Output out,
+           std::optional<Lse> lse, std::optional<Lse> rowMax,
+           std::optional<Lse> rowSum, std::optional<Logits> sink,
+           const std::string &deviceKind, const std::string &library,
+           const std::string &policy, uint64_t scheduleSeed,
+           const std::string &checks) {
+  MergeManifest manifest = take(parseMergeManifest(manifestText));
+  MergeTensors tensors;
+  tensors.parts = parts;
+  tensors.o = view(o, ElementType::F32);
+  tensors.max = view(max, ElementType::F32);
+  tensors.sum = view(sum, ElementType::F32);
+  tensors.out = view(out, manifest.outDtype);
+  const std::pair<const std::optional<Lse> &, std::optional<Tensor4> &> rows[] =
+      {{lse, tensors.lse}, {rowMax, tensors.rowMax}, {rowSum, tensors.rowSum}};
+  for (auto &[array, tensor] : rows)
+    if (array)
+      tensor = view(*array, ElementType::F32);
+  if (sink)
+    tensors.sink.emplace(sink->data(), sink->data() + sink->size());
+  RunOptions options;
+  options.policy = policy;
+  options.scheduleSeed = scheduleSeed;
+  options.checks = checks;
+  if (llvm::Error error = checkMerge(manifest, tensors))
+    throw nb::value_error(llvm::toString(std::move(error)).c_str());
+  nb::gil_scoped_release unlocked;
+  std::lock_guard<std::mutex> lock(turn());
+  Device &device = openDevice(deviceKind, library, manifest.target);
+  enterContext(device);
+  return tupleOf(take(runMerge(manifest, ptx, device, tensors, options)));
 }
 
 /// The bits of a 16-bit float array from any library, as a NumPy array over the
@@ -227,6 +277,13 @@ void fmha::python::bindRun(nb::module_ &module) {
              nb::arg("cu_seqlens_q") = nb::none(),
              nb::arg("cu_seqlens_k") = nb::none(), nb::arg("sink") = nb::none(),
              nb::arg("captures") = nb::tuple(), nb::arg("k2") = nb::none(),
-             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none());
+             nb::arg("v2") = nb::none(), nb::arg("source2_lens") = nb::none(),
+             nb::arg("row_max") = nb::none(), nb::arg("row_sum") = nb::none());
+  module.def("merge", &mergeParts, nb::arg("ptx"), nb::arg("manifest"),
+             nb::arg("parts"), nb::arg("o"), nb::arg("max"), nb::arg("sum"),
+             nb::arg("out"), nb::arg("lse").none(), nb::arg("row_max").none(),
+             nb::arg("row_sum").none(), nb::arg("sink").none(),
+             nb::arg("device"), nb::arg("library"), nb::arg("policy"),
+             nb::arg("schedule_seed"), nb::arg("checks"));
   module.def("bits", &bits, nb::arg("array"));
 }

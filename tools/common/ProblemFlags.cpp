@@ -24,6 +24,9 @@ void ProblemFlags::add(FlagTable &table) {
   table.addChoice("dtype", {"f16", "bf16"},
                   "type of q, k, v and the output (default bf16)",
                   [this](size_t i) { dtype = schedule::DataType(i); });
+  table.addChoice("out-dtype", {"auto", "f32"},
+                  "type of the output: that of q, k and v (default), or f32",
+                  [this](size_t i) { outF32 = i == 1; });
   table.addCount("batch", "batch size (default 1)", batch);
   table.addCount("q-heads", "query heads (default 1)", qHeads, 1);
   table.addCount("kv-heads",
@@ -54,8 +57,7 @@ void ProblemFlags::add(FlagTable &table) {
   addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
-  table.addSwitch("lse", "write the log-sum-exp of each row too",
-                  [this](bool on) { lse = on; });
+  addOutputs(table);
   table.addWord("layout", {"bshd", "bhsd"},
                 "[batch, length, heads, dim] (default) or [batch, heads, "
                 "length, dim]",
@@ -74,6 +76,17 @@ void ProblemFlags::add(FlagTable &table) {
                 "--compile-to=tiled prints it; fields left out have their "
                 "usual value, and its target is --target",
                 schedule);
+}
+
+void ProblemFlags::addOutputs(FlagTable &table) {
+  auto add = [&](llvm::StringRef name, llvm::StringRef help,
+                 std::optional<bool> &there) {
+    table.addSwitch(name, help.str(), [&there](bool on) { there = on; });
+  };
+  add("lse", "write the log-sum-exp of each row too", lse);
+  add("row-max", "write the largest score of each row too", rowMax);
+  add("row-sum", "write the sum of exp(score - row max) too", rowSum);
+  add("unnormalised", "do not divide the output by that sum", unnormalised);
 }
 
 ScoreSpec scoreOf(const ProblemFlags &flags) {
@@ -208,6 +221,10 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.mask.left = boundOf(flags.windowLeft);
   problem.mask.right = boundOf(flags.windowRight);
   problem.lse = flags.lse.value_or(false);
+  problem.rowMax = flags.rowMax.value_or(false);
+  problem.rowSum = flags.rowSum.value_or(false);
+  problem.unnormalised = flags.unnormalised.value_or(false);
+  problem.outF32 = flags.outF32.value_or(false);
   problem.vInK = flags.vInK.value_or(false);
   problem.kvLens = flags.kvLens.has_value();
   problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
@@ -318,11 +335,20 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error = agree<uint64_t>(
           "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
     return error;
-  if (llvm::Error error =
-          agree("lse", flags.lse, problem.lse, flags.input, yesNo))
-    return error;
-  if (llvm::Error error =
-          agree("v-in-k", flags.vInK, problem.vInK, flags.input, yesNo))
+  const std::tuple<llvm::StringLiteral, std::optional<bool>, bool> switches[] =
+      {{"lse", flags.lse, problem.lse},
+       {"row-max", flags.rowMax, problem.rowMax},
+       {"row-sum", flags.rowSum, problem.rowSum},
+       {"unnormalised", flags.unnormalised, problem.unnormalised},
+       {"v-in-k", flags.vInK, problem.vInK}};
+  for (const auto &[flag, given, there] : switches)
+    if (llvm::Error error = agree(flag, given, there, flags.input, yesNo))
+      return error;
+  auto typeName = [](bool isF32) {
+    return std::string(isF32 ? "f32" : "auto");
+  };
+  if (llvm::Error error = agree("out-dtype", flags.outF32, problem.outF32,
+                                flags.input, typeName))
     return error;
   if (llvm::Error error = checkLists(flags, problem))
     return error;

@@ -32,7 +32,9 @@ struct ProblemFlags {
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
-  std::optional<bool> lse, vInK;
+  std::optional<bool> lse, vInK, rowMax, rowSum, unnormalised;
+  /// Whether the output is f32, and not `dtype`.
+  std::optional<bool> outF32;
   /// Files of the lists that the kernel reads; empty ones say only that it
   /// does.
   std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
@@ -55,6 +57,7 @@ struct ProblemFlags {
 private:
   void addLists(FlagTable &table);
   void addSource2(FlagTable &table);
+  void addOutputs(FlagTable &table);
   void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,
                  const std::string &help, std::optional<int64_t> &bound);

@@ -37,6 +37,7 @@ reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
     problem.sinks.assign(host.lists.sink->begin(), host.lists.sink->end());
   problem.right = mask.right;
   problem.score = host.scores.reference();
+  problem.unnormalised = spec.problem.unnormalised;
   return problem;
 }
 
@@ -56,9 +57,7 @@ void addSecond(const HostProblem &host, const KernelSpec &spec,
 
 /// An array widened to float, with its strides.
 struct Widened {
-  explicit Widened(const HostArray &array) : values(array.bits.size()) {
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = runtime::loadElement(array.view.dtype, &array.bits[i]);
+  explicit Widened(const HostArray &array) : values(array.floats()) {
     tensor = {values.data(), array.view.strides};
   }
   std::vector<float> values;
@@ -87,11 +86,17 @@ reference::Comparison compareWith(const reference::Result &expected,
   auto type = spec.problem.dtype == schedule::DataType::BF16
                   ? reference::Element::BF16
                   : reference::Element::F16;
-  // An empty LSE is compared as well, and has no address of its own.
+  // Empty rows are compared as well, and have no address of their own.
   const float nothing = 0;
-  const float *lse = problem.lse.empty() ? &nothing : problem.lse.data();
-  return reference::compare(problemOf(problem, spec), expected, type, o.tensor,
-                            problem.hasLse ? lse : nullptr);
+  auto address = [&](const std::optional<std::vector<float>> &rows) {
+    if (!rows)
+      return static_cast<const float *>(nullptr);
+    return rows->empty() ? &nothing : rows->data();
+  };
+  return reference::compare(
+      problemOf(problem, spec), expected, type,
+      reference::Outputs{o.tensor, spec.problem.outF32, address(problem.lse),
+                         address(problem.rowMax), address(problem.rowSum)});
 }
 
 std::string explainFailure(const reference::Comparison &comparison) {
@@ -112,8 +117,8 @@ std::string explainFailure(const reference::Comparison &comparison) {
            << ": expected an error of at most 1 tolerance, got "
            << llvm::format("%.3g", comparison.maxErrorInTolerance);
   else
-    stream << "every element is within its tolerance, but LSE or the output as "
-              "a whole is not";
+    stream << "every element is within its tolerance, but LSE, a row maximum "
+              "or sum, or the output as a whole is not";
   return text;
 }
 

@@ -69,7 +69,8 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
                  dims[3]};
   if (isPacked)
     array.shape.erase(array.shape.begin());
-  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3]);
+  array.bits.resize(dims[0] * dims[1] * dims[2] * dims[3] *
+                    int64_t(sizeOf(type) / 2));
   array.view.host = array.bits.data();
   return array;
 }
@@ -223,9 +224,15 @@ llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path) {
 
 float HostArray::at(int64_t b, int64_t l, int64_t h, int64_t d) const {
   const auto &steps = view.strides;
-  const auto *data = static_cast<const uint16_t *>(view.host);
   return loadElement(view.dtype,
-                     &data[b * steps[0] + l * steps[1] + h * steps[2] + d]);
+                     element(b * steps[0] + l * steps[1] + h * steps[2] + d));
+}
+
+std::vector<float> HostArray::floats() const {
+  std::vector<float> values(bits.size() / (sizeOf(view.dtype) / 2));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = loadElement(view.dtype, element(int64_t(i)));
+  return values;
 }
 
 AttentionTensors HostProblem::tensors() const {
@@ -238,19 +245,29 @@ AttentionTensors HostProblem::tensors() const {
     tensors.v2 = v2.view;
     tensors.source2Lens = lists.source2Lens;
   }
-  if (!hasLse)
-    return tensors;
-  Tensor4 &view = tensors.lse.emplace();
-  view.dims = {q.view.dims[0], shape.qLen, shape.qHeads, 1};
-  view.strides = denseStrides(view.dims, Layout::BHSD);
-  view.dtype = ElementType::F32;
-  view.host = const_cast<float *>(lse.data());
+  const std::pair<const std::optional<std::vector<float>> &,
+                  std::optional<Tensor4> &>
+      rows[] = {{lse, tensors.lse},
+                {rowMax, tensors.rowMax},
+                {rowSum, tensors.rowSum}};
+  for (auto &[numbers, tensor] : rows) {
+    if (!numbers)
+      continue;
+    Tensor4 &view = tensor.emplace();
+    view.dims = {q.view.dims[0], shape.qLen, shape.qHeads, 1};
+    view.strides = denseStrides(view.dims, Layout::BHSD);
+    view.dtype = ElementType::F32;
+    view.host = const_cast<float *>(numbers->data());
+  }
   return tensors;
 }
 
 void HostProblem::poisonOutputs() {
   std::fill(o.bits.begin(), o.bits.end(), 0xffff);
-  std::fill(lse.begin(), lse.end(), std::numeric_limits<float>::quiet_NaN());
+  for (std::optional<std::vector<float>> *numbers : rows())
+    if (*numbers)
+      std::fill((*numbers)->begin(), (*numbers)->end(),
+                std::numeric_limits<float>::quiet_NaN());
 }
 
 llvm::Expected<InputFiles> readInputs(const RunFlags &flags) {
@@ -374,9 +391,10 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
     problem.v = columnsOf(problem.k, shape.headDimV);
   if (spec.vInK && spec.source2)
     problem.v2 = columnsOf(problem.k2, shape.headDimV);
-  problem.o = allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen,
-                        shape.qHeads, shape.headDimV},
-                       layout, type, spec.cuSeqlensQ);
+  problem.o =
+      allocate({spec.cuSeqlensQ ? 1 : shape.batch, shape.qLen, shape.qHeads,
+                shape.headDimV},
+               layout, spec.outF32 ? ElementType::F32 : type, spec.cuSeqlensQ);
   return llvm::Error::success();
 }
 
@@ -420,9 +438,10 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
     return std::move(error);
   if (llvm::Error error = fillInputs(problem, flags, spec, files))
     return std::move(error);
-  problem.hasLse = spec.lse;
-  if (spec.lse)
-    problem.lse.resize(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
+  const bool asked[] = {spec.lse, spec.rowMax, spec.rowSum};
+  for (auto [numbers, isAsked] : llvm::zip(problem.rows(), asked))
+    if (isAsked)
+      numbers->emplace(problem.q.view.dims[0] * shape->qHeads * shape->qLen);
   if (!problem.lists.anyLengths()) {
     if (llvm::Error error = checkScores(problem))
       return std::move(error);
@@ -441,20 +460,25 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
 
 llvm::Error writeOutputs(const RunFlags &flags, const HostProblem &problem) {
   if (!flags.out.empty()) {
-    std::vector<float> values(problem.o.bits.size());
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = loadElement(problem.o.view.dtype, &problem.o.bits[i]);
+    std::vector<float> values = problem.o.floats();
     if (llvm::Error error =
             writeNpy(flags.out, fromFloats(problem.o.shape, values)))
       return error;
   }
-  if (flags.lseOut.empty())
-    return llvm::Error::success();
   const Shape &shape = problem.shape;
-  std::vector<int64_t> shapeOfLse = {shape.qHeads, shape.qLen};
+  std::vector<int64_t> shapeOfRows = {shape.qHeads, shape.qLen};
   if (!problem.lists.cuSeqlensQ)
-    shapeOfLse.insert(shapeOfLse.begin(), shape.batch);
-  return writeNpy(flags.lseOut, fromFloats(shapeOfLse, problem.lse));
+    shapeOfRows.insert(shapeOfRows.begin(), shape.batch);
+  const std::pair<const std::string &,
+                  const std::optional<std::vector<float>> &>
+      files[] = {{flags.lseOut, problem.lse},
+                 {flags.rowMaxOut, problem.rowMax},
+                 {flags.rowSumOut, problem.rowSum}};
+  for (const auto &[file, numbers] : files)
+    if (!file.empty())
+      if (llvm::Error error = writeNpy(file, fromFloats(shapeOfRows, *numbers)))
+        return error;
+  return llvm::Error::success();
 }
 
 } // namespace fmha::tools

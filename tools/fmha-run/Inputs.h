@@ -24,16 +24,23 @@ struct Shape {
   int64_t kvLen2 = 0;
 };
 
-/// A host tensor in the problem's type and layout. One without bits of its own
-/// is a view of another, which keeps its place.
+/// A host tensor in the problem's type and layout, in pieces of 16 bits. One
+/// without bits of its own is a view of another, which keeps its place.
 struct HostArray {
   runtime::Tensor4 view;
   std::vector<uint16_t> bits;
   /// Shape as stored, for messages and files.
   std::vector<int64_t> shape;
 
+  /// Where element n of the memory is.
+  const uint16_t *element(int64_t n) const {
+    const auto *data = static_cast<const uint16_t *>(view.host);
+    return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
+  }
   /// The element at (batch, length, head, dim).
   float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
+  /// All elements in the order of the memory.
+  std::vector<float> floats() const;
 };
 
 struct HostProblem {
@@ -42,13 +49,16 @@ struct HostProblem {
   /// A second source of keys, if the kernel has one.
   bool hasSource2 = false;
   HostArray k2, v2;
-  /// [batch, q_heads, q_len], empty if not asked for.
-  std::vector<float> lse;
-  bool hasLse = false;
+  /// [batch, q_heads, q_len], nothing if not asked for.
+  std::optional<std::vector<float>> lse, rowMax, rowSum;
   /// What the kernel reads beside the tensors.
   Lists lists;
   Scores scores;
 
+  /// All that kernels write for each row, as they are asked for it.
+  std::array<std::optional<std::vector<float>> *, 3> rows() {
+    return {&lse, &rowMax, &rowSum};
+  }
   /// Views of the arrays for a launch.
   runtime::AttentionTensors tensors() const;
   /// Fills the outputs with NaN: what the kernel does not write shows.

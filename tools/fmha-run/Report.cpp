@@ -72,6 +72,8 @@ void writeAccuracy(llvm::json::OStream &json, const Outcome &outcome) {
   field("max_abs_error", &Comparison::maxAbsError);
   field("max_error_in_tolerance", &Comparison::maxErrorInTolerance);
   field("lse_max_abs_error", &Comparison::lseMaxAbsError);
+  field("row_max_max_abs_error", &Comparison::rowMaxMaxAbsError);
+  field("row_sum_max_rel_error", &Comparison::rowSumMaxRelError);
 }
 
 /// Nothing is known of a kernel that was not made.
@@ -165,6 +167,11 @@ void printAccuracy(llvm::raw_ostream &stream,
          << show(accuracy.relL2) << ", absolute " << show(accuracy.maxAbsError);
   if (accuracy.lseMaxAbsError)
     stream << ", LSE " << show(*accuracy.lseMaxAbsError);
+  if (accuracy.rowMaxMaxAbsError)
+    stream << ", row max " << show(*accuracy.rowMaxMaxAbsError);
+  if (accuracy.rowSumMaxRelError)
+    stream << ", row sum " << show(*accuracy.rowSumMaxRelError)
+           << " (relative)";
   stream << "\n";
 }
 

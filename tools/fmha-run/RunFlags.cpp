@@ -48,6 +48,10 @@ void RunFlags::add(FlagTable &table) {
   table.addText("lse-out", "L.npy",
                 "write LSE, float32 [batch, q_heads, q_len]; implies --lse",
                 lseOut);
+  table.addText("row-max-out", "M.npy", "likewise; implies --row-max",
+                rowMaxOut);
+  table.addText("row-sum-out", "S.npy", "likewise; implies --row-sum",
+                rowSumOut);
   table.group("Report");
   table.addSwitch("json", "one JSON object on standard output",
                   [this](bool on) { json = on; });

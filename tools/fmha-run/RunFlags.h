@@ -18,7 +18,7 @@ struct RunFlags {
   runtime::DeviceKind device = runtime::DeviceKind::Simulator;
   runtime::RunOptions options;
   std::optional<uint64_t> seed, scheduleSeed, schedules, maxCtas;
-  std::string q, k, v, out, lseOut, ptx;
+  std::string q, k, v, out, lseOut, rowMaxOut, rowSumOut, ptx;
   bool json = false, help = false, version = false;
 
   void add(FlagTable &table);

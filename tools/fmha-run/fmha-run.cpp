@@ -157,16 +157,32 @@ llvm::json::Object divergence(const std::string &command,
                             {"other", nullptr}};
 }
 
+/// What one run wrote.
+struct Written {
+  std::vector<uint16_t> output;
+  std::array<std::optional<std::vector<float>>, 3> rows;
+
+  explicit Written(HostProblem &problem) : output(problem.o.bits) {
+    for (auto [own, numbers] : llvm::zip(rows, problem.rows()))
+      own = *numbers;
+  }
+  void restore(HostProblem &problem) const {
+    // The array keeps its place, which views know.
+    std::copy(output.begin(), output.end(), problem.o.bits.begin());
+    for (auto [own, numbers] : llvm::zip(rows, problem.rows()))
+      *numbers = own;
+  }
+};
+
 /// Elements of the two runs that differ in any bit.
-size_t countDifferences(const HostProblem &problem,
-                        const std::vector<uint16_t> &output,
-                        const std::vector<float> &lse) {
+size_t countDifferences(HostProblem &problem, const Written &first) {
   size_t count = 0;
-  for (size_t i = 0; i < output.size(); ++i)
-    count += output[i] != problem.o.bits[i];
-  for (size_t i = 0; i < lse.size(); ++i)
-    count += std::bit_cast<uint32_t>(lse[i]) !=
-             std::bit_cast<uint32_t>(problem.lse[i]);
+  for (size_t i = 0; i < first.output.size(); ++i)
+    count += first.output[i] != problem.o.bits[i];
+  for (auto [before, now] : llvm::zip(first.rows, problem.rows()))
+    for (size_t i = 0; before && i < before->size(); ++i)
+      count += std::bit_cast<uint32_t>((*before)[i]) !=
+               std::bit_cast<uint32_t>((**now)[i]);
   return count;
 }
 
@@ -201,8 +217,7 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   session.progress.stage("running");
   if (llvm::Error error = launchOnce(session, device, problem, options))
     return error;
-  const std::vector<uint16_t> output = problem.o.bits;
-  const std::vector<float> lse = problem.lse;
+  const Written first(problem);
   runtime::RunOptions next = options;
   next.policy = "random";
   for (uint64_t i = 1;
@@ -212,15 +227,14 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
                            " of " + std::to_string(schedules));
     if (llvm::Error error = launchOnce(session, device, problem, next))
       return error;
-    size_t differences = countDifferences(problem, output, lse);
+    size_t differences = countDifferences(problem, first);
     if (differences == 0)
       continue;
     session.outcome.findings.push_back(
         divergence(session.command, options, next.scheduleSeed, differences));
     session.outcome.status = Outcome::Status::Findings;
   }
-  problem.o.bits = output;
-  problem.lse = lse;
+  first.restore(problem);
   return llvm::Error::success();
 }
 
@@ -240,6 +254,10 @@ llvm::Error run(Session &session) {
   RunFlags &flags = session.flags;
   if (!flags.lseOut.empty())
     flags.problem.lse = true;
+  if (!flags.rowMaxOut.empty())
+    flags.problem.rowMax = true;
+  if (!flags.rowSumOut.empty())
+    flags.problem.rowSum = true;
   auto files = readInputs(flags);
   if (!files)
     return files.takeError();
