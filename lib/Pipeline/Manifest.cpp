@@ -215,6 +215,38 @@ static void addSplit(const schedule::Problem &problem,
   manifest["combine"] = mergeLaunch(mergeOf(problem), "fmha_combine");
 }
 
+/// What only some kernels have.
+static void addFeatures(const schedule::Problem &problem,
+                        const schedule::Schedule &schedule,
+                        json::Object &manifest) {
+  for (llvm::StringRef name : switchesOf(problem))
+    manifest[name] = true;
+  if (schedule.packHeads > 1)
+    manifest["pack_heads"] = schedule.packHeads;
+  if (!problem.mask2.isFull())
+    manifest["source2_mask"] = std::string(stringify(problem.mask2.kind));
+  if (problem.outF32)
+    manifest["out_dtype"] = "f32";
+  if (schedule::kernelProblem(problem, schedule).isPart)
+    addSplit(problem, schedule, manifest);
+  if (problem.score)
+    manifest["score"] = true;
+  if (schedule.scheduler != schedule::Scheduler::Single)
+    manifest["scheduler"] = std::string(stringify(schedule.scheduler));
+  if (schedule.scheduler == schedule::Scheduler::Static)
+    manifest["max_ctas"] = target::findTarget(schedule.target)->sms;
+  json::Array captures;
+  for (const schedule::Capture &capture : problem.captures)
+    captures.push_back(
+        json::Object{{"element", capture.element}, {"rank", capture.rank}});
+  if (!captures.empty())
+    manifest["captures"] = std::move(captures);
+  if (std::optional<unsigned> left = problem.mask.left)
+    manifest["window_left"] = *left;
+  if (std::optional<unsigned> right = problem.mask.right)
+    manifest["window_right"] = *right;
+}
+
 std::string fmha::launchManifest(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &kernel) {
@@ -249,32 +281,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"tmem_columns", map.tmemColumns},
       {"roles", roles(schedule)},
       {"parameters", std::move(parameters)}};
-  for (llvm::StringRef name : switchesOf(spec.problem))
-    manifest[name] = true;
-  if (schedule.packHeads > 1)
-    manifest["pack_heads"] = schedule.packHeads;
-  if (!spec.problem.mask2.isFull())
-    manifest["source2_mask"] = std::string(stringify(spec.problem.mask2.kind));
-  if (spec.problem.outF32)
-    manifest["out_dtype"] = "f32";
-  if (kernelProblem.isPart)
-    addSplit(spec.problem, schedule, manifest);
-  if (spec.problem.score)
-    manifest["score"] = true;
-  if (schedule.scheduler != schedule::Scheduler::Single)
-    manifest["scheduler"] = std::string(stringify(schedule.scheduler));
-  if (schedule.scheduler == schedule::Scheduler::Static)
-    manifest["max_ctas"] = target::findTarget(schedule.target)->sms;
-  json::Array captures;
-  for (const schedule::Capture &capture : spec.problem.captures)
-    captures.push_back(
-        json::Object{{"element", capture.element}, {"rank", capture.rank}});
-  if (!captures.empty())
-    manifest["captures"] = std::move(captures);
-  if (std::optional<unsigned> left = spec.problem.mask.left)
-    manifest["window_left"] = *left;
-  if (std::optional<unsigned> right = spec.problem.mask.right)
-    manifest["window_right"] = *right;
+  addFeatures(spec.problem, schedule, manifest);
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 

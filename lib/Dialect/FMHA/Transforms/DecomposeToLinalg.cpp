@@ -67,8 +67,9 @@ void Decomposition::run() {
   SmallVector<Value> masked, values;
   for (const KeySource &one : sources) {
     source = one;
-    masked.push_back(scaleAndMask(scores(repeatHeads(source.key))));
+    Value keys = repeatHeads(source.key);
     values.push_back(repeatHeads(source.value));
+    masked.push_back(scaleAndMask(scores(keys)));
   }
   Statistics all = statistics(masked, /*withSink=*/true), keysOnly = all;
   // What is told of the keys alone knows no sink.

@@ -578,16 +578,6 @@ void Specialiser::run() {
     buildRole(role);
 }
 
-/// The sequential program goes, uses before definitions.
-void eraseSequential(gpu::GPUFuncOp func) {
-  Block &entry = func.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
-    if (isa<scf::ForOp>(op) ||
-        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
-        isOpTriviallyDead(&op))
-      op.erase();
-}
-
 struct TileSpecialisePass
     : public fmha::tile::impl::TileSpecialiseBase<TileSpecialisePass> {
   void runOnOperation() override {

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -321,4 +322,14 @@ fmha::tile::findParts(gpu::GPUFuncOp func,
       failed(findFirstKey(parts)))
     return failure();
   return parts;
+}
+
+/// Uses before definitions.
+void fmha::tile::eraseSequential(gpu::GPUFuncOp func) {
+  Block &entry = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
+    if (isa<scf::ForOp>(op) ||
+        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
+        isOpTriviallyDead(&op))
+      op.erase();
 }

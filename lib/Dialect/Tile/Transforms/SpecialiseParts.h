@@ -84,6 +84,8 @@ struct KernelParts {
 /// what tile-place leaves behind.
 mlir::FailureOr<KernelParts> findParts(mlir::gpu::GPUFuncOp func,
                                        const schedule::Schedule &schedule);
+/// Erases the sequential program, of which roles have been made.
+void eraseSequential(mlir::gpu::GPUFuncOp func);
 
 } // namespace fmha::tile
 

@@ -267,3 +267,8 @@ LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
   readMoves(op, steps);
   return success();
 }
+
+FailureOr<KernelTrace> KernelTrace::read(gpu::GPUFuncOp func,
+                                         const KernelInfo &info) {
+  return TraceReader(func, info).read();
+}

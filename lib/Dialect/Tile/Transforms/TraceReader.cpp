@@ -596,8 +596,3 @@ FailureOr<KernelTrace> TraceReader::read() {
     return failure();
   return std::move(trace);
 }
-
-FailureOr<KernelTrace> KernelTrace::read(gpu::GPUFuncOp func,
-                                         const KernelInfo &info) {
-  return TraceReader(func, info).read();
-}
