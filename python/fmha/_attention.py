@@ -452,7 +452,7 @@ def _run(
             kernel.ptx, json.dumps(kernel.manifest), *inputs, out, views.get("lse"),
             device, library, policy, seed, checks,
             lists["kv_lens"], lists["cu_seqlens_q"], lists["cu_seqlens_k"], lists["sink"], captures,
-            *(second or (None, None)), lists["source2_lens"],
+            second[0] if second else None, second[1] if second else None, lists["source2_lens"],
             views.get("row_max"), views.get("row_sum"),
         )  # fmt: skip
     except RuntimeError as error:

@@ -314,8 +314,9 @@ struct DistributeExp2 : public DistributePattern<Exp2Op> {
     float c = op.getLog2Scale().convertToFloat();
     Value x = scaledDifference(b, adaptor.getInput(), safe, c,
                                scalesDifferences(context, c));
+    const fmha::schedule::Problem &problem = context.info.problem;
     rewriter.replaceOp(
-        op, exp2OfRow(b, x, op.getEmulated(), context.info.problem.lse));
+        op, exp2OfRow(b, x, op.getEmulated(), problem.lse || problem.rowSum));
     return success();
   }
 };

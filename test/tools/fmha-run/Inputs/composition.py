@@ -134,12 +134,14 @@ class Files:
         case, (dim, dim_v) = self.case, self.dims
         words = dict(self.flags, target=case["shape"][1], head_dim=dim, head_dim_v=dim_v, batch=self.batch, q_heads=self.q_heads,
                      kv_heads=self.kv_heads, q_len=self.q_rows, kv_len=self.k_rows, mask=case["mask"], lse=case["lse"])
-        words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "exp2_emulated", "dtype", "layout")})
+        words.update({name: case[name] for name in ("v_in_k", "p_placement", "pack_heads", "scheduler", "splits", "exp2_emulated", "dtype", "layout")})
         words.update(WINDOWS[case["window"]], **TILES[case["tiles"]])
         if case["scheduler"] == "static":
             words["max_ctas"] = 3  # Several tiles each.
         if case["softcap"]:
             words["softcap"] = 3
+        if case["outputs"] == "unnormalised in f32":
+            words.update(unnormalised=True, out_dtype="f32")
         if case["source2"] == "causal":
             words["source2_mask"] = "causal"
         return words
@@ -148,6 +150,8 @@ class Files:
 def results_of(files, suffix=""):
     """The flags that name the files of results."""
     names = ["out"] + ["lse_out"] * files.case["lse"]
+    if files.case["outputs"].startswith("row_"):
+        names.append(files.case["outputs"] + "_out")
     return {name: os.path.join(files.folder, f"{name}{files.number}{suffix}.npy") for name in names}
 
 

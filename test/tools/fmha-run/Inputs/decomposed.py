@@ -17,8 +17,9 @@ UNIT = {"bf16": 2.0**-8, "f16": 2.0**-11}
 NUMPY = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 # Flags that say what is computed, with the files left out.
 BARE = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "alibi", "bias", "mask_file", "sink", "source2_k", "source2_lens")
-WORDS = ("head_dim", "head_dim_v", "dtype", "mask", "window_left", "window_right", "softcap", "source2_mask")
+WORDS = ("head_dim", "head_dim_v", "dtype", "mask", "window_left", "window_right", "softcap", "out_dtype", "source2_mask")
 CAPTURES = ("alibi", "bias", "mask_file")
+ROWS = ("lse_out", "row_max_out", "row_sum_out")
 LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens")
 # K and V of each source.
 SOURCES = (("k", "v"), ("source2_k", "source2_v"))
@@ -31,11 +32,12 @@ def run(command, data=b""):
     return done.stdout
 
 
-def module_of(tools, words):
+def module_of(tools, words, results):
     """The text of the op, in a function that C can call."""
     flags = [f"--{name.replace('_', '-')}={words[name]}" for name in WORDS if words.get(name) is not None]
     flags += [f"--{name.replace('_', '-')}" for name in BARE if words.get(name)]
-    flags += [f"--{name.replace('_', '-')}" for name in ("lse",) if words.get(name)]
+    flags += [f"--{name[:-4].replace('_', '-')}" for name in ROWS if name in results]
+    flags += ["--unnormalised"] * bool(words.get("unnormalised"))
     text = run([os.path.join(tools, "fmha-compile"), "--emit=mlir", *flags]).decode()
     return re.sub(r"(func\.func @attention\(.*\)) \{\n", r"\1 attributes {llvm.emit_c_interface} {\n", text, count=1)
 
@@ -51,9 +53,9 @@ def arguments_of(text, words):
     for name, value in zip(("q", "k", "v", "source2_k", "source2_v", "out", "lse_out"), inputs + outputs):
         if value and value.startswith("%arg"):
             places[name] = int(value[4:])
-    for name in LISTS:
+    for name in LISTS + ("row_max", "row_sum"):
         if clause := re.search(rf"\b{name}\(%arg(\d+) :", text):
-            places[name] = int(clause[1])
+            places[name + "_out" * name.startswith("row_")] = int(clause[1])
     free = [n for n in range(count) if n not in places.values()]
     places.update(zip((name for name in CAPTURES if words.get(name)), free))
     return [name for name, _ in sorted(places.items(), key=lambda item: item[1])]
@@ -86,7 +88,8 @@ def logical(array, layout):
 
 
 def call(function, names, files, absolute_v=False):
-    """(output, LSE) as float32 in logical order; of |V| where that is wanted. Rows that nobody wrote are NaN."""
+    """The output in logical order and the numbers of rows, by name, as float32; of |V| where that is wanted. What nobody
+    wrote is NaN."""
     dtype, layout = NUMPY[files.case["dtype"]], files.case["layout"]
     given = ("q", "k", "v", "source2_k", "source2_v")
     tensors = {name: logical(files.arrays[name], layout).astype(dtype) for name in given if name in files.arrays}
@@ -96,14 +99,14 @@ def call(function, names, files, absolute_v=False):
             tensors.setdefault(v, np.ascontiguousarray(tensors[k][..., : files.dims[1]]))
             tensors[v] = abs(tensors[v]) if absolute_v else tensors[v]
     batch, rows, heads, _ = tensors["q"].shape
-    tensors["out"] = np.full((batch, rows, heads, files.dims[1]), np.nan, dtype)
-    tensors["lse_out"] = np.full((batch, heads, rows), np.nan, np.float32)
+    tensors["out"] = np.full((batch, rows, heads, files.dims[1]), np.nan, np.float32 if files.words().get("out_dtype") else dtype)
+    tensors.update((name, np.full((batch, heads, rows), np.nan, np.float32)) for name in ROWS)
     for name in LISTS + CAPTURES:
         if name in files.arrays:
             tensors[name] = np.ascontiguousarray(files.arrays[name])
     operands = [descriptor(tensors[name]) for name in names]
     function(*(ctypes.byref(operand) for operand in operands))
-    return tensors["out"].astype(np.float32), tensors["lse_out"]
+    return {name: tensors[name].astype(np.float32) for name in ("out", *ROWS)}
 
 
 def differ(name, kernel, other, bound):
@@ -121,15 +124,19 @@ def disagreement(tools, files, kernel):
     """What the kernel's results and the decomposition's disagree in, or None. Each may be off by the tolerance of
     interfaces for O, u·1.1·(|O| + softmax·|V|) + 1e-6, and for LSE."""
     words = files.words()
-    text = module_of(tools, words)
+    text = module_of(tools, words, kernel)
     names = arguments_of(text, words)
     with tempfile.TemporaryDirectory() as folder:
         function = library_of(tools, text, folder)
-        out, lse = call(function, names, files)
-        size = call(function, names, files, absolute_v=True)[0]
-    got = logical(kernel["out"], files.case["layout"])
+        other = call(function, names, files)
+        size = call(function, names, files, absolute_v=True)["out"]
+    got, out = logical(kernel["out"], files.case["layout"]), other["out"]
     bound = 2 * (UNIT[files.case["dtype"]] * 1.1 * (abs(out) + 1.01 * abs(size)) + 1e-6)
     wrong = differ("O", got, out, bound)
-    if "lse_out" in kernel and not wrong:
-        wrong = differ("LSE", kernel["lse_out"].reshape(lse.shape), lse, 2e-5 * np.maximum(1, abs(lse)) + 2e-5)
+    for name in ROWS:
+        if name in kernel and not wrong:
+            # A sum of n exponentials is off by a share of itself, its logarithm and a maximum hardly.
+            share = 1e-4 if name == "row_sum_out" else 2e-5
+            rows = other[name]
+            wrong = differ(name, kernel[name].reshape(rows.shape), rows, share * np.maximum(1, abs(rows)) + share)
     return wrong

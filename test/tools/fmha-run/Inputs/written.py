@@ -38,12 +38,12 @@ def plain(n):
 
 def with_lists(folder, n):
     names = sequences.LISTS[n % len(sequences.LISTS)]
-    return sequences.case_of(folder, n, names, sequences.SEQUENCES[n % len(sequences.SEQUENCES)], sequences.FEATURES[n // 2 % len(sequences.FEATURES)])
+    return sequences.case_of(folder, n, names, sequences.SEQUENCES[n % len(sequences.SEQUENCES)], matrix.COMPOSED[n // 2 % len(matrix.COMPOSED)])
 
 
 def with_code(folder, n):
     rng = random.Random(n)
-    return scores.case_of(folder, n, scores.STEPS[n % len(scores.STEPS)], scores.FEATURES[n % len(scores.FEATURES)], rng)
+    return scores.case_of(folder, n, scores.STEPS[n % len(scores.STEPS)], matrix.COMPOSED[n % len(matrix.COMPOSED)], rng)
 
 
 def packed(case, n):
