@@ -10,7 +10,6 @@
 
 using namespace mlir;
 using namespace fmha;
-using tile::TileType;
 
 Value KernelBuilder::buildEntry(Value list, Value number) {
   Value entry = memref::LoadOp::create(b, list, ValueRange{number});

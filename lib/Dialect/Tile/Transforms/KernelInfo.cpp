@@ -71,7 +71,7 @@ static void readMasks(gpu::GPUFuncOp func, schedule::Problem &problem) {
   auto kindOf = [&](StringRef name) {
     auto kind = said ? said.getAs<StringAttr>(name) : StringAttr();
     for (auto one : {schedule::Mask::Causal, schedule::Mask::CausalTopLeft})
-      if (kind && kind.getValue() == schedule::stringify(one).data())
+      if (kind && kind.getValue() == StringRef(schedule::stringify(one)))
         return one;
     return schedule::Mask::None;
   };
