@@ -12,6 +12,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -72,6 +73,33 @@ mlir::Value threadHead(mlir::ImplicitLocOpBuilder &b, TileType tile,
                        uint32_t heads);
 /// `number`, an i32, as an index.
 mlir::Value toIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value number);
+/// The row of a tensor that this thread's row of a tile is, of its head, both
+/// of type index, and whether both exist.
+struct OwnRow {
+  mlir::Value row, head, inside;
+};
+
+/// For an op that has the row and head of the tile's first row, the length that
+/// rows end at, the heads that are packed and how many of them there are. Rows
+/// count from the sequence's start.
+template <typename OpTy>
+OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, OpTy op, TileType tile) {
+  mlir::Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
+  mlir::Value row = mlir::arith::AddIOp::create(b, op.getRow(), thread);
+  OwnRow own{row, op.getHead(),
+             mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::slt,
+                                         row, op.getLength())};
+  if (std::optional<uint32_t> heads = op.getHeads()) {
+    mlir::Value member = toIndex(b, threadHead(b, tile, *heads));
+    mlir::Value there = mlir::arith::CmpIOp::create(
+        b, mlir::arith::CmpIPredicate::slt, member, op.getCount());
+    own.inside = mlir::arith::AndIOp::create(b, own.inside, there);
+    own.head = mlir::arith::AddIOp::create(b, own.head, member);
+  }
+  if (op.getStart())
+    own.row = mlir::arith::AddIOp::create(b, op.getStart(), own.row);
+  return own;
+}
 /// The first column of `tile` (of its first slice) that this thread owns, i32;
 /// null where it owns them all.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);

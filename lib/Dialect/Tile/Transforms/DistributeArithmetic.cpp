@@ -443,26 +443,13 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getValue().getType();
-    Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
-    Value row = arith::AddIOp::create(b, op.getRow(), thread);
-    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
-                                         op.getLength());
-    Value head = op.getHead();
-    if (std::optional<uint32_t> heads = op.getHeads()) {
-      Value own = toIndex(b, threadHead(b, tile, *heads));
-      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own,
-                                          op.getCount());
-      inside = arith::AndIOp::create(b, inside, there);
-      head = arith::AddIOp::create(b, head, own);
-    }
+    OwnRow own = ownRow(b, op, tile);
     if (threadsPerRow(tile) == 2)
-      inside = arith::AndIOp::create(b, inside, isLeftHalf(b));
-    auto branch = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
+      own.inside = arith::AndIOp::create(b, own.inside, isLeftHalf(b));
+    auto branch = scf::IfOp::create(b, own.inside, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
-    if (op.getStart())
-      row = arith::AddIOp::create(b, op.getStart(), row);
     memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
-                            ValueRange{op.getBatch(), head, row});
+                            ValueRange{op.getBatch(), own.head, own.row});
     rewriter.eraseOp(op);
     return success();
   }

@@ -141,23 +141,9 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
     auto tile = cast<TileType>(op.getTile());
     if (op.getValue() && !op.getValue().getType().getTmem())
       return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
-    Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
-    Value row = arith::AddIOp::create(b, op.getRow(), thread);
-    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
-                                         op.getLength());
-    Value head = op.getHead();
-    if (std::optional<uint32_t> heads = op.getHeads()) {
-      Value own = toIndex(b, threadHead(b, tile, *heads));
-      Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own,
-                                          op.getCount());
-      inside = arith::AndIOp::create(b, inside, there);
-      head = arith::AddIOp::create(b, head, own);
-    }
-    if (op.getStart())
-      row = arith::AddIOp::create(b, op.getStart(), row);
-    Place place{row, head};
+    OwnRow own = ownRow(b, op, tile);
     auto store = [&](Value column, Value values) {
-      inIf(b, inside, [&] { storePiece(b, op, place, column, values); });
+      inIf(b, own.inside, [&] { storePiece(b, op, own, column, values); });
     };
     if (!op.getValue()) {
       forOwnColumns(b, tile, [&](Value column, int64_t count) {
@@ -177,11 +163,6 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
   }
 
 private:
-  /// Where this thread's row is.
-  struct Place {
-    Value row, head;
-  };
-
   static void inIf(ImplicitLocOpBuilder &b, Value condition,
                    function_ref<void()> body) {
     auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
@@ -191,8 +172,8 @@ private:
   }
 
   /// Head dims come in steps of 8 columns, two stores of 16 bytes.
-  static void storePiece(ImplicitLocOpBuilder &b, WriteOp op,
-                         const Place &place, Value column, Value values) {
+  static void storePiece(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
+                         Value column, Value values) {
     constexpr int64_t step = 8;
     auto tile = cast<TileType>(op.getTile());
     int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
@@ -204,9 +185,7 @@ private:
     for (int64_t n = 0; n < count; n += step) {
       Value at =
           arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
-      auto both = [&] {
-        storeStep(b, op, place, at, slice(b, values, n, step));
-      };
+      auto both = [&] { storeStep(b, op, own, at, slice(b, values, n, step)); };
       if (whole) {
         both();
         continue;
@@ -218,16 +197,15 @@ private:
     }
   }
 
-  static void storeStep(ImplicitLocOpBuilder &b, WriteOp op, const Place &place,
+  static void storeStep(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                         Value column, Value values) {
     constexpr int64_t width = 4;
     int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
     for (int64_t n = 0; n < count; n += width) {
       Value at = arith::AddIOp::create(b, column,
                                        arith::ConstantIndexOp::create(b, n));
-      vector::StoreOp::create(
-          b, slice(b, values, n, width), op.getDest(),
-          ValueRange{op.getBatch(), place.row, place.head, at});
+      vector::StoreOp::create(b, slice(b, values, n, width), op.getDest(),
+                              ValueRange{op.getBatch(), own.row, own.head, at});
     }
   }
 };
