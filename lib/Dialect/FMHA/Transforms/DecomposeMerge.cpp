@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinalgSteps.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,14 +25,13 @@ using namespace fmha;
 
 namespace {
 
-using Body = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
-using Input = std::pair<Value, SmallVector<unsigned, 5>>;
+using Term = function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
 
 /// Builds the steps in front of the op and replaces it by them. Loops are (b,
 /// h, m), then those of the step: (b, h, m, d), (b, h, m, p), ...
-class Decomposition {
+class MergeDecomposition {
 public:
-  Decomposition(RewriterBase &rewriter, MergeOp op)
+  MergeDecomposition(RewriterBase &rewriter, MergeOp op)
       : rewriter(rewriter), op(op), b(op.getLoc(), rewriter) {
     b.setInsertionPoint(op);
     parts = asTensor(op.getParts());
@@ -52,13 +52,23 @@ private:
   Value constant(double value) {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
   }
-  Value asTensor(Value operand);
-  Value filled(Value element, ArrayRef<OpFoldResult> sizes);
-  Value generic(unsigned parallel, unsigned reductions, ArrayRef<Input> inputs,
-                const Input &destination, Body body);
+  Value asTensor(Value operand) { return tensorOf(b, b.getLoc(), operand); }
+  Value filled(Value element, ArrayRef<OpFoldResult> sizes) {
+    return filledTensor(b, b.getLoc(), element, sizes);
+  }
+  Value generic(unsigned parallel, unsigned reductions, ArrayRef<Access> inputs,
+                const Access &destination, Term term) {
+    auto body = [&](OpBuilder &builder, Location location,
+                    ValueRange elements) {
+      ImplicitLocOpBuilder inner(location, builder);
+      return term(inner, elements);
+    };
+    return genericOver(b, b.getLoc(), parallel, reductions, inputs, destination,
+                       body);
+  }
   Value difference(ImplicitLocOpBuilder &at, Value value, Value max);
   Value rowMaxima();
-  Value reduced(Value rowMax, ArrayRef<Input> terms, const Input &init,
+  Value reduced(Value rowMax, ArrayRef<Access> terms, const Access &init,
                 unsigned loops);
   Value output(Value sum, Value rowMax, Value weighted);
   Value logarithm(Value rowMax, Value sum);
@@ -74,56 +84,16 @@ private:
 
 } // namespace
 
-Value Decomposition::asTensor(Value operand) {
-  if (!operand || !isa<MemRefType>(operand.getType()))
-    return operand;
-  Type type = memref::getTensorTypeFromMemRefType(operand.getType());
-  return bufferization::ToTensorOp::create(b, type, operand,
-                                           /*restrict=*/true);
-}
-
-Value Decomposition::filled(Value element, ArrayRef<OpFoldResult> sizes) {
-  Value empty = tensor::EmptyOp::create(b, sizes, element.getType());
-  return linalg::FillOp::create(b, element, empty).getResult(0);
-}
-
-Value Decomposition::generic(unsigned parallel, unsigned reductions,
-                             ArrayRef<Input> inputs, const Input &destination,
-                             Body body) {
-  unsigned loops = parallel + reductions;
-  SmallVector<Value> values;
-  SmallVector<AffineMap> maps;
-  auto addMap = [&](ArrayRef<unsigned> indices) {
-    maps.push_back(
-        AffineMap::getMultiDimMapWithTargets(loops, indices, b.getContext()));
-  };
-  for (const auto &[value, indices] : inputs) {
-    values.push_back(value);
-    addMap(indices);
-  }
-  addMap(destination.second);
-  SmallVector<utils::IteratorType> iterators(parallel,
-                                             utils::IteratorType::parallel);
-  iterators.append(reductions, utils::IteratorType::reduction);
-  auto build = [&](OpBuilder &builder, Location location, ValueRange elements) {
-    ImplicitLocOpBuilder inner(location, builder);
-    linalg::YieldOp::create(inner, body(inner, elements));
-  };
-  return linalg::GenericOp::create(b, destination.first.getType(), values,
-                                   destination.first, maps, iterators, build)
-      .getResult(0);
-}
-
 /// value - max, where a maximum of -inf counts as 0: -inf - -inf would be NaN.
-Value Decomposition::difference(ImplicitLocOpBuilder &at, Value value,
-                                Value max) {
+Value MergeDecomposition::difference(ImplicitLocOpBuilder &at, Value value,
+                                     Value max) {
   Value empty =
       arith::CmpFOp::create(at, arith::CmpFPredicate::OEQ, max, minusInfinity);
   Value safe = arith::SelectOp::create(at, empty, zero, max);
   return arith::SubFOp::create(at, value, safe);
 }
 
-Value Decomposition::rowMaxima() {
+Value MergeDecomposition::rowMaxima() {
   return generic(3, 1, {{maxima, {3, 0, 1, 2}}},
                  {filled(minusInfinity, rows), {0, 1, 2}},
                  [](ImplicitLocOpBuilder &at, ValueRange e) -> Value {
@@ -133,9 +103,10 @@ Value Decomposition::rowMaxima() {
 
 /// init + the sum over parts of w[p]·term[p], where a part without a maximum
 /// has none, whatever its term holds.
-Value Decomposition::reduced(Value rowMax, ArrayRef<Input> terms,
-                             const Input &init, unsigned loops) {
-  SmallVector<Input> inputs = {{rowMax, {0, 1, 2}}, {maxima, {loops, 0, 1, 2}}};
+Value MergeDecomposition::reduced(Value rowMax, ArrayRef<Access> terms,
+                                  const Access &init, unsigned loops) {
+  SmallVector<Access> inputs = {{rowMax, {0, 1, 2}},
+                                {maxima, {loops, 0, 1, 2}}};
   llvm::append_range(inputs, terms);
   return generic(loops, 1, inputs, init,
                  [&](ImplicitLocOpBuilder &at, ValueRange e) -> Value {
@@ -150,8 +121,8 @@ Value Decomposition::reduced(Value rowMax, ArrayRef<Input> terms,
 }
 
 /// acc / (l + exp(sink - m)), or acc as it is, rounded; 0 where no part counts.
-Value Decomposition::output(Value sum, Value rowMax, Value weighted) {
-  SmallVector<Input> inputs = {
+Value MergeDecomposition::output(Value sum, Value rowMax, Value weighted) {
+  SmallVector<Access> inputs = {
       {weighted, {0, 1, 2, 3}}, {rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};
   if (sink)
     inputs.push_back({sink, {1}});
@@ -175,8 +146,8 @@ Value Decomposition::output(Value sum, Value rowMax, Value weighted) {
 
 /// m + log l; with a sink log(exp(m + log l) + exp(sink)), from the larger one
 /// on.
-Value Decomposition::logarithm(Value rowMax, Value sum) {
-  SmallVector<Input> inputs = {{rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};
+Value MergeDecomposition::logarithm(Value rowMax, Value sum) {
+  SmallVector<Access> inputs = {{rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};
   if (sink)
     inputs.push_back({sink, {1}});
   auto combine = [&](ImplicitLocOpBuilder &at, ValueRange e) -> Value {
@@ -192,13 +163,13 @@ Value Decomposition::logarithm(Value rowMax, Value sum) {
   return generic(3, 0, inputs, {asTensor(op.getLse()), {0, 1, 2}}, combine);
 }
 
-Value Decomposition::copied(Value rows, Value destination) {
+Value MergeDecomposition::copied(Value rows, Value destination) {
   return generic(
       3, 0, {{rows, {0, 1, 2}}}, {asTensor(destination), {0, 1, 2}},
       [](ImplicitLocOpBuilder &, ValueRange e) -> Value { return e[0]; });
 }
 
-void Decomposition::replace(ValueRange results) {
+void MergeDecomposition::replace(ValueRange results) {
   if (op.hasPureTensorSemantics()) {
     rewriter.replaceOp(op, results);
     return;
@@ -210,7 +181,7 @@ void Decomposition::replace(ValueRange results) {
   rewriter.eraseOp(op);
 }
 
-void Decomposition::run() {
+void MergeDecomposition::run() {
   Value rowMax = rowMaxima();
   Value sum = reduced(rowMax, {{sums, {3, 0, 1, 2}}},
                       {filled(zero, rows), {0, 1, 2}}, 3);
@@ -227,5 +198,5 @@ void Decomposition::run() {
 }
 
 void fmha::decomposeToLinalg(RewriterBase &rewriter, MergeOp op) {
-  Decomposition(rewriter, op).run();
+  MergeDecomposition(rewriter, op).run();
 }

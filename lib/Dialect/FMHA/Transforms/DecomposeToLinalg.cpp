@@ -93,59 +93,8 @@ void Decomposition::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// Building blocks
-//===----------------------------------------------------------------------===//
-
-Value Decomposition::filled(Value element, ArrayRef<OpFoldResult> sizes) {
-  Value empty =
-      tensor::EmptyOp::create(rewriter, location, sizes, element.getType());
-  return linalg::FillOp::create(rewriter, location, element, empty)
-      .getResult(0);
-}
-
-/// A linalg.generic over `parallelLoops`, then `reductionLoops`.
-Value Decomposition::generic(unsigned parallelLoops, unsigned reductionLoops,
-                             ArrayRef<std::pair<Value, Indices>> inputs,
-                             std::pair<Value, Indices> destination, Body body) {
-  unsigned loops = parallelLoops + reductionLoops;
-  SmallVector<Value> inputValues;
-  SmallVector<AffineMap> maps;
-  auto addMap = [&](const Indices &indices) {
-    maps.push_back(
-        AffineMap::getMultiDimMapWithTargets(loops, indices, op.getContext()));
-  };
-  for (const auto &[input, indices] : inputs) {
-    inputValues.push_back(input);
-    addMap(indices);
-  }
-  addMap(destination.second);
-  SmallVector<utils::IteratorType> iterators(parallelLoops,
-                                             utils::IteratorType::parallel);
-  iterators.append(reductionLoops, utils::IteratorType::reduction);
-  auto build = [&](OpBuilder &builder, Location location, ValueRange elements) {
-    linalg::YieldOp::create(builder, location,
-                            body(builder, location, elements));
-  };
-  return linalg::GenericOp::create(rewriter, location,
-                                   destination.first.getType(), inputValues,
-                                   destination.first, maps, iterators, build)
-      .getResult(0);
-}
-
-//===----------------------------------------------------------------------===//
 // The steps
 //===----------------------------------------------------------------------===//
-
-Value Decomposition::asTensor(Value operand) {
-  if (!operand)
-    return operand;
-  auto memref = dyn_cast<MemRefType>(operand.getType());
-  if (!memref)
-    return operand;
-  Type type = memref::getTensorTypeFromMemRefType(memref);
-  return bufferization::ToTensorOp::create(rewriter, location, type, operand,
-                                           /*restrict=*/true);
-}
 
 /// [b, n, g, d] -> [b, h, n, d] in f32, where query head h reads KV head
 /// h * kv_heads / q_heads.

@@ -15,6 +15,7 @@
 #ifndef FMHA_LIB_DIALECT_FMHA_TRANSFORMS_DECOMPOSITION_H
 #define FMHA_LIB_DIALECT_FMHA_TRANSFORMS_DECOMPOSITION_H
 
+#include "LinalgSteps.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,12 +23,6 @@
 #include "mlir/IR/PatternMatch.h"
 
 namespace fmha {
-
-using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
-                                            mlir::ValueRange)>;
-
-/// Positions of loops, as a map from a generic's loops to an operand's indices.
-using Indices = llvm::SmallVector<unsigned, 5>;
 
 /// What a query row may attend to where sequences have lengths of their own:
 /// keys [first, end) of a batch of K, and the key that the row sits at; and
@@ -83,10 +78,15 @@ private:
     return mlir::tensor::DimOp::create(rewriter, location, tensor, dimension);
   }
   mlir::Value filled(mlir::Value element,
-                     llvm::ArrayRef<mlir::OpFoldResult> sizes);
+                     llvm::ArrayRef<mlir::OpFoldResult> sizes) {
+    return filledTensor(rewriter, location, element, sizes);
+  }
   mlir::Value generic(unsigned parallelLoops, unsigned reductionLoops,
-                      llvm::ArrayRef<std::pair<mlir::Value, Indices>> inputs,
-                      std::pair<mlir::Value, Indices> destination, Body body);
+                      llvm::ArrayRef<Access> inputs, const Access &destination,
+                      Body body) {
+    return genericOver(rewriter, location, parallelLoops, reductionLoops,
+                       inputs, destination, body);
+  }
 
   static mlir::Value extend(mlir::OpBuilder &builder, mlir::Location location,
                             mlir::Value element) {
@@ -94,7 +94,9 @@ private:
                                        element);
   }
 
-  mlir::Value asTensor(mlir::Value operand);
+  mlir::Value asTensor(mlir::Value operand) {
+    return tensorOf(rewriter, location, operand);
+  }
   mlir::Value repeatHeads(mlir::Value keysOrValues);
   mlir::Value scores(mlir::Value keys);
   mlir::Value scoresOfSequences(mlir::Value keys, mlir::Value init);
