@@ -11,6 +11,7 @@
 #include "Launch.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
+#include "RowOutputs.h"
 #include "Sequences.h"
 #include "Workspace.h"
 #include "fmha/Runtime/Files.h"
@@ -34,10 +35,6 @@ constexpr RowOutput rowOutputs[] = {
      &Manifest::rowMax, RunValue::RowMaxStrideBatch},
     {TensorName::RowSum, "row sums", "--row-sum", &AttentionTensors::rowSum,
      &Manifest::rowSum, RunValue::RowSumStrideBatch}};
-
-RunValue after(RunValue value, int places) {
-  return RunValue(int(value) + places);
-}
 
 std::string shapeOf(const Tensor4 &tensor) {
   std::string text = "[";
@@ -375,14 +372,7 @@ RunValues runValues(const AttentionTensors &tensors,
   values[RunValue::OStrideBatch] = output[0];
   values[RunValue::OStrideRow] = output[1];
   values[RunValue::OStrideHead] = output[2];
-  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
-    if (!copy)
-      continue;
-    const auto &strides = copy->strides();
-    values[row.strideBatch] = strides[0];
-    values[after(row.strideBatch, 1)] = strides[2];
-    values[after(row.strideBatch, 2)] = strides[1];
-  }
+  setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }
 
@@ -414,16 +404,7 @@ llvm::Error readOutputs(Device &device, const DeviceTensors &copies,
   if (llvm::Error error = copies.o.readBack(device, tensors.o, strayO))
     return error;
   addStrayFinding("o", strayO, report);
-  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
-    size_t stray = 0;
-    std::optional<Tensor4> &host = tensors.*row.host;
-    if (!host)
-      continue;
-    if (llvm::Error error = copy->readBack(device, *host, stray))
-      return error;
-    addStrayFinding(stringify(row.name), stray, report);
-  }
-  return llvm::Error::success();
+  return readRows(device, rowOutputs, copies.rows, tensors, report);
 }
 
 } // namespace

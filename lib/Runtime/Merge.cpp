@@ -11,6 +11,7 @@
 #include "Launch.h"
 #include "LaunchOutcome.h"
 #include "Overlap.h"
+#include "RowOutputs.h"
 #include "Workspace.h"
 #include "fmha/Runtime/Files.h"
 
@@ -126,14 +127,7 @@ RunValues valuesOf(const MergeTensors &tensors, const Copies &copies) {
   values[RunValue::OStrideBatch] = uint64_t(strides[0]);
   values[RunValue::OStrideRow] = uint64_t(strides[1]);
   values[RunValue::OStrideHead] = uint64_t(strides[2]);
-  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
-    if (!copy)
-      continue;
-    int first = int(row.strideBatch);
-    values[row.strideBatch] = uint64_t(copy->strides()[0]);
-    values[RunValue(first + 1)] = uint64_t(copy->strides()[2]);
-    values[RunValue(first + 2)] = uint64_t(copy->strides()[1]);
-  }
+  setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }
 
@@ -143,15 +137,7 @@ llvm::Error readBack(Device &device, const Copies &copies,
   if (llvm::Error error = copies.out.readBack(device, tensors.out, strayOutput))
     return error;
   addStrayFinding("o", strayOutput, report);
-  for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
-    size_t stray = 0;
-    if (!copy)
-      continue;
-    if (llvm::Error error = copy->readBack(device, *(tensors.*row.host), stray))
-      return error;
-    addStrayFinding(stringify(row.name), stray, report);
-  }
-  return llvm::Error::success();
+  return readRows(device, rowOutputs, copies.rows, tensors, report);
 }
 
 } // namespace
