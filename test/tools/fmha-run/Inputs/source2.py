@@ -20,14 +20,7 @@ import sequences  # noqa: E402
 # Keys of the three sequences in the second source, and its length.
 SECOND = [((0, 1, 127), 127), ((128, 129, 0), 129), ((0, 0, 0), 0), ((1, 300, 128), 300), ((64, 127, 129), 131), ((0, 0, 0), 5)]
 FEATURES = [
-    dict(),
-    dict(causal=True),
-    dict(mask="causal-top-left", head_dim=64),
-    dict(window_left=40, window_right=30, q_tile_rows=64),
-    dict(causal=True, window_left=100, head_dim=256),
-    dict(head_dim=192, head_dim_v=128, causal=True),
-    dict(head_dim=72, head_dim_v=40, v_in_k=True),
-    dict(head_dim=512, q_tile_rows=128),
+    *matrix.COMPOSED,
     dict(head_dim=512, v_in_k=True, causal=True),
     dict(head_dim=64, window_left=0),
     dict(head_dim=256),
