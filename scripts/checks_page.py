@@ -81,6 +81,7 @@ ALONE = {
         "unallocated_columns_being_dealloced",
         "mbarrier-not-initialised",
         "mbarrier-tx-left",
+        "wgmma-not-waited",
     ],
     "It is about lanes of one warp.": [
         "aligned-partial-warp",

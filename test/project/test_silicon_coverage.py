@@ -32,7 +32,7 @@ def outcome(entry):
 def entries():
     """(family, name) -> outcome of everything that was recorded."""
     recorded = {}
-    for folder in ("silicon/scalar", "silicon/core", "truth/async"):
+    for folder in ("silicon/scalar", "silicon/core", "silicon/wgmma", "truth/async"):
         index = json.loads((DATA / folder / "index.json").read_text(encoding="utf-8"))
         for entry in index["entries"]:
             recorded[entry["family"], entry["name"]] = outcome(entry)

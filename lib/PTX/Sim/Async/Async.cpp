@@ -22,5 +22,6 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemMovement(registry);
   registerTmemCopy(registry);
   registerMma(registry);
+  registerWgmma(registry);
   registerLaunchControl(registry);
 }

@@ -99,6 +99,16 @@ ChunkDecoder chunkDecoder(ElementType type) {
 
 } // namespace
 
+SmemOperand rowsOf(const SmemOperand &operand, uint32_t first, uint32_t count) {
+  SmemOperand part = operand;
+  part.mn = count;
+  // The swizzle acts on absolute addresses, and undoes itself.
+  const SmemDescriptor &d = operand.descriptor;
+  part.descriptor.start = d.xorFunction()(
+      d.address(operand.major, operand.elementBytes(), first, 0));
+  return part;
+}
+
 bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand) {
   uint32_t lowest = UINT32_MAX, highest = 0;
   forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {

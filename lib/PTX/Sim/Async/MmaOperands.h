@@ -26,6 +26,11 @@ struct SmemOperand {
   unsigned elementBytes() const { return containerBits(type) / 8; }
 };
 
+/// Rows or columns `first` to `first` + `count` of it, which do not begin
+/// inside 16 bytes and, where these are contiguous, do not leave a row of the
+/// swizzle.
+SmemOperand rowsOf(const SmemOperand &operand, uint32_t first, uint32_t count);
+
 /// False after a fault: every byte must lie in shared memory.
 bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand);
 /// Findings for bytes that are not ready for the async proxy.

@@ -133,9 +133,9 @@ static Exploration::Process numberOf(const Agent &agent) {
 /// noted range by range.
 bool ptxsim::touchesUnnoted(const Instruction &inst) {
   static constexpr std::string_view families[] = {
-      "tcgen05.",           "setmaxnreg",          "cp.async.c",
-      "cp.async.w",         "cp.async.m",          "cp.async.bulk.commit",
-      "cp.async.bulk.wait", "clusterlaunchcontrol"};
+      "tcgen05.",           "setmaxnreg",           "cp.async.c",
+      "cp.async.w",         "cp.async.m",           "cp.async.bulk.commit",
+      "cp.async.bulk.wait", "clusterlaunchcontrol", "wgmma."};
   for (std::string_view family : families)
     if (inst.opcode.starts_with(family))
       return true;

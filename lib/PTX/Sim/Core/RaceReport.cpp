@@ -27,7 +27,8 @@ static const char *nameOf(race::Kind kind) {
       "a tcgen05.cp issued by ",
       "a tcgen05.ld of ",
       "a tcgen05.st of ",
-      "the response to a try_cancel of "};
+      "the response to a try_cancel of ",
+      "a wgmma of "};
   return kNames[unsigned(kind)];
 }
 
@@ -61,6 +62,10 @@ static std::string_view adviceFor(const race::Access &access,
   case race::Kind::TmemCopy:
     return "Wait for the mbarrier that a tcgen05.commit behind the earlier "
            "operation arrives at.";
+  case race::Kind::Wgmma:
+    return "Let a warp of the warpgroup execute wgmma.commit_group and "
+           "wgmma.wait_group behind the earlier wgmma, and arrive at a barrier "
+           "or mbarrier that the later thread waits for.";
   case race::Kind::Thread:
   case race::Kind::TmemLoad:
   case race::Kind::TmemStore:

@@ -72,8 +72,8 @@ int64_t cut(int64_t mantissa, int shift) {
   return (mantissa + towardZero) >> shift;
 }
 
-/// sum * 2^quantum cut toward zero to f32.
-float roundDown(int64_t sum, int quantum) {
+/// sum * 2^quantum cut toward zero to f32, or to fewer bits behind the point.
+float roundDown(int64_t sum, int quantum, int fractionBits) {
   uint64_t magnitude = uint64_t(sum < 0 ? -sum : sum);
   if (!magnitude)
     return 0.0f;
@@ -81,7 +81,7 @@ float roundDown(int64_t sum, int quantum) {
   if (top > 127)
     return sum < 0 ? -std::numeric_limits<float>::infinity()
                    : std::numeric_limits<float>::infinity();
-  int lowest = std::max(top - 23, -149);
+  int lowest = std::max(top - fractionBits, -149);
   int drop = lowest - quantum;
   if (drop > 0)
     magnitude = drop > 63 ? 0 : magnitude >> drop << drop;
@@ -137,8 +137,8 @@ float windowSum(const Term *a, const Term *b, size_t count, float c,
   int64_t sum = cut(addend.mantissa, quantum - addend.scale);
   for (size_t i = 0; i < count; ++i)
     sum += cut(products[i], quantum - a[i].scale - b[i].scale);
-  float result =
-      rules.halfResult ? roundToHalf(sum, quantum) : roundDown(sum, quantum);
+  float result = rules.halfResult ? roundToHalf(sum, quantum)
+                                  : roundDown(sum, quantum, rules.fractionBits);
   // A negative sum below the format is +0, as every other zero.
   return result == 0 ? 0.0f : result;
 }

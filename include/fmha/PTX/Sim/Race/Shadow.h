@@ -38,6 +38,7 @@ enum class Kind : uint8_t {
   TmemLoad,
   TmemStore,
   TryCancel,
+  Wgmma,
 };
 
 /// One access, as the shadow remembers it. `warp` counts over the cluster;

@@ -31,6 +31,8 @@ struct SumRules {
   int window = 25;
   /// D is f16: one rounding to nearest even, and C is an f16 number.
   bool halfResult = false;
+  /// Bits behind the point that an f32 D keeps.
+  int fractionBits = 23;
 
   /// The exponent that a zero product or zero C counts with. It matters where
   /// every other term lies below the smallest number of D.
