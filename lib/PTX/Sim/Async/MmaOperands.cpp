@@ -32,6 +32,27 @@ void forChunks(const SmemOperand &operand, Visit visit) {
     }
 }
 
+/// Calls `visit(address, bytes)` for all of it, with neighbours in one call
+/// where they come one after the other.
+template <typename Visit>
+void forRuns(const SmemOperand &operand, Visit visit) {
+  uint32_t begin = 0, end = 0;
+  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
+    if (address == end && end) {
+      end += chunkBytes;
+    } else if (address + chunkBytes == begin) {
+      begin = address;
+    } else {
+      if (end)
+        visit(begin, end - begin);
+      begin = address;
+      end = address + chunkBytes;
+    }
+  });
+  if (end)
+    visit(begin, end - begin);
+}
+
 bool marksReads(const Cta &cta) {
   return cta.machine.options.policy != Policy::Eager &&
          !cta.sharedShadow.empty();
@@ -129,22 +150,22 @@ bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand) {
 void checkReady(const Site &site, Cta &cta, const SmemOperand &operand) {
   if (cta.sharedShadow.empty())
     return;
-  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
-    checkAsyncSource(site, cta, address, chunkBytes);
+  forRuns(operand, [&](uint32_t address, uint32_t bytes) {
+    checkAsyncSource(site, cta, address, bytes);
   });
 }
 
 void beginRead(Cta &cta, const SmemOperand &operand) {
   if (marksReads(cta))
-    forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
-      beginAsyncRead(cta, address, chunkBytes);
+    forRuns(operand, [&](uint32_t address, uint32_t bytes) {
+      beginAsyncRead(cta, address, bytes);
     });
 }
 
 void endRead(Cta &cta, const SmemOperand &operand) {
   if (marksReads(cta))
-    forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
-      endAsyncRead(cta, address, chunkBytes);
+    forRuns(operand, [&](uint32_t address, uint32_t bytes) {
+      endAsyncRead(cta, address, bytes);
     });
 }
 
@@ -160,8 +181,8 @@ void noteRead(Races &races, const RaceStream &stream, const Site &site,
               Cta &cta, const SmemOperand &operand) {
   race::Access read = races.sharedAccess(stream, site, cta, Access::Read);
   race::Shadow &shadow = races.shadowOf(cta);
-  forChunks(operand, [&](uint32_t address, uint32_t, uint32_t) {
-    shadow.apply(address, chunkBytes, read);
+  forRuns(operand, [&](uint32_t address, uint32_t bytes) {
+    shadow.apply(address, bytes, read);
   });
 }
 
