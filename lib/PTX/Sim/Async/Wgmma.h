@@ -68,8 +68,10 @@ struct Wgmma {
   /// Registers of A of each warp, read when the wgmma executes.
   std::array<std::array<const Row *, 4>, warpgroupWarps> registersA{};
   std::shared_ptr<WgmmaAccumulator> d;
-  /// Warps that have issued it, a bit each.
+  /// Warps that have issued it, a bit each, and what came before they did: it
+  /// is complete for none of them before all have.
   unsigned issued = 0;
+  SyncPoint issues;
   AgentId id = 0;
   bool done = false;
 };

@@ -132,13 +132,15 @@ std::shared_ptr<Wgmma> join(const Site &site, LaneMask active,
   return work;
 }
 
-/// Tells the race detector what the warp's part reads. By the manual each warp
-/// of the group executes the whole; in practice it needs its own rows of A.
-void noteReads(const Site &site, const Wgmma &work, race::Time time) {
+/// Tells the race detector of the issue, and what the warp's part reads. By the
+/// manual each warp of the group executes the whole; in practice it needs its
+/// own rows of A.
+void noteIssue(const Site &site, Wgmma &work, race::Time time) {
   Races *races = racesOf(site);
   if (!races)
     return;
   Warp &warp = const_cast<Warp &>(*site.warp);
+  races->precede(warp, warp.live, work.issues);
   RaceStream stream = streamOf(*races, warp);
   stream.time = time;
   if (!work.form.aInRegisters) {
@@ -213,7 +215,7 @@ Outcome executeMma(Warp &warp, const Instruction &inst, LaneMask active) {
   takeAccumulator(own, partOf(warp), flight);
   for (size_t r = 0; r < inst.src.size(); ++r)
     work->registersA[partOf(warp)][r] = &warp.row(inst.src[r]);
-  noteReads(site, *work, own.groups + 1);
+  noteIssue(site, *work, own.groups + 1);
   own.open.push_back(std::move(flight));
   work->issued |= 1u << partOf(warp);
   if (work->issued == (1u << warpgroupWarps) - 1)
@@ -243,6 +245,19 @@ std::string describeWait(const Warp &warp, const Wait &wait) {
          (complete ? ", which is in flight" : ": " + missingWarps(warp, work));
 }
 
+/// Groups are of the warpgroup: who waits knows that all of it is done, and
+/// goes on behind what each warp did before its part.
+void noteWait(Warp &warp, const WarpWgmma &own, uint64_t pending) {
+  Races *races = racesOf(warp);
+  if (!races || own.groups <= pending)
+    return;
+  for (size_t i = 0; i + pending < own.committed.size(); ++i)
+    for (const WgmmaInFlight &flight : own.committed[i])
+      races->follow(warp, flight.work->issues);
+  races->finished(warp, streamOf(*races, warp),
+                  own.groups - race::Time(pending));
+}
+
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask) {
   uint64_t pending = inst.data<uint64_t>();
   WarpWgmma &own = warp.states.get<WarpWgmma>();
@@ -253,11 +268,8 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask) {
     warp.wait.describe = describeWait;
     return Outcome::Retry;
   }
+  noteWait(warp, own, pending);
   own.retire(partOf(warp), pending);
-  // Groups are of the warpgroup: who waits knows that all of it is done.
-  if (Races *races = racesOf(warp); races && own.groups > pending)
-    races->finished(warp, streamOf(*races, warp),
-                    own.groups - race::Time(pending));
   return Outcome::Next;
 }
 
@@ -312,10 +324,11 @@ uint32_t columnsOf(const Decoder &decoder, const TypeRow &row) {
   return 0;
 }
 
-bool immediateBit(const Decoder &decoder, size_t at) {
+bool immediateBit(const Decoder &decoder, size_t at, std::string_view name) {
   uint64_t value = decoder.immediate(at);
   if (value > 1)
-    decoder.unsupported("expected imm-trans of 0 or 1");
+    decoder.unsupported("expected " + std::string(name) + " of 0 or 1, got " +
+                        std::to_string(value));
   return value;
 }
 
@@ -337,15 +350,20 @@ void decodeImmediates(const Decoder &decoder, const TypeRow &row,
     form.negateA = isNegated(decoder, 4);
     form.negateB = isNegated(decoder, 5);
   }
-  if (transposes == 2 && immediateBit(decoder, 6))
+  if (transposes == 2 && immediateBit(decoder, 6, "imm-trans-a"))
     form.majorA = Major::MN;
-  if (transposes && immediateBit(decoder, count - 1))
+  if (transposes && immediateBit(decoder, count - 1, "imm-trans-b"))
     form.majorB = Major::MN;
 }
 
-void checkModifiers(const Decoder &decoder, const TypeRow &row) {
-  if (!decoder.has("sync") || !decoder.has("aligned"))
+/// ptxas does without .aligned, which the manual has as mandatory.
+void expectSync(const Decoder &decoder) {
+  if (!decoder.has("sync"))
     decoder.unsupported("expected .sync.aligned");
+}
+
+void checkModifiers(const Decoder &decoder, const TypeRow &row) {
+  expectSync(decoder);
   if (decoder.has("satfinite") && row.d != S32)
     decoder.unsupported(".satfinite is for .s32");
   for (std::string_view part : decoder.text().parts)
@@ -356,15 +374,21 @@ void checkModifiers(const Decoder &decoder, const TypeRow &row) {
 void decodeRegisters(Decoder &decoder, Instruction &inst,
                      WgmmaOperands &operands) {
   const WgmmaForm &form = operands.form;
-  inst.dst = decoder.destinations(0, form.d == F32   ? Type::F32
-                                     : form.d == S32 ? Type::S32
-                                                     : Type::B32);
+  // f16 goes by two, and such registers are bits.
+  Type type = form.d == S32   ? Type::S32
+              : form.d == F32 ? Type::F32
+                              : Type::F16x2;
+  inst.dst = decoder.destinations(0, type);
+  // Of floats each must be one, where those of ld may be integers.
+  if (form.d == F32)
+    for (const syntax::Operand &element : decoder.operand(0).elements)
+      decoder.expectType(element, type);
   if (inst.dst.size() != form.registers())
     decoder.unsupported("expected " + std::to_string(form.registers()) +
                         " registers of D, got " +
                         std::to_string(inst.dst.size()));
   if (!form.aInRegisters) {
-    operands.a = decoder.source(1, Type::B64);
+    operands.a = decoder.source(1, Type::U64);
     return;
   }
   inst.src = decoder.sources(1, Type::B32);
@@ -394,7 +418,9 @@ void decodeMma(Decoder &decoder, Instruction &inst) {
   form.aInRegisters = decoder.operand(1).kind == syntax::Operand::Kind::Vector;
   decodeImmediates(decoder, *row, form);
   decodeRegisters(decoder, inst, operands);
-  operands.b = decoder.source(2, Type::B64);
+  operands.b = decoder.source(2, Type::U64);
+  if (decoder.isImmediate(3))
+    immediateBit(decoder, 3, "scale-d");
   operands.enable = decoder.source(3, Type::Pred);
   inst.payload = decoder.payload(operands);
   inst.convergence = Convergence::Aligned;
@@ -403,6 +429,7 @@ void decodeMma(Decoder &decoder, Instruction &inst) {
 
 template <Handler Execute>
 void decodeBare(Decoder &decoder, Instruction &inst) {
+  expectSync(decoder);
   decoder.expectModifiers({"fence", "commit_group", "sync", "aligned"});
   decoder.expectOperands(0, 0);
   inst.convergence = Convergence::Aligned;
@@ -410,6 +437,7 @@ void decodeBare(Decoder &decoder, Instruction &inst) {
 }
 
 void decodeWait(Decoder &decoder, Instruction &inst) {
+  expectSync(decoder);
   decoder.expectModifiers({"wait_group", "sync", "aligned"});
   decoder.expectOperands(1, 1);
   inst.payload = decoder.payload<uint64_t>(decoder.immediate(0));

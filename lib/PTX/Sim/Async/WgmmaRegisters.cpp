@@ -10,6 +10,8 @@
 
 #include "fmha/PTX/Sim/Core/Program.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 namespace {
 
@@ -23,6 +25,15 @@ const WgmmaForm &formOf(const Instruction &inst) {
 
 bool isPractice(const Warp &warp) {
   return warp.machine.options.conformance == Conformance::Practice;
+}
+
+/// Whether two wgmma add to one accumulator, in order: of one shape, in just
+/// the same registers.
+bool isChain(const Instruction &first, const Instruction &second) {
+  auto same = [](Operand a, Operand b) { return a.code == b.code; };
+  return formOf(first).chainsWith(formOf(second)) &&
+         std::equal(first.dst.begin(), first.dst.end(), second.dst.begin(),
+                    second.dst.end(), same);
 }
 
 std::string lineOf(const Instruction &inst) {
@@ -101,17 +112,14 @@ void WgmmaRegisters::watch(Warp &warp, const Instruction &inst) {
       otherAt("used by", warp.site(*flying->used)));
 }
 
-/// Since the last fence nothing but wgmma of one shape may have used an
+/// Since the last fence nothing but wgmma of one chain may have used an
 /// accumulator, and nothing but wgmma that read it, a register of A.
 bool WgmmaRegisters::checkFence(const Site &site, const Mark &mark,
-                                bool asA) const {
+                                bool sameUse, bool asA) const {
   const Instruction *by = nullptr;
   if (mark.touched && mark.touchedAt == fences)
     by = mark.touched;
-  bool sameUse =
-      mark.usedAsA == asA &&
-      (asA || !mark.used || formOf(*mark.used).chainsWith(formOf(*site.inst)));
-  if (!by && mark.used && mark.usedAt == fences && !sameUse)
+  else if (mark.used && mark.usedAt == fences && !sameUse)
     by = mark.used;
   if (!by)
     return true;
@@ -125,10 +133,8 @@ bool WgmmaRegisters::checkFence(const Site &site, const Mark &mark,
 }
 
 bool WgmmaRegisters::checkFlight(const Site &site, const Mark &mark,
-                                 bool asA) const {
-  bool chains = !asA && !mark.usedAsA && mark.used &&
-                formOf(*mark.used).chainsWith(formOf(*site.inst));
-  bool harms = (mark.writes && !chains) || (mark.reads && !asA);
+                                 bool sameUse, bool asA) const {
+  bool harms = (mark.writes && !sameUse) || (mark.reads && !asA);
   if (!harms)
     return true;
   site.warp->machine.report.add(
@@ -138,6 +144,19 @@ bool WgmmaRegisters::checkFlight(const Site &site, const Mark &mark,
           ", which uses it otherwise; expected wgmma.wait_group in between",
       otherAt("used by", site.warp->site(*mark.used)));
   return false;
+}
+
+/// Whether a wgmma that used the register last used it in the same way.
+bool WgmmaRegisters::isSameUse(const Mark &mark, const Instruction &inst,
+                               bool asA) {
+  if (asA || mark.usedAsA)
+    return asA && mark.usedAsA;
+  // Neighbours have the same history, as a rule.
+  if (mark.used != compared.first || &inst != compared.second) {
+    compared = {mark.used, &inst};
+    comparedIsChain = mark.used && isChain(*mark.used, inst);
+  }
+  return comparedIsChain;
 }
 
 void WgmmaRegisters::begin(Warp &warp, const Instruction &inst) {
@@ -153,8 +172,9 @@ void WgmmaRegisters::begin(Warp &warp, const Instruction &inst) {
         continue;
       Mark &mark = markOf(base + operand.index());
       // One finding says enough of one instruction.
-      clean =
-          clean && checkFlight(site, mark, asA) && checkFence(site, mark, asA);
+      bool sameUse = clean && isSameUse(mark, inst, asA);
+      clean = clean && checkFlight(site, mark, sameUse, asA) &&
+              checkFence(site, mark, sameUse, asA);
       mark.used = &inst;
       mark.usedAt = fences;
       mark.usedAsA = asA;

@@ -76,13 +76,19 @@ private:
     uint32_t writes = 0, reads = 0;
   };
   Mark &markOf(uint32_t row);
-  bool checkFence(const Site &site, const Mark &mark, bool asA) const;
-  bool checkFlight(const Site &site, const Mark &mark, bool asA) const;
+  bool checkFence(const Site &site, const Mark &mark, bool sameUse,
+                  bool asA) const;
+  bool checkFlight(const Site &site, const Mark &mark, bool sameUse,
+                   bool asA) const;
+  bool isSameUse(const Mark &mark, const Instruction &inst, bool asA);
   std::vector<Mark> marks;
   /// Fences so far.
   uint32_t fences = 0;
   const Code *code = nullptr;
   const WgmmaTouches *touches = nullptr;
+  /// The last two wgmma that isSameUse was asked about, and what it found.
+  std::pair<const Instruction *, const Instruction *> compared;
+  bool comparedIsChain = false;
 };
 
 } // namespace ptxsim

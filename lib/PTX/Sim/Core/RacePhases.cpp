@@ -40,6 +40,10 @@ void Races::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
   tick(state);
 }
 
+void Races::follow(const Warp &warp, const SyncPoint &point) {
+  stateOf(warp).knows.flow.join(point.gathering.flow);
+}
+
 void Races::seePhase(const Site &who, LaneMask active, SyncPoint &point) {
   // What the lanes have left in memory before says nothing of this wait.
   tick(stateOf(*who.warp));

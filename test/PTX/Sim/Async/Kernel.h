@@ -26,8 +26,10 @@ namespace ptxsim::test {
 /// (1024-aligned, dynamic).
 inline std::string kernelText(const std::string &parameters,
                               const std::string &body,
-                              const std::string &directives = "") {
-  return ".version 8.8\n.target sm_100a\n.address_size 64\n"
+                              const std::string &directives = "",
+                              const std::string &target = "sm_100a") {
+  return ".version 8.8\n.target " + target +
+         "\n.address_size 64\n"
          ".extern .shared .align 1024 .b8 smem[];\n"
          ".visible .entry k(" +
          parameters + ")\n" + directives +

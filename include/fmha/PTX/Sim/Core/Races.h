@@ -138,6 +138,8 @@ public:
   /// Lanes do something that a phase needs, and hand on nothing: what they have
   /// done comes before its completion all the same.
   void precede(const Warp &warp, LaneMask lanes, SyncPoint &point);
+  /// The warp goes on behind all that preceded the point.
+  void follow(const Warp &warp, const SyncPoint &point);
   /// Lanes have seen that the last phase of an mbarrier is complete.
   void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
   /// `site` completes another phase: can it before all of them have seen the
