@@ -1,7 +1,8 @@
 """Compiles the corpus anew. No GPU is needed.
 
     make.py cuda [NVCC]     cuda/*.cu to PTX, with nvcc 13.0
-    make.py triton          triton/kernels.py to PTX, in a Python that has triton 3.9.0
+    make.py triton          triton/kernels.py to PTX in triton and triton90, in a Python
+                            that has triton 3.9.0
 
 Another version of either compiler gives other PTX; what its launches look like
 (corpus.py beside the tests) may have to follow."""
@@ -16,7 +17,8 @@ HERE = pathlib.Path(__file__).parent
 def cuda(nvcc="nvcc"):
     for source in sorted((HERE / "cuda").glob("*.cu")):
         target = source.with_suffix(".ptx")
-        options = ["-std=c++17", "-arch=sm_100a", "-ptx", source.name, "-o", target.name]
+        arch = "sm_90a" if "wgmma" in source.stem else "sm_100a"
+        options = ["-std=c++17", f"-arch={arch}", "-ptx", source.name, "-o", target.name]
         subprocess.run([nvcc, *options], cwd=source.parent, check=True)
         print(target)
 
@@ -25,7 +27,8 @@ def triton():
     sys.path.insert(0, str(HERE / "triton"))
     import kernels
 
-    kernels.compile_all(HERE / "triton")
+    kernels.compile_all(HERE / "triton", 100, kernels.VARIANTS)
+    kernels.compile_all(HERE / "triton90", 90, kernels.HOPPER)
 
 
 if __name__ == "__main__":

@@ -209,6 +209,42 @@ def softmax_handoff(random, blocks=3):
     return Case("cuda/softmax_handoff.ptx", arguments, block="160", smem=49152 + 1024)
 
 
+def matmul_wgmma(random, depth=448):
+    (a, left), (b, right) = bf16(random, 256, depth), bf16(random, 128, depth)
+    arguments = [
+        In(a),
+        In(b),
+        tile_map(0, a, [64, 128], "128B"),
+        tile_map(1, b, [64, 64], "128B"),
+        product(left, right),
+        "u32:128",
+        f"u32:{depth}",
+    ]
+    return Case(
+        "cuda/matmul_wgmma.ptx", arguments, grid="2,2", block="384", smem=3 * 24576 + 1024
+    )
+
+
+def attention_wgmma(random, blocks=3):
+    q, queries = bf16(random, 128, 64, scale=0.2)
+    (k, keys), (v, values) = (bf16(random, 64 * blocks, 64) for _ in range(2))
+    weights = np.exp2(queries @ keys.T)
+    weights /= weights.sum(1, keepdims=True)
+    # The weights are rounded to bf16; the rest is fp32.
+    want = Out(weights @ values, tolerance=1.1 * 2.0**-8 * (weights @ np.abs(values)))
+    arguments = [
+        In(q),
+        In(k),
+        In(v),
+        tile_map(0, q, [64, 64], "128B"),
+        tile_map(1, k, [64, 64], "128B"),
+        tile_map(2, v, [64, 64], "128B"),
+        want,
+        f"u32:{64 * blocks}",
+    ]
+    return Case("cuda/attention_wgmma.ptx", arguments, grid="2", block="160", smem=5 * 8192 + 1024)
+
+
 def launch_control(random, ranks=1, tiles=37):
     """Clusters of `ranks` CTAs, one for each tile. Each CTA counts the tiles that it did."""
     source = random.integers(-1000, 1000, (tiles, 256)).astype(np.int32)
@@ -227,6 +263,8 @@ CASES = {
     "tma_tile_128": lambda r: tma_tile(r, "128B"),
     "softmax_handoff_one": lambda r: softmax_handoff(r, 1),
     "softmax_handoff_six": lambda r: softmax_handoff(r, 6),
+    "attention_wgmma_one": lambda r: attention_wgmma(r, 1),
+    "attention_wgmma_six": lambda r: attention_wgmma(r, 6),
     "launch_control_pair": lambda r: launch_control(r, 2),
     **{
         f.__name__: f
@@ -243,6 +281,8 @@ CASES = {
             tma_reduce,
             matmul_persistent,
             softmax_handoff,
+            matmul_wgmma,
+            attention_wgmma,
             launch_control,
         )
     },

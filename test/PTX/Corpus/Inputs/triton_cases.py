@@ -1,4 +1,4 @@
-"""The kernels of corpus/triton: inputs, launches and float64 references.
+"""The kernels of corpus/triton and triton90: inputs, launches and float64 references.
 
 Triton passes a tensor map with the extents and strides of its tensor, in
 elements, and adds two pointers to scratch memory at the end."""
@@ -11,8 +11,12 @@ import numpy as np
 from cuda_cases import bf16, product
 from launch import Case, In, Map, Out
 
-FOLDER = pathlib.Path(__file__).parents[3] / "data" / "corpus" / "triton"
-LAUNCHES = json.loads((FOLDER / "launches.json").read_text())
+CORPUS = pathlib.Path(__file__).parents[3] / "data" / "corpus"
+LAUNCHES = {
+    f"{folder}/{name}": launch
+    for folder in ("triton", "triton90")
+    for name, launch in json.loads((CORPUS / folder / "launches.json").read_text()).items()
+}
 SWIZZLES = ["NONE", "32B", "64B", "128B"]
 NO_SCRATCH = ["u64:0", "u64:0"]
 
@@ -20,7 +24,7 @@ NO_SCRATCH = ["u64:0", "u64:0"]
 def case(name, arguments, grid):
     launch = LAUNCHES[name]
     return Case(
-        f"triton/{name}.ptx",
+        f"{name}.ptx",
         [*arguments, *NO_SCRATCH],
         grid=grid,
         block=launch["block"],
@@ -40,10 +44,10 @@ def described(name, index, shape, dtype="BFLOAT16"):
     return [map, f"i32:{rows}", f"i32:{columns}", f"i64:{columns}", "i64:1"]
 
 
-def matmul(random):
+def matmul(random, name):
     (a, left), (b, right) = bf16(random, 192, 272), bf16(random, 272, 144)
     want = product(left, right.T)
-    return case("matmul", [In(a), In(b), want, "i32:192", "i32:144", "i32:272"], "2,2")
+    return case(name, [In(a), In(b), want, "i32:192", "i32:144", "i32:272"], "2,2")
 
 
 def f16(random, *shape):
@@ -97,14 +101,23 @@ def attention(random, name, causal=False, dim=64, heads=2, length=256):
 
 
 CASES = {
-    "triton_matmul": matmul,
-    "triton_matmul_tma": lambda r: matmul_tma(r, "matmul_tma"),
-    "triton_matmul_roles": lambda r: matmul_tma(r, "matmul_roles"),
-    "triton_matmul_fp8": lambda r: matmul_tma(r, "matmul_fp8", e4m3, "UINT8"),
-    "triton_matmul_small": lambda r: matmul_tma(r, "matmul_small", f16, "FLOAT16", "3"),
-    "triton_matmul_cluster": lambda r: matmul_tma(r, "matmul_cluster", grid="4"),
-    "triton_attention": lambda r: attention(r, "attention"),
-    "triton_attention_causal": lambda r: attention(r, "attention_causal", causal=True),
-    "triton_attention_roles": lambda r: attention(r, "attention_roles"),
-    "triton_attention_wide": lambda r: attention(r, "attention_wide", causal=True, dim=128),
+    "triton_matmul": lambda r: matmul(r, "triton/matmul"),
+    "triton_matmul_tma": lambda r: matmul_tma(r, "triton/matmul_tma"),
+    "triton_matmul_roles": lambda r: matmul_tma(r, "triton/matmul_roles"),
+    "triton_matmul_fp8": lambda r: matmul_tma(r, "triton/matmul_fp8", e4m3, "UINT8"),
+    "triton_matmul_small": lambda r: matmul_tma(r, "triton/matmul_small", f16, "FLOAT16", "3"),
+    "triton_matmul_cluster": lambda r: matmul_tma(r, "triton/matmul_cluster", grid="4"),
+    "triton_attention": lambda r: attention(r, "triton/attention"),
+    "triton_attention_causal": lambda r: attention(r, "triton/attention_causal", causal=True),
+    "triton_attention_roles": lambda r: attention(r, "triton/attention_roles"),
+    "triton_attention_wide": lambda r: attention(r, "triton/attention_wide", causal=True, dim=128),
+    "triton90_matmul": lambda r: matmul(r, "triton90/matmul"),
+    "triton90_matmul_tma": lambda r: matmul_tma(r, "triton90/matmul_tma"),
+    "triton90_matmul_fp8": lambda r: matmul_tma(r, "triton90/matmul_fp8", e4m3, "UINT8"),
+    "triton90_matmul_cluster": lambda r: matmul_tma(r, "triton90/matmul_cluster", grid="4"),
+    "triton90_attention": lambda r: attention(r, "triton90/attention"),
+    "triton90_attention_causal": lambda r: attention(r, "triton90/attention_causal", causal=True),
+    "triton90_attention_wide": lambda r: attention(
+        r, "triton90/attention_wide", causal=True, dim=128
+    ),
 }

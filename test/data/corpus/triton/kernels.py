@@ -1,4 +1,4 @@
-"""Triton kernels of the corpus, and how they are compiled for sm_100a."""
+"""Triton kernels of the corpus, and how they are compiled for sm_100a and sm_90a."""
 
 import json
 import os
@@ -125,7 +125,12 @@ VARIANTS = {
 }
 
 
-def build(kernel, types, constants, warps, stages, ctas=1):
+# Not on sm_90a: kernels with roles, which Triton does not compile, or gives two
+# roles of which both store each tile.
+HOPPER = {name: VARIANTS[name] for name in VARIANTS if not name.endswith(("_roles", "_small"))}
+
+
+def build(target, kernel, types, constants, warps, stages, ctas=1):
     names = kernel.arg_names
     whole = {name: types.get(name, "constexpr") for name in names}
     # Extents and addresses are multiples of 16, as the launcher finds them.
@@ -133,14 +138,14 @@ def build(kernel, types, constants, warps, stages, ctas=1):
     attributes = {(i,): [["tt.divisibility", 16]] for i in aligned}
     source = ASTSource(kernel, whole, constexprs=constants, attrs=attributes)
     options = {"num_warps": warps, "num_stages": stages, "num_ctas": ctas}
-    return triton.compile(source, target=GPUTarget("cuda", 100, 32), options=options)
+    return triton.compile(source, target=GPUTarget("cuda", target, 32), options=options)
 
 
-def compile_all(folder):
+def compile_all(folder, target, variants):
     """Writes NAME.ptx, and launches.json: what a launch must know besides."""
     launches = {"triton": triton.__version__}
-    for name, variant in VARIANTS.items():
-        built = build(*variant)
+    for name, variant in variants.items():
+        built = build(target, *variant)
         text = built.asm["ptx"]
         (folder / f"{name}.ptx").write_text(text)
         launches[name] = {
