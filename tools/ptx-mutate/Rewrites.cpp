@@ -165,8 +165,10 @@ Text moveBuffer(const Place &place) {
 
 template <unsigned Operand> Text moveDescriptor(const Place &place) {
   Words words(place.instruction);
-  // A descriptor counts shared memory in 16 bytes; [a] is tensor memory.
-  if (!words.hasOperand(Operand) || words.operands[Operand][0] == '[')
+  // A descriptor counts shared memory in 16 bytes; [a] is tensor memory, {a}
+  // are registers.
+  if (!words.hasOperand(Operand) || words.operands[Operand][0] == '[' ||
+      words.operands[Operand][0] == '{')
     return std::nullopt;
   return compute(std::move(words), Operand, "add.s64",
                  std::to_string(place.facts.largestStage() / 16));

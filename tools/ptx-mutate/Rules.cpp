@@ -47,6 +47,10 @@ constexpr Rule kRules[] = {
     {"copy-wait", "one-less", {"cp.async.wait_group"}, waitForOneLess},
     {"group-commit", "delete", {"cp.async.bulk.commit_group"}, drop},
     {"group-commit", "delete", {"cp.async.commit_group"}, drop},
+    {"group-commit", "delete", {"wgmma.commit_group"}, drop},
+    {"wgmma-fence", "delete", {"wgmma.fence"}, drop},
+    {"wgmma-wait", "delete", {"wgmma.wait_group"}, drop},
+    {"wgmma-wait", "one-less", {"wgmma.wait_group"}, waitForOneLess},
 
     {"arrive", "delete", {"mbarrier.arrive"}, drop},
     {"arrive", "double", {"mbarrier.arrive"}, twice},
@@ -81,6 +85,8 @@ constexpr Rule kRules[] = {
     {"stage", "next-slot", {"cp.async.ca"}, moveBuffer},
     {"stage", "next-slot-of-a", {"tcgen05.mma"}, moveDescriptor<1>},
     {"stage", "next-slot-of-b", {"tcgen05.mma"}, moveDescriptor<2>},
+    {"stage", "next-slot-of-a", {"wgmma.mma_async"}, moveDescriptor<1>},
+    {"stage", "next-slot-of-b", {"wgmma.mma_async"}, moveDescriptor<2>},
 
     {"release", "relax", {"mbarrier.arrive"}, relax},
     {"release", "relax", {"mbarrier.try_wait"}, relax},

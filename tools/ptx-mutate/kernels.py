@@ -45,11 +45,11 @@ DEEPER = [
     lambda r: cuda_cases.softmax_handoff(r, 6),
     lambda r: cuda_cases.tma_multicast(r, 15),
     lambda r: cuda_cases.tma_ring(r, 23),
-    lambda r: triton_cases.attention(r, "attention", length=512),
-    lambda r: triton_cases.attention(r, "attention_roles", heads=1, length=640),
-    lambda r: triton_cases.attention(r, "attention_wide", causal=True, dim=128, heads=1, length=640),
-    lambda r: triton_cases.matmul_tma(r, "matmul_roles", grid="1"),
-    lambda r: triton_cases.matmul_tma(r, "matmul_small", triton_cases.f16, "FLOAT16", "1"),
+    lambda r: triton_cases.attention(r, "triton/attention", length=512),
+    lambda r: triton_cases.attention(r, "triton/attention_roles", heads=1, length=640),
+    lambda r: triton_cases.attention(r, "triton/attention_wide", causal=True, dim=128, heads=1, length=640),
+    lambda r: triton_cases.matmul_tma(r, "triton/matmul_roles", grid="1"),
+    lambda r: triton_cases.matmul_tma(r, "triton/matmul_small", triton_cases.f16, "FLOAT16", "1"),
 ]
 # Launches that prove.py runs under every schedule.
 SMALL = {
