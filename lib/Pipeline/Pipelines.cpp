@@ -35,6 +35,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.shareKv = {wanted.shareKv};
   plan.oColumns = {wanted.oColumns};
   plan.exp2Emulated = {wanted.exp2Emulated};
+  plan.pOffset = {wanted.pOffset};
   plan.pSlices = {wanted.pSlices};
   plan.kvBlock = {wanted.kvBlock};
   plan.qTileRows = {wanted.qTileRows};

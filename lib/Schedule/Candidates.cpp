@@ -54,6 +54,10 @@ public:
     start.packHeads = std::max(start.packHeads, 1u);
     if (kernelProblem(problem, start).needsTrueMax())
       start.rescaleThreshold = 0;
+    // A factor on P leaves less room for its growth.
+    start.rescaleThreshold =
+        std::clamp(mostGrowth(problem.dtype) - double(start.pOffset), 0.0,
+                   start.rescaleThreshold);
     buildAxes();
   }
 

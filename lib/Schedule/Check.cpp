@@ -217,21 +217,36 @@ static Complaint checkSmem(const Case &c) {
          (s.qTiles == 1 ? ", a smaller key_chunk or value_chunk" : "");
 }
 
-/// Without a rescale P grows to 2^threshold; f16 ends below 2^16, bf16 below
-/// 2^128, and the margin keeps rounding and the row sum finite.
+double fmha::schedule::mostGrowth(DataType type) {
+  return type == DataType::F16 ? 15 : 96;
+}
+
+/// Without a rescale P grows to 2^(threshold + offset).
 static Complaint checkThreshold(const Case &c) {
-  double limit = c.problem.dtype == DataType::F16 ? 15 : 96;
+  double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
     return "C7: expected rescale_threshold = 0 with row_max, row_sum, an "
            "unnormalised output or splits, which depend on the true maximum, "
            "got " +
            std::to_string(got);
-  if (std::isfinite(got) && got >= 0 && got <= limit)
+  if (!(std::isfinite(got) && got >= 0 && got <= limit))
+    return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
+           " for " + std::string(stringify(c.problem.dtype)) + ", got " +
+           std::to_string(got) + ": P grows to 2^rescale_threshold";
+  double most = limit - got;
+  if (c.schedule.pOffset > most)
+    return "C7: expected p_offset of at most " + str(uint64_t(most)) + " for " +
+           std::string(stringify(c.problem.dtype)) +
+           " and this rescale_threshold, got " + str(c.schedule.pOffset) +
+           ": P grows to 2^(rescale_threshold + p_offset)" +
+           (got > 0 ? "; take a lower rescale_threshold" : "");
+  if (c.schedule.accumulate == Accumulate::F32)
     return std::nullopt;
-  return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
-         " for " + std::string(stringify(c.problem.dtype)) + ", got " +
-         std::to_string(got) + ": P grows to 2^rescale_threshold";
+  return "C7: expected accumulate = f32, got " +
+         std::string(stringify(c.schedule.accumulate)) +
+         ", which ends below 2^16: a row of P sums up to kv_len times "
+         "2^(rescale_threshold + p_offset)";
 }
 
 static std::string only(const char *field, const char *value,
@@ -498,12 +513,13 @@ struct Entry {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},    {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},   {8, checkSharing},
-    {2, checkTmem},      {4, checkCtaGroup}, {5, checkPlacement},
-    {8, checkSink},      {8, checkScore},    {8, checkWideLists},
-    {8, checkEmulation}, {6, checkSmem},     {7, checkThreshold},
-    {8, checkFeatures},  {9, checkRoles},    {10, checkWarps}};
+    {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},      {4, checkCtaGroup},  {5, checkPlacement},
+    {8, checkSink},      {8, checkScore}, 
+    {8, checkWideLists}, {8, checkEmulation}, {6, checkSmem},
+    {7, checkThreshold}, {8, checkFeatures},  {9, checkRoles},
+    {10, checkWarps}};
 
 } // namespace
 

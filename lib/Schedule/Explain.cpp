@@ -192,8 +192,12 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   char threshold[32];
   *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =
       '\0';
-  return text + line("rescale_threshold", std::string("2^") + threshold +
-                                              " growth of a row's maximum");
+  text += line("rescale_threshold",
+               std::string("2^") + threshold + " growth of a row's maximum");
+  if (s.pOffset)
+    text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
+                                 " times as large, until O is written");
+  return text;
 }
 
 std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {

@@ -42,6 +42,8 @@ constexpr ScheduleField fields[] = {
         "exp2-emulated", "exp2_emulated",
         "per cent of the exponentials that FMA units compute",
         &Overrides::exp2Emulated, /*zeroChooses=*/true),
+    field<&Schedule::pOffset>("p-offset", "p_offset", "log2 of a factor on P",
+                              &Overrides::pOffset, /*zeroChooses=*/true),
     field<&Schedule::splits>("splits", "splits",
                              "CTAs that share the KV blocks of a row block",
                              &Overrides::splits),

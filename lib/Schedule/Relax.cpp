@@ -30,6 +30,7 @@ struct Grid {
 constexpr Grid grids[] = {
     {"scheduler", 1, 2},      // a choice of three
     {"exp2_emulated", 1, 25}, // per cent
+    {"p_offset", 1, 96},      // log2 of a finite P
     {"p_slices", 1, 16},      // whole K steps of 16 keys of a block
     {"kv_stages", 1, 32},     // two mbarriers each of the 64 that are kept
     {"v_stages", 1, 32},      // likewise

@@ -96,6 +96,10 @@ std::string_view fmha::schedule::stringify(DataType type) {
   return type == DataType::F16 ? "f16" : "bf16";
 }
 
+std::string_view fmha::schedule::stringify(Accumulate type) {
+  return type == Accumulate::F16 ? "f16" : "f32";
+}
+
 std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   switch (scheduler) {
   case Scheduler::Single:

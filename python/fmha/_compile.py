@@ -170,6 +170,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     share_kv: bool | Literal["auto"] = "auto",
     scheduler: Scheduler = "auto",
     exp2_emulated: int | Literal["auto"] = "auto",
+    p_offset: int | Literal["auto"] = "auto",
     splits: Count = "auto",
     schedule: str | None = None,
     q_len: int = 0,
@@ -241,6 +242,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "pack_heads": _packing(pack_heads),
         "scheduler": "auto" if scheduler == "auto" else _SCHEDULERS.index(scheduler),
         "exp2_emulated": exp2_emulated,
+        "p_offset": p_offset,
         "splits": splits,
     }
     result = _native.compile(

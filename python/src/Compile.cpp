@@ -245,6 +245,7 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["p_slices"] = schedule.pSlices;
   result["rescale_threshold"] = schedule.rescaleThreshold;
+  result["accumulate"] = str(schedule::stringify(schedule.accumulate));
   result["exp2_emulated_percent"] = schedule.exp2EmulatedPercent;
   result["splits"] = schedule.splits;
   result["roles"] = roles;

@@ -50,3 +50,28 @@ func.func @halves(%q: memref<1x?x4x64xbf16>, %o: memref<1x?x4x64xbf16>) {
       {unnormalised}
   return
 }
+
+// -----
+
+// The factor of P leaves sums in the loop, and the accumulator where it is written.
+// CHECK-LABEL: gpu.func @fmha_fwd(
+// CHECK: tile.exp2 {{.*}} offset 5
+// CHECK: tile.row_sum {{.*}} offset 5
+// CHECK: tile.normalize {{.*}} offset 5
+#offset = #fmha.schedule<q_tiles = 1, p_offset = 5>
+func.func @offset(%q: memref<1x?x4x64xbf16>, %o: memref<1x?x4x64xbf16>) {
+  fmha.attention ins(%q, %q, %q : memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) outs(%o : memref<1x?x4x64xbf16>)
+      {schedule = #offset}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @fmha_fwd(
+// CHECK: tile.write {{.*}} undivided offset 5
+#offset = #fmha.schedule<q_tiles = 1, rescale_threshold = 0.0, p_offset = 5>
+func.func @undivided(%q: memref<1x?x4x64xbf16>, %o: memref<1x?x4x64xf32>) {
+  fmha.attention ins(%q, %q, %q : memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>, memref<1x?x4x64xbf16>) outs(%o : memref<1x?x4x64xf32>)
+      {schedule = #offset, unnormalised}
+  return
+}

@@ -216,6 +216,32 @@ TEST(Check, C7Threshold) {
   EXPECT_THAT(with(DataType::BF16, NAN), StartsWith("C7: "));
 }
 
+/// P grows to 2^(threshold + offset).
+TEST(Check, C7OffsetBesideTheThreshold) {
+  auto with = [](DataType type, double threshold, unsigned offset) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.dtype = type;
+      s.rescaleThreshold = threshold;
+      s.pOffset = offset;
+    });
+  };
+  EXPECT_EQ(with(DataType::F16, 8, 7), "");
+  EXPECT_EQ(with(DataType::F16, 0, 15), "");
+  EXPECT_THAT(with(DataType::F16, 8, 8),
+              StartsWith("C7: expected p_offset of at most 7 for f16"));
+  EXPECT_THAT(with(DataType::F16, 0.5, 15),
+              StartsWith("C7: expected p_offset"));
+  EXPECT_THAT(with(DataType::F16, 0, ~0u), StartsWith("C7: expected p_offset"));
+  EXPECT_EQ(with(DataType::BF16, 8, 88), "");
+  EXPECT_THAT(with(DataType::BF16, 8, 89), StartsWith("C7: expected p_offset"));
+}
+
+TEST(Check, C7SumsAreOfF32) {
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.accumulate = Accumulate::F16; }),
+      StartsWith("C7: expected accumulate = f32, got f16"));
+}
+
 TEST(Check, C8EmulatedExponentialsNeedRegisters) {
   auto with = [](unsigned percent, unsigned tiles) {
     return complaint([=](auto &, Schedule &s) {

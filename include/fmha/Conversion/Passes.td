@@ -43,6 +43,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"keyChunk", "key-chunk", "Columns of K a message brings, 0 for all">,
     FieldOption<"valueChunk", "value-chunk", "Keys of V a message brings, 0 for the block">,
     FieldOption<"exp2Emulated", "exp2-emulated", "Per cent of the exponentials that FMA units compute">,
+    FieldOption<"pOffset", "p-offset", "Log2 of a factor on P">,
     FieldOption<"shareKv", "share-kv", "Whether one message is K and V, where V lies in K">,
     FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
     FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,

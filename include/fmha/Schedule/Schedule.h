@@ -28,6 +28,8 @@ namespace fmha::schedule {
 enum class DataType { F16, BF16 };
 /// Where the exponentiated score tile P waits for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
+/// The type of the sums of both matrix products.
+enum class Accumulate { F32, F16 };
 /// Who says which output tile a CTA does next. Single: a CTA does the tile of
 /// its number and no other. Static: as many CTAs as the GPU has SMs do every
 /// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
@@ -138,6 +140,11 @@ struct Schedule {
   unsigned pSlices = 1;
   /// Growth of a row maximum, in log2 units, below which O is not rescaled.
   double rescaleThreshold = 8.0;
+  /// P is 2^pOffset times what it is relative to the maximum that is kept, so
+  /// that small terms stay above the least normal number of its type. Sums and
+  /// O lose the factor where they are written.
+  unsigned pOffset = 0;
+  Accumulate accumulate = Accumulate::F32;
   /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
   unsigned exp2EmulatedPercent = 0;
   Scheduler scheduler = Scheduler::Single;
@@ -212,6 +219,8 @@ struct Overrides {
   std::optional<unsigned> scheduler = {};
   /// Per cent.
   std::optional<unsigned> exp2Emulated = {};
+  /// Log2 of a factor.
+  std::optional<unsigned> pOffset = {};
   std::optional<unsigned> splits = {};
   bool operator==(const Overrides &) const = default;
 };
@@ -269,6 +278,10 @@ unsigned groupHint(const Problem &problem);
 /// Queries of one head in a query tile.
 unsigned queriesOfTile(const Schedule &schedule);
 
+/// Log2 of how large P may become in `type`: f16 ends below 2^16; bf16 and f32
+/// below 2^128, and a row sums up to 2^31 keys.
+double mostGrowth(DataType type);
+
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
 /// begins with the number of its rule:
@@ -284,9 +297,10 @@ unsigned queriesOfTile(const Schedule &schedule);
 ///       if O is in the same lanes as S
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
-///   C7  P, at most 2^rescale_threshold, is finite in the input type; the
-///       threshold is 0 where the maximum, the sum or the output without
-///       division is asked for, which a late maximum would change
+///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
+///       type; the threshold is 0 where the maximum, the sum or the output
+///       without division is asked for, which a late maximum would change;
+///       sums are of f32
 ///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile;
 ///       there are at most 256 splits; chunks and slices of P divide their
 ///       block, o_columns are whole panels, no chunk is wider than its head,
@@ -329,6 +343,7 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
 
 std::string_view stringify(DataType type);
 std::string_view stringify(PPlacement placement);
+std::string_view stringify(Accumulate type);
 std::string_view stringify(Scheduler scheduler);
 
 } // namespace fmha::schedule

@@ -62,6 +62,7 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
     Value x = part(tile, s, n * keys, keys);
     exact.push_back(mark(
         tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale(),
+                             offsetAttr(),
                              b.getI32IntegerAttr(plan.exp2EmulatedPercent)),
         tile));
   }
@@ -69,8 +70,9 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
   if (exact.size() > 1)
     p = mark(tile::JoinOp::create(b, s.getType(), exact), tile);
   Exponentials made;
-  made.sum = mark(
-      tile::RowSumOp::create(b, rowType(), p, oldSum, max.getAlpha()), tile);
+  made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
+                                         max.getAlpha(), offsetAttr()),
+                  tile);
   TileType half = tileType(keys, op.getElementType());
   for (Value slice : exact)
     made.slices.push_back(mark(tile::CastOp::create(b, half, slice), tile));

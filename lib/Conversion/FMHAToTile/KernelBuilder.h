@@ -128,6 +128,8 @@ private:
     return isPacked() ? b.getI32IntegerAttr(plan.packHeads)
                       : mlir::IntegerAttr();
   }
+  /// Log2 of the factor that P has, and the accumulator with it.
+  mlir::IntegerAttr offsetAttr() { return b.getI32IntegerAttr(plan.pOffset); }
   bool isPacked() { return plan.packHeads > 1; }
   /// Query rows that a query tile has, of each of its heads.
   int64_t rowsOfTile() { return plan.qTileRows / plan.packHeads; }

@@ -34,12 +34,13 @@ void KernelBuilder::buildOutput(const Coordinates &at, unsigned tile, Value acc,
     mark(tile::WriteOp::create(b, acc, sum, type, func.getArgument(Output),
                                at.outputBatch, at.rows[tile], at.head, at.count,
                                at.column, queries.start, queries.length,
-                               undivided, headsAttr()),
+                               undivided, plan.pOffset, headsAttr()),
          tile);
     return;
   }
-  Value out =
-      mark(tile::NormalizeOp::create(b, type, acc, sum, undivided), tile);
+  Value out = mark(
+      tile::NormalizeOp::create(b, type, acc, sum, undivided, plan.pOffset),
+      tile);
   mark(tile::StoreOp::create(b, out, func.getArgument(Output), at.outputBatch,
                              at.rows[tile], isPacked() ? at.kvHead : at.head,
                              at.member, at.column, queries.start,

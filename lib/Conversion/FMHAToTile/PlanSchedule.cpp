@@ -81,6 +81,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.valueChunk = valueChunk.wanted;
   overrides.shareKv = shareKv.wanted;
   overrides.exp2Emulated = exp2Emulated.wanted;
+  overrides.pOffset = pOffset.wanted;
   overrides.oColumns = oColumns.wanted;
   overrides.pSlices = pSlices.wanted;
   overrides.kvBlock = kvBlock.wanted;

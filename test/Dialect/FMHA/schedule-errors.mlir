@@ -135,8 +135,13 @@ func.func private @s14_no_heads() attributes {a = #fmha.schedule<pack_heads = 0>
 
 // -----
 
-// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, exp2_emulated, scheduler, splits, roles, got "stages"}}
+// expected-error @below {{expected a field, one of target, q_tiles, q_tile_rows, kv_block, pack_heads, cta_group, kv_stages, v_stages, key_chunk, value_chunk, share_kv, o_columns, p_placement, p_slices, rescale_threshold, p_offset, accumulate, exp2_emulated, scheduler, splits, roles, got "stages"}}
 func.func private @unknown_field() attributes {a = #fmha.schedule<stages = 3>}
+
+// -----
+
+// expected-error @below {{expected one of f32, f16, got "f64"}}
+func.func private @unknown_sums() attributes {a = #fmha.schedule<accumulate = f64>}
 
 // -----
 

@@ -208,3 +208,12 @@ func.func @exp2_share(%s: !tile.tile<128x128xf32>, %m: !tile.tile<128xf32>) {
   %0 = tile.exp2 %s, %m scale 0.5 emulated 101 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
   return
 }
+
+// -----
+
+// A factor beyond 2^96 leaves f32 no room for sums.
+func.func @exp2_offset(%s: !tile.tile<128x128xf32>, %m: !tile.tile<128xf32>) {
+  // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 0 whose maximum value is 96}}
+  %0 = tile.exp2 %s, %m scale 0.5 offset 97 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+  return
+}

@@ -24,6 +24,8 @@ func.func @written(%t: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index, %
   tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] column %i from %i below %i undivided : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
   // CHECK: tile.write as !tile.tile<128x64xf32> to %{{.*}}[{{.*}}] below
   tile.write as !o to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
+  // CHECK: tile.write %{{.*}} below %{{.*}} undivided offset 8 : memref
+  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] below %i undivided offset 8 : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
   // CHECK: tile.normalize %{{.*}}, %{{.*}} undivided : <128x64xf32>, <128xf32> to <128x64xbf16>
   %n = tile.normalize %o, %row undivided : !o, !row to !q
   // CHECK: tile.scale %{{.*}} by 1.250000e-01 : <128xf32>
@@ -93,6 +95,10 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
   %4 = tile.exp2 %s, %m scale 0.125 : !s, !row
   // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 emulated 25 : <128x128xf32>, <128xf32>
   %emulated = tile.exp2 %s, %m scale 0.125 emulated 25 : !s, !row
+  // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 offset 8 emulated 25 : <128x128xf32>, <128xf32>
+  %larger = tile.exp2 %s, %m scale 0.125 offset 8 emulated 25 : !s, !row
+  // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} offset 8 : <128x128xf32>, <128xf32>
+  %less = tile.row_sum %s, %l, %alpha offset 8 : !s, !row
   // CHECK: tile.row_sum %{{.*}}, %{{.*}}, %{{.*}} : <128x128xf32>, <128xf32>
   %5 = tile.row_sum %s, %l, %alpha : !s, !row
   // CHECK: tile.cast %{{.*}} : <128x128xf32> to <128x128xbf16>
@@ -101,6 +107,8 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
   %7 = tile.rescale %acc, %alpha : !o, !row
   // CHECK: tile.normalize %{{.*}}, %{{.*}} : <128x64xf32>, <128xf32> to <128x64xbf16>
   %8 = tile.normalize %acc, %l : !o, !row to !q
+  // CHECK: tile.normalize %{{.*}}, %{{.*}} offset 8 : <128x64xf32>, <128xf32> to <128x64xbf16>
+  %smaller = tile.normalize %acc, %l offset 8 : !o, !row to !q
   // CHECK: tile.lse %{{.*}}, %{{.*}} scale 1.250000e-01 : <128xf32>
   %9 = tile.lse %m, %l scale 0.125 : !row
   // CHECK: tile.load_rows %{{.*}}[%{{.*}}] by 5.000000e-01 : memref<?xf32> -> <128xf32>

@@ -140,6 +140,13 @@ written = [
 ]
 
 
+# A factor on P is one more number of a row.
+offset = [
+    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2", "--head-dim=80 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
+                       (("--p-offset=7", "--lse", "--causal"), ("--p-offset=7", "--window-left=100", *lists), ("--p-offset=7", *every))),
+]
+
+
 def flags_of(kind):
     target, head_dim, placement, tiles, dtype, features = kind
     head_dim, head_dim_v = head_dim if isinstance(head_dim, tuple) else (head_dim, head_dim)
@@ -187,7 +194,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written)),
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset)),
                  *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:

@@ -40,9 +40,9 @@ llvm::hash_code fmha::schedule::hash_value(const Schedule &s) {
                          s.kvStages, s.pPlacement),
       llvm::hash_combine(s.vStages, s.keyChunk, s.valueChunk, s.shareKv,
                          s.oColumns, s.packHeads),
-      llvm::hash_combine(s.pSlices,
-                         llvm::bit_cast<uint64_t>(s.rescaleThreshold),
-                         s.exp2EmulatedPercent, s.scheduler, s.splits),
+      llvm::hash_combine(
+          s.pSlices, llvm::bit_cast<uint64_t>(s.rescaleThreshold), s.pOffset,
+          s.accumulate, s.exp2EmulatedPercent, s.scheduler, s.splits),
       llvm::hash_combine_range(s.roles.begin(), s.roles.end()));
 }
 
@@ -65,6 +65,8 @@ constexpr Keyword<PPlacement> placementKeywords[] = {
     {PPlacement::Tmem, "tmem"},
     {PPlacement::Smem, "smem"},
     {PPlacement::Registers, "registers"}};
+constexpr Keyword<schedule::Accumulate> accumulateKeywords[] = {
+    {schedule::Accumulate::F32, "f32"}, {schedule::Accumulate::F16, "f16"}};
 constexpr Keyword<Scheduler> schedulerKeywords[] = {
     {Scheduler::Single, "single"},
     {Scheduler::Static, "static"},
@@ -161,6 +163,14 @@ static void printValue(AsmPrinter &printer, PPlacement value) {
   printKeywordOf<PPlacement>(printer, placementKeywords, value);
 }
 
+static ParseResult parseValue(AsmParser &parser, schedule::Accumulate &value) {
+  return parseKeywordOf<schedule::Accumulate>(parser, accumulateKeywords,
+                                              value);
+}
+static void printValue(AsmPrinter &printer, schedule::Accumulate value) {
+  printKeywordOf<schedule::Accumulate>(printer, accumulateKeywords, value);
+}
+
 static ParseResult parseValue(AsmParser &parser, Scheduler &value) {
   return parseKeywordOf<Scheduler>(parser, schedulerKeywords, value);
 }
@@ -235,6 +245,8 @@ constexpr Field<Schedule> scheduleFields[] = {
     field<Schedule, &Schedule::pPlacement>("p_placement"),
     field<Schedule, &Schedule::pSlices>("p_slices"),
     field<Schedule, &Schedule::rescaleThreshold>("rescale_threshold"),
+    field<Schedule, &Schedule::pOffset>("p_offset"),
+    field<Schedule, &Schedule::accumulate>("accumulate"),
     field<Schedule, &Schedule::exp2EmulatedPercent>("exp2_emulated"),
     field<Schedule, &Schedule::scheduler>("scheduler"),
     field<Schedule, &Schedule::splits>("splits"),

@@ -239,25 +239,35 @@ private:
 constexpr float fusedScaleLimit = 1024.0f;
 
 /// Whether differences are scaled: code on scores may make very large ones,
-/// -1e9 for a key that is hidden, of which products are too coarse as well.
+/// -1e9 for a key that is hidden, of which products are too coarse as well; and
+/// an offset of P rounds the product once more, which shows in sums that are
+/// written relative to the maximum.
 bool scalesDifferences(const DistributeContext &context, float c) {
-  return c > fusedScaleLimit || context.info.problem.score;
+  const fmha::schedule::Problem &problem = context.info.problem;
+  return c > fusedScaleLimit || problem.score ||
+         (problem.needsTrueMax() && context.info.schedule.pOffset);
 }
 
-/// (x - max)·c. Unless `exact`, max·c is rounded once, and everything that
-/// depends on the maximum (P, alpha, the LSE) uses that same number, so that
-/// its rounding cancels.
+/// (x - max)·c + offset. Unless `exact`, max·c is rounded once, and everything
+/// that depends on the maximum (P, alpha, the LSE) uses that same number, so
+/// that its rounding cancels.
 Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c,
-                       bool exact) {
+                       bool exact, unsigned offset = 0) {
   auto spread = [&](Value scalar) {
     return isa<VectorType>(x.getType()) ? broadcast(b, scalar, x.getType())
                                         : scalar;
   };
   Value factor = spread(constantF32(b, c));
-  if (exact)
-    return arith::MulFOp::create(b, arith::SubFOp::create(b, x, spread(max)),
-                                 factor);
+  if (exact) {
+    Value difference = arith::SubFOp::create(b, x, spread(max));
+    if (offset == 0)
+      return arith::MulFOp::create(b, difference, factor);
+    return math::FmaOp::create(b, difference, factor,
+                               spread(constantF32(b, float(offset))));
+  }
   Value shift = arith::MulFOp::create(b, max, constantF32(b, -c));
+  if (offset != 0)
+    shift = arith::AddFOp::create(b, shift, constantF32(b, float(offset)));
   return math::FmaOp::create(b, x, factor, spread(shift));
 }
 
@@ -313,7 +323,7 @@ struct DistributeExp2 : public DistributePattern<Exp2Op> {
     Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
     float c = op.getLog2Scale().convertToFloat();
     Value x = scaledDifference(b, adaptor.getInput(), safe, c,
-                               scalesDifferences(context, c));
+                               scalesDifferences(context, c), op.getOffset());
     const fmha::schedule::Problem &problem = context.info.problem;
     rewriter.replaceOp(
         op, exp2OfRow(b, x, op.getEmulated(), problem.lse || problem.rowSum));
@@ -330,6 +340,9 @@ struct DistributeRowSum : public DistributePattern<RowSumOp> {
     Value row = sumOfRow(b, adaptor.getInput());
     if (threadsPerRow(op.getInput().getType()) == 2)
       row = arith::AddFOp::create(b, row, ofOtherHalf(b, row));
+    if (op.getOffset())
+      row = arith::MulFOp::create(
+          b, row, constantF32(b, std::ldexp(1.0f, -int(op.getOffset()))));
     rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
                                              adaptor.getAlpha(), row);
     return success();

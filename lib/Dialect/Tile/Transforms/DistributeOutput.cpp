@@ -78,26 +78,31 @@ private:
 /// and becomes 0, whatever a masked value did to it.
 struct Quotient {
   Value unseen;
-  /// Null where nothing is divided.
-  Value inverse;
+  /// What rows are multiplied by; null where that is 1.
+  Value factor;
 
   /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
-  /// of P to 16 bits.
-  Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided) {
+  /// of P to 16 bits. The factor 2^offset leaves rows with it.
+  Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided,
+           unsigned offset) {
     Value one = constantF32(b, 1.0f);
     unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
                                    constantF32(b, 0.0f));
     auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
     if (!undivided)
-      inverse = arith::DivFOp::create(
+      factor = arith::DivFOp::create(
           b, one, sum, arith::FastMathFlagsAttr::get(b.getContext(), flags));
+    if (offset == 0)
+      return;
+    Value scale = constantF32(b, std::ldexp(1.0f, -int(offset)));
+    factor = undivided ? scale : arith::MulFOp::create(b, factor, scale);
   }
 
   Value finish(ImplicitLocOpBuilder &b, Value x) const {
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
-    if (inverse)
+    if (factor)
       x = arith::MulFOp::create(
-          b, x, vector::BroadcastOp::create(b, x.getType(), inverse));
+          b, x, vector::BroadcastOp::create(b, x.getType(), factor));
     return arith::SelectOp::create(b, unseen, zeros, x);
   }
 };
@@ -113,7 +118,7 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
     if (!from.getTmem() || !to.getSmem())
       return rewriter.notifyMatchFailure(
           op, "expected a tile in #tile.tmem to go to #tile.smem");
-    Quotient rows(b, adaptor.getSum(), op.getUndivided());
+    Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
     forPieces(b, context, from, [&](Value column, Value, Value x) {
       auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
       Value half = arith::TruncFOp::create(b, rounded, rows.finish(b, x));
@@ -152,7 +157,7 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
               arith::ConstantOp::create(b, b.getZeroAttr(type)));
       });
     } else {
-      Quotient rows(b, adaptor.getSum(), op.getUndivided());
+      Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
       TileType from = op.getValue().getType();
       forPieces(b, context, from, [&](Value column, Value, Value x) {
         store(inTile(b, from, column), rows.finish(b, x));

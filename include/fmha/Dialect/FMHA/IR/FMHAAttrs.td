@@ -89,7 +89,8 @@ def FMHA_ScheduleAttr
     #fmha.schedule<target = "sm_100a", q_tiles = 2, q_tile_rows = 128,
       kv_block = 128, pack_heads = 1, cta_group = 1, kv_stages = 3, v_stages = 0,
       key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
-      p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, exp2_emulated = 0,
+      p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, p_offset = 0,
+      accumulate = f32, exp2_emulated = 0,
       scheduler = single, splits = 1, roles = [
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
@@ -112,6 +113,9 @@ def FMHA_ScheduleAttr
     - `p_slices`: parts in which P is handed over.
     - `rescale_threshold`: growth of a row maximum, in log2 units, below which O
       is not rescaled.
+    - `p_offset`: log2 of a factor on P, which keeps small terms above the least
+      normal number of its type; sums and O lose it where they are written.
+    - `accumulate`: type of the sums of both matrix products, f32 or f16.
     - `exp2_emulated`: share of exp2 computed on FMA units, in percent.
     - `scheduler`: single, a CTA does one output tile; static, as many CTAs as the
       GPU has SMs do every n-th tile each; dynamic, a CTA that is done takes over

@@ -107,7 +107,8 @@ def Tile_WriteOp : Tile_Op<"write", [AttrSizedOperandSegments, MemoryEffects<[Me
   let description = [{
     Row r of `value`, divided by its sum, goes to `dest`[`batch`, `row` + r, `head`, :] where `row` + r < `length`, columns
     from `column` on, 0 if it is absent; columns that `dest` does not have are not written. A row with sum 0 is written as
-    zeros, and so is a `tile` without a value. With `undivided` rows are written as they are; with `start` they lie as many
+    zeros, and so is a `tile` without a value. With `undivided` rows are written as they are, but for the
+    factor 2^`offset` that exponentials had and that leaves rows either way; with `start` they lie as many
     rows behind that one. `heads` p `of` n is as for `tile.store_rows`.
 
     The threads write from their registers: a tile of f32 in shared memory would be twice as large as the query's, whose
@@ -125,11 +126,11 @@ def Tile_WriteOp : Tile_Op<"write", [AttrSizedOperandSegments, MemoryEffects<[Me
   let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, TypeAttrOf<Tile_TileType>:$tile,
                        AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head, Optional<Index>:$count,
                        Optional<Index>:$column, Optional<Index>:$start, Index:$length, UnitAttr:$undivided,
-                       OptionalAttr<Tile_HeadsAttr>:$heads);
+                       Tile_ExponentAttr:$offset, OptionalAttr<Tile_HeadsAttr>:$heads);
   let assemblyFormat = [{
     ($value^ `over` $sum `:` type($value) `,` type($sum))? `as` $tile `to` $dest `[` $batch `,` $row `,` $head `]`
-    (`heads` $heads^ `of` $count)? (`column` $column^)? (`from` $start^)? `below` $length (`undivided` $undivided^)? attr-dict
-    `:` type($dest)
+    (`heads` $heads^ `of` $count)? (`column` $column^)? (`from` $start^)? `below` $length (`undivided` $undivided^)?
+    (`offset` $offset^)? attr-dict `:` type($dest)
   }];
   let hasVerifier = 1;
 }
@@ -358,7 +359,7 @@ def Tile_RowMaxOp
 }
 
 def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
-  let summary = "2^((x - max)·log2_scale), row by row";
+  let summary = "2^((x - max)·log2_scale + offset), row by row";
   let description = [{
     A row whose maximum is minus infinity (no key seen yet) gives zeros, never NaN.
     `emulated` per cent of the elements are computed on the FMA units, by a
@@ -367,28 +368,31 @@ def Tile_Exp2Op : Tile_SameTypeOp<"exp2", [Tile_RowsMatch<["input", "max"]>]> {
 
     ```mlir
     %p = tile.exp2 %x, %m scale 0.127 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
-    %p = tile.exp2 %x, %m scale 0.127 emulated 25 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    %p = tile.exp2 %x, %m scale 0.127 offset 8 emulated 25 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
   let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$max, F32Attr:$log2_scale,
+    Tile_ExponentAttr:$offset,
     DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<100>]>, "0">:$emulated);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
-    $input `,` $max `scale` $log2_scale (`emulated` $emulated^)? attr-dict `:` type($input) `,` type($max)
+    $input `,` $max `scale` $log2_scale (`offset` $offset^)? (`emulated` $emulated^)? attr-dict `:` type($input) `,` type($max)
   }];
 }
 
 def Tile_RowSumOp
     : Tile_ValueOp<"row_sum", [AllTypesMatch<["old", "alpha", "result"]>, Tile_RowsMatch<["input", "old"]>]> {
-  let summary = "old·alpha + the sum of each row";
+  let summary = "old·alpha + the sum of each row·2^-offset";
   let description = [{
+    The sum is one of terms without the factor that `tile.exp2` gave them.
+
     ```mlir
-    %l = tile.row_sum %p, %l_old, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+    %l = tile.row_sum %p, %l_old, %alpha offset 8 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, Tile_F32Row:$alpha);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$old, Tile_F32Row:$alpha, Tile_ExponentAttr:$offset);
   let results = (outs Tile_F32Row:$result);
-  let assemblyFormat = "$input `,` $old `,` $alpha attr-dict `:` type($input) `,` type($old)";
+  let assemblyFormat = "$input `,` $old `,` $alpha (`offset` $offset^)? attr-dict `:` type($input) `,` type($old)";
 }
 
 def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> {
@@ -422,15 +426,16 @@ def Tile_NormalizeOp
     : Tile_ValueOp<"normalize", [Tile_ShapesMatch<["input", "result"]>, Tile_RowsMatch<["input", "sum"]>]> {
   let summary = "Divides each row by its sum and rounds; a row with sum 0 becomes 0";
   let description = [{
-    With `undivided` rows are only rounded.
+    With `undivided` rows are only rounded. The factor 2^`offset` that
+    exponentials had leaves them either way.
 
     ```mlir
     %o = tile.normalize %acc, %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> to !tile.tile<128x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum, UnitAttr:$undivided);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$sum, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
   let results = (outs Tile_HalfMatrix:$result);
-  let assemblyFormat = "$input `,` $sum (`undivided` $undivided^)? attr-dict `:` type($input) `,` type($sum) `to` type($result)";
+  let assemblyFormat = "$input `,` $sum (`undivided` $undivided^)? (`offset` $offset^)? attr-dict `:` type($input) `,` type($sum) `to` type($result)";
 }
 
 def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sink", "result"]>]> {
