@@ -355,6 +355,20 @@ static Complaint checkScore(const Case &c) {
          str(c.schedule.qTiles) + "; take one query tile";
 }
 
+/// ptxas 13.0 spills there (168 bytes of one tile, ALiBi): what a row has of
+/// its head and what a block has of its source meet in every score.
+static Complaint checkPackedScore(const Case &c) {
+  const Problem &p = c.problem;
+  if (p.captures.empty() || !p.source2 || c.schedule.packHeads == 1 ||
+      c.schedule.qTileRows == 64)
+    return std::nullopt;
+  return "C8: expected q_tile_rows = 64 with packed heads, a second source of "
+         "keys and code on scores that reads, which softmax has too few "
+         "registers for otherwise, got " +
+         str(c.schedule.qTileRows) +
+         "; take query tiles of 64 rows or pack_heads = 1";
+}
+
 /// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
 /// registers, and numbers that several lists give, or a second source, are as
 /// many again.
@@ -516,7 +530,7 @@ constexpr Entry entries[] = {
     {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
     {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
     {2, checkTmem},      {4, checkCtaGroup},  {5, checkPlacement},
-    {8, checkSink},      {8, checkScore}, 
+    {8, checkSink},      {8, checkScore},     {8, checkPackedScore},
     {8, checkWideLists}, {8, checkEmulation}, {6, checkSmem},
     {7, checkThreshold}, {8, checkFeatures},  {9, checkRoles},
     {10, checkWarps}};

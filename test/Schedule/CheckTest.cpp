@@ -498,6 +498,27 @@ TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
   EXPECT_EQ(with(2, false), "");
 }
 
+TEST(Check, C8CodeThatReadsWithPackedHeadsAndASecondSource) {
+  auto with = [](unsigned rows, unsigned heads, bool second, bool reads) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.score = true;
+      p.source2 = second;
+      if (reads)
+        p.captures = {{"f32", 1}};
+      s.packHeads = heads;
+      s.qTileRows = rows;
+      s.qTiles = 1;
+      s.roles = defaultRoles(1);
+    });
+  };
+  EXPECT_THAT(with(128, 16, true, true),
+              StartsWith("C8: expected q_tile_rows = 64 with packed heads"));
+  EXPECT_EQ(with(64, 16, true, true), "");
+  EXPECT_EQ(with(128, 1, true, true), "");
+  EXPECT_EQ(with(128, 16, false, true), "");
+  EXPECT_EQ(with(128, 16, true, false), "");
+}
+
 TEST(Check, C8SeveralListsOfWideHeadsBesideAnotherTile) {
   auto with = [](unsigned tiles, bool several) {
     return complaint([&](Problem &p, Schedule &s) {

@@ -68,3 +68,14 @@ def test_sweep_of_no_time_runs_one_case(tmp_path, status, code):
     done = run("python3", SCRIPTS / "sweep.py", "random", "--minutes=0", f"--fmha-run={tool}")
     assert done.returncode == code, done.stdout + done.stderr
     assert f"{1 - code} of 1 cases right" in done.stdout
+
+
+@pytest.mark.parametrize("spilled, code", [(0, 0), (4, 1)])
+def test_spills_says_which_kernel_spills(tmp_path, spilled, code):
+    for name, text in (("fmha-compile", ""), ("ptxas", f"echo '{spilled} bytes spill stores, 0 bytes spill loads'")):
+        (tmp_path / name).write_text(f"#!/bin/sh\nfor last; do :; done; [ $last = /dev/null ] || : > $last; {text}\n")
+        (tmp_path / name).chmod(0o755)
+    done = run("python3", SCRIPTS / "spills.py", "--minutes=0.001", "--jobs=1",
+               f"--fmha-compile={tmp_path}/fmha-compile", f"--ptxas={tmp_path}/ptxas")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("FAILED fmha-compile --head-dim=" in done.stdout) == (spilled > 0)

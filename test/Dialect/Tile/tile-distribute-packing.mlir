@@ -63,4 +63,41 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // What a row has of its head alone is read in front of the loop, what a block's source
+  // decides is made beside its scores.
+  // CHECK: gpu.func @ahead
+  gpu.func @ahead(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %slopes: memref<?xf32, #gpu.address_space<global>>) kernel
+      attributes {fmha.schedule = #schedule, fmha.problem = {captures = [memref<?xf32>], score}} {
+    %i = gpu.block_id x
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    tile.specialise {
+      tile.role "softmax0" warps 0 to 4 registers 200 {
+        %m = tile.fill 0.0 : !row
+        // CHECK: %[[SLOPE:.*]] = tile.gather %{{.*}}[%{{.*}}]
+        // CHECK: scf.for %[[J:[a-z0-9]+]] =
+        // CHECK-NOT: tile.gather
+        // CHECK: arith.cmpi eq, %[[J]], %{{.*}} : index
+        // CHECK: arith.select %{{.*}}, %[[SLOPE]], %{{.*}} : f32
+        %l = scf.for %j = %zero to %i step %one iter_args(%old = %m) -> (!row) {
+          %x = tile.fill 1.0 : !x
+          %z = tile.modify %x at [%i, %j] heads 16 from %i : !x {
+          ^bb0(%e: f32, %r: index, %key: index, %h: index):
+            %slope = fmha.read %slopes[%h] : memref<?xf32, #gpu.address_space<global>>
+            %first = arith.cmpi eq, %j, %zero : index
+            %none = arith.constant 0.0 : f32
+            %own = arith.select %first, %slope, %none : f32
+            %sum = arith.addf %e, %own : f32
+            tile.yield %sum : f32
+          }
+          %s = tile.row_sum %z, %old, %old : !x, !row
+          scf.yield %s : !row
+        }
+        tile.store_rows %l, %lse[%i, %i, %i] heads 16 of %i below %i : !row, !l
+      }
+      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
 }

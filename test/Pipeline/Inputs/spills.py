@@ -140,6 +140,17 @@ written = [
 ]
 
 
+# What random options found: the first key of a window in all roles, beside what fills softmax's registers.
+found = [
+    ("--head-dim=512", "tmem", ("--window-left=100", "--source2-k")), ("--head-dim=512", "smem", ("--window-left=100", "--source2-k")),
+    ("--head-dim=96", "tmem", ("--window-left=100", "--exp2-emulated=25", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
+    ("--head-dim=120", "smem", ("--window-left=100", "--exp2-emulated=25", "--row-max")),
+    ("--head-dim=64 --head-dim-v=512", "tmem", ("--window-left=100", "--exp2-emulated=25", "--bias", "--lse")),
+    ("--head-dim=232", "tmem", ("--mask=causal-top-left", "--window-left=100", "--sink", "--bias", "--lse", "--source2-k", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
+    ("--head-dim=64", "tmem", ("--alibi", "--source2-k", "--pack-heads=16", "--q-heads=16", "--kv-heads=1")),
+]
+
+
 # A factor on P is one more number of a row.
 offset = [
     *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2", "--head-dim=80 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
@@ -194,7 +205,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset)),
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, found)),
                  *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 #include <numeric>
 
@@ -35,15 +34,9 @@ class RowCode {
 public:
   RowCode(ImplicitLocOpBuilder &b, ModifyOp op)
       : b(b), body(op.getBody().front()) {
-    TileType tile = op.getType();
-    Value row = toIndex(b, threadQuery(b, tile, op.getHeads()));
-    mapping.map(body.getArgument(1),
-                arith::AddIOp::create(b, op.getRow(), row));
-    if (std::optional<uint32_t> heads = op.getHeads()) {
-      Value head = toIndex(b, threadHead(b, tile, *heads));
-      mapping.map(body.getArgument(3),
-                  arith::AddIOp::create(b, op.getHead(), head));
-    }
+    if (op.getHeads())
+      loop = op->getParentOfType<scf::ForOp>();
+    makeRow(op);
     varying.insert(body.getArgument(0));
     varying.insert(body.getArgument(2));
     for (Operation &inner : body.without_terminator())
@@ -51,7 +44,7 @@ public:
                        [&](Value v) { return varying.contains(v); }))
         varying.insert_range(inner.getResults());
       else
-        mapping.map(inner.getResult(0), build(inner, mapping, 0));
+        mapping.map(inner.getResult(0), buildOfRow(inner));
   }
 
   /// What the region makes of the vector `scores`, of keys that follow each
@@ -83,6 +76,45 @@ public:
   }
 
 private:
+  /// Row and head of this thread.
+  void makeRow(ModifyOp op) {
+    OpBuilder::InsertionGuard guard(b);
+    moveAhead({op.getRow(), op.getHead()});
+    TileType tile = op.getType();
+    Value row = toIndex(b, threadQuery(b, tile, op.getHeads()));
+    mapping.map(body.getArgument(1),
+                arith::AddIOp::create(b, op.getRow(), row));
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value head = toIndex(b, threadHead(b, tile, *heads));
+      mapping.map(body.getArgument(3),
+                  arith::AddIOp::create(b, op.getHead(), head));
+    }
+  }
+
+  /// Of packed heads each thread has a row's numbers of its own. Read beside
+  /// the scores they make ptxas 13.0 spill a row where another tile has its
+  /// share of registers, or a block a source (560 bytes, ALiBi), so that they
+  /// are made in front of the loop, unless they are another block's in each
+  /// turn.
+  Value buildOfRow(Operation &inner) {
+    OpBuilder::InsertionGuard guard(b);
+    moveAhead(llvm::map_to_vector(inner.getOperands(), [&](Value operand) {
+      return mapping.lookupOrDefault(operand);
+    }));
+    return build(inner, mapping, 0);
+  }
+
+  /// In front of the loop, where nothing in it makes one of `used`.
+  void moveAhead(ArrayRef<Value> used) {
+    auto isOutside = [&](Value value) {
+      // The loop's own numbers have no region while it is converted.
+      Region *from = value.getParentRegion();
+      return from && !loop.getRegion().isAncestor(from);
+    };
+    if (loop && llvm::all_of(used, isOutside))
+      b.setInsertionPoint(loop);
+  }
+
   Value keysFrom(Value first, int64_t count) {
     auto type = VectorType::get({count}, b.getIndexType());
     SmallVector<int64_t> steps(count);
@@ -165,6 +197,8 @@ private:
 
   ImplicitLocOpBuilder &b;
   Block &body;
+  /// Null where all is made beside the scores.
+  scf::ForOp loop;
   IRMapping mapping;
   DenseSet<Value> varying;
   Value firstKey;
@@ -178,7 +212,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
-    RowCode code = rowCode(b, op);
+    RowCode code(b, op);
     Value made = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
     // Piece by piece, for the sake of registers; keys of one slice follow each
     // other.
@@ -198,30 +232,6 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   }
 
 private:
-  /// Of packed heads each thread has a row's numbers of its own. Read beside
-  /// the scores they make ptxas 13.0 spill a row where another tile has its
-  /// share of registers (560 bytes, ALiBi), so that they are made in front of
-  /// the loop.
-  static RowCode rowCode(ImplicitLocOpBuilder &b, ModifyOp op) {
-    OpBuilder::InsertionGuard guard(b);
-    if (op.getHeads())
-      b.setInsertionPoint(firstPlace(op));
-    return RowCode(b, op);
-  }
-
-  /// The loop, if nothing in it is used.
-  static Operation *firstPlace(ModifyOp op) {
-    SetVector<Value> used;
-    getUsedValuesDefinedAbove(op.getBody(), used);
-    used.insert(op.getRow());
-    used.insert(op.getHead());
-    auto loop = op->getParentOfType<scf::ForOp>();
-    bool outside = loop && llvm::all_of(used, [&](Value value) {
-                     return loop.isDefinedOutsideOfLoop(value);
-                   });
-    return outside ? loop.getOperation() : op.getOperation();
-  }
-
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {
     Value own = firstOwnColumn(b, op.getType());

@@ -116,13 +116,15 @@ static bool endsLoop(Value number, Region &region) {
   });
 }
 
-/// Behind a minimum or maximum ptxas 13.0 no longer knows that a number from a
-/// list of lengths is the same in all threads. It and what it meets then take a
-/// register of each thread throughout the roles, and some are spilled. Nothing
-/// above the roles depends on a thread. Parameters and constants need nothing,
-/// nor what is used once.
+/// Behind a minimum or maximum ptxas 13.0 no longer knows that a number is the
+/// same in all threads: one from a list of lengths, or the first key of a
+/// window or of a part of the keys. It and what it meets then take a register
+/// of each thread throughout the roles, and some are spilled. Nothing above the
+/// roles depends on a thread. Parameters and constants need nothing, nor what
+/// is used once.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
-  if (!hasLists && !fillsUniformRegisters())
+  bool hasFirstKey = info.problem.mask.left || info.schedule.splits > 1;
+  if (!hasLists && !hasFirstKey && !fillsUniformRegisters())
     return;
   bool boundsOnly = fillsUniformRegisters() && role.getSingleThread();
   auto *isWanted = boundsOnly ? endsLoop : isUsedInLoop;
