@@ -70,10 +70,10 @@ std::string Execution::missingStep(const Record &old, uint32_t agent,
                ? "a fence tcgen05_after behind the wait"
                : "a commit behind the MMA, and a wait for its phase";
   case Unit::Threads:
-    return handedOver && fresh.unit != Unit::Threads
-               ? "a fence proxy_async by the writing threads before they "
-                 "signal"
-               : "a barrier, or a channel, between the two";
+    if (!handedOver || fresh.unit == Unit::Threads)
+      return "a barrier, or a channel, between the two";
+    return std::string("a fence proxy_async by the ") +
+           (old.write ? "writing" : "reading") + " threads before they signal";
   case Unit::TmemLoad:
   case Unit::TmemStore:
     break;

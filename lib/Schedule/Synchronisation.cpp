@@ -290,7 +290,8 @@ bool Execution::isOrdered(const Record &old, uint32_t agent,
   case Unit::Threads:
     if (fresh.unit == Unit::Threads)
       return own || seen[old.lane] >= old.tick;
-    return seen[old.write ? laneOf(old.agent, Proxied) : old.lane] >= old.tick;
+    // The asynchronous proxy may overtake what threads read as well.
+    return seen[laneOf(old.agent, Proxied)] >= old.tick;
   case Unit::TmemLoad:
     return own ? self.waitedLoads >= old.tick : seen[old.lane] >= old.tick;
   case Unit::TmemStore:

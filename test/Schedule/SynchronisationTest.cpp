@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 using namespace fmha::schedule::sync;
@@ -196,6 +197,32 @@ TEST(Synchronisation, TilesInDifferentHalvesOfTheLanesDoNotMeet) {
 TEST(Synchronisation, GenericWritesAreFencedForTma) {
   EXPECT_NE(textWithout(Action::FenceProxy).find("fence proxy_async"),
             std::string::npos);
+}
+
+/// Softmax reads the first tile, arrives, and TMA loads the next tile over it.
+std::string overTileThatWasRead(bool fenced) {
+  Program program = Builder([](Event &) { return true; }).program;
+  Event read{Action::Access, Unit::Threads};
+  read.stop = tileEnd;
+  uint32_t first = program.events.size();
+  program.events.insert(program.events.end(), {read, {Action::FenceProxy}});
+  std::vector<uint32_t> &order = program.agents[1].order;
+  auto arrival = std::find_if(order.begin(), order.end(), [&](uint32_t index) {
+    return program.events[index].action == Action::Arrive;
+  });
+  arrival = order.insert(arrival, first);
+  if (fenced)
+    order.insert(arrival + 1, first + 1);
+  auto complaints = verify(program);
+  return complaints.empty() ? "sound" : complaints.front().text;
+}
+
+TEST(Synchronisation, GenericReadsAreFencedForTma) {
+  EXPECT_EQ(overTileThatWasRead(true), "sound");
+  EXPECT_EQ(overTileThatWasRead(false),
+            "Y1: a TMA load of issue writes bytes [0, 1024) of shared memory, "
+            "which threads of softmax reads: expected a fence proxy_async by "
+            "the reading threads before they signal");
 }
 
 /// What the verifier says of writes of these strips that no fence follows, and
