@@ -13,6 +13,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -42,6 +43,23 @@ struct Discardable {
 bool isKernelSymbol(Attribute value) {
   auto symbol = dyn_cast<SymbolRefAttr>(value);
   return symbol && symbol.getNestedReferences().size() == 1;
+}
+
+/// The first entry of "captures" that is no type of what code on scores reads.
+Attribute findWrongCapture(DictionaryAttr problem) {
+  Attribute captures = problem.get("captures");
+  auto list = dyn_cast_or_null<ArrayAttr>(captures);
+  if (!list)
+    return captures;
+  auto isCapture = [](Attribute entry) {
+    auto type = dyn_cast<TypeAttr>(entry);
+    auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
+    return memref && memref.getRank() >= 1 &&
+           memref.getRank() <= schedule::maxCaptureRank &&
+           schedule::isCaptureElement(debugString(memref.getElementType()));
+  };
+  const Attribute *wrong = llvm::find_if_not(list, isCapture);
+  return wrong == list.end() ? Attribute() : *wrong;
 }
 
 constexpr Discardable discardables[] = {
@@ -83,6 +101,16 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
   if (!known->isPlace(op))
     return op->emitError() << quoted << ": expected it on " << known->place
                            << ", got it on " << op->getName();
+  if (name != "fmha.problem")
+    return success();
+  if (Attribute wrong =
+          findWrongCapture(cast<DictionaryAttr>(attribute.getValue())))
+    return op->emitError()
+           << quoted
+           << ": expected \"captures\" to be a list of memref types of rank 1 "
+              "to "
+           << schedule::maxCaptureRank
+           << " with elements f32, f16, bf16, i32 or i8, got " << wrong;
   return success();
 }
 

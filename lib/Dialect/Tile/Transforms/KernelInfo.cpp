@@ -41,12 +41,11 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.score = said.contains("score");
   problem.scoreByKey = said.contains("score_by_key");
   if (auto captures = said.getAs<ArrayAttr>("captures"))
-    for (Attribute entry : captures)
-      if (auto type = dyn_cast<TypeAttr>(entry))
-        if (auto memref = dyn_cast<MemRefType>(type.getValue()))
-          problem.captures.push_back(
-              {mlir::debugString(memref.getElementType()),
-               unsigned(std::max<int64_t>(memref.getRank(), 1))});
+    for (auto entry : captures.getAsRange<TypeAttr>()) {
+      auto memref = cast<MemRefType>(entry.getValue());
+      problem.captures.push_back({mlir::debugString(memref.getElementType()),
+                                  unsigned(memref.getRank())});
+    }
   return problem;
 }
 
