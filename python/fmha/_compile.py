@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, ParamSpec
 
 from . import _native
 from ._errors import CompileError, Diagnostic
@@ -132,6 +133,30 @@ def _packing(heads: Packing) -> Count:
     return "auto" if heads == "auto" else int(heads == "off")
 
 
+# What the op of a module says itself; `schedule` too has a word of its own there.
+_OF_THE_OP = frozenset(
+    "dtype head_dim head_dim_v v_in_k lists softcap alibi bias attn_mask source2 source2_mask causal mask window scale "
+    "lse row_max row_sum unnormalised out_dtype".split()
+)
+_P = ParamSpec("_P")
+
+
+def _for_op_of_module(function: Callable[_P, Kernel]) -> Callable[_P, Kernel]:
+    """`function`, but for an error where it is given a module and what its op says,
+    which would be ignored; also where that has its usual value."""
+
+    @functools.wraps(function)
+    def checked(*positional: _P.args, **given: _P.kwargs) -> Kernel:
+        module = positional[0] if positional else given.get("module")
+        beside = [name for name in given if name in _OF_THE_OP and given[name] is not None]
+        if module is not None and beside:
+            raise ValueError(f"{', '.join(beside)}: expected none beside a module; write it on the fmha.attention of the module")
+        return function(*positional, **given)
+
+    return checked
+
+
+@_for_op_of_module
 def compile(  # noqa: A001  (the package's own word for it)
     module: str | None = None,
     *,
@@ -191,7 +216,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     stands for mask="causal", aligned bottom-right), window (the keys before and
     behind its own that a row sees, None or a negative number for all), scale
     (default 1/sqrt(head_dim)), lse, row_max and row_sum (what is written for each
-    row besides), unnormalised and out_dtype, as attention() says them. q_len, kv_len,
+    row besides), unnormalised and out_dtype, as attention() says them. None of these goes
+    with a module, whose op says them. q_len, kv_len,
     q_heads and kv_heads are hints to the planner: a kernel is right for all of them.
     Head dims are multiples of 8.
 

@@ -1,5 +1,6 @@
 """fmha.compile: results and errors."""
 
+import inspect
 import re
 
 import fmha
@@ -141,6 +142,26 @@ def test_wrong_schedule_is_told_by_itself(schedule, location, says):
 def test_schedule_beside_a_module_is_refused(kernel):
     with pytest.raises(ValueError, match="schedule: expected none beside a module"):
         fmha.compile(kernel.levels["attention"], schedule="#fmha.schedule<>")
+
+
+# Keywords that go with a module: how a kernel is built, and for what.
+BESIDE_A_MODULE = (
+    "module target p_placement q_tiles q_tile_rows kv_block p_slices kv_stages v_stages key_chunk value_chunk o_columns "
+    "pack_heads share_kv scheduler exp2_emulated p_offset splits q_len kv_len q_heads kv_heads verify_kernels name schedule"
+).split()
+SIGNATURE = inspect.signature(fmha.compile).parameters
+
+
+@pytest.mark.parametrize("keyword", [name for name in SIGNATURE if name not in BESIDE_A_MODULE])
+def test_what_the_op_says_is_refused_beside_a_module(kernel, keyword):
+    default = SIGNATURE[keyword].default
+    with pytest.raises(ValueError, match=f"^{keyword}: expected none beside a module; write it on the fmha.attention"):
+        fmha.compile(kernel.levels["attention"], **{keyword: 1 if default is None else default})
+
+
+def test_all_that_the_op_says_is_named():
+    with pytest.raises(ValueError, match="^softcap, lse: expected none beside a module"):
+        fmha.compile(module="module {}", softcap=20.0, lse=False, target="sm_103a")
 
 
 def test_verification_changes_no_kernel():
