@@ -356,6 +356,13 @@ TEST(Verify, V6Capacities) {
               AllOf(StartsWith("V6: "), HasSubstr("(16 too many)")));
 }
 
+TEST(Verify, V6KnowsTheTarget) {
+  Plan plan = planOf(128, 2, PPlacement::Tmem);
+  plan.schedule.target = "sm_1";
+  EXPECT_EQ(verify(Problem(), plan.schedule, plan.map),
+            "V6: expected a known target, got \"sm_1\"");
+}
+
 TEST(Verify, V7Lanes) {
   EXPECT_THAT(complaint([](MemoryMap &m) { tmem(m, "S0").lane = 16; }),
               AllOf(StartsWith("V7: "), HasSubstr("of 128 rows"),

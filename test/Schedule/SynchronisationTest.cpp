@@ -283,6 +283,18 @@ TEST(Synchronisation, MoreArrivalsThanThePhaseExpects) {
       << complaints.front().text;
 }
 
+TEST(Synchronisation, BarriersAreInitialisedWithTheCountThatIsDeclared) {
+  auto complaints = verify(Builder([](Event &event) {
+                             event.amount += event.action == Action::Init &&
+                                             event.barrier == Read;
+                             return true;
+                           }).program);
+  ASSERT_FALSE(complaints.empty());
+  EXPECT_EQ(complaints.front().text,
+            "Y3: initialises barrier \"read\" with 129 arrivals, but it is "
+            "declared with 128");
+}
+
 TEST(Synchronisation, ASecondArrivalMayFallIntoThePhaseBefore) {
   // Without its wait for the first product softmax arrives twice in a row.
   Change eager = [](Event &event) {

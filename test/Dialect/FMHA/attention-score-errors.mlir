@@ -194,3 +194,30 @@ func.func @arguments(%x: !t, %o: !t) {
   }) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0>, schedule = #fmha.schedule<>} : (!t, !t, !t, !t) -> ()
   return
 }
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @rank_0(%x: !t, %o: !t, %bias: memref<f32>) {
+  // expected-error @below {{fmha.attention C26: expected what the region reads to have rank 1 to 8, got 'memref<f32>'}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[] : memref<f32>
+    fmha.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+!r9 = memref<1x1x1x1x1x1x1x1x16xf32>
+
+func.func @rank_9(%x: !t, %o: !t, %bias: !r9) {
+  // expected-error @below {{fmha.attention C26: expected what the region reads to have rank 1 to 8, got}}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %e = fmha.read %bias[%j, %j, %j, %j, %j, %j, %j, %j, %j] : !r9
+    fmha.yield %e : f32
+  }
+  return
+}

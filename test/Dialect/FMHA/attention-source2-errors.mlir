@@ -71,6 +71,44 @@ func.func @heads(%x: !t, %k: tensor<2x8x2x64xf16>) {
 // -----
 
 !t = tensor<2x16x4x64xf16>
+func.func @head_dim_of_values(%x: !t, %v: tensor<2x16x4x72xf16>) {
+  // expected-error @below {{fmha.attention C28: expected dimension 3 of value2 to equal dimension 3 (head_dim) of value, 64, got 72}}
+  %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2(%x, %v : !t, tensor<2x16x4x72xf16>) outs(%x : !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf16>
+func.func @heads_of_values(%x: !t, %v: tensor<2x16x2x64xf16>) {
+  // expected-error @below {{fmha.attention C28: expected dimension 2 of value2 to equal dimension 2 (heads) of value, 4, got 2}}
+  %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2(%x, %v : !t, tensor<2x16x2x64xf16>) outs(%x : !t) -> !t
+  return
+}
+
+// -----
+
+// Heads of source 1 that are known at launch only leave those of source 2 to each other.
+!t = tensor<2x16x4x64xf16>
+!dyn = tensor<2x16x?x64xf16>
+func.func @heads_of_each_other(%x: !t, %k: !dyn, %v: tensor<2x16x2x64xf16>) {
+  // expected-error @below {{fmha.attention C28: expected dimension 2 of value2 to equal dimension 2 (heads) of key2, 4, got 2}}
+  %o = fmha.attention ins(%x, %k, %k : !t, !dyn, !dyn) source2(%x, %v : !t, tensor<2x16x2x64xf16>) outs(%x : !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf16>
+func.func @batch(%x: !t, %v: tensor<1x16x4x64xf16>) {
+  // expected-error @below {{fmha.attention C28: expected dimension 0 of value2 to equal dimension 0 (batch) of key2, 2, got 1}}
+  %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2(%x, %v : !t, tensor<1x16x4x64xf16>) outs(%x : !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<2x16x4x64xf16>
 func.func @lengths(%x: !t, %k: tensor<2x8x4x64xf16>) {
   // expected-error @below {{fmha.attention C28: expected dimension 1 of value2 to equal dimension 1 (length) of key2, 8, got 16}}
   %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2(%k, %x : tensor<2x8x4x64xf16>, !t) outs(%x : !t) -> !t

@@ -88,3 +88,8 @@ func.func private @result() -> (f32 {fmha.kernel = @a::@b})
 
 // expected-error@+1 {{"tile.bogus": expected no attribute of the prefix tile. on an argument, got one}}
 func.func private @tile(f32 {tile.bogus})
+
+// -----
+
+// expected-error@+1 {{"tile.bogus": expected no attribute of the prefix tile. on a result, got one}}
+func.func private @tile_result() -> (f32 {tile.bogus})

@@ -80,6 +80,11 @@ func.func private @s5_splits() attributes {a = #fmha.schedule<splits = 0>}
 
 // -----
 
+// expected-error @below {{#fmha.schedule S5: expected kv_stages, p_slices and splits to be positive, got 3, 0 and 1}}
+func.func private @s5_p_slices() attributes {a = #fmha.schedule<p_slices = 0>}
+
+// -----
+
 // expected-error @below {{#fmha.schedule S6: expected rescale_threshold to be finite and not negative, got -1.0}}
 func.func private @s6_negative() attributes {a = #fmha.schedule<rescale_threshold = -1.0>}
 
@@ -120,8 +125,23 @@ func.func private @s12_value_chunk() attributes {a = #fmha.schedule<value_chunk 
 
 // -----
 
+// expected-error @below {{#fmha.schedule S12: expected key_chunk to be a multiple of 64, value_chunk and o_columns to be multiples of 16, got 0, 0 and 24}}
+func.func private @s12_o_columns() attributes {a = #fmha.schedule<o_columns = 24>}
+
+// -----
+
 // expected-error @below {{#fmha.schedule S13: expected v_stages, key_chunk and value_chunk to be 0 with share_kv, since a block is one message of one ring; got 2, 0 and 0}}
 func.func private @s13_shared_rings() attributes {a = #fmha.schedule<share_kv = true, v_stages = 2>}
+
+// -----
+
+// expected-error @below {{#fmha.schedule S13: expected v_stages, key_chunk and value_chunk to be 0 with share_kv, since a block is one message of one ring; got 0, 64 and 0}}
+func.func private @s13_key_chunk() attributes {a = #fmha.schedule<share_kv = true, key_chunk = 64>}
+
+// -----
+
+// expected-error @below {{#fmha.schedule S13: expected v_stages, key_chunk and value_chunk to be 0 with share_kv, since a block is one message of one ring; got 0, 0 and 16}}
+func.func private @s13_value_chunk() attributes {a = #fmha.schedule<share_kv = true, value_chunk = 16>}
 
 // -----
 
@@ -172,3 +192,13 @@ func.func private @bool() attributes {a = #fmha.schedule<share_kv = maybe>}
 
 // expected-error @below {{invalid kind of attribute specified}}
 func.func private @not_a_role() attributes {a = #fmha.schedule<roles = [3 : i32]>}
+
+// -----
+
+// expected-error @below {{expected a field, one of target, q_tiles,}}
+func.func private @no_field() attributes {a = #fmha.schedule<3>}
+
+// -----
+
+// expected-error @below {{expected one of auto, tmem, smem, registers}}
+func.func private @no_word() attributes {a = #fmha.schedule<p_placement = 3>}

@@ -191,10 +191,6 @@ static LogicalResult verifyBody(AttentionOp op) {
 
 static LogicalResult verifyCapture(AttentionOp op, Value source) {
   auto type = cast<ShapedType>(source.getType());
-  if (isa<MemRefType>(type) != isa<MemRefType>(op.getQuery().getType()))
-    return errorAt(op, 26) << "expected all operands and what the region reads "
-                              "to be tensors or all to be memrefs, got query "
-                           << op.getQuery().getType() << " and " << type;
   if (!schedule::isCaptureElement(debugString(type.getElementType())))
     return errorAt(op, 26) << "expected the region to read elements f32, f16, "
                               "bf16, i32 or i8, got "
