@@ -91,6 +91,8 @@ def test_merge_of_nothing():
     assert not out.any() and np.all(lse == -np.inf) and np.all(top == -np.inf) and not total.any()
     _, lse = fmha.merge(o, rows, rows, sink=[1.0, -2.0], lse=True)
     assert np.array_equal(lse[0, :, 0], np.float32([1.0, -2.0]))
+    _, lse = fmha.merge(o, rows, rows, sink=[-np.inf, -2.0], lse=True)
+    assert np.array_equal(lse[0, :, 0], np.float32([-np.inf, -2.0]))
 
 
 def test_merge_types():
