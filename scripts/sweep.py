@@ -6,17 +6,22 @@
 
 A case is right if fmha-run says so (every element within tolerance, no findings) and its output is the same, bit for bit,
 with completion at once, as late as legal, and at random. `grid` says where a place of P cannot be had, and why. A failure
-prints the one command that repeats it. Exit status 0 if nothing failed."""
+prints the one command that repeats it; the files that it reads are kept. Exit status 0 if nothing failed."""
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import random
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+
+from sweep_features import Features
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COSINE = 0.999996
@@ -155,7 +160,8 @@ def random_mask(dice):
     return dict(mask=dice.choice(("none", "causal", "causal-top-left")), window_left=bound(), window_right=bound())
 
 
-def random_case(dice):
+def random_case(dice, folder):
+    """`folder` is where the case puts files of its own, if it has any."""
     head_dim, head_dim_v = head_dims(dice)
     kv_heads = dice.choice((1, 1, 2, 3))
     case = dict(dtype=dice.choice(("f16", "bf16")), head_dim=head_dim, head_dim_v=head_dim_v, batch=dice.choice((1, 1, 2)),
@@ -165,11 +171,10 @@ def random_case(dice):
                 p_slices=dice.choice(("auto", "1", "2", "4", "8")),
                 scale=dice.choice((None, None, None, 0.0, -0.1, 1.0)), v_in_k=head_dim_v <= head_dim and dice.random() < 0.3,
                 schedule_seed=dice.randrange(2**16), seed=dice.randrange(2**16), approx=dice.choice(("correct", "correct", "perturb")))
-    if dice.random() < 0.25:
-        case.update(source2_len=length(dice), source2_mask=dice.choice(("none", "causal", "causal-top-left")))
+    Features(dice, case, folder, length).add()
     keys = max(case["kv_len"] + case.get("source2_len", 0), 128)
     work = case["batch"] * case["q_heads"] * max(case["q_len"], 128) * keys * (head_dim + head_dim_v)
-    return case if work <= 16 * MOST_WORK else random_case(dice)
+    return case if work <= 16 * MOST_WORK else random_case(dice, folder)
 
 
 def supported(arguments, case):
@@ -177,11 +182,21 @@ def supported(arguments, case):
     return {name: value for name, value in case.items() if "--" + name.replace("_", "-") in arguments.known}
 
 
-def endless(dice, deadline):
-    """At least one case: a sweep that looked at none would have nothing to say."""
-    yield random_case(dice)
-    while time.monotonic() < deadline:
-        yield random_case(dice)
+def endless(dice, deadline, folder):
+    """At least one case: a sweep that looked at none would have nothing to say. With each comes its folder."""
+    for number in itertools.count():
+        if number and time.monotonic() >= deadline:
+            return
+        own = os.path.join(folder, str(number))
+        yield random_case(dice, own), own
+
+
+def judge_once(arguments, case, folder):
+    """The files of a case that is wrong are kept, so that it can be repeated."""
+    outcome = judge(arguments.fmha_run, supported(arguments, case))
+    if not outcome.wrong:
+        shutil.rmtree(folder, ignore_errors=True)
+    return outcome
 
 
 def sweep(arguments):
@@ -190,14 +205,17 @@ def sweep(arguments):
     dice = random.Random(arguments.seed)
     started = time.monotonic()
     counts = dict(right=0, refused=0, wrong=0)
+    folder = tempfile.mkdtemp(prefix=f"sweep-{arguments.seed}-")
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         pending = set()
-        for case in endless(dice, started + 60 * arguments.minutes):
-            pending.add(pool.submit(judge, arguments.fmha_run, supported(arguments, case)))
+        for case, own in endless(dice, started + 60 * arguments.minutes, folder):
+            pending.add(pool.submit(judge_once, arguments, case, own))
             if len(pending) >= 2 * arguments.jobs:
                 done, pending = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
                 count(done, counts)
         count(pending, counts)
+    if not counts["wrong"]:
+        shutil.rmtree(folder)
     total = sum(counts.values())
     print(f"{counts['right']} of {total} cases right, {counts['refused']} cannot be had, {counts['wrong']} wrong, "
           f"in {(time.monotonic() - started) / 60:.0f} minutes; seed {arguments.seed}")

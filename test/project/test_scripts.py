@@ -1,9 +1,12 @@
 """The scripts refuse what they do not understand, and say what they are for."""
 
 import pathlib
+import random
 import re
 import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -79,3 +82,19 @@ def test_spills_says_which_kernel_spills(tmp_path, spilled, code):
                f"--fmha-compile={tmp_path}/fmha-compile", f"--ptxas={tmp_path}/ptxas")
     assert done.returncode == code, done.stdout + done.stderr
     assert ("FAILED fmha-compile --head-dim=" in done.stdout) == (spilled > 0)
+
+
+def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):
+    sys.path.insert(0, str(SCRIPTS))
+    import sweep
+
+    dice, seen = random.Random(1), set()
+    for number in range(400):
+        case = sweep.random_case(dice, str(tmp_path / str(number)))
+        seen |= {word.split("=")[0] for word in sweep.words(case)}
+        for value in case.values():
+            if str(value).endswith(".npy"):
+                assert np.load(value).size > 0
+    wanted = "kv-lens cu-seqlens-q cu-seqlens-k sink source2-len source2-lens source2-mask softcap alibi bias mask-file"
+    wanted += " row-max row-sum unnormalised out-dtype splits scheduler pack-heads exp2-emulated q-tile-rows kv-block"
+    assert {"--" + name for name in wanted.split()} <= seen
