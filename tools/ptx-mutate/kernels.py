@@ -59,6 +59,10 @@ SMALL = {
 # Each slot of three is filled three times, tiles overhang, and yet there are keys
 # in all 16 that an MMA takes at once.
 KV_LEN = 5 * 128 - 8
+# Blocks of keys after which a barrier that counts 127 of 128 arrivals is a phase ahead.
+# These kernels need as many: their barriers are gone when the CTA ends.
+MANY_BLOCKS = 129
+LONG = ("fmha_dynamic_1x64_f16",)
 # Two query tiles, and one that ends where the keys do: causal, it too sees them all.
 Q_LENS = (200, 120)
 DRIVER_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32"}
@@ -85,15 +89,15 @@ def rounded(values, dtype):
     return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
-def inputs(random, q_len, dim, dim_v, climbing):
+def inputs(random, q_len, kv_len, dim, dim_v, climbing):
     """Q, K and V. Scores that climb from about -80 to 80 over the keys bring a new
     maximum with every block, so that nothing of the rescaling is left out."""
-    shapes = ((q_len, dim), (KV_LEN, dim), (KV_LEN, dim_v))
+    shapes = ((q_len, dim), (kv_len, dim), (kv_len, dim_v))
     q, k, v = (random.normal(0, 1, shape) for shape in shapes)
     if climbing:
         top = 80 / (3.1 * math.sqrt(dim))
         q = 3.1 + q / 32
-        k = np.linspace(-top, top, KV_LEN)[:, None] + k / 32
+        k = np.linspace(-top, top, kv_len)[:, None] + k / 32
     return q, k, v
 
 
@@ -141,13 +145,13 @@ def parameters_of(manifest, sizes, buffers, lse):
             yield f"{parameter['kind']}:{sizes[parameter['value']]}"
 
 
-def own_case(random, path, manifest, q_len, climbing):
+def own_case(random, path, manifest, q_len, climbing, kv_len=KV_LEN):
     dim, dim_v, dtype = manifest["head_dim"], manifest["head_dim_v"], manifest["dtype"]
-    sizes = dict(q_len=q_len, kv_len=KV_LEN, head_dim=dim, head_dim_v=dim_v)
+    sizes = dict(q_len=q_len, kv_len=kv_len, head_dim=dim, head_dim_v=dim_v)
     sizes |= dict(q_heads=1, kv_heads=1, batch=1, lse_stride_row=1)
     sizes |= dict(lse_stride_head=q_len, lse_stride_batch=q_len)
     (q, queries), (k, keys), (v, values) = (
-        rounded(x, dtype) for x in inputs(random, q_len, dim, dim_v, climbing)
+        rounded(x, dtype) for x in inputs(random, q_len, kv_len, dim, dim_v, climbing)
     )
     v_in_k = manifest.get("v_in_k", False)
     values = keys[..., :dim_v] if v_in_k else values
@@ -174,7 +178,7 @@ def compiled(compiler, name, folder):
 
 
 def own_kernels(random, compiler, folder):
-    """Our kernels, compiled into `folder`, and three launches of each."""
+    """Our kernels, compiled into `folder`, and three launches of each, some with a fourth."""
     files, texts = {}, {name: compiled(compiler, name, folder) for name in OURS}
     for name, (ptx, manifest) in texts.items():
         files[name] = [
@@ -184,4 +188,6 @@ def own_kernels(random, compiler, folder):
     # Where scores climb the first keys weigh nothing: nor do mistakes in them.
     for name, (ptx, manifest) in texts.items():
         files[name].append(own_case(random, ptx, manifest, Q_LENS[0], False))
+    for name in LONG:
+        files[name].append(own_case(random, *texts[name], Q_LENS[0], False, 128 * MANY_BLOCKS))
     return files
