@@ -50,9 +50,22 @@ LogicalResult checkLoadedRegisters(gpu::GPUFuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// Channels join roles: without any nobody has their ends.
+LogicalResult checkRoles(gpu::GPUFuncOp func) {
+  auto isRoles = [](SpecialiseOp) { return WalkResult::interrupt(); };
+  if (func.walk(isRoles).wasInterrupted())
+    return success();
+  WalkResult result = func.walk([](ChannelOp channel) -> WalkResult {
+    return channel.emitOpError()
+           << "expected a tile.specialise with the roles that it joins, got "
+              "none; run tile-specialise first";
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// The first scenario with complaints tells enough.
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
-  if (failed(checkLoadedRegisters(func)))
+  if (failed(checkLoadedRegisters(func)) || failed(checkRoles(func)))
     return failure();
   FailureOr<KernelTrace> trace = KernelTrace::read(func, info);
   if (failed(trace))
