@@ -225,6 +225,14 @@ func.func @write_rows(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64
 
 // -----
 
+func.func @write_without_sum(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>) {
+  // expected-error@+1 {{expected a value and the sums of its rows, or neither}}
+  "tile.write"(%v, %t, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 0, 1, 1, 1, 1, 0, 0, 0, 1>, tile = !tile.tile<128x64xf32>}> : (!tile.tile<128x64xf32>, memref<?x?x?x64xf32>, index, index, index, index) -> ()
+  return
+}
+
+// -----
+
 func.func @write_half(%t: memref<?x?x?x64xbf16>, %i: index) {
   // expected-error@+1 {{expected a tile of rank 2 that holds f32, got '!tile.tile<128x64xbf16>'}}
   tile.write as !tile.tile<128x64xbf16> to %t[%i, %i, %i] below %i : memref<?x?x?x64xbf16>

@@ -115,3 +115,29 @@ gpu.module @slot {
     gpu.return
   }
 }
+
+// -----
+
+// One tcgen05.mma takes 16 columns of A.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+!a = !tile.tile<128x24xbf16, #tile.smem<offset = 0>>
+!d = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+gpu.module @half_step {
+  gpu.func @half_step(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.specialise {
+      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+        %c0 = arith.constant 0 : index
+        %0 = tile.slot %c0 : !a
+        // expected-error@+2 {{expected an inner extent that is a multiple of 16, got 24}}
+        // expected-error@+1 {{failed to legalize operation 'tile.dot'}}
+        %1 = tile.dot %0, %0 transpose_b : !a, !a -> !d
+      }
+    }
+    gpu.return
+  }
+}

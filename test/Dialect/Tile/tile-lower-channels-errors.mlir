@@ -126,3 +126,23 @@ gpu.module @many {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+!q = !tile.tile<128x64xbf16, #tile.tmem<column = 0>>
+gpu.module @no_shared_memory {
+  gpu.func @no_shared_memory(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %ch = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!q>
+    %c0 = arith.constant 0 : index
+    %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
+    // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
+    %0 = tile.load %q[%c0, %c0, %c0] into %slot as !q : !t -> !q
+    gpu.return
+  }
+}
