@@ -1,8 +1,8 @@
 """Compiles the corpus anew. No GPU is needed.
 
     make.py cuda [NVCC]     cuda/*.cu to PTX, with nvcc 13.0
-    make.py triton          triton/kernels.py to PTX in triton and triton90, in a Python
-                            that has triton 3.9.0
+    make.py triton          triton/kernels.py to PTX in triton, triton90 and triton80, in a
+                            Python that has triton 3.9.0
 
 Another version of either compiler gives other PTX; what its launches look like
 (corpus.py beside the tests) may have to follow."""
@@ -29,6 +29,7 @@ def triton():
 
     kernels.compile_all(HERE / "triton", 100, kernels.VARIANTS)
     kernels.compile_all(HERE / "triton90", 90, kernels.HOPPER)
+    kernels.compile_all(HERE / "triton80", 80, kernels.AMPERE)
 
 
 if __name__ == "__main__":

@@ -23,5 +23,6 @@ void ptxsim::registerAsync(Registry &registry) {
   registerTmemCopy(registry);
   registerMma(registry);
   registerWgmma(registry);
+  registerMmaSync(registry);
   registerLaunchControl(registry);
 }

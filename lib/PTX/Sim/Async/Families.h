@@ -25,6 +25,7 @@ void registerTmemMovement(Registry &registry);
 void registerTmemCopy(Registry &registry);
 void registerMma(Registry &registry);
 void registerWgmma(Registry &registry);
+void registerMmaSync(Registry &registry);
 void registerLaunchControl(Registry &registry);
 
 } // namespace ptxsim

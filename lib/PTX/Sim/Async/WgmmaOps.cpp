@@ -379,10 +379,8 @@ void decodeRegisters(Decoder &decoder, Instruction &inst,
               : form.d == F32 ? Type::F32
                               : Type::F16x2;
   inst.dst = decoder.destinations(0, type);
-  // Of floats each must be one, where those of ld may be integers.
   if (form.d == F32)
-    for (const syntax::Operand &element : decoder.operand(0).elements)
-      decoder.expectType(element, type);
+    decoder.expectEach(0, type);
   if (inst.dst.size() != form.registers())
     decoder.unsupported("expected " + std::to_string(form.registers()) +
                         " registers of D, got " +

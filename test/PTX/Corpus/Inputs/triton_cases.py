@@ -1,4 +1,4 @@
-"""The kernels of corpus/triton and triton90: inputs, launches and float64 references.
+"""The kernels of corpus/triton, triton90 and triton80: inputs, launches and float64 references.
 
 Triton passes a tensor map with the extents and strides of its tensor, in
 elements, and adds two pointers to scratch memory at the end."""
@@ -14,7 +14,7 @@ from launch import Case, In, Map, Out
 CORPUS = pathlib.Path(__file__).parents[3] / "data" / "corpus"
 LAUNCHES = {
     f"{folder}/{name}": launch
-    for folder in ("triton", "triton90")
+    for folder in ("triton", "triton90", "triton80")
     for name, launch in json.loads((CORPUS / folder / "launches.json").read_text()).items()
 }
 SWIZZLES = ["NONE", "32B", "64B", "128B"]
@@ -120,4 +120,5 @@ CASES = {
     "triton90_attention_wide": lambda r: attention(
         r, "triton90/attention_wide", causal=True, dim=128
     ),
+    "triton80_matmul": lambda r: matmul(r, "triton80/matmul"),
 }

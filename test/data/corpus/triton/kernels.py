@@ -1,4 +1,4 @@
-"""Triton kernels of the corpus, and how they are compiled for sm_100a and sm_90a."""
+"""Triton kernels of the corpus, and how they are compiled for sm_100a, sm_90a and sm_80."""
 
 import json
 import os
@@ -128,6 +128,9 @@ VARIANTS = {
 # Not on sm_90a: kernels with roles, which Triton does not compile, or gives two
 # roles of which both store each tile.
 HOPPER = {name: VARIANTS[name] for name in VARIANTS if not name.endswith(("_roles", "_small"))}
+
+# Without tensor maps.
+AMPERE = {"matmul": VARIANTS["matmul"]}
 
 
 def build(target, kernel, types, constants, warps, stages, ctas=1):

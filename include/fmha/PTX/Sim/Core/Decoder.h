@@ -84,6 +84,12 @@ public:
   void expectType(size_t index, Type type, Fit fit = {}) const {
     expectType(operand(index), type, fit);
   }
+  /// Each element of a vector suits the type by itself, where ld and st take
+  /// integers for floats.
+  void expectEach(size_t index, Type type) const {
+    for (const syntax::Operand &element : operand(index).elements)
+      expectType(element, type);
+  }
   /// The policy that .L2::cache_hint brings, where the form has it.
   void expectCacheHint(size_t index) const {
     if (has("L2::cache_hint"))
