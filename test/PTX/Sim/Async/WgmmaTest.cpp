@@ -297,6 +297,39 @@ TEST_F(WgmmaFindings, InPracticeAWarpReadsItsOwnRowsOfA) {
   expectFindings(body, {"race-shared"});
 }
 
+TEST_F(WgmmaFindings, CopiesAndWgmmaWaitForEachOther) {
+  // A thread copies A anew, to a barrier that all wait for.
+  std::string setUp = "setp.ne.u32 %p2, %r0, 0;\n@%p2 bra READY;\n"
+                      "mbarrier.init.shared::cta.b64 [%r2+4096], 1;\n"
+                      "fence.mbarrier_init.release.cluster;\n"
+                      "READY:\nbar.sync 0;\n",
+              copy = "@%p2 bra ISSUED;\n"
+                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, "
+                     "[%r2+4096], 2048;\nadd.u32 %r5, %r2, 4096;\n"
+                     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
+                     "bytes [%r2], [%q0], 2048, [%r5];\nISSUED:\n",
+              arrived = waitFor(4096, "0", "ARRIVED"), meet = "bar.sync 0;\n",
+              issue = fence + wgmma(8, 100) + commit;
+  expectFindings(setUp + issue + wait(0) + meet + copy + arrived, {});
+  expectFindings(setUp + copy + arrived + issue + wait(0), {});
+  for (const std::string &wrong : {issue + meet + copy + wait(0) + arrived,
+                                   copy + issue + wait(0) + arrived})
+    for (Policy policy : {Policy::Eager, Policy::Late, Policy::Random}) {
+      LaunchResult result =
+          launchBody(setUp + wrong, optionsOf(policy, seed)).result;
+      EXPECT_TRUE(idsOf(result).count("race-shared")) << textOf(result);
+    }
+  // What is in flight is told besides.
+  EXPECT_TRUE(idsOf(launchBody(setUp + issue + meet + copy + wait(0) + arrived,
+                               optionsOf(Policy::Late))
+                        .result)
+                  .count("async-read-in-flight"));
+  EXPECT_TRUE(idsOf(launchBody(setUp + copy + issue + wait(0) + arrived,
+                               optionsOf(Policy::Late))
+                        .result)
+                  .count("async-write-in-flight"));
+}
+
 TEST_F(WgmmaFindings, FourWarpsExecuteOneWgmma) {
   std::string rest = fence + wgmma(8, 100) + commit + wait(0);
   std::string apart = "setp.eq.u32 %p1, %r1, 2;\n"
