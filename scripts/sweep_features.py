@@ -102,6 +102,8 @@ class Features:
             "scheduler": ("auto", "auto", "static", "dynamic"),
             "pack_heads": ("auto", "auto", "on", 4),
             "exp2_emulated": ("auto", "auto", "auto", 12, 25),
+            "p_offset": ("auto", "auto", "auto", 3, 7),
+            "target": ("sm_100a", "sm_103a"),
             "q_tile_rows": ("auto", "auto", "auto", 64, 128),
             "kv_block": ("auto", "auto", "auto", 64),
         }

@@ -96,5 +96,5 @@ def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):
             if str(value).endswith(".npy"):
                 assert np.load(value).size > 0
     wanted = "kv-lens cu-seqlens-q cu-seqlens-k sink source2-len source2-lens source2-mask softcap alibi bias mask-file"
-    wanted += " row-max row-sum unnormalised out-dtype splits scheduler pack-heads exp2-emulated q-tile-rows kv-block"
+    wanted += " row-max row-sum unnormalised out-dtype splits scheduler pack-heads exp2-emulated p-offset target q-tile-rows kv-block"
     assert {"--" + name for name in wanted.split()} <= seen
