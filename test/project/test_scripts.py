@@ -63,7 +63,9 @@ def test_step_that_fails_stops_and_shows_its_log():
 
 
 @pytest.mark.parametrize("status, code", [("ok", 0), ("wrong", 1)])
-def test_sweep_of_no_time_runs_one_case(tmp_path, status, code):
+def test_sweep_of_no_time_runs_one_case(tmp_path, monkeypatch, status, code):
+    # Files of a case that is wrong are kept.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     tool = tmp_path / "fmha-run"
     report = f'{{"findings": [], "status": "{status}", "cosine": 1, "max_error_in_tolerance": 0}}'
     tool.write_text(f"#!/bin/sh\necho '{report}'\n")
