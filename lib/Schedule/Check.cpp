@@ -314,13 +314,6 @@ static Complaint checkSlices(const Case &c) {
   auto cuts = [&](unsigned n) {
     return n && keys % n == 0 && keys / n % keysPerStep == 0;
   };
-  // ptxas 13.0 spills there: the exponentials that wait for the row sum and the
-  // bounds of a row are more than softmax has registers beside another tile.
-  bool crowded = c.schedule.qTiles > 1 && c.problem.mask.left;
-  if (crowded && got > 1 && cuts(got))
-    return "C8: expected p_slices to be 1 with 2 query tiles and a window's "
-           "left bound, which softmax has too few registers for, got " +
-           str(got) + "; take one query tile, or hand P over in one piece";
   if (cuts(got))
     return std::nullopt;
   std::string list = "1";
@@ -330,18 +323,6 @@ static Complaint checkSlices(const Case &c) {
   return "C8: expected p_slices to cut kv_block in equal slices of a multiple "
          "of 16 keys, what an MMA takes at once, got " +
          str(got) + " in " + str(keys) + "; take one of " + list;
-}
-
-/// ptxas 13.0 spills there: beside another tile softmax has no registers for a
-/// sink, both bounds of a row and the addresses of P in shared memory.
-static Complaint checkSink(const Case &c) {
-  const Schedule &s = c.schedule;
-  if (!c.problem.sink || !c.problem.mask.left || s.qTiles == 1 ||
-      s.pPlacement != PPlacement::Smem)
-    return std::nullopt;
-  return "C8: expected p_placement = tmem with a sink, a window's left bound "
-         "and 2 query tiles, since softmax has too few registers otherwise; "
-         "got smem; take one query tile, or P in tensor memory";
 }
 
 /// ptxas 13.0 spills there: beside another tile softmax has no registers for
@@ -385,20 +366,34 @@ static Complaint checkWideLists(const Case &c) {
 }
 
 /// ptxas 13.0 interleaves the polynomials with all else that a row needs, and
-/// spills: above a quarter of one tile (24 to 68 bytes at a half), beside
-/// another tile at any share (24 bytes at an eighth, head dim 128 with an LSE).
+/// spills: above a quarter of one tile (24 to 68 bytes at a half); beside
+/// another tile with fewer registers (24 to 96 bytes of 184), or where the
+/// output of a wide head or of packed heads gives correction more to keep (4 to
+/// 8 bytes at 240).
 static Complaint checkEmulation(const Case &c) {
-  constexpr unsigned most = 25;
-  unsigned percent = c.schedule.exp2EmulatedPercent;
+  constexpr unsigned most = 25, mostHeadDim = 128;
+  const Schedule &s = c.schedule;
+  unsigned percent = s.exp2EmulatedPercent;
+  unsigned headDim = std::max(c.problem.headDim, c.problem.headDimV);
   if (percent > most)
     return "C8: expected exp2_emulated of at most " + str(most) +
            " per cent, beyond which softmax has too few registers, got " +
            str(percent);
-  if (percent == 0 || c.schedule.qTiles == 1)
+  if (percent == 0 || s.qTiles == 1)
     return std::nullopt;
-  return "C8: expected q_tiles = 1 with exp2_emulated, which softmax has too "
-         "few registers for beside another tile, got " +
-         str(c.schedule.qTiles) + "; take one query tile or exp2_emulated = 0";
+  if (headDim > mostHeadDim || s.packHeads > 1)
+    return "C8: expected q_tiles = 1 with exp2_emulated and " +
+           (s.packHeads > 1 ? "packed heads"
+                            : "a head dim above " + str(mostHeadDim)) +
+           ", where roles have too few registers beside another tile, got " +
+           str(s.qTiles) + "; take one query tile or exp2_emulated = 0";
+  const Role *softmax = s.findRole("softmax0");
+  if (!softmax || softmax->registers >= emulatingRegisters)
+    return std::nullopt;
+  return "C8: expected " + str(emulatingRegisters) +
+         " registers or more of softmax0 and softmax1 with exp2_emulated "
+         "beside another tile, got " +
+         str(softmax->registers) + "; take no roles, or exp2_emulated = 0";
 }
 
 static Complaint checkFeatures(const Case &c) {
@@ -527,13 +522,12 @@ struct Entry {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
-    {2, checkTmem},      {4, checkCtaGroup},  {5, checkPlacement},
-    {8, checkSink},      {8, checkScore},     {8, checkPackedScore},
-    {8, checkWideLists}, {8, checkEmulation}, {6, checkSmem},
-    {7, checkThreshold}, {8, checkFeatures},  {9, checkRoles},
-    {10, checkWarps}};
+    {1, checkTarget},    {3, checkTiles},       {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},      {8, checkSharing},
+    {2, checkTmem},      {4, checkCtaGroup},    {5, checkPlacement},
+    {8, checkScore},     {8, checkPackedScore}, {8, checkWideLists},
+    {8, checkEmulation}, {6, checkSmem},        {7, checkThreshold},
+    {8, checkFeatures},  {9, checkRoles},       {10, checkWarps}};
 
 } // namespace
 

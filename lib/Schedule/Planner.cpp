@@ -23,11 +23,14 @@ using namespace fmha::schedule;
 /// 16 warps as the fastest public kernels have them. Counts per thread, so that
 /// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
 /// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
-/// query tile softmax1 idles and lends its registers.
-std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles) {
-  unsigned softmax0 = qTiles == 2 ? 184 : 200;
-  unsigned softmax1 = qTiles == 2 ? 184 : 24;
-  unsigned correction = qTiles == 2 ? 72 : 144, other = qTiles == 2 ? 72 : 144;
+/// query tile softmax1 idles and lends its registers; with two, polynomials for
+/// exponentials need some of correction's.
+std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles,
+                                               bool emulating) {
+  unsigned ofTwo = emulating ? emulatingRegisters : 184;
+  unsigned softmax0 = qTiles == 2 ? ofTwo : 200;
+  unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
+  unsigned correction = qTiles == 2 ? 256 - ofTwo : 144, other = correction;
   return {{"softmax0", 0, 4, softmax0},
           {"softmax1", 4, 4, softmax1},
           {"correction", 8, 4, correction},
@@ -39,7 +42,8 @@ std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles) {
 
 Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
-    schedule.roles = defaultRoles(schedule.qTiles);
+    schedule.roles =
+        defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent);
   return schedule;
 }
 

@@ -243,19 +243,36 @@ TEST(Check, C7SumsAreOfF32) {
 }
 
 TEST(Check, C8EmulatedExponentialsNeedRegisters) {
-  auto with = [](unsigned percent, unsigned tiles) {
-    return complaint([=](auto &, Schedule &s) {
+  auto with = [](unsigned percent, unsigned tiles, bool emulating = true,
+                 unsigned headDim = 128) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = headDim;
       s.exp2EmulatedPercent = percent;
       s.qTiles = tiles;
-      s.roles = defaultRoles(tiles);
+      s.kvStages = 2;
+      s.oColumns = headDim > 128 && tiles == 2 ? 64 : 0;
+      s.roles = defaultRoles(tiles, emulating);
     });
   };
   EXPECT_EQ(with(25, 1), "");
   EXPECT_EQ(with(0, 2), "");
   EXPECT_THAT(with(26, 1),
               StartsWith("C8: expected exp2_emulated of at most 25 per cent"));
-  EXPECT_THAT(with(12, 2), StartsWith("C8: expected q_tiles = 1 with "
-                                      "exp2_emulated"));
+  EXPECT_EQ(with(25, 2), "");
+  EXPECT_THAT(with(12, 2, false),
+              AllOf(StartsWith("C8: expected 200 registers or more"),
+                    HasSubstr("got 184")));
+  EXPECT_THAT(with(12, 2, true, 136),
+              StartsWith("C8: expected q_tiles = 1 with exp2_emulated and a "
+                         "head dim above 128"));
+  EXPECT_EQ(with(12, 1, true, 136), "");
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                s.exp2EmulatedPercent = 12;
+                s.packHeads = 8;
+                s.roles = defaultRoles(2, true);
+              }),
+              StartsWith("C8: expected q_tiles = 1 with exp2_emulated and "
+                         "packed heads"));
 }
 
 TEST(Check, C8FeaturesThatNoPassBuilds) {
@@ -308,24 +325,6 @@ TEST(Check, C8SlicesOfP) {
   EXPECT_THAT(with(0, 128), StartsWith("C8: expected p_slices"));
   EXPECT_THAT(with(16, 128), StartsWith("C8: expected p_slices"));
   EXPECT_THAT(with(8, 64), EndsWith("got 8 in 64; take one of 1, 2, 4"));
-}
-
-/// Softmax of two tiles had 176 registers when ptxas was seen to spill there.
-TEST(Check, C8SlicesOfPLeaveRegistersForAWindow) {
-  auto with = [](unsigned tiles, unsigned slices, bool left) {
-    return complaint([=](Problem &p, Schedule &s) {
-      if (left)
-        p.mask.left = 100;
-      p.mask.right = 0;
-      s.qTiles = tiles;
-      s.roles = defaultRoles(tiles);
-      s.pSlices = slices;
-    });
-  };
-  EXPECT_EQ(with(2, 1, true), "");
-  EXPECT_EQ(with(2, 2, false), "");
-  EXPECT_EQ(with(1, 2, true), "");
-  EXPECT_THAT(with(2, 2, true), StartsWith("C8: expected p_slices to be 1"));
 }
 
 /// Two tiles have 10 mbarriers each, one more for each further slice, and 2 for
@@ -549,24 +548,6 @@ TEST(Check, C8SecondSourceOfWideHeadsBesideAnotherTile) {
   EXPECT_THAT(with(2, 240, true), Not(StartsWith(start)));
   EXPECT_THAT(with(2, 248, false), Not(StartsWith(start)));
   EXPECT_THAT(with(1, 248, true), Not(StartsWith(start)));
-}
-
-TEST(Check, C8SinkBesideAWindowInSharedMemory) {
-  auto with = [](unsigned tiles, PPlacement placement, bool sink, bool left) {
-    return complaint([=](Problem &p, Schedule &s) {
-      p.sink = sink;
-      if (left)
-        p.mask.left = 100;
-      s.qTiles = tiles;
-      s.pPlacement = placement;
-      s.kvStages = 2;
-    });
-  };
-  EXPECT_THAT(with(2, PPlacement::Smem, true, true),
-              StartsWith("C8: expected p_placement = tmem with a sink"));
-  EXPECT_EQ(with(2, PPlacement::Tmem, true, true), "");
-  EXPECT_EQ(with(2, PPlacement::Smem, false, true), "");
-  EXPECT_EQ(with(2, PPlacement::Smem, true, false), "");
 }
 
 TEST(Check, C11Registers) {

@@ -256,9 +256,14 @@ bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 /// inside this pool and no others.
 unsigned registersAtLaunch(unsigned threads);
 
-/// The roles that the planner gives to a CTA of `qTiles` query tiles, and
-/// `schedule` with these if it has none.
-std::vector<Role> defaultRoles(unsigned qTiles);
+/// What softmax needs of each of two query tiles if FMA units compute some of
+/// its exponentials.
+constexpr unsigned emulatingRegisters = 200;
+
+/// The roles that the planner gives to a CTA of `qTiles` query tiles, some of
+/// whose exponentials are emulated or not, and `schedule` with these if it has
+/// none.
+std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false);
 Schedule withRoles(Schedule schedule);
 
 /// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
@@ -301,7 +306,9 @@ double mostGrowth(DataType type);
 ///       type; the threshold is 0 where the maximum, the sum or the output
 ///       without division is asked for, which a late maximum would change;
 ///       sums are of f32
-///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile;
+///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
+///       of a head dim above 128, of packed heads, or of fewer than 200
+///       registers of softmax;
 ///       there are at most 256 splits; chunks and slices of P divide their
 ///       block, o_columns are whole panels, no chunk is wider than its head,
 ///       and share_kv needs a V that is the first columns of K; what leaves

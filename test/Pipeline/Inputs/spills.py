@@ -140,6 +140,16 @@ written = [
 ]
 
 
+# Polynomials beside another tile have registers of correction; slices and windows, sinks and P in shared memory.
+beside = [
+    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2"), ("tmem", "smem"),
+                       (("--exp2-emulated=25",), ("--exp2-emulated=12", "--lse", "--causal", "--p-slices=1"), ("--exp2-emulated=25", "--window-left=50", "--sink", *lists),
+                        ("--exp2-emulated=25", "--softcap=30", "--alibi", "--causal", "--lse", "--row-max"), ("--exp2-emulated=25", "--scheduler=dynamic", "--causal", *lists),
+                        ("--window-left=100", "--p-slices=2"), ("--window-left=100", "--p-slices=4", "--window-right=30", "--lse", "--sink", *lists),
+                        ("--window-left=100", "--sink", "--causal", "--lse"))),
+]
+
+
 # What random options found: the first key of a window in all roles, beside what fills softmax's registers.
 found = [
     ("--head-dim=512", "tmem", ("--window-left=100", "--source2-k")), ("--head-dim=512", "smem", ("--window-left=100", "--source2-k")),
@@ -205,7 +215,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, found)),
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, found)),
                  *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:
