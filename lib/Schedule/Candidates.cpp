@@ -68,6 +68,8 @@ public:
 
 private:
   void buildAxes();
+  void buildWgmmaAxes();
+  void packingAxis();
   /// Heads of a group that are worth packing: 1, and where lengths and group
   /// are known what divides the group, and what holds all of it.
   Values packings() const;
@@ -139,6 +141,8 @@ Values Search::packings() const {
 /// Chunks, rings of their own and passes cost something, and are needed only
 /// where whole blocks are large.
 void Search::buildAxes() {
+  if (gpu && gpu->hasWgmma)
+    return buildWgmmaAxes();
   constexpr unsigned wide = 128;
   bool wideKeys = problem.headDim > wide, wideValues = problem.headDimV > wide;
   bool uneven = problem.headDim != problem.headDimV;
@@ -147,11 +151,7 @@ void Search::buildAxes() {
                   }});
   axis("q_tiles", {2, 1}, 0);
   axis("q_tile_rows", {128, 64}, 0);
-  if (overrides.packHeads.value_or(Overrides::wholeGroup) ==
-      Overrides::wholeGroup)
-    axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
-                      s.packHeads = std::min(heads, s.qTileRows);
-                    }});
+  packingAxis();
   axis("kv_block", {128, 64, 256}, rule(3));
   axis("o_columns", wideValues ? parts(problem.headDimV, 64, 256) : Values{0},
        rule(2));
@@ -173,6 +173,40 @@ void Search::buildAxes() {
   slices = {1, 2, 4};
   if (overrides.pSlices)
     slices = {*overrides.pSlices};
+}
+
+void Search::packingAxis() {
+  if (overrides.packHeads.value_or(Overrides::wholeGroup) ==
+      Overrides::wholeGroup)
+    axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
+                      s.packHeads = std::min(heads, s.qTileRows);
+                    }});
+}
+
+/// Query tiles are warpgroups; the larger a block, the fewer waits, until
+/// registers or rings of two stages of K and of V do not fit.
+void Search::buildWgmmaAxes() {
+  constexpr unsigned widest = 256;
+  axis("q_tiles", {2, 3, 1}, rule(1));
+  axis("q_tile_rows", {64}, rule(3));
+  packingAxis();
+  axis("o_columns",
+       problem.headDimV > widest ? parts(problem.headDimV, 64, widest)
+                                 : Values{0},
+       0);
+  axis("kv_block", wgmmaKeyBlocks(problem), rule(3));
+  Values placements = {unsigned(PPlacement::Registers),
+                       unsigned(PPlacement::Smem)};
+  if (overrides.pPlacement != PPlacement::Auto)
+    placements = {unsigned(overrides.pPlacement)};
+  axes.push_back(
+      {placements, rule(5) | rule(2), [](Schedule &s, unsigned placement) {
+         s.pPlacement = PPlacement(placement);
+       }});
+  for (std::string_view name :
+       {"share_kv", "key_chunk", "value_chunk", "v_stages"})
+    axis(name, {0}, rule(8));
+  slices = {overrides.pSlices.value_or(1)};
 }
 
 void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {

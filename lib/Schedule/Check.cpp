@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "CheckRules.h"
 #include "Footprint.h"
 
 #include "fmha/Layout/Tmem.h"
@@ -16,14 +17,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
-
-using Complaint = std::optional<std::string>;
-
-static std::string str(uint64_t value) { return std::to_string(value); }
 
 static std::string tiles(const Schedule &s) {
   return str(s.qTiles) + (s.qTiles == 1 ? " query tile" : " query tiles");
@@ -31,36 +29,36 @@ static std::string tiles(const Schedule &s) {
 
 namespace {
 
-/// What the rules look at.
-struct Case {
-  const Problem &problem;
-  const Schedule &schedule;
-  const target::Target *gpu;
-};
-
 constexpr unsigned warpsPerGroup = 4;
 constexpr unsigned threadsPerGroup = 128;
 /// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 
-/// A role that passes know. `tile` is the query tile without which it is not
-/// needed.
-struct KnownRole {
-  std::string_view name;
-  unsigned warps;
-  unsigned tile;
-};
 constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
                                     {"correction", 4, 0}, {"load", 1, 0},
                                     {"mma", 1, 0},        {"store", 1, 0}};
 /// Warps that do nothing; there may be any number of them.
 constexpr std::string_view spareRole = "spare";
 
-const KnownRole *findKnown(std::string_view name) {
-  for (const KnownRole &role : knownRoles)
+std::span<const KnownRole> rolesOf(const Case &c) {
+  if (c.gpu->hasWgmma)
+    return wgmmaRoles();
+  return knownRoles;
+}
+
+const KnownRole *findKnown(const Case &c, std::string_view name) {
+  for (const KnownRole &role : rolesOf(c))
     if (role.name == name)
       return &role;
   return nullptr;
+}
+
+/// "softmax0, softmax1, correction, load, mma, store, spare"
+std::string namesOfRoles(const Case &c) {
+  std::string names;
+  for (const KnownRole &role : rolesOf(c))
+    names += std::string(role.name) + ", ";
+  return names + std::string(spareRole);
 }
 
 } // namespace
@@ -409,12 +407,11 @@ static Complaint checkFeatures(const Case &c) {
 }
 
 /// The warps of one role.
-static Complaint checkRole(const Role &role) {
-  const KnownRole *known = findKnown(role.name);
+static Complaint checkRole(const Case &c, const Role &role) {
+  const KnownRole *known = findKnown(c, role.name);
   if (!known && role.name != spareRole)
-    return "C9: expected a role that passes know (softmax0, softmax1, "
-           "correction, load, mma, store, spare), got \"" +
-           role.name + '"';
+    return "C9: expected a role that passes know (" + namesOfRoles(c) +
+           "), got \"" + role.name + '"';
   if (known && role.warps != known->warps)
     return "C9: expected role \"" + role.name + "\" to have " +
            str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
@@ -423,20 +420,21 @@ static Complaint checkRole(const Role &role) {
   if (known && known->warps == warpsPerGroup &&
       role.firstWarp % warpsPerGroup != 0)
     return "C9: expected role \"" + role.name +
-           "\" to begin at a multiple of 4 warps, so that its warps reach "
-           "lanes 0 to 127 in order; got warp " +
-           str(role.firstWarp);
+           "\" to begin at a multiple of 4 warps, so that its warps " +
+           (c.gpu->hasWgmma ? "are a warpgroup"
+                            : "reach lanes 0 to 127 in order") +
+           "; got warp " + str(role.firstWarp);
   return std::nullopt;
 }
 
 static Complaint checkRoles(const Case &c) {
   for (const Role &role : c.schedule.roles) {
-    if (Complaint complaint = checkRole(role))
+    if (Complaint complaint = checkRole(c, role))
       return complaint;
     if (c.schedule.findRole(role.name) != &role)
       return "C9: expected each role once, got \"" + role.name + "\" twice";
   }
-  for (const KnownRole &known : knownRoles)
+  for (const KnownRole &known : rolesOf(c))
     if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
       return "C9: expected a role \"" + std::string(known.name) + "\" for " +
              tiles(c.schedule) + ", got none";
@@ -514,11 +512,6 @@ static Complaint checkWarps(const Case &c) {
 
 namespace {
 
-struct Entry {
-  unsigned number;
-  Complaint (*complaint)(const Case &);
-};
-
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
@@ -529,6 +522,21 @@ constexpr Entry entries[] = {
     {8, checkEmulation}, {6, checkSmem},        {7, checkThreshold},
     {8, checkFeatures},  {9, checkRoles},       {10, checkWarps}};
 
+/// The same order where MMAs are wgmma: what tensor memory limits, registers
+/// do.
+constexpr Entry wgmmaEntries[] = {
+    {1, checkTarget},        {3, checkWgmmaTiles},     {2, checkHeadDims},
+    {8, checkWgmmaFeatures}, {8, checkChunks},         {2, checkWgmmaRegisters},
+    {4, checkCtaGroup},      {5, checkWgmmaPlacement}, {6, checkSmem},
+    {7, checkThreshold},     {8, checkFeatures},       {9, checkRoles},
+    {10, checkWarps}};
+
+std::span<const Entry> entriesOf(const target::Target *gpu) {
+  if (gpu && gpu->hasWgmma)
+    return wgmmaEntries;
+  return entries;
+}
+
 } // namespace
 
 std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
@@ -537,7 +545,7 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
   Problem kernel = kernelProblem(problem, schedule);
   Case c{kernel, schedule, target::findTarget(schedule.target)};
   unsigned place = 0;
-  for (const auto &[number, complaint] : entries) {
+  for (const auto &[number, complaint] : entriesOf(c.gpu)) {
     ++place;
     // Every rule looks at the target.
     if (!(rules & rule(number)) && c.gpu)

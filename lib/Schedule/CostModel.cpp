@@ -233,6 +233,9 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
+  // A consumer begins the scores of the next block before it waits for these.
+  if (usesWgmma(schedule))
+    kernel.scoreStages = 2;
   Rings rings = ringsOf(problem, schedule);
   kernel.ringBytes = unsigned(rings.bytes());
   kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));

@@ -61,6 +61,8 @@ struct Footprint {
   /// own ring (0 if it has none), one P, one staged output, one row statistic
   /// of all threads.
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
+  /// Whether S, O and the hand-over of statistics are outside of registers.
+  bool inTensorMemory;
 
   Footprint(const Problem &problem, const Schedule &schedule);
 

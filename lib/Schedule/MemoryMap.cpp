@@ -45,10 +45,13 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   // Parts of a split are f32 as well.
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
-  statsBytes = statsPerTile * sizeof(float);
+  inTensorMemory = !usesWgmma(schedule);
+  statsBytes = inTensorMemory ? statsPerTile * sizeof(float) : 0;
 }
 
 uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
+  if (!inTensorMemory)
+    return 0;
   uint64_t columns = sLane ? std::max(sColumns, oColumns) : sColumns + oColumns;
   return schedule.qTiles * columns;
 }
@@ -76,7 +79,8 @@ public:
       : schedule(schedule), sizes(problem, schedule) {}
 
   MemoryMap run() {
-    layOutTmem();
+    if (sizes.inTensorMemory)
+      layOutTmem();
     layOutSmem();
     return std::move(map);
   }
@@ -144,11 +148,13 @@ void Layouter::layOutSmem() {
       map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
                           unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
   });
-  forTiles([&](const std::string &i) {
-    smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
-  });
+  if (sizes.inTensorMemory)
+    forTiles([&](const std::string &i) {
+      smem("stats" + i, sizes.statsBytes, 1, smallAlignment);
+    });
   smem("barriers", barrierSlots * barrierBytes, 1, smallAlignment);
-  smem("tmem_address", 4, 1, smallAlignment);
+  if (sizes.inTensorMemory)
+    smem("tmem_address", 4, 1, smallAlignment);
   if (unsigned bytes = nextTileBytes(schedule))
     smem("next_tile", bytes, 1, smallAlignment);
   map.smemBytes = alignTo(nextByte, smallAlignment);

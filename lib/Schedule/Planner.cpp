@@ -43,7 +43,9 @@ std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles,
 Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
     schedule.roles =
-        defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent);
+        usesWgmma(schedule)
+            ? consumerRoles(schedule.qTiles)
+            : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent);
   return schedule;
 }
 

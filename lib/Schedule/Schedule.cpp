@@ -8,9 +8,12 @@
 
 #include "fmha/Schedule/Schedule.h"
 
+#include "fmha/Target/Target.h"
+
 #include <algorithm>
 #include <utility>
 
+using namespace fmha;
 using namespace fmha::schedule;
 
 /// The element of `list` of that name, or null.
@@ -58,6 +61,11 @@ const TmemRegion *MemoryMap::findTmem(std::string_view name) const {
 }
 const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
   return findNamed(smem, name);
+}
+
+bool fmha::schedule::usesWgmma(const Schedule &schedule) {
+  const target::Target *gpu = target::findTarget(schedule.target);
+  return gpu && gpu->hasWgmma;
 }
 
 unsigned fmha::schedule::paddedColumns(unsigned dim) {

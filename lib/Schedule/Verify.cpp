@@ -67,7 +67,7 @@ static Memory describeTmem(const Schedule &s, const Footprint &sizes,
   for (const TmemRegion &r : map.tmem)
     memory.regions.push_back(
         {r.name, r.aliases, r.column, r.columns, 1, 1, r.lane});
-  for (unsigned tile = 0; tile < s.qTiles; ++tile) {
+  for (unsigned tile = 0; sizes.inTensorMemory && tile < s.qTiles; ++tile) {
     std::string i = str(tile);
     memory.wanted.push_back({"S" + i, "", sizes.sColumns, 1, 1});
     memory.wanted.push_back({"O" + i, "", sizes.oColumns, 1, 1});
@@ -95,13 +95,15 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
       want("P" + i, sizes.pBytes, tileAlignment);
     if (sizes.outBytes)
       want("out" + i, sizes.outBytes, tileAlignment, 1, "Q" + i);
-    want("stats" + i, sizes.statsBytes, smallAlignment);
+    if (sizes.inTensorMemory)
+      want("stats" + i, sizes.statsBytes, smallAlignment);
   }
   want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);
   if (s.vStages)
     want("V", sizes.vStageBytes, tileAlignment, s.vStages);
   want("barriers", barrierSlots * barrierBytes, smallAlignment);
-  want("tmem_address", 4, smallAlignment);
+  if (sizes.inTensorMemory)
+    want("tmem_address", 4, smallAlignment);
   if (unsigned bytes = nextTileBytes(s))
     want("next_tile", bytes, smallAlignment);
   return memory;
@@ -217,9 +219,12 @@ static Complaint verifyCapacities(const Schedule &schedule,
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
     return "V6: expected a known target, got \"" + schedule.target + '"';
-  if (!std::has_single_bit(map.tmemColumns) ||
-      map.tmemColumns < gpu->tmemAllocationUnit ||
-      map.tmemColumns > gpu->tmemColumns)
+  if (!gpu->hasTcgen05 && map.tmemColumns)
+    return "V6: expected tmem_columns to be 0 on " + schedule.target +
+           ", got " + str(map.tmemColumns);
+  if (gpu->hasTcgen05 && (!std::has_single_bit(map.tmemColumns) ||
+                          map.tmemColumns < gpu->tmemAllocationUnit ||
+                          map.tmemColumns > gpu->tmemColumns))
     return "V6: expected tmem_columns to be a power of two from " +
            str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
            ", got " + str(map.tmemColumns);

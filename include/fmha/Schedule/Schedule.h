@@ -110,7 +110,8 @@ struct Role {
 struct Schedule {
   std::string target = "sm_100a";
   /// Query tiles in flight per CTA, and the rows of each: 128, or 64 of one
-  /// tile, whose O may then have all columns of tensor memory.
+  /// tile, whose O may then have all columns of tensor memory. With wgmma 64,
+  /// and each tile has a warpgroup of its own.
   unsigned qTiles = 2;
   unsigned qTileRows = 128;
   unsigned kvBlock = 128;
@@ -183,11 +184,12 @@ struct SmemRegion {
 /// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
 /// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
 /// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each),
-/// "tmem_address" and, where a CTA does several tiles, "next_tile" (NextTile).
+/// "tmem_address" (neither of them with wgmma) and, where a CTA does several
+/// tiles, "next_tile" (NextTile).
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
-  /// What tcgen05.alloc is asked for: a power of two, 32 to 512.
+  /// What tcgen05.alloc is asked for: a power of two, 32 to 512; 0 with wgmma.
   unsigned tmemColumns = 0;
   /// Dynamic shared memory of the launch, alignment slack included.
   unsigned smemBytes = 0;
@@ -260,10 +262,16 @@ unsigned registersAtLaunch(unsigned threads);
 /// its exponentials.
 constexpr unsigned emulatingRegisters = 200;
 
-/// The roles that the planner gives to a CTA of `qTiles` query tiles, some of
-/// whose exponentials are emulated or not, and `schedule` with these if it has
-/// none.
+/// Whether the target of `schedule` multiplies by wgmma: then S, O and mostly P
+/// are in registers, and a warpgroup does all the work of its query tile. An
+/// unknown target counts as one with tensor memory.
+bool usesWgmma(const Schedule &schedule);
+
+/// The roles that the planner gives to a CTA of `qTiles` query tiles, with
+/// tensor memory, some of whose exponentials are emulated or not, and with
+/// wgmma; and `schedule` with these if it has none.
 std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false);
+std::vector<Role> consumerRoles(unsigned qTiles);
 Schedule withRoles(Schedule schedule);
 
 /// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
@@ -293,13 +301,16 @@ double mostGrowth(DataType type);
 ///
 ///   C1  the target is known, and attention can be compiled for it
 ///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
-///       tensor memory holds S and O of every query tile
+///       tensor memory holds S and O of every query tile; with wgmma registers
+///       hold S, O and P of one
 ///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
 ///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
-///       at most the rows of a tile
+///       at most the rows of a tile. With wgmma one to three tiles of 64 rows,
+///       and KV blocks of a multiple of 16 keys up to 256
 ///   C4  one CTA issues an MMA
 ///   C5  P waits in tensor memory or in shared memory; in tensor memory only
-///       if O is in the same lanes as S
+///       if O is in the same lanes as S. With wgmma it is in registers or in
+///       shared memory
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input

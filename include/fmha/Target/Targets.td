@@ -147,7 +147,7 @@ def SM103a : Blackwell<"sm_103a"> {
 // 9.2 TB/s over 132 SMs at 1.755 GHz. Memory: 3.0 of 3.35 TB/s, 479 to 744 clocks.
 def SM90a : Gpu<"sm_90a"> {
   let Product = "H100";
-  let Reason = "wgmma keeps P in registers, a lowering that is not written";
+  let Supported = 1;
   let HasWgmma = 1;
   let HasTma = 1;
   let Sms = 132;

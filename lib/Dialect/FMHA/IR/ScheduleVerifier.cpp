@@ -68,9 +68,9 @@ static LogicalResult verifyTiles(EmitError emitError, const Schedule &s) {
   if (s.target.empty())
     return scheduleError(emitError, 1)
            << "expected the name of a target, got an empty string";
-  if (s.qTiles != 1 && s.qTiles != 2)
+  if (s.qTiles < 1 || s.qTiles > 3)
     return scheduleError(emitError, 2)
-           << "expected q_tiles to be 1 or 2, got " << s.qTiles;
+           << "expected q_tiles to be 1, 2 or 3, got " << s.qTiles;
   if (!isTileSize(s.qTileRows) || !isTileSize(s.kvBlock))
     return scheduleError(emitError, 3)
            << "expected q_tile_rows and kv_block to be positive multiples of "

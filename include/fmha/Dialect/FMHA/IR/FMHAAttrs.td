@@ -126,7 +126,7 @@ def FMHA_ScheduleAttr
     Constraints (of the attribute alone; capacities are checked where it sits on
     an op):
     - (S1) `target` is not empty.
-    - (S2) `q_tiles` is 1 or 2.
+    - (S2) `q_tiles` is 1, 2 or 3.
     - (S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
     - (S4) `cta_group` is 1 or 2.
     - (S5) `kv_stages`, `p_slices` and `splits` are positive.

@@ -1,0 +1,57 @@
+//===- CheckRules.h - What the rules of check() look at ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rules that all targets share are in Check.cpp, those of targets with wgmma in
+// CheckWgmma.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_CHECKRULES_H
+#define FMHA_LIB_SCHEDULE_CHECKRULES_H
+
+#include "fmha/Schedule/Schedule.h"
+#include "fmha/Target/Target.h"
+
+#include <cstdint>
+#include <span>
+
+namespace fmha::schedule {
+
+using Complaint = std::optional<std::string>;
+
+inline std::string str(uint64_t value) { return std::to_string(value); }
+
+/// What the rules look at.
+struct Case {
+  const Problem &problem;
+  const Schedule &schedule;
+  const target::Target *gpu;
+};
+
+struct Entry {
+  unsigned number;
+  Complaint (*complaint)(const Case &);
+};
+
+/// A role that passes know. `tile` is the query tile without which it is not
+/// needed.
+struct KnownRole {
+  std::string_view name;
+  unsigned warps;
+  unsigned tile;
+};
+
+std::span<const KnownRole> wgmmaRoles();
+Complaint checkWgmmaTiles(const Case &c);
+Complaint checkWgmmaFeatures(const Case &c);
+Complaint checkWgmmaRegisters(const Case &c);
+Complaint checkWgmmaPlacement(const Case &c);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_CHECKRULES_H

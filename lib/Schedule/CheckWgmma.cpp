@@ -1,0 +1,116 @@
+//===- CheckWgmma.cpp - Can wgmma do what a schedule says? ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRules.h"
+#include "WgmmaRegisters.h"
+
+#include <bit>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// 65536 registers of an SM: with two consumers 240 each leave 24 for the
+/// warpgroup that loads, with three 160 leave 32 (FlashAttention-3's counts).
+/// One consumer has as many as a thread can use.
+std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles) {
+  unsigned consumer = qTiles < 3 ? 240 : 160;
+  unsigned producer = qTiles == 1 ? 40 : qTiles == 2 ? 24 : 32;
+  std::vector<Role> roles = {{"load", 0, 1, producer},
+                             {"store", 1, 1, producer},
+                             {"spare", 2, 2, producer}};
+  for (unsigned tile = 0; tile < qTiles; ++tile)
+    roles.push_back({"consumer" + str(tile), 4 + 4 * tile, 4, consumer});
+  return roles;
+}
+
+std::span<const KnownRole> fmha::schedule::wgmmaRoles() {
+  static constexpr KnownRole roles[] = {{"load", 1, 0},
+                                        {"store", 1, 0},
+                                        {"consumer0", 4, 0},
+                                        {"consumer1", 4, 1},
+                                        {"consumer2", 4, 2}};
+  return roles;
+}
+
+Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
+  const Schedule &s = c.schedule;
+  constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
+  if (s.qTiles < 1 || s.qTiles > mostTiles)
+    return "C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
+           ", warpgroups with a tile each, got " + str(s.qTiles);
+  if (s.qTileRows != rows)
+    return "C3: expected q_tile_rows to be 64 on " + s.target +
+           ", the rows of a wgmma, got " + str(s.qTileRows);
+  if (!std::has_single_bit(s.packHeads) || s.packHeads > rows)
+    return "C3: expected pack_heads to be a power of two of at most "
+           "q_tile_rows, 64, got " +
+           str(s.packHeads);
+  if (s.kvBlock == 0 || s.kvBlock % keyStep || s.kvBlock > mostKeys)
+    return "C3: expected kv_block to be a multiple of 16 from 16 to 256 on " +
+           s.target + ", the columns of a wgmma, got " + str(s.kvBlock);
+  return std::nullopt;
+}
+
+/// Fields that no pass of these targets builds yet.
+Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
+  const Schedule &s = c.schedule;
+  auto must = [&](const char *field, const char *value, unsigned got,
+                  const char *why) -> Complaint {
+    return "C8: expected " + std::string(field) + " to be " + value + " on " +
+           s.target + ", " + why + "; got " + str(got);
+  };
+  if (s.pSlices != 1)
+    return must("p_slices", "1", s.pSlices,
+                "where a warpgroup multiplies its own P");
+  if (s.exp2EmulatedPercent)
+    return must("exp2_emulated", "0", s.exp2EmulatedPercent,
+                "whose FMA units have no pairs of f32");
+  if (s.keyChunk || s.valueChunk)
+    return must("key_chunk and value_chunk", "0",
+                s.keyChunk ? s.keyChunk : s.valueChunk,
+                "since no pass builds it otherwise");
+  if (s.vStages)
+    return must("v_stages", "0", s.vStages,
+                "since no pass builds it otherwise");
+  if (s.shareKv)
+    return must("share_kv", "false", 1, "since no pass builds it otherwise");
+  if (s.scheduler == Scheduler::Dynamic)
+    return "C8: expected scheduler to be single or static on " + s.target +
+           ", which has no clusterlaunchcontrol; got dynamic";
+  return std::nullopt;
+}
+
+Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
+  WgmmaRegisters sizes(c.problem, c.schedule);
+  unsigned needed = sizes.all(), there = sizes.there;
+  if (needed <= there)
+    return std::nullopt;
+  return "C2: a consumer needs " + str(needed) + " registers a thread (S " +
+         str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
+         str(sizes.probabilities) + "), " + str(there) + " are there beside " +
+         "what softmax needs" +
+         (c.schedule.qTiles == 3 ? "; take two query tiles or" : "; take") +
+         " a smaller kv_block, or o_columns below " + str(2 * sizes.outputs);
+}
+
+Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
+  switch (c.schedule.pPlacement) {
+  case PPlacement::Registers:
+    return std::nullopt;
+  case PPlacement::Smem:
+    return "C5: p_placement smem cannot be had on " + c.schedule.target +
+           " yet: no pass writes P to shared memory there; take registers";
+  case PPlacement::Auto:
+    return "C5: expected p_placement to be registers or smem in a schedule, "
+           "got auto: the planner decides it, so leave the schedule out";
+  case PPlacement::Tmem:
+    break;
+  }
+  return "C5: p_placement tmem cannot be had on " + c.schedule.target +
+         ", which has no tensor memory; take registers or smem";
+}

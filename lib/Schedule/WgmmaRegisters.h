@@ -1,0 +1,35 @@
+//===- WgmmaRegisters.h - What a consumer holds in registers ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_WGMMAREGISTERS_H
+#define FMHA_LIB_SCHEDULE_WGMMAREGISTERS_H
+
+#include "fmha/Schedule/Schedule.h"
+
+namespace fmha::schedule {
+
+/// 32-bit registers of a thread. The scores of the next block are made while P
+/// of this one is multiplied, so that S, O and P are there at once.
+struct WgmmaRegisters {
+  unsigned scores, outputs, probabilities, there;
+
+  WgmmaRegisters(const Problem &problem, const Schedule &s) {
+    constexpr unsigned threadsOfRowPair = 4;
+    scores = s.kvBlock * 2 / threadsOfRowPair;
+    outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
+    probabilities = s.pPlacement == PPlacement::Registers ? scores / 2 : 0;
+    // What public kernels leave for addresses, statistics and exponentials:
+    // FlashAttention-3 takes up to 196 of 240, and 128 of 160.
+    there = s.qTiles == 3 ? 128 : 200;
+  }
+  unsigned all() const { return scores + outputs + probabilities; }
+};
+
+} // namespace fmha::schedule
+
+#endif // FMHA_LIB_SCHEDULE_WGMMAREGISTERS_H
