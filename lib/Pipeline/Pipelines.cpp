@@ -63,13 +63,16 @@ static void addVerifiers(OpPassManager &kernel,
 
 static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
+  // Each leaves kernels of the other's targets alone.
   kernel.addPass(tile::createTilePlace());
+  kernel.addPass(tile::createTileWgmmaPlace());
   addVerifiers(kernel, options);
 }
 
 static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTileSpecialise());
+  kernel.addPass(tile::createTileWgmmaSpecialise());
   addVerifiers(kernel, options);
 }
 
@@ -77,6 +80,7 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   kernel.addPass(tile::createTileLowerChannels());
   kernel.addPass(tile::createTileDistribute());
+  kernel.addPass(tile::createTileWgmmaDistribute());
   // Roles repeat constants and addresses; nothing else is simplified here.
   kernel.addPass(createCSEPass());
   addVerifiers(kernel, options);

@@ -73,13 +73,16 @@ LogicalResult checkLevel(gpu::GPUModuleOp module) {
 
 /// The level of LLVM's own optimisation is 0: MLIR hands over straight code,
 /// ptxas optimises it, and what LLVM adds (it moves address arithmetic out of
-/// loops) costs the roles registers that they do not have.
+/// loops) costs the roles registers that they do not have. With wgmma it is 1:
+/// at 0 LLVM copies accumulators between instructions that must follow each
+/// other untouched, and ptxas then serialises them.
 NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx, StringRef name) {
   Builder b(ctx);
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
-  return NVVM::NVVMTargetAttr::get(ctx, /*optLevel=*/0, "nvptx64-nvidia-cuda",
-                                   name, target::findTarget(name)->features,
-                                   b.getDictionaryAttr({ftz}));
+  const target::Target *target = target::findTarget(name);
+  return NVVM::NVVMTargetAttr::get(
+      ctx, /*optLevel=*/target->hasWgmma, "nvptx64-nvidia-cuda", name,
+      target->features, b.getDictionaryAttr({ftz}));
 }
 
 std::string textOf(Attribute attribute) {

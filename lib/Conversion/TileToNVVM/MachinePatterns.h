@@ -26,6 +26,8 @@ mlir::Value parameterOf(mlir::Operation *op, const std::string &name);
 
 void populateScorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
+void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter);
 void populateMachinePatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 

@@ -232,14 +232,14 @@ struct LowerRowStore : public OpConversionPattern<memref::StoreOp> {
   }
 };
 
-/// vector.store %x, %o[b, i, h, d]: strides and columns are multiples of 16
-/// bytes.
+/// vector.store %x, %o[b, i, h, d]: strides are multiples of 16 bytes, columns
+/// of as many as are stored.
 struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(vector::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    constexpr unsigned alignment = 16;
+    unsigned alignment = op.getVectorType().getNumElements() * sizeof(float);
     auto operand = dyn_cast<BlockArgument>(adaptor.getBase());
     if (!operand || op.getIndices().size() != 4)
       return rewriter.notifyMatchFailure(op, "not an output in f32");
@@ -386,6 +386,7 @@ struct ConvertTileToNVVMPass
     });
     RewritePatternSet patterns(&getContext());
     populateMachinePatterns(patterns, converter);
+    populateWgmmaPatterns(patterns, converter);
     populateScorePatterns(patterns, converter);
     patterns.add<LowerKernel, LowerReturn, LowerDim, LowerRowStore,
                  LowerOutputStore, LowerLengthLoad, LowerThreadId, LowerBlockId,

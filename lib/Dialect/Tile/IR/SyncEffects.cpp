@@ -254,3 +254,15 @@ void MmaOp::getSyncEffects(Effects &effects) {
     effects[i].accumulator = getD();
   }
 }
+
+//===----------------------------------------------------------------------===//
+// wgmma: not in the op-free library, which kernels with it are not shown to
+//===----------------------------------------------------------------------===//
+
+void WgmmaFenceOp::getSyncEffects(Effects &) {}
+void WgmmaOp::getSyncEffects(Effects &) {}
+void WgmmaCommitOp::getSyncEffects(Effects &) {}
+void WgmmaWaitOp::getSyncEffects(Effects &) {}
+void StoreMatrixOp::getSyncEffects(Effects &) {}
+void SyncNamedOp::getSyncEffects(Effects &) {}
+void ArriveNamedOp::getSyncEffects(Effects &) {}

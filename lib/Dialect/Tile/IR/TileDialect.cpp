@@ -40,7 +40,7 @@ void TileDialect::initialize() {
 }
 
 /// As many query tiles as a schedule can have.
-static constexpr int64_t mostQueryTiles = 2;
+static constexpr int64_t mostQueryTiles = 3;
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {

@@ -186,7 +186,7 @@ LogicalResult SliceOp::verify() {
 
 LogicalResult JoinOp::verify() {
   TileType whole = getType();
-  if (whole.getPlace() && !whole.inRegisters())
+  if (whole.getPlace() && !whole.inRegisters() && !whole.inFragments())
     return emitOpError() << "expected a tile without a place or in "
                             "#tile.registers, since nothing moves, got "
                          << whole;
@@ -393,7 +393,7 @@ LogicalResult ChannelOp::verify() {
   if (!tile.getPlace())
     return emitOpError() << "carries tiles without a place; run tile-place";
   bool byTma = getProducer() == Agent::Tma || getConsumer() == Agent::Tma;
-  if (tile.inRegisters() || (byTma && !tile.getSmem()))
+  if (tile.inRegisters() || tile.inFragments() || (byTma && !tile.getSmem()))
     return emitOpError() << "expected tiles in "
                          << (byTma ? "#tile.smem, where TMA copies,"
                                    : "#tile.smem or #tile.tmem,")
@@ -470,5 +470,25 @@ LogicalResult TmemWaitOp::verify() {
   if (got != count)
     return emitOpError() << "expected a result of all " << count
                          << " elements, got " << got;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+LogicalResult WgmmaOp::verify() {
+  constexpr int64_t most = 128, step = 4;
+  int64_t count = cast<VectorType>(getType()).getDimSize(0);
+  if (count == 0 || count % step || count > most)
+    return emitOpError() << "expected a multiple of 4 elements up to 128, half "
+                            "of the columns of the product, got "
+                         << count;
+  if (getAcc() && getAcc().getType() != getType())
+    return emitOpError() << "expected an accumulator of the result's type "
+                         << getType() << ", got " << getAcc().getType();
+  if (!getElement().isF16() && !getElement().isBF16())
+    return emitOpError() << "expected factors of f16 or bf16, got "
+                         << getElement();
   return success();
 }

@@ -134,6 +134,20 @@ static LogicalResult verifyRegisters(EmitError emitError,
                      << slices << " slices of " << shape.back() << " columns";
 }
 
+static LogicalResult verifyFragment(EmitError emitError,
+                                    ArrayRef<int64_t> shape) {
+  constexpr int64_t rows = 64, step = 8;
+  if (shape[0] == rows && (shape.size() == 1 || shape[1] % step == 0))
+    return success();
+  return emitError() << "expected #tile.fragment in a tile of 64 rows and a "
+                        "multiple of 8 columns, as wgmma has its accumulator, "
+                        "got "
+                     << shape[0] << " rows"
+                     << (shape.size() == 2
+                             ? " of " + std::to_string(shape[1]) + " columns"
+                             : "");
+}
+
 static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
                                  Type elementType, Attribute place) {
   if (auto smem = dyn_cast<SmemAttr>(place))
@@ -156,8 +170,10 @@ static LogicalResult verifyPlace(EmitError emitError, ArrayRef<int64_t> shape,
   }
   if (auto registers = dyn_cast<RegistersAttr>(place))
     return verifyRegisters(emitError, shape, registers);
-  return emitError() << "expected #tile.smem, #tile.tmem or #tile.registers as "
-                        "the place of a tile, got "
+  if (isa<FragmentAttr>(place))
+    return verifyFragment(emitError, shape);
+  return emitError() << "expected #tile.smem, #tile.tmem, #tile.registers or "
+                        "#tile.fragment as the place of a tile, got "
                      << place;
 }
 
@@ -216,6 +232,10 @@ TmemAttr TileType::getTmem() const {
 
 bool TileType::inRegisters() const {
   return isa_and_nonnull<RegistersAttr>(getPlace());
+}
+
+bool TileType::inFragments() const {
+  return isa_and_nonnull<FragmentAttr>(getPlace());
 }
 
 TileType TileType::withPlace(Attribute place) const {

@@ -152,7 +152,7 @@ namespace {
 struct TileDistributePass
     : public fmha::tile::impl::TileDistributeBase<TileDistributePass> {
   void runOnOperation() override {
-    if (!isTiledKernel(getOperation()))
+    if (!isTmemKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||

@@ -23,6 +23,15 @@ bool tile::isTiledKernel(gpu::GPUFuncOp func) {
   return func->hasAttr("fmha.schedule");
 }
 
+bool tile::isWgmmaKernel(gpu::GPUFuncOp func) {
+  auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
+  return isTiledKernel(func) && attr && schedule::usesWgmma(attr.getValue());
+}
+
+bool tile::isTmemKernel(gpu::GPUFuncOp func) {
+  return isTiledKernel(func) && !isWgmmaKernel(func);
+}
+
 schedule::Problem tile::readOptionalOperands(Operation *func) {
   schedule::Problem problem;
   auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem");

@@ -247,7 +247,7 @@ LogicalResult Placer::run() {
 
 struct TilePlacePass : public fmha::tile::impl::TilePlaceBase<TilePlacePass> {
   void runOnOperation() override {
-    if (!isTiledKernel(getOperation()))
+    if (!isTmemKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||

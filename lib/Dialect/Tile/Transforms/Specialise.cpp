@@ -581,7 +581,7 @@ void Specialiser::run() {
 struct TileSpecialisePass
     : public fmha::tile::impl::TileSpecialiseBase<TileSpecialisePass> {
   void runOnOperation() override {
-    if (!isTiledKernel(getOperation()))
+    if (!isTmemKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||

@@ -33,6 +33,15 @@ using namespace fmha;
 using namespace fmha::tile;
 using schedule::NextTile;
 
+void tile::syncAround(ImplicitLocOpBuilder &b, const KernelInfo &info) {
+  bool hasTmem = info.map.tmemColumns != 0;
+  if (hasTmem)
+    FenceOp::create(b, FenceKind::Tcgen05Before);
+  SyncCtaOp::create(b);
+  if (hasTmem)
+    FenceOp::create(b, FenceKind::Tcgen05After);
+}
+
 void TileLoop::prepare(Block &entry) {
   if (!isNeeded())
     return;
@@ -145,9 +154,7 @@ void TileLoop::renewBarriers() {
 /// is the thread that chooses it, null in other roles.
 Value TileLoop::handOver(Value tile, Value keeper) {
   SyncWarpOp::create(b);
-  FenceOp::create(b, FenceKind::Tcgen05Before);
-  SyncCtaOp::create(b);
-  FenceOp::create(b, FenceKind::Tcgen05After);
+  syncAround(b, info);
   if (keeper) {
     ifThen(keeper, [&] {
       SetNextTileOp::create(b, chooseNext(tile), place(NextTile::number));

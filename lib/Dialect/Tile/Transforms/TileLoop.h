@@ -19,6 +19,10 @@
 
 namespace fmha::tile {
 
+/// A barrier of the CTA, with the fences that stand around it where there is
+/// tensor memory.
+void syncAround(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info);
+
 /// Makes every role a loop over the tiles of its CTA, where the scheduler gives
 /// a CTA several.
 class TileLoop {

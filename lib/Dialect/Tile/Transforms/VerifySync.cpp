@@ -88,7 +88,8 @@ struct TileVerifySyncPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     std::optional<KernelStage> stage = stageOf(getOperation());
-    if (!isTiledKernel(getOperation()) ||
+    // What wgmma does to memory and registers is not in the op-free library.
+    if (!isTmemKernel(getOperation()) ||
         (stage != KernelStage::Specialised && stage != KernelStage::Machine))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());

@@ -55,6 +55,14 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warpIndex,
                                  constantI32(b, warp));
   }
+  /// Whether this warp is one of `role`, which begins at a warp behind those of
+  /// the roles asked about before.
+  Value isOf(RoleOp role) {
+    return role.getLastWarp() - role.getFirstWarp() == 1
+               ? isWarp(role.getFirstWarp())
+               : warpBelow(role.getLastWarp());
+  }
+  bool hasTmem() const { return info.map.tmemColumns != 0; }
   Value isWarp(unsigned warp) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpIndex,
                                  constantI32(b, warp));
@@ -148,8 +156,9 @@ void WarpSwitch::buildPrologue() {
   thread = arith::IndexCastOp::create(
       b, b.getI32Type(), gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   warpIndex = arith::ShRUIOp::create(b, thread, constantI32(b, 5));
-  ifThen(isWarp(mma.getFirstWarp()),
-         [&] { TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset()); });
+  if (hasTmem())
+    ifThen(isWarp(mma.getFirstWarp()),
+           [&] { TmemAllocOp::create(b, info.map.tmemColumns, tmemOffset()); });
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread,
                                       constantI32(b, 0));
   ifThen(first, [&] {
@@ -158,19 +167,17 @@ void WarpSwitch::buildPrologue() {
     });
     FenceOp::create(b, FenceKind::MbarrierInit);
   });
-  FenceOp::create(b, FenceKind::Tcgen05Before);
-  SyncCtaOp::create(b);
-  FenceOp::create(b, FenceKind::Tcgen05After);
+  syncAround(b, info);
 }
 
 /// Nobody may leave while the tensor memory is in use, and it must be freed. A
 /// loop over tiles ends behind a barrier of its own.
 void WarpSwitch::buildEpilogue() {
+  if (!hasTmem())
+    return;
   if (!tiles.isNeeded()) {
     SyncWarpOp::create(b);
-    FenceOp::create(b, FenceKind::Tcgen05Before);
-    SyncCtaOp::create(b);
-    FenceOp::create(b, FenceKind::Tcgen05After);
+    syncAround(b, info);
   }
   ifThen(isWarp(mma.getFirstWarp()), [&] {
     Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
@@ -212,7 +219,7 @@ void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
   if (role.getLastWarp() - role.getFirstWarp() == warpsPerGroup)
     return buildRole(role);
   ifThen(
-      isWarp(role.getFirstWarp()), [&] { buildRole(role); },
+      isOf(role), [&] { buildRole(role); },
       [&] { buildRoles(roles.drop_front()); });
 }
 
@@ -240,7 +247,8 @@ LogicalResult WarpSwitch::readRoles() {
   for (RoleOp role : op.getBody().front().getOps<RoleOp>()) {
     unsigned count = role.getLastWarp() - role.getFirstWarp();
     bool whole = count == warpsPerGroup && role.getFirstWarp() % count == 0;
-    if (count != 1 && !whole)
+    bool idle = role.getBody().front().empty();
+    if (count != 1 && !whole && !idle)
       return role.emitOpError()
              << "expected one warp or the four of a warpgroup, got warps "
              << role.getFirstWarp() << " to " << role.getLastWarp();
@@ -257,7 +265,7 @@ LogicalResult WarpSwitch::readRoles() {
       mma = role;
     hasKeeper |= TileLoop::isKeeper(role) && role.getSingleThread();
   }
-  if (!mma)
+  if (!mma && hasTmem())
     return op.emitOpError() << "has no role \"mma\", whose warp allocates "
                                "tensor memory";
   if (tiles.isNeeded() && !hasKeeper)
@@ -270,7 +278,7 @@ LogicalResult WarpSwitch::run() {
   if (failed(readRoles()))
     return failure();
   // The base address is read behind the prologue that stores it.
-  b.setInsertionPoint(op->getPrevNode());
+  b.setInsertionPoint(hasTmem() ? op->getPrevNode() : op.getOperation());
   hasLists = !op->getBlock()->getOps<memref::LoadOp>().empty();
   tiles.prepare(*op->getBlock());
   buildPrologue();

@@ -67,6 +67,20 @@ def Tile_RegistersAttr : Tile_Attr<"Registers", "registers"> {
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
+def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment"> {
+  let summary = "A place in registers: each thread of a warpgroup holds what wgmma gives it";
+  let description = [{
+    Of 64 rows thread t has rows 16·(t / 32) + (t mod 32) / 4 and 8 more, and of each columns 8·j + 2·(t mod 4) and the one
+    behind it (PTX ISA 9.7.15.5.1, the accumulator of wgmma.m64nN). In that order, columns 8·j of the first row, of the
+    second row, then 8·(j + 1), a tile of 16-bit elements is an A operand without a shuffle. All four threads of a row hold
+    a rank-1 tile's element for it: both rows' elements are a vector of two.
+
+    Example: `#tile.fragment`.
+
+    Constraints: a tile of 64 rows, and of rank 2 of a multiple of 8 columns.
+  }];
+}
+
 class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, what, cases> {
   let cppNamespace = "::fmha::tile";

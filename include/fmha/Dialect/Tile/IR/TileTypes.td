@@ -24,8 +24,8 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     A tile of a matrix has the matrix' columns rounded up to 16, what an MMA takes at once; columns that the matrix does
     not have are zero.
 
-    Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem` or
-    `#tile.registers` and holds its own constraints.
+    Constraints: rank 1 or 2, static extents, element type f16, bf16 or f32; the place is `#tile.smem`, `#tile.tmem`,
+    `#tile.registers` or `#tile.fragment` and holds its own constraints.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         OptionalParameter<"::mlir::Attribute">:$place);
@@ -48,6 +48,7 @@ def Tile_TileType : Tile_TypeDef<"Tile", "tile"> {
     SmemAttr getSmem() const;
     TmemAttr getTmem() const;
     bool inRegisters() const;
+    bool inFragments() const;
     TileType withPlace(::mlir::Attribute place) const;
     TileType withElementType(::mlir::Type type) const;
     /// The same rows, one element each.

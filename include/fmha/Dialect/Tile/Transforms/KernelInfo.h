@@ -35,6 +35,10 @@ struct KernelInfo {
 /// `isTiledKernel` tells.
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
 bool isTiledKernel(mlir::gpu::GPUFuncOp func);
+/// Of those, one for a target that multiplies by wgmma, and any other one: each
+/// has its own passes from the placed level on.
+bool isWgmmaKernel(mlir::gpu::GPUFuncOp func);
+bool isTmemKernel(mlir::gpu::GPUFuncOp func);
 
 /// The tensors beside q, k, v and o that a kernel has, as far as `fmha.problem`
 /// of `func`, a gpu.func or llvm.func, says so: an LSE needs no saying.

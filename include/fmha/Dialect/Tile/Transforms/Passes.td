@@ -114,6 +114,70 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
   }];
 }
 
+def TileWgmmaPlace : Tile_Pass<"tile-wgmma-place"> {
+  let summary = "As tile-place, for kernels whose target multiplies by wgmma";
+  let description = [{
+    Scores, P, the accumulator and all statistics of a row go to `#tile.fragment`, the registers of the warpgroup that has
+    the query tile; query, keys, values and the staged output lie in shared memory where the schedule's memory map says.
+    Kernels of other targets are left alone, as `tile-place` leaves those of this one.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32>
+    ```
+    After:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
+    ```
+  }];
+}
+
+def TileWgmmaSpecialise : Tile_Pass<"tile-wgmma-specialise"> {
+  let summary = "As tile-specialise, for kernels whose target multiplies by wgmma";
+  let description = [{
+    load, store and a consumer for each query tile. A consumer does all that its rows need: the scores of block j + 1 begin
+    before the product of block j, so that both run beside the softmax of block j + 1. Consumers take turns to begin
+    (named barriers 1, 2 and 3): while one multiplies the others make exponentials.
+
+    After, shortened:
+    ```mlir
+    tile.role "consumer0" warps 4 to 8 registers 240 {
+      ...
+      scf.for %j = ... {
+        tile.sync_named 1 threads 256
+        %s = tile.dot %q, %k transpose_b : ...
+        %o = tile.dot %p, %v plus %acc : ...
+        tile.arrive_named 2 threads 256
+        %t = tile.wait_dots %s pending 1 : ...
+        tile.release %kv[...]
+        ...
+    ```
+  }];
+}
+
+def TileWgmmaDistribute : Tile_Pass<"tile-wgmma-distribute"> {
+  let summary = "As tile-distribute, for kernels whose target multiplies by wgmma";
+  let description = [{
+    A tile in `#tile.fragment` becomes a vector of what a thread has of it, two rows' elements by turns; of 16 bits, two
+    elements a word. A row's maximum and sum go through the four threads that share it. A dot becomes a fence, a wgmma for
+    each K step, and a commit.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
+    %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>
+    ```
+    After:
+    ```mlir
+    tile.wgmma_fence
+    %s0 = tile.wgmma %q0, %k0 of bf16 : i64, i64 -> vector<64xf32>
+    %s1 = tile.wgmma %q1, %k1 plus %s0 of bf16 : i64, i64 -> vector<64xf32>
+    tile.wgmma_commit
+    %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
+    ```
+  }];
+}
+
 def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let summary = "Verify that a placed kernel fits its target";
   let description = [{

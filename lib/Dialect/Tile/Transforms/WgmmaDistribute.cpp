@@ -1,0 +1,171 @@
+//===- WgmmaDistribute.cpp - Give fragments to threads, and roles to warps ===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WgmmaDistribute.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEWGMMADISTRIBUTE
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// Small builders
+//===----------------------------------------------------------------------===//
+
+int64_t tile::fragmentSize(TileType tile) {
+  if (tile.getShape().size() == 1)
+    return fragmentRows;
+  int64_t elements = tile.getColumns() / 8 * fragmentStep;
+  return tile.getElementType().isF32() ? elements : elements / 2;
+}
+
+/// Bits 5 and 6 of the thread, the warp, are bits 4 and 5 of the row; bits 2 to
+/// 4 are its lower ones.
+Value tile::fragmentRow(ImplicitLocOpBuilder &b, int64_t row) {
+  Value thread = threadInGroup(b);
+  auto bits = [&](int32_t shift, int32_t mask) {
+    return arith::AndIOp::create(
+        b, arith::ShRUIOp::create(b, thread, constantI32(b, shift)),
+        constantI32(b, mask));
+  };
+  Value place = arith::OrIOp::create(b, bits(1, 0x30), bits(2, 7));
+  constexpr int32_t apart = 8;
+  return row ? Value(arith::OrIOp::create(b, place, constantI32(b, apart)))
+             : place;
+}
+
+Value tile::fragmentColumn(ImplicitLocOpBuilder &b) {
+  Value inQuad = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 3));
+  return arith::ShLIOp::create(b, inQuad, constantI32(b, 1));
+}
+
+Value tile::spreadRows(ImplicitLocOpBuilder &b, Value rows, int64_t count) {
+  SmallVector<int64_t> places;
+  for (int64_t n = 0; n < count; ++n)
+    places.push_back(n / 2 % fragmentRows);
+  return vector::ShuffleOp::create(b, rows, rows, places);
+}
+
+Value tile::elementsOfRow(ImplicitLocOpBuilder &b, Value fragment,
+                          int64_t row) {
+  SmallVector<int64_t> places;
+  int64_t size = cast<VectorType>(fragment.getType()).getDimSize(0);
+  for (int64_t n = 0; n < size; ++n)
+    if (n / 2 % fragmentRows == row)
+      places.push_back(n);
+  return vector::ShuffleOp::create(b, fragment, fragment, places);
+}
+
+Value tile::bothRows(ImplicitLocOpBuilder &b, Value first, Value second) {
+  return vector::FromElementsOp::create(
+      b, VectorType::get({fragmentRows}, first.getType()),
+      ValueRange{first, second});
+}
+
+Value tile::constantOf(ImplicitLocOpBuilder &b, Type type, float value) {
+  TypedAttr attr = b.getF32FloatAttr(value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(b, attr);
+}
+
+Value tile::sharedMemory(ImplicitLocOpBuilder &b, int64_t offset) {
+  return SmemAddressOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3),
+                               int32_t(offset));
+}
+
+/// Pair by pair, which one conversion rounds and packs.
+Value tile::roundToWords(ImplicitLocOpBuilder &b, Value fragment,
+                         Type element) {
+  int64_t size = cast<VectorType>(fragment.getType()).getDimSize(0);
+  auto pair = VectorType::get({2}, element);
+  auto word = VectorType::get({1}, b.getI32Type());
+  SmallVector<Value> words;
+  for (int64_t n = 0; n < size; n += 2) {
+    Value half = arith::TruncFOp::create(b, pair, slice(b, fragment, n, 2));
+    words.push_back(vector::ExtractOp::create(
+        b, vector::BitCastOp::create(b, word, half), 0));
+  }
+  return vector::FromElementsOp::create(
+      b, VectorType::get({size / 2}, b.getI32Type()), words);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Fragments: a vector. Shared memory: an address.
+static Type convertTile(TileType type) {
+  MLIRContext *ctx = type.getContext();
+  if (type.getSmem())
+    return LLVM::LLVMPointerType::get(ctx, 3);
+  if (!type.inFragments())
+    return {};
+  Type element = type.getElementType();
+  if (!element.isF32())
+    element = IntegerType::get(ctx, 32);
+  return VectorType::get({fragmentSize(type)}, element);
+}
+
+namespace {
+
+struct TileWgmmaDistributePass
+    : public fmha::tile::impl::TileWgmmaDistributeBase<
+          TileWgmmaDistributePass> {
+  void runOnOperation() override {
+    if (!isWgmmaKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Synchronised,
+                           getArgument())))
+      return signalPassFailure();
+    auto ops = getOperation().getBody().front().getOps<SpecialiseOp>();
+    if (ops.empty())
+      return;
+    SpecialiseOp specialise = *ops.begin();
+    if (failed(distribute(specialise, *info)) ||
+        failed(lowerSpecialise(specialise, *info)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult distribute(SpecialiseOp op, const KernelInfo &info) {
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion([](TileType type) { return convertTile(type); });
+    RewritePatternSet patterns(&getContext());
+    populateWgmmaArithmetic(patterns, converter, info);
+    populateWgmmaMemory(patterns, converter, info);
+    populateWgmmaOutput(patterns, converter, info);
+    ConversionTarget target(getContext());
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                         target);
+    target.markUnknownOpDynamicallyLegal(
+        [&](Operation *other) { return converter.isLegal(other); });
+    return applyPartialConversion(op.getOperation(), target,
+                                  std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,177 @@
+//===- WgmmaOutput.cpp - The accumulator, divided and written ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WgmmaDistribute.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+/// acc/l. A row whose sum is 0 saw no key and becomes 0, whatever a masked
+/// value did to it. `afn` asks for the approximate reciprocal, 1 ulp: far below
+/// the rounding of P to 16 bits.
+static Value finish(ImplicitLocOpBuilder &b, Value x, Value sum,
+                    bool undivided) {
+  int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
+  Type rows = sum.getType();
+  Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
+                                       constantOf(b, rows, 0.0f));
+  if (!undivided) {
+    auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
+    Value inverse = arith::DivFOp::create(
+        b, constantOf(b, rows, 1.0f), sum,
+        arith::FastMathFlagsAttr::get(b.getContext(), flags));
+    x = arith::MulFOp::create(b, x, spreadRows(b, inverse, count));
+  }
+  return arith::SelectOp::create(b, spreadRows(b, unseen, count),
+                                 constantOf(b, x.getType(), 0.0f), x);
+}
+
+static void inIf(ImplicitLocOpBuilder &b, Value condition,
+                 function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+namespace {
+
+/// Rounded, and by stmatrix into the staging tile: a warp has 16 rows, and of
+/// each 16 columns the four matrices in the order of its registers. Lane l
+/// addresses row l mod 16 of the warp, and the upper 8 columns if it is above
+/// 15; the swizzle is an XOR with the row inside its 128 bytes.
+struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType to = op.getType();
+    if (!to.getSmem())
+      return rewriter.notifyMatchFailure(op, "expected to go to #tile.smem");
+    Value x =
+        finish(b, adaptor.getInput(), adaptor.getSum(), op.getUndivided());
+    storeMatrices(b, to, roundToWords(b, x, to.getElementType()));
+    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
+    return success();
+  }
+
+private:
+  static void storeMatrices(ImplicitLocOpBuilder &b, TileType to, Value words) {
+    layout::PanelTile panels{unsigned(to.getRows()), unsigned(to.getColumns())};
+    Value thread = threadInGroup(b);
+    auto bits = [&](int32_t mask, int32_t shift) -> Value {
+      Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
+      Value by = constantI32(b, std::abs(shift));
+      return shift < 0 ? Value(arith::ShRUIOp::create(b, some, by))
+                       : Value(arith::ShLIOp::create(b, some, by));
+    };
+    // Row 16·warp + lane mod 16 of 128 bytes; 16·(lane / 16), which the XOR
+    // with 16·(row mod 8) acts on as well.
+    Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
+    Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
+    Value base = advance(b, sharedMemory(b, to.getSmem().getOffset()), row);
+    constexpr int64_t chunkColumns = 8;
+    for (int64_t n = 0; n < to.getColumns(); n += wgmmaDepth) {
+      uint32_t offset = panels.chunkConstant(n / chunkColumns);
+      Value at = arith::XOrIOp::create(b, swizzled, constantI32(b, offset));
+      StoreMatrixOp::create(
+          b, slice(b, words, n / wgmmaDepth * wordsOfA, wordsOfA),
+          advance(b, base, at));
+    }
+  }
+};
+
+/// acc/l in f32, from registers to the tensor, two columns at a time.
+struct WriteFragment : public FragmentPattern<WriteOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (!op.getValue())
+      return rewriter.notifyMatchFailure(op, "expected a value");
+    Value x =
+        finish(b, adaptor.getValue(), adaptor.getSum(), op.getUndivided());
+    for (int64_t row = 0; row < fragmentRows; ++row) {
+      OwnRow own = fragmentOwnRow(b, op, row);
+      Value elements = elementsOfRow(b, x, row);
+      inIf(b, own.inside, [&] { storeRow(b, op, own, elements); });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Head dims come in steps of 8 columns, of which a thread has two.
+  static void storeRow(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
+                       Value elements) {
+    constexpr int64_t step = 8, width = 2;
+    auto tile = cast<TileType>(op.getTile());
+    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
+    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    Value first = toIndex(b, fragmentColumn(b));
+    if (op.getColumn())
+      first = arith::AddIOp::create(b, first, op.getColumn());
+    for (int64_t n = 0; n < tile.getColumns(); n += step) {
+      Value at =
+          arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
+      auto store = [&] {
+        vector::StoreOp::create(
+            b, slice(b, elements, n / step * width, width), op.getDest(),
+            ValueRange{op.getBatch(), own.row, own.head, at});
+      };
+      if (whole) {
+        store();
+        continue;
+      }
+      inIf(b,
+           arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at,
+                                 arith::ConstantIndexOp::create(b, dim)),
+           store);
+    }
+  }
+};
+
+/// One thread of each quad writes its rows' numbers.
+struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          fragmentColumn(b), constantI32(b, 0));
+    for (int64_t row = 0; row < fragmentRows; ++row) {
+      OwnRow own = fragmentOwnRow(b, op, row);
+      inIf(b, arith::AndIOp::create(b, own.inside, isFirst), [&] {
+        memref::StoreOp::create(
+            b, vector::ExtractOp::create(b, adaptor.getValue(), row),
+            op.getDest(), ValueRange{op.getBatch(), own.head, own.row});
+      });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateWgmmaOutput(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     const KernelInfo &info) {
+  patterns.add<NormalizeFragment, WriteFragment, StoreRowsFragment>(
+      converter, info, patterns.getContext());
+}

@@ -1,0 +1,559 @@
+//===- WgmmaSpecialise.cpp - Cut a wgmma kernel into roles --------------*- C++
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+//   load       q of each tile; k 0, v 0, k 1, v 1, ...
+//   consumer   s = q.k0; softmax 0
+//              for j:  begin s' = q.k(j+1); begin acc += p.v(j)
+//                      await s'; softmax j+1; await acc; acc *= alpha
+//              acc += p.v(last); epilogue
+//   store      the output tiles
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEWGMMASPECIALISE
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+constexpr unsigned groupThreads = 128, groupWarps = 4;
+
+/// The ops of a placed kernel that serve one query tile, in program order.
+struct ConsumerParts {
+  LoadOp query;
+  SmallVector<Operation *> fills, ending;
+  /// In the loop: dots of scores with their slices, what makes P of them, casts
+  /// of P, and dots of P with their slices.
+  SmallVector<Operation *> scores, softmax, casts, products;
+  RescaleOp rescale;
+  StoreOp store;
+  NormalizeOp normalize;
+  /// Places of maximum, sum and accumulator among what the loop carries.
+  SmallVector<unsigned, 3> states;
+};
+
+struct WgmmaParts {
+  scf::ForOp loop;
+  LoadOp key, value;
+  SmallVector<ConsumerParts, 3> tiles;
+};
+
+bool makesScores(Operation *op) {
+  auto reads = [](Operation *user) {
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && dot.getTransposeB();
+  };
+  return reads(op) || (isa<SliceOp>(op) && llvm::any_of(op->getUsers(), reads));
+}
+
+bool makesProduct(Operation *op) {
+  return isa<DotOp>(op) ||
+         (isa<SliceOp>(op) && llvm::any_of(op->getUsers(), [](Operation *user) {
+            return isa<DotOp>(user);
+          }));
+}
+
+void addInLoop(ConsumerParts &tile, Operation *op) {
+  if (auto rescale = dyn_cast<RescaleOp>(op))
+    tile.rescale = rescale;
+  else if (makesScores(op))
+    tile.scores.push_back(op);
+  else if (makesProduct(op))
+    tile.products.push_back(op);
+  else if (isa<CastOp>(op))
+    tile.casts.push_back(op);
+  else
+    tile.softmax.push_back(op);
+}
+
+void addOutside(ConsumerParts &tile, Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    tile.query = load;
+  else if (isa<FillOp>(op))
+    tile.fills.push_back(op);
+  else if (auto store = dyn_cast<StoreOp>(op))
+    tile.store = store;
+  else
+    tile.ending.push_back(op);
+  if (auto normalize = dyn_cast<NormalizeOp>(op))
+    tile.normalize = normalize;
+}
+
+/// The name of the first part that is missing, empty if none is.
+StringRef missingPart(const WgmmaParts &parts) {
+  if (!parts.loop)
+    return "loop over KV blocks";
+  if (!parts.key || !parts.value)
+    return "load of key and value";
+  for (const ConsumerParts &tile : parts.tiles) {
+    const std::pair<StringRef, bool> needed[] = {
+        {"load of the query", !!tile.query},
+        {"dot of query and key", !tile.scores.empty()},
+        {"softmax", !tile.softmax.empty()},
+        {"cast of P", !tile.casts.empty()},
+        {"rescale", !!tile.rescale},
+        {"dot of P and value", !tile.products.empty()},
+        {"initial maximum, sum and accumulator", tile.states.size() == 3},
+        {"normalize or write", !tile.ending.empty()},
+        {"store", tile.store || !tile.normalize}};
+    for (auto [name, there] : needed)
+      if (!there)
+        return name;
+  }
+  return {};
+}
+
+FailureOr<WgmmaParts> findWgmmaParts(gpu::GPUFuncOp func, unsigned tiles) {
+  WgmmaParts parts;
+  parts.tiles.resize(tiles);
+  for (Operation &op : func.getBody().front()) {
+    std::optional<unsigned> tile = queryTileOf(&op);
+    if (tile && *tile < tiles)
+      addOutside(parts.tiles[*tile], &op);
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      parts.loop = loop;
+  }
+  if (parts.loop) {
+    for (Operation &op : parts.loop.getBody()->without_terminator()) {
+      std::optional<unsigned> tile = queryTileOf(&op);
+      if (tile && *tile < tiles)
+        addInLoop(parts.tiles[*tile], &op);
+      else if (auto load = dyn_cast<LoadOp>(op))
+        (llvm::any_of(load->getUsers(), makesScores) ? parts.key
+                                                     : parts.value) = load;
+    }
+    for (auto [n, init] : llvm::enumerate(parts.loop.getInitArgs())) {
+      Operation *fill = init.getDefiningOp();
+      std::optional<unsigned> tile;
+      if (fill)
+        tile = queryTileOf(fill);
+      if (tile && *tile < tiles)
+        parts.tiles[*tile].states.push_back(n);
+    }
+  }
+  if (StringRef name = missingPart(parts); !name.empty())
+    return func.emitError()
+           << "has no " << name
+           << ", which tile-wgmma-specialise needs; run tile-wgmma-place on a "
+              "kernel of convert-fmha-to-tile first";
+  return parts;
+}
+
+class WgmmaSpecialiser {
+public:
+  WgmmaSpecialiser(gpu::GPUFuncOp func, const KernelInfo &info,
+                   WgmmaParts &parts)
+      : func(func), info(info), parts(parts),
+        b(func.getLoc(), func.getContext()) {}
+  void run();
+
+private:
+  /// What a consumer carries from block to block: maximum, sum, accumulator
+  /// and P, in the order of the loop's values.
+  using State = SmallVector<Value, 4>;
+
+  void buildChannels();
+  void buildRole(const schedule::Role &role);
+  void buildLoad();
+  void buildStore();
+  void buildConsumer(unsigned tile);
+  State buildBlocks(unsigned tile, ArrayRef<Value> initial);
+  State buildStep(unsigned tile, Value block, Value query, const State &before);
+
+  void loadInto(LoadOp original, Value channel, Value message,
+                IRMapping &numbers);
+  Value issueScores(ConsumerParts &tile, Value query, Value block,
+                    IRMapping &numbers);
+  Value issueProducts(ConsumerParts &tile, const State &state, Value block);
+  void softmax(ConsumerParts &tile, Value scores, ArrayRef<Value> before,
+               IRMapping &numbers);
+  State yielded(ConsumerParts &tile, Value acc, IRMapping &numbers);
+  SmallVector<Value> await(ValueRange values, unsigned pending);
+  void release(Value message);
+  void takeTurn(unsigned tile);
+  void passTurn(unsigned tile);
+
+  Operation *clone(Operation *op, IRMapping &numbers);
+  void mapNumber(Value value, IRMapping &numbers);
+  IRMapping numbersOf(Value block) {
+    IRMapping numbers;
+    numbers.map(parts.loop.getInductionVar(), block);
+    return numbers;
+  }
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+  Value add(Value v, int64_t n) {
+    return arith::AddIOp::create(b, v, index(n));
+  }
+  /// V follows K in their ring.
+  Value keyMessage(Value block) {
+    return arith::MulIOp::create(b, block, index(2));
+  }
+  Value valueMessage(Value block) { return add(keyMessage(block), 1); }
+  Value hasBlocks() {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, blocks,
+                                 index(0));
+  }
+  void ifThen(Value condition, function_ref<void()> body);
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  WgmmaParts &parts;
+  ImplicitLocOpBuilder b;
+  Value blocks, ring;
+  SmallVector<Value> queries, outputs;
+};
+
+void WgmmaSpecialiser::ifThen(Value condition, function_ref<void()> body) {
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of a block
+//===----------------------------------------------------------------------===//
+
+/// The arithmetic that makes `value` in the sequential loop is done again for
+/// the block of `numbers`:
+///   %j.128 + %first  ->  %block.128 + %first
+void WgmmaSpecialiser::mapNumber(Value value, IRMapping &numbers) {
+  Operation *op = value.getDefiningOp();
+  if (isa<TileType>(value.getType()) || !op || !parts.loop->isAncestor(op) ||
+      numbers.contains(value))
+    return;
+  for (Value operand : op->getOperands())
+    mapNumber(operand, numbers);
+  b.clone(*op, numbers);
+}
+
+Operation *WgmmaSpecialiser::clone(Operation *op, IRMapping &numbers) {
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    mapNumber(value, numbers);
+  return b.clone(*op, numbers);
+}
+
+//===----------------------------------------------------------------------===//
+// load and store
+//===----------------------------------------------------------------------===//
+
+void WgmmaSpecialiser::loadInto(LoadOp original, Value channel, Value message,
+                                IRMapping &numbers) {
+  Value slot =
+      AcquireOp::create(b, original.getType(), channel, message).getResult();
+  auto made = cast<LoadOp>(clone(original, numbers));
+  made->removeAttr("tile.q_tile");
+  made.getIntoMutable().assign(slot);
+  PublishOp::create(b, channel, message);
+}
+
+/// Without KV blocks nothing reads the queries, and the output may take their
+/// place at once: so they are not loaded.
+void WgmmaSpecialiser::buildLoad() {
+  ifThen(hasBlocks(), [&] {
+    IRMapping none;
+    for (auto [tile, channel] : llvm::zip(parts.tiles, queries))
+      loadInto(tile.query, channel, index(0), none);
+    auto loop = scf::ForOp::create(b, index(0), blocks, index(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value block = loop.getInductionVar();
+    IRMapping numbers = numbersOf(block);
+    loadInto(parts.key, ring, keyMessage(block), numbers);
+    loadInto(parts.value, ring, valueMessage(block), numbers);
+  });
+}
+
+void WgmmaSpecialiser::buildStore() {
+  for (auto [tile, channel] : llvm::zip(parts.tiles, outputs)) {
+    if (!channel)
+      continue;
+    IRMapping numbers;
+    numbers.map(
+        tile.store.getValue(),
+        ReceiveOp::create(b, tile.store.getValue().getType(), channel, index(0))
+            .getResult());
+    clone(tile.store, numbers);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// consumer
+//===----------------------------------------------------------------------===//
+
+/// Which consumer begins next. The first one needs no leave for its first turn;
+/// behind its last one it takes the one that the last consumer passes on, so
+/// that every arrival is met.
+void WgmmaSpecialiser::takeTurn(unsigned tile) {
+  if (parts.tiles.size() > 1)
+    SyncNamedOp::create(b, 1 + tile, 2 * groupThreads);
+}
+
+void WgmmaSpecialiser::passTurn(unsigned tile) {
+  if (parts.tiles.size() > 1)
+    ArriveNamedOp::create(b, 1 + (tile + 1) % parts.tiles.size(),
+                          2 * groupThreads);
+}
+
+SmallVector<Value> WgmmaSpecialiser::await(ValueRange values,
+                                           unsigned pending) {
+  return SmallVector<Value>(
+      WaitDotsOp::create(b, values.getTypes(), values, pending).getResults());
+}
+
+/// One thread of each warp says so, behind the wait of its warp.
+void WgmmaSpecialiser::release(Value message) {
+  ifThen(ElectOp::create(b, b.getI1Type()),
+         [&] { ReleaseOp::create(b, ring, message); });
+}
+
+Value WgmmaSpecialiser::issueScores(ConsumerParts &tile, Value query,
+                                    Value block, IRMapping &numbers) {
+  numbers.map(tile.query.getResult(), query);
+  numbers.map(parts.key.getResult(),
+              ReceiveOp::create(b, parts.key.getType(), ring, keyMessage(block))
+                  .getResult());
+  for (Operation *op : tile.scores)
+    clone(op, numbers);
+  return numbers.lookup(tile.scores.back()->getResult(0));
+}
+
+/// acc + p.v of `block`.
+Value WgmmaSpecialiser::issueProducts(ConsumerParts &tile, const State &state,
+                                      Value block) {
+  IRMapping numbers;
+  numbers.map(tile.rescale.getResult(), state[2]);
+  numbers.map(
+      parts.value.getResult(),
+      ReceiveOp::create(b, parts.value.getType(), ring, valueMessage(block))
+          .getResult());
+  for (auto [cast, p] :
+       llvm::zip(tile.casts, ArrayRef<Value>(state).drop_front(3)))
+    numbers.map(cast->getResult(0), p);
+  for (Operation *op : tile.products)
+    clone(op, numbers);
+  return numbers.lookup(tile.products.back()->getResult(0));
+}
+
+/// Everything between the scores and P in 16 bits.
+void WgmmaSpecialiser::softmax(ConsumerParts &tile, Value scores,
+                               ArrayRef<Value> before, IRMapping &numbers) {
+  for (auto [place, value] : llvm::zip(tile.states, before))
+    numbers.map(parts.loop.getRegionIterArg(place), value);
+  numbers.map(tile.scores.back()->getResult(0), scores);
+  for (Operation *op : tile.softmax)
+    clone(op, numbers);
+}
+
+/// What the loop yields for the tile, with the accumulator `acc`, and P.
+WgmmaSpecialiser::State
+WgmmaSpecialiser::yielded(ConsumerParts &tile, Value acc, IRMapping &numbers) {
+  State state;
+  for (unsigned place : ArrayRef(tile.states).drop_back())
+    state.push_back(numbers.lookupOrDefault(
+        parts.loop.getBody()->getTerminator()->getOperand(place)));
+  state.push_back(acc);
+  for (Operation *cast : tile.casts)
+    state.push_back(clone(cast, numbers)->getResult(0));
+  return state;
+}
+
+/// Scores of the next block, product of this one, softmax of the next one.
+WgmmaSpecialiser::State WgmmaSpecialiser::buildStep(unsigned number,
+                                                    Value block, Value query,
+                                                    const State &before) {
+  ConsumerParts &tile = parts.tiles[number];
+  Value next = add(block, 1);
+  IRMapping numbers = numbersOf(next);
+  takeTurn(number);
+  Value begun = issueScores(tile, query, next, numbers);
+  Value product = issueProducts(tile, before, block);
+  passTurn(number);
+  Value scores = await(begun, 1).front();
+  release(keyMessage(next));
+  softmax(tile, scores, before, numbers);
+  SmallVector<Value> used = {product};
+  used.append(before.begin() + 3, before.end());
+  Value acc = await(used, 0).front();
+  release(valueMessage(block));
+  numbers.map(tile.rescale.getInput(), acc);
+  return yielded(tile, clone(tile.rescale, numbers)->getResult(0), numbers);
+}
+
+/// All blocks of a CTA that has some.
+WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
+                                                      ArrayRef<Value> initial) {
+  ConsumerParts &tile = parts.tiles[number];
+  Value query =
+      ReceiveOp::create(b, tile.query.getType(), queries[number], index(0))
+          .getResult();
+  Value zero = index(0);
+  IRMapping first = numbersOf(zero);
+  if (number)
+    takeTurn(number);
+  Value begun = issueScores(tile, query, zero, first);
+  passTurn(number);
+  Value scores = await(begun, 0).front();
+  release(keyMessage(zero));
+  softmax(tile, scores, initial, first);
+  State state = yielded(tile, initial.back(), first);
+  Value last = add(blocks, -1);
+  auto loop = scf::ForOp::create(b, zero, last, index(1), state);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    State before(loop.getRegionIterArgs());
+    State after = buildStep(number, loop.getInductionVar(), query, before);
+    scf::YieldOp::create(b, after);
+  }
+  if (!number)
+    takeTurn(number);
+  State all(loop.getResults());
+  SmallVector<Value> used = {issueProducts(tile, all, last)};
+  used.append(all.begin() + 3, all.end());
+  return {all[0], all[1], await(used, 0).front()};
+}
+
+/// A query tile without rows is computed with the others: it is loaded as zeros
+/// and not stored.
+void WgmmaSpecialiser::buildConsumer(unsigned number) {
+  ConsumerParts &tile = parts.tiles[number];
+  IRMapping numbers;
+  for (Operation *fill : tile.fills)
+    clone(fill, numbers);
+  SmallVector<Value> initial;
+  for (unsigned place : tile.states)
+    initial.push_back(numbers.lookup(parts.loop.getInitArgs()[place]));
+  auto branch = scf::IfOp::create(b, ValueRange(initial).getTypes(),
+                                  hasBlocks(), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, buildBlocks(number, initial));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, initial);
+  }
+  for (auto [place, value] : llvm::zip(tile.states, branch.getResults()))
+    numbers.map(parts.loop.getResult(place), value);
+  for (Operation *op : tile.ending) {
+    clone(op, numbers);
+    if (op == tile.normalize)
+      PublishOp::create(b, outputs[number], index(0));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// Rings are free when one thread of each warp of all consumers has said so.
+void WgmmaSpecialiser::buildChannels() {
+  auto channel = [&](const Twine &name, TileType tile, Agent from, Agent to,
+                     unsigned sent, unsigned freed, bool unreleased) -> Value {
+    auto type = ChannelType::get(b.getContext(), tile);
+    return ChannelOp::create(b, type, b.getStringAttr(name), from, to, sent,
+                             freed, unreleased, StringAttr());
+  };
+  TileType key = parts.key.getType(), value = parts.value.getType();
+  ring =
+      channel("kv", key.getBytes() < value.getBytes() ? value : key, Agent::Tma,
+              Agent::Threads, 1, groupWarps * parts.tiles.size(), false);
+  for (auto [n, tile] : llvm::enumerate(parts.tiles)) {
+    queries.push_back(channel("q" + Twine(n), tile.query.getType(), Agent::Tma,
+                              Agent::Threads, 1, groupThreads, true));
+    Value out;
+    if (tile.normalize)
+      out = channel("out" + Twine(n), tile.normalize.getType(), Agent::Threads,
+                    Agent::Tma, groupThreads, 1, true);
+    outputs.push_back(out);
+  }
+}
+
+void WgmmaSpecialiser::buildRole(const schedule::Role &role) {
+  StringRef name = role.name;
+  auto op = RoleOp::create(b, name, role.firstWarp, role.firstWarp + role.warps,
+                           role.registers,
+                           /*single_thread=*/name == "load" || name == "store");
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&op.getBody());
+  if (name == "load")
+    return buildLoad();
+  if (name == "store")
+    return buildStore();
+  unsigned tile;
+  if (name.consume_front("consumer") && !name.getAsInteger(10, tile) &&
+      tile < parts.tiles.size())
+    buildConsumer(tile);
+}
+
+void WgmmaSpecialiser::run() {
+  b.setInsertionPoint(func.getBody().front().getTerminator());
+  blocks = parts.loop.getUpperBound();
+  buildChannels();
+  auto all = SpecialiseOp::create(b);
+  b.createBlock(&all.getBody());
+  for (const schedule::Role &role : info.schedule.roles)
+    buildRole(role);
+}
+
+/// Uses before definitions.
+void eraseSequentialOps(gpu::GPUFuncOp func) {
+  Block &entry = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
+    if (isa<scf::ForOp>(op) ||
+        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
+        isOpTriviallyDead(&op))
+      op.erase();
+}
+
+struct TileWgmmaSpecialisePass
+    : public fmha::tile::impl::TileWgmmaSpecialiseBase<
+          TileWgmmaSpecialisePass> {
+  void runOnOperation() override {
+    if (!isWgmmaKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
+      return signalPassFailure();
+    FailureOr<WgmmaParts> parts =
+        findWgmmaParts(getOperation(), info->schedule.qTiles);
+    if (failed(parts))
+      return signalPassFailure();
+    WgmmaSpecialiser(getOperation(), *info, *parts).run();
+    eraseSequentialOps(getOperation());
+  }
+};
+
+} // namespace
