@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Launches a compiled kernel from its PTX and its manifest.
+
+Needs Python, the CUDA driver and nothing of this repository, so that what fmha-compile made elsewhere runs on a machine
+with a GPU; with --library=build/lib/libptxsim.so it runs in the simulator. The manifest is described in
+include/fmha/Runtime/README.md. As a program it computes attention on seeded random numbers, compares some rows with
+float64, and says how long a launch takes:
+
+  fmha-compile --target=sm_90a --head-dim=128 --emit=ptx -o k.ptx; fmha-compile ... --emit=manifest -o k.json
+  scripts/launch.py k.ptx k.json --q-len=4096 --kv-len=4096 --q-heads=16
+
+As a module: Kernel(ptx, manifest).launch({"q": Tensor(address, shape, strides), ...}).
+"""
+
+import argparse
+import ctypes
+import json
+import math
+import random
+import struct
+import sys
+from dataclasses import dataclass
+
+ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i32": 4, "i8": 1}
+# CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion of cuda.h.
+MAP_TYPES = {"f16": 6, "bf16": 9}
+SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+L2_PROMOTION_256B = 3
+MAX_DYNAMIC_SHARED_SIZE = 8
+EVENT_DEFAULT = 0
+
+
+@dataclass
+class Tensor:
+    """Elements at an address of the device; strides count elements. q, k, v and o are [batch, length, heads, dim]."""
+
+    address: int
+    shape: tuple
+    strides: tuple = None
+
+    def __post_init__(self):
+        if self.strides is None:
+            strides, step = [], 1
+            for extent in reversed(self.shape):
+                strides.insert(0, step)
+                step *= extent
+            self.strides = tuple(strides)
+
+
+class Driver:
+    """The driver API, by its C names; a failure is an exception with the driver's name for it."""
+
+    def __init__(self, library="libcuda.so.1", device=0):
+        self.library = ctypes.CDLL(library)
+        self.call("cuInit", 0)
+        self.device = ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(self.device), device)
+        context = ctypes.c_void_p()
+        self.call("cuCtxGetCurrent", ctypes.byref(context))
+        if not context:
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+            self.call("cuCtxSetCurrent", context)
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, name)(*arguments)
+        if status == 0:
+            return
+        text = ctypes.c_char_p()
+        self.library.cuGetErrorName(status, ctypes.byref(text))
+        raise RuntimeError(f"{name}: {text.value.decode() if text.value else status}")
+
+    def allocate(self, data):
+        """A copy of `data`, bytes, on the device."""
+        address = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(len(data), 16)))
+        self.call("cuMemcpyHtoD_v2", address, bytes(data), ctypes.c_size_t(len(data)))
+        return address.value
+
+    def read(self, address, count):
+        data = ctypes.create_string_buffer(count)
+        self.call("cuMemcpyDtoH_v2", data, ctypes.c_uint64(address), ctypes.c_size_t(count))
+        return data.raw
+
+
+class Kernel:
+    """A kernel of a manifest, loaded."""
+
+    def __init__(self, ptx, manifest, driver=None):
+        self.manifest = manifest
+        if manifest.get("splits", 1) > 1 or "combine" in manifest:
+            raise ValueError("expected a kernel without splits, got one that needs a second kernel and a workspace")
+        self.driver = driver or Driver()
+        module = ctypes.c_void_p()
+        self.driver.call("cuModuleLoadData", ctypes.byref(module), ptx.encode() + b"\0")
+        self.function = ctypes.c_void_p()
+        self.driver.call("cuModuleGetFunction", ctypes.byref(self.function), module, manifest["kernel"].encode())
+        self.driver.call("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
+
+    def values(self, tensors, more):
+        """Run-time values that the manifest may name."""
+        q, k = tensors["q"], tensors["k"]
+        values = {
+            "batch": q.shape[0],
+            "q_len": q.shape[1],
+            "kv_len": k.shape[1],
+            "q_heads": q.shape[2],
+            "kv_heads": k.shape[2],
+            "group": q.shape[2] // max(k.shape[2], 1),
+        }
+        for name in ("lse", "row_max", "row_sum"):
+            if name in tensors:
+                batch, head, row = tensors[name].strides
+                values |= {f"{name}_stride_batch": batch, f"{name}_stride_head": head, f"{name}_stride_row": row}
+        if self.manifest.get("out_dtype") == "f32":
+            batch, row, head, _ = tensors["o"].strides
+            values |= {"o_stride_batch": batch, "o_stride_row": row, "o_stride_head": head}
+        if "k2" in tensors:
+            values["kv_len2"] = tensors["k2"].shape[1]
+        values |= more
+        values["tiles"] = self.extent(self.manifest["grid"]["x"], values)
+        return values
+
+    @staticmethod
+    def extent(factors, values):
+        product = 1
+        for factor in factors:
+            if isinstance(factor, dict):
+                name, number = factor["ceil_div"]
+                product *= -(-values[name] // number)
+            else:
+                product *= factor if isinstance(factor, int) else values[factor]
+        return product
+
+    def tensor_map(self, parameter, tensor, values):
+        """The 128 bytes of a CUtensorMap: dims from the innermost one, each with the tensor's own stride."""
+        batch, row, head, _ = (s * ITEM_BYTES[parameter["dtype"]] for s in tensor.strides)
+        strides = {"group": head, "kv_heads": head, "q_heads": head, "batch": batch}
+        if "group" in parameter["dims"]:
+            strides["kv_heads"] = head * values["group"]
+        strides |= {"q_len": row, "kv_len": row, "kv_len2": row}
+        extents = dict(values, head_dim=tensor.shape[3], head_dim_v=tensor.shape[3], batch=tensor.shape[0])
+        dims = [max(extents[name], 1) for name in parameter["dims"]]
+        steps = [strides[name] for name in parameter["dims"][1:]]
+        box, address = list(parameter["box"]), tensor.address
+        if parameter.get("sequences"):
+            length = max(tensor.shape[1], 1)
+            address -= length * row
+            if len(box) > len(dims):
+                dims.append(length + 1)
+                steps.append(row)
+            else:
+                dims[-1], steps[-1] = length + 1, row
+        rank = len(dims)
+        encoded = (ctypes.c_uint8 * 192)()
+        start = -ctypes.addressof(encoded) % 64
+        self.driver.call(
+            "cuTensorMapEncodeTiled",
+            ctypes.byref(encoded, start),
+            MAP_TYPES[parameter["dtype"]],
+            rank,
+            ctypes.c_uint64(address),
+            (ctypes.c_uint64 * rank)(*dims),
+            (ctypes.c_uint64 * (rank - 1))(*steps),
+            (ctypes.c_uint32 * rank)(*box),
+            (ctypes.c_uint32 * rank)(*[1] * rank),
+            0,
+            SWIZZLES[parameter["swizzle"]],
+            L2_PROMOTION_256B,
+            0,
+        )
+        return bytes(encoded[start : start + 128])
+
+    def argument(self, parameter, tensors, values):
+        kind, tensor = parameter["kind"], parameter.get("tensor")
+        if "capture" in parameter:
+            captured = tensors[f"capture{parameter['capture']}"]
+            if kind == "pointer":
+                return struct.pack("<Q", captured.address)
+            if kind == "u32":
+                return struct.pack("<I", captured.shape[parameter["size"]])
+            return struct.pack("<Q", captured.strides[parameter["stride"]])
+        if kind == "tensor_map":
+            return self.tensor_map(parameter, tensors[tensor], values)
+        if kind == "pointer":
+            return struct.pack("<Q", tensors[tensor].address)
+        return struct.pack("<Q" if kind == "u64" else "<I", values[parameter["value"]])
+
+    def launch(self, tensors, stream=0, **more):
+        """Tensors and further run-time values by the manifest's names."""
+        arguments = self.prepare(tensors, **more)
+        self.launch_prepared(arguments, stream)
+
+    def prepare(self, tensors, **more):
+        values = self.values(tensors, more)
+        buffers = []
+        for parameter in self.manifest["parameters"]:
+            data = self.argument(parameter, tensors, values)
+            raw = (ctypes.c_uint8 * (len(data) + 64))()
+            start = -ctypes.addressof(raw) % 64
+            raw[start : start + len(data)] = data
+            buffers.append((raw, ctypes.addressof(raw) + start))
+        grid = [self.extent(self.manifest["grid"][axis], values) for axis in "xyz"]
+        if self.manifest.get("scheduler") == "static":
+            grid[0] = min(grid[0], self.manifest["max_ctas"])
+        pointers = (ctypes.c_void_p * len(buffers))(*[place for _, place in buffers])
+        return grid, pointers, buffers
+
+    def launch_prepared(self, arguments, stream=0):
+        grid, pointers, _ = arguments
+        if 0 in grid:
+            return
+        manifest = self.manifest
+        self.driver.call(
+            "cuLaunchKernel",
+            self.function,
+            *grid,
+            *manifest["block"],
+            manifest["smem_bytes"],
+            ctypes.c_void_p(stream),
+            pointers,
+            None,
+        )
+
+
+# The program ----------------------------------------------------------------------------------------------------------
+
+
+def to_bits(value, dtype):
+    if dtype == "f16":
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def from_bits(bits, dtype):
+    if dtype == "f16":
+        return struct.unpack("<e", struct.pack("<H", bits))[0]
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+def noise(source, count, dtype):
+    """Repeats a few thousand normal numbers: enough to tell rows apart, and soon made."""
+    few = [to_bits(source.gauss(0, 1), dtype) for _ in range(4099)]
+    return struct.pack(f"<{count}H", *(few[n % 4099] for n in range(count)))
+
+
+def expected_row(manifest, data, shapes, at):
+    """One row of attention in float64: output and LSE."""
+    batch, row, head = at
+    _, q_len, q_heads, dim = shapes["q"]
+    _, kv_len, kv_heads, _ = shapes["k"]
+    dim_v = shapes["v"][3]
+    kv_head = head * kv_heads // q_heads
+
+    def elements(name, n, h, width):
+        _, length, heads, _ = shapes[name]
+        start = ((batch * length + n) * heads + h) * width
+        return [from_bits(b, manifest["dtype"]) for b in struct.unpack_from(f"<{width}H", data[name], 2 * start)]
+
+    query = elements("q", row, head, dim)
+    offset = 0 if manifest["mask"] == "causal-top-left" else kv_len - q_len
+    scores = []
+    for n in range(kv_len):
+        hidden = manifest["mask"] != "none" and n > row + offset
+        hidden |= "window_left" in manifest and n < row + offset - manifest["window_left"]
+        hidden |= "window_right" in manifest and n > row + offset + manifest["window_right"]
+        if not hidden:
+            key = elements("k", n, kv_head, dim)
+            scores.append((n, manifest["scale"] * math.fsum(a * b for a, b in zip(query, key))))
+    top = max((s for _, s in scores), default=0.0)
+    total, out = 0.0, [0.0] * dim_v
+    for n, s in scores:
+        weight = math.exp(s - top)
+        total += weight
+        out = [o + weight * v for o, v in zip(out, elements("v", n, kv_head, dim_v))]
+    if not total:
+        return out, -math.inf
+    return [o / total for o in out], top + math.log(total)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ptx")
+    parser.add_argument("manifest")
+    parser.add_argument("--library", default="libcuda.so.1")
+    for name, value in (("batch", 1), ("q-len", 1024), ("kv-len", 1024), ("q-heads", 8), ("kv-heads", 0), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--rows", type=int, default=16, help="rows to compare with float64")
+    parser.add_argument("--repeat", type=int, default=0, help="launches to time")
+    flags = parser.parse_args()
+    kv_heads = flags.kv_heads or flags.q_heads
+    with open(flags.manifest) as file:
+        manifest = json.load(file)
+    with open(flags.ptx) as file:
+        ptx = file.read()
+    known = {"q", "k", "v", "o", "lse"}
+    needed = {p["tensor"] for p in manifest["parameters"] if "tensor" in p} | {"q"}
+    if needed - known or "captures" in manifest or manifest.get("out_dtype") == "f32":
+        sys.exit(f"launch.py: expected a kernel of q, k, v, o and lse in 16 bits, got one with {sorted(needed - known)}")
+    driver = Driver(flags.library)
+    kernel = Kernel(ptx, manifest, driver)
+    shapes = {
+        "q": (flags.batch, flags.q_len, flags.q_heads, manifest["head_dim"]),
+        "k": (flags.batch, flags.kv_len, kv_heads, manifest["head_dim"]),
+        "v": (flags.batch, flags.kv_len, kv_heads, manifest["head_dim_v"]),
+        "o": (flags.batch, flags.q_len, flags.q_heads, manifest["head_dim_v"]),
+        "lse": (flags.batch, flags.q_heads, flags.q_len),
+    }
+    source = random.Random(flags.seed)
+    data = {name: noise(source, math.prod(shapes[name]), manifest["dtype"]) for name in "qkv"}
+    # Poison: NaN in every type.
+    data["o"] = b"\xff" * (2 * math.prod(shapes["o"]))
+    data["lse"] = b"\xff" * (4 * math.prod(shapes["lse"]))
+    tensors = {name: Tensor(driver.allocate(data[name]), shapes[name]) for name in data}
+    arguments = kernel.prepare(tensors)
+    kernel.launch_prepared(arguments)
+    driver.call("cuCtxSynchronize")
+    worst = compare(flags, manifest, driver, data, shapes, tensors, source)
+    print(f"{flags.rows} rows, seed {flags.seed}: largest error {worst:.3f} of the tolerance")
+    if flags.repeat:
+        print(f"{time_launches(kernel, driver, arguments, flags.repeat):.1f} us a launch")
+    return 0 if worst <= 1 else 1
+
+
+def compare(flags, manifest, driver, data, shapes, tensors, source):
+    """The largest error of some rows, 1 at the limit: a unit of rounding of the values that are averaged."""
+    unit = 2.0**-11 if manifest["dtype"] == "f16" else 2.0**-8
+    out = driver.read(tensors["o"].address, len(data["o"]))
+    lse = driver.read(tensors["lse"].address, len(data["lse"]))
+    batch, q_len, q_heads, dim = shapes["o"]
+    worst = 0.0
+    for n in range(flags.rows if math.prod(shapes["o"]) else 0):
+        ends = (0, q_len - 1)
+        row = ends[n] if n < 2 else source.randrange(q_len)
+        at = (source.randrange(batch), row, source.randrange(q_heads))
+        wanted, wanted_lse = expected_row(manifest, data, shapes, at)
+        start = ((at[0] * q_len + at[1]) * q_heads + at[2]) * dim
+        for column, expected in enumerate(wanted):
+            got = from_bits(struct.unpack_from("<H", out, 2 * (start + column))[0], manifest["dtype"])
+            error = abs(got - expected) / (1.1 * unit * (abs(expected) + 1) + 1e-6)
+            worst = max(worst, error if error == error else math.inf)
+        if manifest["lse"]:
+            place = (at[0] * q_heads + at[2]) * q_len + at[1]
+            got = struct.unpack_from("<f", lse, 4 * place)[0]
+            error = 0.0 if got == wanted_lse else abs(got - wanted_lse) / (1e-5 * max(1, abs(wanted_lse)) + 1e-5)
+            worst = max(worst, error if error == error else math.inf)
+    return worst
+
+
+def time_launches(kernel, driver, arguments, repeat):
+    """Microseconds of a launch, the mean of `repeat` behind as many to warm up."""
+    events = [ctypes.c_void_p(), ctypes.c_void_p()]
+    for event in events:
+        driver.call("cuEventCreate", ctypes.byref(event), EVENT_DEFAULT)
+    for _ in range(repeat):
+        kernel.launch_prepared(arguments)
+    driver.call("cuEventRecord", events[0], None)
+    for _ in range(repeat):
+        kernel.launch_prepared(arguments)
+    driver.call("cuEventRecord", events[1], None)
+    driver.call("cuEventSynchronize", events[1])
+    milliseconds = ctypes.c_float()
+    driver.call("cuEventElapsedTime", ctypes.byref(milliseconds), *events)
+    return 1000 * milliseconds.value / repeat
+
+
+if __name__ == "__main__":
+    sys.exit(main())
