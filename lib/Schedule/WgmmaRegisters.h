@@ -24,8 +24,14 @@ struct WgmmaRegisters {
     outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
     probabilities = s.pPlacement == PPlacement::Registers ? scores / 2 : 0;
     // What public kernels leave for addresses, statistics and exponentials:
-    // FlashAttention-3 takes up to 196 of 240, and 128 of 160.
+    // FlashAttention-3 takes up to 196 of 240, and 128 of 160. P that is on its
+    // way to shared memory is in registers, too; code on scores reads for
+    // several keys at once. ptxas 13.0 spills nowhere below these.
     there = s.qTiles == 3 ? 128 : 200;
+    if (s.pPlacement == PPlacement::Smem && s.qTiles != 3)
+      there -= 24;
+    if (problem.scoreByKey)
+      there -= s.qTiles == 3 ? 16 : 24;
   }
   unsigned all() const { return scores + outputs + probabilities; }
 };

@@ -27,23 +27,31 @@ static Value constant(ImplicitLocOpBuilder &b, int32_t value) {
                                   b.getI32IntegerAttr(value));
 }
 
+/// A vector's elements, or a number.
 static void appendElements(ImplicitLocOpBuilder &b, Value vector,
                            SmallVectorImpl<Value> &elements) {
+  if (!isa<VectorType>(vector.getType()))
+    return elements.push_back(vector);
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
   for (int64_t n = 0; n < size; ++n)
     elements.push_back(
         LLVM::ExtractElementOp::create(b, vector, constant(b, n)));
 }
 
-/// Elements [first, ...) of what a statement gives back, as a vector.
+/// Elements [first, ...) of what a statement gives back, as a vector or number.
 static Value vectorOf(ImplicitLocOpBuilder &b, Type type, Value results,
                       int64_t &first) {
-  Value vector = LLVM::PoisonOp::create(b, type);
   bool single = !isa<LLVM::LLVMStructType>(results.getType());
-  for (int64_t n = 0; n < cast<VectorType>(type).getDimSize(0); ++n) {
-    Value element =
-        single ? results
-               : Value(LLVM::ExtractValueOp::create(b, results, first++));
+  auto next = [&]() -> Value {
+    return single ? results
+                  : Value(LLVM::ExtractValueOp::create(b, results, first++));
+  };
+  auto vectorType = dyn_cast<VectorType>(type);
+  if (!vectorType)
+    return next();
+  Value vector = LLVM::PoisonOp::create(b, type);
+  for (int64_t n = 0; n < vectorType.getDimSize(0); ++n) {
+    Value element = next();
     vector = LLVM::InsertElementOp::create(b, vector, element, constant(b, n));
   }
   return vector;
@@ -162,11 +170,7 @@ struct LowerWgmma : public OpConversionPattern<WgmmaOp> {
 private:
   static void appendFactors(ImplicitLocOpBuilder &b, OpAdaptor adaptor,
                             SmallVectorImpl<Value> &operands) {
-    Value a = adaptor.getA();
-    if (isa<VectorType>(a.getType()))
-      appendElements(b, a, operands);
-    else
-      operands.push_back(a);
+    appendElements(b, adaptor.getA(), operands);
     operands.push_back(adaptor.getB());
   }
 

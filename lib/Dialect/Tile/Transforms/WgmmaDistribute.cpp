@@ -157,6 +157,7 @@ private:
     RewritePatternSet patterns(&getContext());
     populateWgmmaArithmetic(patterns, converter, info);
     populateWgmmaMemory(patterns, converter, info);
+    populateWgmmaModify(patterns, converter, info);
     populateWgmmaOutput(patterns, converter, info);
     ConversionTarget target(getContext());
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

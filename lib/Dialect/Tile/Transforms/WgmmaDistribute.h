@@ -60,6 +60,14 @@ mlir::Value sharedMemory(mlir::ImplicitLocOpBuilder &b, int64_t offset);
 mlir::Value roundToWords(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
                          mlir::Type element);
 
+/// Words of a 16-bit fragment into its tile in shared memory, by stmatrix: a
+/// warp has 16 rows, and of each 16 columns the four matrices in the order of
+/// its registers. Lane l addresses row l mod 16 of the warp, and the upper 8
+/// columns if it is above 15; the swizzle is an XOR with the row inside its 128
+/// bytes.
+void storeFragment(mlir::ImplicitLocOpBuilder &b, TileType to,
+                   mlir::Value words);
+
 /// As ownRow() of Distribute.h, for row `row` of this thread's two.
 template <typename OpTy>
 OwnRow fragmentOwnRow(mlir::ImplicitLocOpBuilder &b, OpTy op, int64_t row) {
@@ -91,6 +99,9 @@ void populateWgmmaArithmetic(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter,
                              const KernelInfo &info);
 void populateWgmmaMemory(mlir::RewritePatternSet &patterns,
+                         const mlir::TypeConverter &converter,
+                         const KernelInfo &info);
+void populateWgmmaModify(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info);
 void populateWgmmaOutput(mlir::RewritePatternSet &patterns,

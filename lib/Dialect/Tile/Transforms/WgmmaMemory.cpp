@@ -21,7 +21,45 @@ static layout::PanelTile panelsOf(TileType tile) {
   return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
 }
 
+void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
+  Value thread = threadInGroup(b);
+  auto bits = [&](int32_t mask, int32_t shift) -> Value {
+    Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
+    return arith::ShLIOp::create(b, some, constantI32(b, shift));
+  };
+  // Row 16·warp + lane mod 16 of 128 bytes; 16·(lane / 16), which the XOR with
+  // 16·(row mod 8) acts on as well.
+  Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
+  Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
+  Value base = advance(b, sharedMemory(b, to.getSmem().getOffset()), row);
+  layout::PanelTile panels = panelsOf(to);
+  constexpr int64_t chunkColumns = layout::PanelTile::chunkElements;
+  for (int64_t n = 0; n < to.getColumns(); n += wgmmaDepth) {
+    Value offset = constantI32(b, panels.chunkConstant(n / chunkColumns));
+    StoreMatrixOp::create(
+        b, slice(b, words, n / wgmmaDepth * wordsOfA, wordsOfA),
+        advance(b, base, arith::XOrIOp::create(b, swizzled, offset)));
+  }
+}
+
 namespace {
+
+/// P, where it is multiplied from shared memory.
+struct MoveFragment : public FragmentPattern<MoveOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(MoveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (!from.inFragments() || !to.getSmem() || to.getShape().size() != 2 ||
+        to.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "no way between these places");
+    storeFragment(b, to, adaptor.getInput());
+    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
+    return success();
+  }
+};
 
 struct SlotFragment : public FragmentPattern<SlotAddressOp> {
   using FragmentPattern::FragmentPattern;
@@ -91,16 +129,14 @@ struct DotFragment : public FragmentPattern<DotOp> {
           op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
               "of a multiple of 16, and no condition");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value acc = adaptor.getAcc(), factor;
-    if (a.inFragments())
-      factor = adaptor.getA();
-    fence(b, acc, factor);
+    Factors factors{adaptor.getAcc(), adaptor.getA(),
+                    descriptor(b, adaptor.getB(), tileOfB(op))};
+    if (!a.inFragments())
+      factors.a = descriptor(b, factors.a, panelsOf(a).kMajor());
+    fence(b, factors);
     SmallVector<Value> parts;
-    for (int64_t n = 0; n < d.getColumns(); n += mostColumns) {
-      int64_t columns = std::min(mostColumns, d.getColumns() - n);
-      Value part = acc ? slice(b, acc, n / 2, columns / 2) : Value();
-      parts.push_back(issuePart(b, op, adaptor, factor, part, n, columns));
-    }
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      parts.push_back(issuePart(b, op, factors, n));
     WgmmaCommitOp::create(b);
     rewriter.replaceOp(op, join(b, parts));
     return success();
@@ -110,16 +146,20 @@ private:
   /// Columns of D that one instruction has (PTX ISA 9.7.15.2).
   static constexpr int64_t mostColumns = 256;
 
+  /// The accumulator, or null; A, its registers or a descriptor; B.
+  struct Factors {
+    Value acc, a, b;
+  };
+
   /// Registers that other instructions wrote pass through it.
-  static void fence(ImplicitLocOpBuilder &b, Value &acc, Value &factor) {
-    SmallVector<Value> registers;
-    for (Value value : {acc, factor})
+  static void fence(ImplicitLocOpBuilder &b, Factors &factors) {
+    SmallVector<Value> values;
+    for (Value value : {factors.acc, factors.a, factors.b})
       if (value)
-        registers.push_back(value);
-    auto made =
-        WgmmaFenceOp::create(b, ValueRange(registers).getTypes(), registers);
+        values.push_back(value);
+    auto made = WgmmaFenceOp::create(b, ValueRange(values).getTypes(), values);
     unsigned next = 0;
-    for (Value *value : {&acc, &factor})
+    for (Value *value : {&factors.acc, &factors.a, &factors.b})
       if (*value)
         *value = made.getResult(next++);
   }
@@ -141,41 +181,58 @@ private:
     return whole;
   }
 
-  /// Columns [n, n + columns) of the product.
-  Value issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
-                  Value factor, Value acc, int64_t n, int64_t columns) const {
+  static layout::SmemTile tileOfB(DotOp op) {
     layout::PanelTile panels = panelsOf(op.getB().getType());
-    layout::SmemTile tile =
-        op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
+    return op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
+  }
+
+  /// Columns [n, n + 256) of the product, or as many as there are.
+  static Value issuePart(ImplicitLocOpBuilder &b, DotOp op,
+                         const Factors &factors, int64_t n) {
+    layout::SmemTile tile = tileOfB(op);
+    int64_t columns = std::min(mostColumns, op.getType().getColumns() - n);
     auto type = VectorType::get({columns / 2}, b.getF32Type());
-    int64_t steps = op.getA().getType().getColumns() / wgmmaDepth;
+    Value acc = factors.acc;
+    if (acc)
+      acc = slice(b, acc, n / 2, columns / 2);
+    TileType a = op.getA().getType();
     int64_t firstStep = op.getRows().value_or(0) / wgmmaDepth;
-    for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t step = 0; step < a.getColumns() / wgmmaDepth; ++step) {
       uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
-      acc = WgmmaOp::create(b, type, aOperand(b, op, adaptor, factor, step),
-                            descriptor(b, adaptor.getB(), offset, tile), acc,
+      acc = WgmmaOp::create(b, type, stepOfA(b, a, factors.a, step),
+                            behind(b, factors.b, offset), acc,
                             /*transpose_b=*/!op.getTransposeB(), op.getNegate(),
-                            op.getA().getType().getElementType());
+                            a.getElementType());
     }
     return acc;
+  }
+
+  static Value stepOfA(ImplicitLocOpBuilder &b, TileType tile, Value a,
+                       int64_t step) {
+    if (tile.inFragments())
+      return slice(b, a, step * wordsOfA, wordsOfA);
+    return behind(b, a, panelsOf(tile).kMajor().kStepOffset(step));
+  }
+
+  /// The descriptor of what begins `bytes` further on: its address counts 16
+  /// bytes, and ends before the field does.
+  static Value behind(ImplicitLocOpBuilder &b, Value descriptor,
+                      uint32_t bytes) {
+    if (!bytes)
+      return descriptor;
+    return arith::AddIOp::create(
+        b, descriptor,
+        arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes >> 4)));
   }
 
   /// That of wgmma lacks the version of tcgen05's, bit 46; the codes of the
   /// swizzle, 61 to 63 there and 62 to 63 here, are the same bits (PTX ISA
   /// 9.7.15.5.1.2).
-  static Value descriptor(ImplicitLocOpBuilder &b, Value base, uint32_t offset,
+  static Value descriptor(ImplicitLocOpBuilder &b, Value base,
                           const layout::SmemTile &tile) {
     constexpr uint64_t version = uint64_t(1) << 46;
-    return DescriptorOp::create(b, base, int32_t(offset),
+    return DescriptorOp::create(b, base, /*offset=*/0,
                                 int64_t(tile.descriptorFields() & ~version));
-  }
-
-  static Value aOperand(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
-                        Value factor, int64_t step) {
-    if (factor)
-      return slice(b, factor, step * wordsOfA, wordsOfA);
-    layout::SmemTile tile = panelsOf(op.getA().getType()).kMajor();
-    return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
   }
 };
 
@@ -197,6 +254,6 @@ struct WaitFragment : public FragmentPattern<WaitDotsOp> {
 void fmha::tile::populateWgmmaMemory(RewritePatternSet &patterns,
                                      const TypeConverter &converter,
                                      const KernelInfo &info) {
-  patterns.add<SlotFragment, SliceFragment, DotFragment, WaitFragment>(
-      converter, info, patterns.getContext());
+  patterns.add<MoveFragment, SlotFragment, SliceFragment, DotFragment,
+               WaitFragment>(converter, info, patterns.getContext());
 }

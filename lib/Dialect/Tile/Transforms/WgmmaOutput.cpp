@@ -48,10 +48,7 @@ static void inIf(ImplicitLocOpBuilder &b, Value condition,
 
 namespace {
 
-/// Rounded, and by stmatrix into the staging tile: a warp has 16 rows, and of
-/// each 16 columns the four matrices in the order of its registers. Lane l
-/// addresses row l mod 16 of the warp, and the upper 8 columns if it is above
-/// 15; the swizzle is an XOR with the row inside its 128 bytes.
+/// Rounded, into the staging tile.
 struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -63,34 +60,9 @@ struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
       return rewriter.notifyMatchFailure(op, "expected to go to #tile.smem");
     Value x =
         finish(b, adaptor.getInput(), adaptor.getSum(), op.getUndivided());
-    storeMatrices(b, to, roundToWords(b, x, to.getElementType()));
+    storeFragment(b, to, roundToWords(b, x, to.getElementType()));
     rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
     return success();
-  }
-
-private:
-  static void storeMatrices(ImplicitLocOpBuilder &b, TileType to, Value words) {
-    layout::PanelTile panels{unsigned(to.getRows()), unsigned(to.getColumns())};
-    Value thread = threadInGroup(b);
-    auto bits = [&](int32_t mask, int32_t shift) -> Value {
-      Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
-      Value by = constantI32(b, std::abs(shift));
-      return shift < 0 ? Value(arith::ShRUIOp::create(b, some, by))
-                       : Value(arith::ShLIOp::create(b, some, by));
-    };
-    // Row 16·warp + lane mod 16 of 128 bytes; 16·(lane / 16), which the XOR
-    // with 16·(row mod 8) acts on as well.
-    Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
-    Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
-    Value base = advance(b, sharedMemory(b, to.getSmem().getOffset()), row);
-    constexpr int64_t chunkColumns = 8;
-    for (int64_t n = 0; n < to.getColumns(); n += wgmmaDepth) {
-      uint32_t offset = panels.chunkConstant(n / chunkColumns);
-      Value at = arith::XOrIOp::create(b, swizzled, constantI32(b, offset));
-      StoreMatrixOp::create(
-          b, slice(b, words, n / wgmmaDepth * wordsOfA, wordsOfA),
-          advance(b, base, at));
-    }
   }
 };
 

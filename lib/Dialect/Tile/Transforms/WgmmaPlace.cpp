@@ -43,6 +43,7 @@ private:
   void placeOp(Operation *op);
   Attribute ringPlace(LoadOp op);
   void placeLoad(LoadOp op);
+  void placeCast(CastOp op);
   void placeLoop(scf::ForOp op);
 
   Attribute smem(const Twine &name) {
@@ -74,6 +75,21 @@ void FragmentPlacer::placeLoad(LoadOp op) {
     setPlace(op.getResult(), smem("Q" + Twine(*tile)));
   else
     setPlace(op.getResult(), ringPlace(op));
+}
+
+/// P placement: where it is, as A of the second product, or shared memory.
+void FragmentPlacer::placeCast(CastOp op) {
+  setPlace(op.getResult(), FragmentAttr::get(ctx));
+  if (info.schedule.pPlacement != schedule::PPlacement::Smem)
+    return;
+  OpBuilder b(ctx);
+  b.setInsertionPointAfter(op);
+  unsigned tile = *queryTileOf(op);
+  auto moved = MoveOp::create(b, op.getLoc(),
+                              op.getType().withPlace(smem("P" + Twine(tile))),
+                              op.getResult(), Value());
+  moved->setAttr("tile.q_tile", op->getAttr("tile.q_tile"));
+  op.getResult().replaceAllUsesExcept(moved.getResult(), moved);
 }
 
 /// What a loop carries keeps the place that it enters with.
@@ -113,8 +129,10 @@ void FragmentPlacer::placeOp(Operation *op) {
         setPlace(normalize.getResult(),
                  smem("out" + Twine(*queryTileOf(normalize))));
       })
+      .Case<CastOp>([&](CastOp cast) { placeCast(cast); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { placeLoop(loop); })
-      .Case<StoreOp, StoreRowsOp, WriteOp, tile::YieldOp>([](auto) {})
+      // Moves are this pass' own, and have their places.
+      .Case<MoveOp, StoreOp, StoreRowsOp, WriteOp, tile::YieldOp>([](auto) {})
       .Default([&](Operation *other) {
         for (Value result : other->getResults())
           if (isa<TileType>(result.getType()))

@@ -51,8 +51,9 @@ constexpr unsigned groupThreads = 128, groupWarps = 4;
 struct ConsumerParts {
   LoadOp query;
   SmallVector<Operation *> fills, ending;
-  /// In the loop: dots of scores with their slices, what makes P of them, casts
-  /// of P, and dots of P with their slices.
+  /// In the loop: dots of scores with their slices, what makes P of them, what
+  /// brings P to where it is multiplied (cast, and move if it is not there
+  /// already), and dots of P with their slices.
   SmallVector<Operation *> scores, softmax, casts, products;
   RescaleOp rescale;
   StoreOp store;
@@ -89,7 +90,7 @@ void addInLoop(ConsumerParts &tile, Operation *op) {
     tile.scores.push_back(op);
   else if (makesProduct(op))
     tile.products.push_back(op);
-  else if (isa<CastOp>(op))
+  else if (isa<CastOp, MoveOp>(op))
     tile.casts.push_back(op);
   else
     tile.softmax.push_back(op);
@@ -199,6 +200,7 @@ private:
   State yielded(ConsumerParts &tile, Value acc, IRMapping &numbers);
   SmallVector<Value> await(ValueRange values, unsigned pending);
   void release(Value message);
+  void shareP(ConsumerParts &tile);
   void takeTurn(unsigned tile);
   void passTurn(unsigned tile);
 
@@ -358,9 +360,7 @@ Value WgmmaSpecialiser::issueProducts(ConsumerParts &tile, const State &state,
       parts.value.getResult(),
       ReceiveOp::create(b, parts.value.getType(), ring, valueMessage(block))
           .getResult());
-  for (auto [cast, p] :
-       llvm::zip(tile.casts, ArrayRef<Value>(state).drop_front(3)))
-    numbers.map(cast->getResult(0), p);
+  numbers.map(tile.casts.back()->getResult(0), state[3]);
   for (Operation *op : tile.products)
     clone(op, numbers);
   return numbers.lookup(tile.products.back()->getResult(0));
@@ -385,8 +385,28 @@ WgmmaSpecialiser::yielded(ConsumerParts &tile, Value acc, IRMapping &numbers) {
         parts.loop.getBody()->getTerminator()->getOperand(place)));
   state.push_back(acc);
   for (Operation *cast : tile.casts)
-    state.push_back(clone(cast, numbers)->getResult(0));
+    clone(cast, numbers);
+  state.push_back(numbers.lookup(tile.casts.back()->getResult(0)));
+  if (isa<MoveOp>(tile.casts.back()))
+    shareP(tile);
   return state;
+}
+
+/// wgmma reads P by the asynchronous proxy, and each of its rows by any warp of
+/// the group. Nobody writes P anew before the product that reads it is awaited,
+/// behind which all have been here.
+void WgmmaSpecialiser::shareP(ConsumerParts &tile) {
+  FenceOp::create(b, FenceKind::ProxyAsync);
+  unsigned number = &tile - parts.tiles.data();
+  SyncNamedOp::create(b, 1 + parts.tiles.size() + number, groupThreads);
+}
+
+/// The registers that a product of `state` uses, to be left alone until it is
+/// awaited.
+static void appendFactors(ArrayRef<Value> state, SmallVectorImpl<Value> &used) {
+  Value p = state[3];
+  if (cast<TileType>(p.getType()).inFragments())
+    used.push_back(p);
 }
 
 /// Scores of the next block, product of this one, softmax of the next one.
@@ -404,7 +424,7 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildStep(unsigned number,
   release(keyMessage(next));
   softmax(tile, scores, before, numbers);
   SmallVector<Value> used = {product};
-  used.append(before.begin() + 3, before.end());
+  appendFactors(before, used);
   Value acc = await(used, 0).front();
   release(valueMessage(block));
   numbers.map(tile.rescale.getInput(), acc);
@@ -441,7 +461,7 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
     takeTurn(number);
   State all(loop.getResults());
   SmallVector<Value> used = {issueProducts(tile, all, last)};
-  used.append(all.begin() + 3, all.end());
+  appendFactors(all, used);
   return {all[0], all[1], await(used, 0).front()};
 }
 

@@ -45,17 +45,18 @@ def Tile_FragmentOfA : AllOfType<[FixedVectorOfRankAndType<[1], [I32]>, FixedVec
                                  "vector of 4 x i32", "::mlir::VectorType">;
 def Tile_WgmmaRegisters : AnyTypeOf<[FixedVectorOfRankAndType<[1], [F32, I32]>]>;
 
-class Tile_WgmmaHandOver<string mnemonic, dag extra = (ins)>
+class Tile_WgmmaHandOver<string mnemonic, Type handed, dag extra = (ins)>
     : Tile_MachineOp<mnemonic, [RangedTypesMatchWith<"results are the values", "values", "results", "$_self">]> {
-  let arguments = !con(extra, (ins Variadic<Tile_WgmmaRegisters>:$values));
-  let results = (outs Variadic<Tile_WgmmaRegisters>:$results);
+  let arguments = !con(extra, (ins Variadic<handed>:$values));
+  let results = (outs Variadic<handed>:$results);
 }
 
-def Tile_WgmmaFenceOp : Tile_WgmmaHandOver<"wgmma_fence"> {
+def Tile_WgmmaFenceOp : Tile_WgmmaHandOver<"wgmma_fence", AnyTypeOf<[Tile_WgmmaRegisters, I64]>> {
   let summary = "wgmma.fence: earlier accesses to registers that wgmma is to use are done";
   let description = [{
-    Hands the registers on, so that nothing that writes them can move behind it.
-    `%acc2, %a2 = tile.wgmma_fence %acc, %a : vector<32xf32>, vector<4xi32>`
+    Hands the registers on, so that nothing that writes them can move behind it; and descriptors, so that those of all K
+    steps are not made ahead of a loop and kept.
+    `%acc2, %db2 = tile.wgmma_fence %acc, %db : vector<32xf32>, i64`
   }];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -93,7 +94,7 @@ def Tile_WgmmaCommitOp : Tile_MachineOp<"wgmma_commit"> {
 }
 
 def Tile_WgmmaWaitOp
-    : Tile_WgmmaHandOver<"wgmma_wait", (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending)> {
+    : Tile_WgmmaHandOver<"wgmma_wait", Tile_WgmmaRegisters, (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending)> {
   let summary = "wgmma.wait_group: all groups but the `pending` newest are complete";
   let description = [{
     Hands on the registers of those groups. `%s2 = tile.wgmma_wait 1 of %s : vector<64xf32>`

@@ -1,0 +1,224 @@
+//===- RowCode.h - Code on scores, for a row of a thread --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_ROWCODE_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_ROWCODE_H
+
+#include "Distribute.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <numeric>
+
+namespace fmha::tile {
+
+/// Of a row of a thread, counted from the tile's first one: its query row and,
+/// where heads are packed, its head; i32.
+struct RowPlace {
+  mlir::Value row, head;
+
+  /// Where each thread has one row, or shares it.
+  static RowPlace ofThread(mlir::ImplicitLocOpBuilder &b, ModifyOp op) {
+    std::optional<uint32_t> heads = op.getHeads();
+    TileType tile = op.getType();
+    return {threadQuery(b, tile, heads),
+            heads ? threadHead(b, tile, *heads) : mlir::Value()};
+  }
+};
+
+/// The region of a tile.modify for one thread: what depends on neither score
+/// nor key is computed once for the row, as a number; the rest for some keys at
+/// once, as vectors. Where heads are packed the row's head is such a number.
+///
+///   %e = fmha.read %bias[%h, %i, %j]    %e = tile.gather %bias[%h, %i, %keys]
+///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e :
+///   vector<16xf32>
+class RowCode {
+public:
+  RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op,
+          llvm::function_ref<RowPlace()> makePlace)
+      : b(b), body(op.getBody().front()) {
+    if (op.getHeads())
+      loop = op->getParentOfType<mlir::scf::ForOp>();
+    makeRow(op, makePlace);
+    varying.insert(body.getArgument(0));
+    varying.insert(body.getArgument(2));
+    for (mlir::Operation &inner : body.without_terminator())
+      if (llvm::any_of(inner.getOperands(),
+                       [&](mlir::Value v) { return varying.contains(v); }))
+        varying.insert_range(inner.getResults());
+      else
+        mapping.map(inner.getResult(0), buildOfRow(inner));
+  }
+
+  /// What the region makes of the vector `scores`, of keys that follow each
+  /// other from `first` on.
+  mlir::Value apply(mlir::Value scores, mlir::Value first) {
+    int64_t count =
+        llvm::cast<mlir::VectorType>(scores.getType()).getDimSize(0);
+    firstKey = first;
+    mlir::IRMapping own = mapping;
+    own.map(body.getArgument(0), scores);
+    own.map(body.getArgument(2), keysFrom(first, count));
+    llvm::SmallVector<mlir::Operation *> run;
+    auto finishRun = [&] {
+      buildByElement(run, own, count);
+      run.clear();
+    };
+    for (mlir::Operation &inner : body.without_terminator()) {
+      if (!varying.contains(inner.getResult(0)))
+        continue;
+      if (isChoice(inner)) {
+        run.push_back(&inner);
+        continue;
+      }
+      finishRun();
+      own.map(inner.getResult(0), build(inner, own, count));
+    }
+    finishRun();
+    return spread(own.lookupOrDefault(body.getTerminator()->getOperand(0)),
+                  count);
+  }
+
+private:
+  /// Row and head of this thread.
+  void makeRow(ModifyOp op, llvm::function_ref<RowPlace()> makePlace) {
+    mlir::OpBuilder::InsertionGuard guard(b);
+    moveAhead({op.getRow(), op.getHead()});
+    RowPlace place = makePlace();
+    mapping.map(
+        body.getArgument(1),
+        mlir::arith::AddIOp::create(b, op.getRow(), toIndex(b, place.row)));
+    if (place.head)
+      mapping.map(
+          body.getArgument(3),
+          mlir::arith::AddIOp::create(b, op.getHead(), toIndex(b, place.head)));
+  }
+
+  /// Of packed heads each thread has a row's numbers of its own. Read beside
+  /// the scores they make ptxas 13.0 spill a row where another tile has its
+  /// share of registers, or a block a source (560 bytes, ALiBi), so that they
+  /// are made in front of the loop, unless they are another block's in each
+  /// turn.
+  mlir::Value buildOfRow(mlir::Operation &inner) {
+    mlir::OpBuilder::InsertionGuard guard(b);
+    moveAhead(
+        llvm::map_to_vector(inner.getOperands(), [&](mlir::Value operand) {
+          return mapping.lookupOrDefault(operand);
+        }));
+    return build(inner, mapping, 0);
+  }
+
+  /// In front of the loop, where nothing in it makes one of `used`.
+  void moveAhead(llvm::ArrayRef<mlir::Value> used) {
+    auto isOutside = [&](mlir::Value value) {
+      // The loop's own numbers have no region while it is converted.
+      mlir::Region *from = value.getParentRegion();
+      return from && !loop.getRegion().isAncestor(from);
+    };
+    if (loop && llvm::all_of(used, isOutside))
+      b.setInsertionPoint(loop);
+  }
+
+  mlir::Value keysFrom(mlir::Value first, int64_t count) {
+    auto type = mlir::VectorType::get({count}, b.getIndexType());
+    llvm::SmallVector<int64_t> steps(count);
+    std::iota(steps.begin(), steps.end(), 0);
+    mlir::Value offsets = mlir::arith::ConstantOp::create(
+        b, mlir::DenseIntElementsAttr::get(type, steps));
+    return mlir::arith::AddIOp::create(
+        b, mlir::vector::BroadcastOp::create(b, type, first), offsets);
+  }
+
+  /// Whether the keys are the last index, and no other one varies: then the
+  /// elements follow each other in memory.
+  bool readsRow(ReadOp read) {
+    mlir::ValueRange indices = read.getIndices();
+    return indices.back() == body.getArgument(2) &&
+           llvm::none_of(indices.drop_back(),
+                         [&](mlir::Value v) { return varying.contains(v); });
+  }
+
+  mlir::Value spread(mlir::Value value, int64_t count) {
+    if (llvm::isa<mlir::VectorType>(value.getType()))
+      return value;
+    return mlir::vector::BroadcastOp::create(
+        b, mlir::VectorType::get({count}, value.getType()), value);
+  }
+
+  /// `op` on vectors of `count`, or on numbers if that is 0.
+  mlir::Value build(mlir::Operation &op, const mlir::IRMapping &values,
+                    int64_t count) {
+    auto read = llvm::dyn_cast<ReadOp>(op);
+    llvm::SmallVector<mlir::Value> operands;
+    bool isRow = read && readsRow(read);
+    for (mlir::Value operand : op.getOperands()) {
+      mlir::Value value = isRow && operand == body.getArgument(2)
+                              ? firstKey
+                              : values.lookupOrDefault(operand);
+      operands.push_back(count && !read ? spread(value, count) : value);
+    }
+    mlir::Type type = op.getResult(0).getType();
+    if (count)
+      type = mlir::VectorType::get({count}, type);
+    if (read)
+      return GatherOp::create(b, type, operands.front(),
+                              mlir::ValueRange(operands).drop_front());
+    mlir::OperationState state(op.getLoc(), op.getName(), operands, type,
+                               op.getAttrs());
+    return b.create(state)->getResult(0);
+  }
+
+  /// Comparisons, and what picks by them.
+  static bool isChoice(mlir::Operation &op) {
+    return op.getResult(0).getType().isInteger(1) ||
+           llvm::isa<mlir::arith::SelectOp>(op);
+  }
+
+  /// Element by element: there are eight predicates, and those of a vector
+  /// would be kept in registers until the vector is picked by them.
+  void buildByElement(llvm::ArrayRef<mlir::Operation *> run,
+                      mlir::IRMapping &values, int64_t count) {
+    llvm::SmallVector<llvm::SmallVector<mlir::Value>> results(run.size());
+    for (int64_t n = 0; n < count && !run.empty(); ++n) {
+      mlir::IRMapping own;
+      for (auto [op, made] : llvm::zip_equal(run, results)) {
+        for (mlir::Value operand : op->getOperands())
+          if (!own.contains(operand))
+            own.map(operand, elementOf(values.lookupOrDefault(operand), n));
+        made.push_back(b.clone(*op, own)->getResult(0));
+      }
+    }
+    for (auto [op, made] : llvm::zip_equal(run, results)) {
+      auto type = mlir::VectorType::get({count}, op->getResult(0).getType());
+      values.map(op->getResult(0),
+                 mlir::vector::FromElementsOp::create(b, type, made));
+    }
+  }
+
+  mlir::Value elementOf(mlir::Value value, int64_t n) {
+    return llvm::isa<mlir::VectorType>(value.getType())
+               ? mlir::Value(mlir::vector::ExtractOp::create(b, value, n))
+               : value;
+  }
+
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Block &body;
+  /// Null where all is made beside the scores.
+  mlir::scf::ForOp loop;
+  mlir::IRMapping mapping;
+  llvm::DenseSet<mlir::Value> varying;
+  mlir::Value firstKey;
+};
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_ROWCODE_H
