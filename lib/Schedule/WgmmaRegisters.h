@@ -11,12 +11,14 @@
 
 #include "fmha/Schedule/Schedule.h"
 
+#include <algorithm>
+
 namespace fmha::schedule {
 
 /// 32-bit registers of a thread. The scores of the next block are made while P
 /// of this one is multiplied, so that S, O and P are there at once.
 struct WgmmaRegisters {
-  unsigned scores, outputs, probabilities, there;
+  unsigned scores, outputs, probabilities, there, captured = 0;
 
   WgmmaRegisters(const Problem &problem, const Schedule &s) {
     constexpr unsigned threadsOfRowPair = 4;
@@ -24,16 +26,22 @@ struct WgmmaRegisters {
     outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
     probabilities = s.pPlacement == PPlacement::Registers ? scores / 2 : 0;
     // What public kernels leave for addresses, statistics and exponentials:
-    // FlashAttention-3 takes up to 196 of 240, and 128 of 160. P that is on its
-    // way to shared memory is in registers, too; code on scores reads for
-    // several keys at once. ptxas 13.0 spills nowhere below these.
+    // FlashAttention-3 takes up to 196 of 240, and 128 of 160. ptxas 13.0
+    // spills nowhere below these.
     there = s.qTiles == 3 ? 128 : 200;
+    // P that is on its way to shared memory is in registers, too.
     if (s.pPlacement == PPlacement::Smem && s.qTiles != 3)
       there -= 24;
-    if (problem.scoreByKey)
-      there -= s.qTiles == 3 ? 16 : 24;
+    // Code on scores reads for many keys at once, of every tensor of matrices.
+    if (problem.scoreByKey) {
+      unsigned matrices = 0;
+      for (const Capture &capture : problem.captures)
+        matrices += capture.rank > 1;
+      captured = scores * std::max(matrices, 1u);
+      there += matrices > 1 ? -10 : 8;
+    }
   }
-  unsigned all() const { return scores + outputs + probabilities; }
+  unsigned all() const { return scores + outputs + probabilities + captured; }
 };
 
 } // namespace fmha::schedule

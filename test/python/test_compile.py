@@ -126,7 +126,7 @@ def test_schedule_without_a_target_is_for_the_target():
 @pytest.mark.parametrize(
     "schedule, location, says",
     [
-        ("#fmha.schedule<q_tiles = 3>", r"schedule:1:\d+", "expected q_tiles to be 1 or 2, got 3"),
+        ("#fmha.schedule<q_tiles = 4>", r"schedule:1:\d+", "expected q_tiles to be 1, 2 or 3, got 4"),
         ("#fmha.schedule<q_tiles = 1>, lse", r"schedule:1:28", "trailing"),
         ("1 : i32", "schedule", "expected #fmha.schedule<...>, got 1 : i32"),
         ("", r"schedule:1:\d+", "expected"),

@@ -45,8 +45,8 @@ func.func private @s1_target() attributes {a = #fmha.schedule<target = "">}
 
 // -----
 
-// expected-error @below {{#fmha.schedule S2: expected q_tiles to be 1 or 2, got 3}}
-func.func private @s2_q_tiles() attributes {a = #fmha.schedule<q_tiles = 3>}
+// expected-error @below {{#fmha.schedule S2: expected q_tiles to be 1, 2 or 3, got 4}}
+func.func private @s2_q_tiles() attributes {a = #fmha.schedule<q_tiles = 4>}
 
 // -----
 

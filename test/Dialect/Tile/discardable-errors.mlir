@@ -3,7 +3,7 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @type() {
-  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 1, the query tile, got "first"}}
+  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 2, the query tile, got "first"}}
   %0 = tile.fill 0.0 {tile.q_tile = "first"} : !tile.tile<128xf32>
   return
 }
@@ -11,7 +11,7 @@ func.func @type() {
 // -----
 
 func.func @width() {
-  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 1, the query tile, got 0 : i64}}
+  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 2, the query tile, got 0 : i64}}
   %0 = tile.fill 0.0 {tile.q_tile = 0 : i64} : !tile.tile<128xf32>
   return
 }
@@ -19,15 +19,15 @@ func.func @width() {
 // -----
 
 func.func @beyond() {
-  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 1, the query tile, got 2 : i32}}
-  %0 = tile.fill 0.0 {tile.q_tile = 2 : i32} : !tile.tile<128xf32>
+  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 2, the query tile, got 3 : i32}}
+  %0 = tile.fill 0.0 {tile.q_tile = 3 : i32} : !tile.tile<128xf32>
   return
 }
 
 // -----
 
 func.func @negative() {
-  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 1, the query tile, got -1 : i32}}
+  // expected-error@+1 {{"tile.q_tile": expected an i32 from 0 to 2, the query tile, got -1 : i32}}
   %0 = tile.fill 0.0 {tile.q_tile = -1 : i32} : !tile.tile<128xf32>
   return
 }

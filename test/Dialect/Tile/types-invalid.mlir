@@ -50,7 +50,7 @@ func.func private @halves(!tile.tile<128x128xf16, #tile.tmem<column = 449>>)
 
 // -----
 
-// expected-error@+1 {{expected #tile.smem, #tile.tmem or #tile.registers as the place of a tile, got "here"}}
+// expected-error@+1 {{expected #tile.smem, #tile.tmem, #tile.registers or #tile.fragment as the place of a tile, got "here"}}
 func.func private @place(!tile.tile<128x128xf16, "here">)
 
 // -----

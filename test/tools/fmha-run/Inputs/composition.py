@@ -1,5 +1,5 @@
-"""composition.py FMHA_RUN kernels|decomposition [--jobs=N] [--seed=N] [--only=N,M]: every case of the covering array
-(covering.py), by the compiled kernel.
+"""composition.py FMHA_RUN kernels|decomposition [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: every case of the covering
+array (covering.py), by the compiled kernel; the words of --flags go to every run, behind the case's own.
 
 kernels: each is within the tolerance of float64, without findings, and has the same bits under the eager, late and
 random policies. decomposition: it agrees with fmha-decompose-to-linalg, which runs on the CPU, on the same files.
@@ -196,7 +196,8 @@ PARTS = {"kernels": run_kernels, "decomposition": run_decomposition}
 
 def main():
     tool = shutil.which(sys.argv[1])
-    options = dict(word[2:].split("=") for word in sys.argv[3:])
+    options = dict(word[2:].split("=", 1) for word in sys.argv[3:])
+    matrix.EXTRA.extend(options.get("flags", "").split())
     seed, jobs = int(options.get("seed", 0)), int(options.get("jobs", os.cpu_count()))
     cases = covering.covering_array(seed)
     numbered = list(enumerate(cases))

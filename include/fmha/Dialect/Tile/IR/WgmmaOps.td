@@ -56,9 +56,9 @@ def Tile_WgmmaFenceOp : Tile_WgmmaHandOver<"wgmma_fence", AnyTypeOf<[Tile_WgmmaR
   let description = [{
     Hands the registers on, so that nothing that writes them can move behind it; and descriptors, so that those of all K
     steps are not made ahead of a loop and kept.
-    `%acc2, %db2 = tile.wgmma_fence %acc, %db : vector<32xf32>, i64`
+    `%acc2, %db2 = tile.wgmma_fence of %acc, %db : vector<32xf32>, i64`
   }];
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "(`of` $values^ `:` type($values))? attr-dict";
 }
 
 def Tile_WgmmaOp : Tile_MachineOp<"wgmma"> {

@@ -1,0 +1,44 @@
+// wgmma and its neighbours as statements: what they hand on goes in and comes out in one register.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+gpu.module @m {
+  // CHECK-LABEL: llvm.func @k
+  gpu.func @k(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 384, 1, 1>} {
+    %a = llvm.mlir.constant(7 : i64) : i64
+    %acc = arith.constant dense<0.0> : vector<4xf32>
+    %p = arith.constant dense<0> : vector<4xi32>
+    // A fence of nothing has no operands.
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "" : () -> ()
+    tile.wgmma_fence
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,=l,0,1,2,3,4" {{.*}} -> !llvm.struct<(f32, f32, f32, f32, i64)>
+    %f:2 = tile.wgmma_fence of %acc, %a : vector<4xf32>, i64
+    // D alone: scale-d is false, and nothing goes in but the descriptors, $4 and $5. K-major on both sides: no transposition.
+    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,l,l"
+    %s = tile.wgmma %a, %f#1 of bf16 : i64, i64 -> vector<4xf32>
+    // D is added to: it is $0 to $3 and $4 to $7. -A.
+    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, -1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l"
+    %t = tile.wgmma %a, %a negate plus %s : vector<4xf32> of f16 : i64, i64 -> vector<4xf32>
+    // A in registers has no transposition.
+    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 1; }", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l"
+    %u = tile.wgmma %p, %a transpose_b plus %t : vector<4xf32> of bf16 : vector<4xi32>, i64 -> vector<4xf32>
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.commit_group.sync.aligned;", "" : () -> ()
+    tile.wgmma_commit
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7"
+    %w:2 = tile.wgmma_wait 1 of %u, %p : vector<4xf32>, vector<4xi32>
+    // CHECK: nvvm.stmatrix
+    %m = tile.smem_address 0 : !llvm.ptr<3>
+    tile.store_matrix %w#1, %m : vector<4xi32>, !llvm.ptr<3>
+    // CHECK: llvm.inline_asm has_side_effects "barrier.cta.sync.aligned 1, 256;", "~{memory}"
+    tile.sync_named 1 threads 256
+    // CHECK: llvm.inline_asm has_side_effects "barrier.cta.arrive.aligned 2, 256;", "~{memory}"
+    tile.arrive_named 2 threads 256
+    gpu.return
+  }
+}

@@ -1,0 +1,51 @@
+// What wgmma, named barriers and fragments do not take.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows and a multiple of 8 columns, as wgmma has its accumulator, got 128 rows of 64 columns}}
+func.func private @rows(!tile.tile<128x64xf32, #tile.fragment>)
+
+// -----
+
+// expected-error@+1 {{expected #tile.fragment in a tile of 64 rows and a multiple of 8 columns, as wgmma has its accumulator, got 64 rows of 60 columns}}
+func.func private @columns(!tile.tile<64x60xf32, #tile.fragment>)
+
+// -----
+
+func.func @too_wide(%a: i64) {
+  // expected-error@+1 {{expected a multiple of 4 elements up to 128, half of the columns of the product, got 132}}
+  %0 = tile.wgmma %a, %a of bf16 : i64, i64 -> vector<132xf32>
+  return
+}
+
+// -----
+
+func.func @accumulator(%a: i64, %acc: vector<32xf32>) {
+  // expected-error@+1 {{expected an accumulator of the result's type 'vector<64xf32>', got 'vector<32xf32>'}}
+  %0 = tile.wgmma %a, %a plus %acc : vector<32xf32> of bf16 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @element(%a: i64) {
+  // expected-error@+1 {{expected factors of f16 or bf16, got 'f32'}}
+  %0 = tile.wgmma %a, %a of f32 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @cta_barrier() {
+  // expected-error@+1 {{attribute 'barrier' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 1 whose maximum value is 15}}
+  tile.sync_named 0 threads 128
+  return
+}
+
+// -----
+
+func.func @threads() {
+  // expected-error@+1 {{attribute 'threads' failed to satisfy constraint}}
+  tile.arrive_named 1 threads 100
+  return
+}

@@ -1,0 +1,73 @@
+// Two consumers of 64 rows, which take turns to begin; K, V, K, V, ... in one ring that 4 warps of each of them free.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-wgmma-specialise)))' \
+// RUN:   | FileCheck %s
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=1 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-wgmma-specialise)))' \
+// RUN:   | FileCheck %s --check-prefix=ONE
+
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
+  fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%o : !t)
+  return
+}
+
+// CHECK-LABEL: gpu.func
+// CHECK: %[[KV:.*]] = tile.channel "kv" from tma to threads arrivals 1, 8 :
+// CHECK: %[[Q0:.*]] = tile.channel "q0" from tma to threads arrivals 1, 128 unreleased
+// CHECK: %[[O0:.*]] = tile.channel "out0" from threads to tma arrivals 128, 1 unreleased
+// CHECK: tile.role "load" warps 0 to 1 {{.*}} single_thread
+// CHECK: scf.for %[[J:.*]] =
+// CHECK: tile.acquire %[[KV]]
+// CHECK: tile.load %arg1
+// CHECK: tile.acquire %[[KV]]
+// CHECK: tile.load %arg2
+// CHECK: tile.role "store" warps 1 to 2
+// CHECK: tile.receive %[[O0]]
+// CHECK: tile.store
+// CHECK: tile.role "spare" warps 2 to 4
+// CHECK: tile.role "consumer0" warps 4 to 8 registers 240
+// CHECK: scf.if
+// The first consumer needs no leave to begin, and passes its turn on at once.
+// CHECK-NOT: tile.sync_named
+// CHECK: tile.dot {{.*}} transpose_b
+// CHECK-NEXT: tile.arrive_named 2 threads 256
+// CHECK-NEXT: tile.wait_dots {{.*}} pending 0
+// CHECK: tile.elect
+// CHECK: tile.release %[[KV]]
+// CHECK: %[[P:.*]] = tile.cast
+// Scores of the next block begin before the product of this one, and are awaited first.
+// CHECK: scf.for {{.*}} iter_args({{.*}}, %[[ACC:.*]] = {{.*}}, %[[PJ:.*]] = %[[P]])
+// CHECK: tile.sync_named 1 threads 256
+// CHECK: %[[S:.*]] = tile.dot {{.*}} transpose_b
+// CHECK: %[[PV:.*]] = tile.dot %[[PJ]], {{.*}} plus %[[ACC]]
+// CHECK: tile.arrive_named 2 threads 256
+// CHECK: tile.wait_dots %[[S]] pending 1
+// CHECK: tile.release %[[KV]]
+// CHECK: tile.row_max
+// CHECK: tile.exp2
+// CHECK: %[[DONE:.*]]:2 = tile.wait_dots %[[PV]], %[[PJ]] pending 0
+// CHECK: tile.release %[[KV]]
+// CHECK: tile.rescale %[[DONE]]#0
+// CHECK: tile.cast
+// CHECK: scf.yield
+// It takes the turn that the other one passes on last, so that no arrival is left.
+// CHECK: tile.sync_named 1 threads 256
+// CHECK: tile.dot
+// CHECK: tile.wait_dots {{.*}} pending 0
+// CHECK: tile.normalize
+// CHECK: tile.publish %[[O0]]
+// CHECK: tile.role "consumer1" warps 8 to 12
+// CHECK: tile.sync_named 2 threads 256
+// CHECK-NEXT: {{.*}}arith
+// CHECK: tile.dot {{.*}} transpose_b
+// CHECK-NEXT: tile.arrive_named 1 threads 256
+
+// Alone it takes no turns. P in shared memory is there for all warps behind a fence and a barrier of the consumer.
+// ONE-LABEL: gpu.func
+// ONE: tile.role "consumer0"
+// ONE-NOT: tile.arrive_named
+// ONE: %[[HALF:.*]] = tile.cast
+// ONE: %[[SHARED:.*]] = tile.move %[[HALF]]
+// ONE-NEXT: tile.fence proxy_async
+// ONE-NEXT: tile.sync_named 2 threads 128
+// ONE-NOT: tile.arrive_named

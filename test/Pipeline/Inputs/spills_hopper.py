@@ -1,0 +1,57 @@
+"""spills_hopper.py FOLDER: compiles and assembles kernels for sm_90a, two at a time."""
+
+import concurrent.futures
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+folder = pathlib.Path(sys.argv[1])
+ptxas = os.environ.get("FMHA_PTXAS", "ptxas")
+spill = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+
+lists = "--kv-lens --cu-seqlens-q --cu-seqlens-k"
+twice = "--source2-k --source2-mask=causal --source2-lens --lse"
+every = "--row-max --row-sum --lse --sink --unnormalised --out-dtype=f32"
+dims = ("--head-dim=64", "--head-dim=128", "--head-dim=256", "--head-dim=40 --head-dim-v=72",
+        "--head-dim=192 --head-dim-v=128", "--head-dim=512")
+# Masks add a limit to each row, lists what the place of a row follows from; code on scores what it reads; packed heads a
+# query and a head to each row; a static scheduler a loop around every role.
+features = ("", "--causal --lse --dtype=f16", f"--lse --window-left=100 --window-right=30 {lists} --sink",
+            "--softcap=30 --alibi --causal --lse", "--bias --window-left=100 --causal", "--mask-file --lse",
+            f"--pack-heads=64 --lse {lists} --sink", f"{twice} --window-left=100 --sink {lists}",
+            f"--scheduler=static --window-left=100 {lists}", f"--causal {every}", f"--splits=3 --causal --lse {lists}")
+kinds = [
+    *itertools.product(dims, features, ("",)),
+    # Fewer and more consumers have other shares of the registers, and P in shared memory needs addresses.
+    *itertools.product(("--head-dim=64", "--head-dim=128"), ("", f"--causal --lse {lists}"),
+                       ("--q-tiles=1", "--q-tiles=2", "--q-tiles=3", "--p-placement=smem", "--q-tiles=3 --p-placement=smem")),
+    ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
+]
+
+
+def assemble(numbered):
+    number, words = numbered
+    flags = " ".join(words).split()
+    ptx = folder / f"{number}.ptx"
+    subprocess.run(["fmha-compile", "--target=sm_90a", *flags, "-o", ptx], check=True)
+    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", os.devnull], capture_output=True, text=True)
+    log = done.stdout + done.stderr
+    kernels = 1 + ("--splits=3" in flags)
+    # C75..: waits that ptxas adds, and products that it serialises.
+    good = done.returncode == 0 and spill.findall(log) == [("0", "0")] * kernels and "(C75" not in log
+    return good and "ignored" not in log, f"{' '.join(flags)}\n{log}"
+
+
+def main():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(assemble, enumerate(kinds)))
+    for good, text in results:
+        if not good:
+            print("FAILED", text)
+    print(f"{len(results)} kernels, {sum(good for good, _ in results)} without spills")
+
+
+main()

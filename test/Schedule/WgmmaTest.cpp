@@ -1,0 +1,196 @@
+//===- WgmmaTest.cpp - Schedules for targets with wgmma ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Resources.h"
+
+#include "gmock/gmock.h"
+
+#include <functional>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Two consumers of 64 rows that break no rule.
+static Schedule hopper() {
+  Schedule schedule;
+  schedule.target = "sm_90a";
+  schedule.qTileRows = 64;
+  schedule.kvStages = 4;
+  schedule.pPlacement = PPlacement::Registers;
+  return withRoles(schedule);
+}
+
+/// check() after `change`, with the planner's roles; "" if it passes.
+static std::string
+complaint(const std::function<void(Problem &, Schedule &)> &change) {
+  Problem problem = problemOf(128);
+  Schedule schedule = hopper();
+  change(problem, schedule);
+  if (schedule.qTiles != 2)
+    schedule.roles.clear();
+  return check(problem, withRoles(schedule)).value_or("");
+}
+
+TEST(Wgmma, AcceptsConsumersOf64Rows) {
+  EXPECT_EQ(complaint([](auto &, auto &) {}), "");
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.qTiles = 1; }), "");
+  EXPECT_EQ(complaint([](Problem &p, Schedule &s) {
+              p = problemOf(64);
+              s.qTiles = 3;
+            }),
+            "");
+  EXPECT_EQ(
+      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Smem; }),
+      "");
+}
+
+TEST(Wgmma, C2WhatAConsumerHolds) {
+  // A thread has 2 of 4 threads' rows: kv_block / 2 scores, half as many words
+  // of P, and 64 of O.
+  EXPECT_EQ(complaint([](auto &, Schedule &s) { s.kvBlock = 176; }), "");
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.kvBlock = 192; }),
+              StartsWith("C2: a consumer needs 208 registers a thread (S 96, "
+                         "O 64 and P 48), 200 are there"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTiles = 3; }),
+              StartsWith("C2: a consumer needs 160 registers"));
+  // Code that reads for each key holds as many numbers as there are scores.
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p.score = p.scoreByKey = true;
+                s.kvBlock = 128;
+              }),
+              HasSubstr("read by code on scores 64"));
+}
+
+TEST(Wgmma, C3Tiles) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 128; }),
+              StartsWith("C3: expected q_tile_rows to be 64 on sm_90a"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTiles = 4; }),
+              StartsWith("C3: expected q_tiles to be 1, 2 or 3 on sm_90a"));
+  for (unsigned block : {0u, 8u, 100u, 272u})
+    EXPECT_THAT(complaint([&](auto &, Schedule &s) { s.kvBlock = block; }),
+                StartsWith("C3: expected kv_block to be a multiple of 16 from "
+                           "16 to 256 on sm_90a"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.packHeads = 128; }),
+              StartsWith("C3: expected pack_heads"));
+}
+
+TEST(Wgmma, C5Placement) {
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Tmem; }),
+      "C5: p_placement tmem cannot be had on sm_90a, which has no tensor "
+      "memory; take registers or smem");
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.pPlacement = PPlacement::Auto; }),
+      HasSubstr("the planner decides it"));
+}
+
+TEST(Wgmma, C8WhatNoPassBuilds) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
+              StartsWith("C8: expected p_slices to be 1 on sm_90a"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 9; }),
+              StartsWith("C8: expected exp2_emulated to be 0 on sm_90a"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
+              StartsWith("C8: expected key_chunk and value_chunk to be 0"));
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p = problemOf(64);
+                p.score = p.scoreByKey = true;
+                s.qTiles = 3;
+              }),
+              StartsWith("C8: expected q_tiles of at most 2 on sm_90a"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
+              StartsWith("C8: expected v_stages to be 0 on sm_90a"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.scheduler = Scheduler::Dynamic; }),
+      HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
+}
+
+TEST(Wgmma, C9RolesAreConsumers) {
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
+              StartsWith("C9: expected a role that passes know (load, store, "
+                         "consumer0, consumer1, consumer2, spare), got"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles.pop_back(); }),
+              StartsWith("C9: expected a role \"consumer1\""));
+}
+
+TEST(Wgmma, RolesFillTheRegisterFile) {
+  for (unsigned tiles : {1u, 2u, 3u}) {
+    unsigned warps = 0, registers = 0;
+    for (const Role &role : consumerRoles(tiles)) {
+      warps += role.warps;
+      registers += role.warps * 32 * role.registers;
+    }
+    EXPECT_EQ(warps, 4 + 4 * tiles);
+    EXPECT_LE(registers, registersAtLaunch(warps * 32) * warps * 32);
+  }
+}
+
+/// Nothing but tensors and barriers is on chip, and both size models agree.
+TEST(Wgmma, TheMapHasNoTensorMemory) {
+  for (PPlacement placement : {PPlacement::Registers, PPlacement::Smem}) {
+    Schedule schedule = hopper();
+    schedule.pPlacement = placement;
+    MemoryMap map = layOut(problemOf(128), schedule);
+    EXPECT_EQ(verify(problemOf(128), schedule, map), std::nullopt);
+    EXPECT_EQ(map.tmemColumns, 0u);
+    EXPECT_TRUE(map.tmem.empty());
+    EXPECT_EQ(map.findSmem("stats0"), nullptr);
+    EXPECT_EQ(map.findSmem("tmem_address"), nullptr);
+    EXPECT_EQ(map.findSmem("P1") != nullptr, placement == PPlacement::Smem);
+    EXPECT_LE(map.smemBytes, resourcesOf(problemOf(128), schedule).smemBytes);
+    map.tmemColumns = 512;
+    EXPECT_THAT(verify(problemOf(128), schedule, map).value_or(""),
+                StartsWith("V6: expected tmem_columns to be 0 on sm_90a"));
+  }
+}
+
+/// The tiles of the fastest public kernels (FlashAttention-3, tile_size.h), and
+/// what was fastest on an H100.
+TEST(Wgmma, PlansTheTilesOfTheField) {
+  auto tiles = [](Problem problem) {
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    return std::pair(s.qTiles, s.kvBlock);
+  };
+  EXPECT_EQ(tiles(problemOf(64)), std::pair(3u, 128u));
+  EXPECT_EQ(tiles(problemOf(128)), std::pair(2u, 176u));
+  EXPECT_EQ(tiles(problemOf(256)), std::pair(2u, 80u));
+  Problem uneven = problemOf(192);
+  uneven.headDimV = 128;
+  EXPECT_EQ(tiles(uneven), std::pair(2u, 112u));
+  Problem causal = problemOf(128);
+  causal.mask.kind = Mask::Causal;
+  EXPECT_EQ(tiles(causal), std::pair(2u, 128u));
+}
+
+TEST(Wgmma, PlansOneTileWhereRowsFitIt) {
+  for (unsigned rows : {1u, 63u, 64u})
+    EXPECT_EQ(mustPlan(problemOf(128, rows), "sm_90a").schedule.qTiles, 1u)
+        << rows;
+  EXPECT_EQ(mustPlan(problemOf(128, 65), "sm_90a").schedule.qTiles, 2u);
+}
+
+TEST(Wgmma, PlansEveryHeadDim) {
+  for (unsigned dim = 8; dim <= 512; dim += 8)
+    for (bool byKey : {false, true}) {
+      Problem problem = problemOf(dim);
+      problem.score = problem.scoreByKey = byKey;
+      Plan plan = mustPlan(problem, "sm_90a");
+      EXPECT_GE(plan.schedule.kvStages, 2u) << dim;
+    }
+}
+
+TEST(Wgmma, NamesTheWayOut) {
+  Overrides tmem;
+  tmem.pPlacement = PPlacement::Tmem;
+  EXPECT_THAT(mustFail(problemOf(128), "sm_90a", tmem),
+              HasSubstr("take registers or smem"));
+}
