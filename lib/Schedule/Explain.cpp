@@ -209,7 +209,9 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   text += tabulateLoads(problem, plan) + '\n';
   text += tabulateRoles(plan.schedule) + '\n';
   text += tabulateResources(problem, plan) + '\n';
-  text += drawTmem(plan.map) + '\n' + drawSmem(plan.map, capacity);
+  if (!plan.map.tmem.empty())
+    text += drawTmem(plan.map) + '\n';
+  text += drawSmem(plan.map, capacity);
   for (const std::string &list :
        {listRunnersUp(problem, plan), listRejected(problem, plan)})
     text += (list.empty() ? "" : "\n") + list;

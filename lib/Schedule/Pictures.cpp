@@ -296,5 +296,7 @@ Picture fmha::schedule::drawSwizzle() {
 
 std::vector<Picture> fmha::schedule::drawPictures(const Problem &problem,
                                                   const Plan &plan) {
+  if (plan.map.tmem.empty())
+    return {drawSmemMap(plan), drawSwizzle()};
   return {drawTmemOverTime(problem, plan), drawSmemMap(plan), drawSwizzle()};
 }

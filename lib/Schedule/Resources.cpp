@@ -97,6 +97,14 @@ Resources fmha::schedule::resourcesOf(const Problem &problem,
         std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
     resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
   }
+  // Beside that of the CTA: turns of several consumers, and a consumer's own
+  // where its warps share P.
+  if (gpu && gpu->hasWgmma) {
+    if (schedule.qTiles > 1)
+      resources.namedBarriers += schedule.qTiles;
+    if (schedule.pPlacement == PPlacement::Smem)
+      resources.namedBarriers += schedule.qTiles;
+  }
   resources.smemBytes = smemBytesOf(problem, schedule);
   countWarps(schedule, resources);
   return resources;

@@ -195,6 +195,9 @@ void Collector::add(Operation *op) {
       })
       .Case<SyncCtaOp>(
           [&](auto) { demand.namedBarriers.push_back({0, number(op)}); })
+      .Case<SyncNamedOp, ArriveNamedOp>([&](auto named) {
+        demand.namedBarriers.push_back({named.getBarrier(), number(op)});
+      })
       .Default([&](Operation *other) { addTiles(other); });
 }
 
