@@ -498,8 +498,10 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
 }
 
 unsigned fmha::schedule::registersAtLaunch(unsigned threads) {
-  constexpr unsigned registersPerSm = 65536;
-  return registersPerSm / threads / registerStep * registerStep;
+  // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
+  constexpr unsigned registersPerSm = 65536, mostOfThread = 248;
+  return std::min(registersPerSm / threads / registerStep * registerStep,
+                  mostOfThread);
 }
 
 static Complaint checkWarps(const Case &c) {

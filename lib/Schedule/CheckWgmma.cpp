@@ -9,17 +9,21 @@
 #include "CheckRules.h"
 #include "WgmmaRegisters.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
 
 /// 65536 registers of an SM: with two consumers 240 each leave 24 for the
 /// warpgroup that loads, with three 160 leave 32 (FlashAttention-3's counts).
-/// One consumer has as many as a thread can use.
+/// Beside one nobody needs to give any away.
 std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles) {
-  unsigned consumer = qTiles < 3 ? 240 : 160;
-  unsigned producer = qTiles == 1 ? 40 : qTiles == 2 ? 24 : 32;
+  constexpr std::pair<unsigned, unsigned> shares[] = {
+      {248, 248}, {240, 24}, {160, 32}};
+  // check() refuses other counts.
+  auto [consumer, producer] = shares[std::clamp(qTiles, 1u, 3u) - 1];
   std::vector<Role> roles = {{"load", 0, 1, producer},
                              {"store", 1, 1, producer},
                              {"spare", 2, 2, producer}};

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -70,10 +71,12 @@ static Value overRows(ImplicitLocOpBuilder &b, Value fragment) {
 
 /// Above this the product of a score and the scale is too coarse to be
 /// subtracted from another one: differences are scaled instead. So they are
-/// where code on scores may make very large ones.
+/// where code on scores may make very large ones, and where sums are written
+/// relative to the maximum, since an offset of P rounds the product once more.
 static bool scalesDifferences(const KernelInfo &info, float c) {
   constexpr float fusedScaleLimit = 1024.0f;
-  return c > fusedScaleLimit || info.problem.score;
+  return c > fusedScaleLimit || info.problem.score ||
+         (info.problem.needsTrueMax() && info.schedule.pOffset);
 }
 
 namespace {
@@ -272,17 +275,27 @@ struct Exp2Fragment : public FragmentPattern<Exp2Op> {
                                          constantOf(b, rows, -infinity));
     Value safe =
         arith::SelectOp::create(b, unseen, constantOf(b, rows, 0.0f), max);
-    float c = op.getLog2Scale().convertToFloat();
-    Value factor = constantOf(b, x.getType(), c);
-    if (scalesDifferences(info, c)) {
-      Value spread = spreadRows(b, safe, sizeOf(x));
-      x = arith::MulFOp::create(b, arith::SubFOp::create(b, x, spread), factor);
-    } else {
-      Value shift = arith::MulFOp::create(b, safe, constantOf(b, rows, -c));
-      x = math::FmaOp::create(b, x, factor, spreadRows(b, shift, sizeOf(x)));
-    }
+    x = scaled(b, x, safe, op.getLog2Scale().convertToFloat(), op.getOffset());
     rewriter.replaceOp(op, math::Exp2Op::create(b, x).getResult());
     return success();
+  }
+
+private:
+  /// (x - max)·c + offset.
+  Value scaled(ImplicitLocOpBuilder &b, Value x, Value max, float c,
+               unsigned offset) const {
+    Type rows = max.getType();
+    Value factor = constantOf(b, x.getType(), c);
+    if (scalesDifferences(info, c)) {
+      Value difference =
+          arith::SubFOp::create(b, x, spreadRows(b, max, sizeOf(x)));
+      return math::FmaOp::create(b, difference, factor,
+                                 constantOf(b, x.getType(), offset));
+    }
+    Value shift = arith::MulFOp::create(b, max, constantOf(b, rows, -c));
+    if (offset)
+      shift = arith::AddFOp::create(b, shift, constantOf(b, rows, offset));
+    return math::FmaOp::create(b, x, factor, spreadRows(b, shift, sizeOf(x)));
   }
 };
 
@@ -293,6 +306,10 @@ struct RowSumFragment : public FragmentPattern<RowSumOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value row = overRows<arith::AddFOp>(b, adaptor.getInput());
+    if (op.getOffset())
+      row = arith::MulFOp::create(
+          b, row,
+          constantOf(b, row.getType(), std::ldexp(1.0f, -int(op.getOffset()))));
     rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
                                              adaptor.getAlpha(), row);
     return success();

@@ -14,26 +14,32 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
 /// acc/l. A row whose sum is 0 saw no key and becomes 0, whatever a masked
 /// value did to it. `afn` asks for the approximate reciprocal, 1 ulp: far below
-/// the rounding of P to 16 bits.
-static Value finish(ImplicitLocOpBuilder &b, Value x, Value sum,
-                    bool undivided) {
+/// the rounding of P to 16 bits. The factor 2^offset leaves rows with it.
+template <typename OpTy>
+static Value finish(ImplicitLocOpBuilder &b, OpTy op, Value x, Value sum) {
   int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
   Type rows = sum.getType();
   Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
                                        constantOf(b, rows, 0.0f));
-  if (!undivided) {
+  Value factor = constantOf(b, rows, std::ldexp(1.0f, -int(op.getOffset())));
+  if (!op.getUndivided()) {
     auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
     Value inverse = arith::DivFOp::create(
         b, constantOf(b, rows, 1.0f), sum,
         arith::FastMathFlagsAttr::get(b.getContext(), flags));
-    x = arith::MulFOp::create(b, x, spreadRows(b, inverse, count));
+    factor =
+        op.getOffset() ? arith::MulFOp::create(b, inverse, factor) : inverse;
   }
+  if (!op.getUndivided() || op.getOffset())
+    x = arith::MulFOp::create(b, x, spreadRows(b, factor, count));
   return arith::SelectOp::create(b, spreadRows(b, unseen, count),
                                  constantOf(b, x.getType(), 0.0f), x);
 }
@@ -58,8 +64,7 @@ struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
     TileType to = op.getType();
     if (!to.getSmem())
       return rewriter.notifyMatchFailure(op, "expected to go to #tile.smem");
-    Value x =
-        finish(b, adaptor.getInput(), adaptor.getSum(), op.getUndivided());
+    Value x = finish(b, op, adaptor.getInput(), adaptor.getSum());
     storeFragment(b, to, roundToWords(b, x, to.getElementType()));
     rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
     return success();
@@ -75,8 +80,7 @@ struct WriteFragment : public FragmentPattern<WriteOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (!op.getValue())
       return rewriter.notifyMatchFailure(op, "expected a value");
-    Value x =
-        finish(b, adaptor.getValue(), adaptor.getSum(), op.getUndivided());
+    Value x = finish(b, op, adaptor.getValue(), adaptor.getSum());
     for (int64_t row = 0; row < fragmentRows; ++row) {
       OwnRow own = fragmentOwnRow(b, op, row);
       Value elements = elementsOfRow(b, x, row);
