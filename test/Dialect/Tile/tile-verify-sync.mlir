@@ -3,9 +3,11 @@
 
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx)' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
 // PASSES: tile-place
+// PASSES-NEXT: tile-wgmma-place
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: tile-specialise
+// PASSES-NEXT: tile-wgmma-specialise
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: cse

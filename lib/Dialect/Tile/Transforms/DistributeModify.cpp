@@ -32,7 +32,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
-    RowCode code(b, op, [&] { return RowPlace::ofThread(b, op); });
+    RowCode code(b, op, RowPlace::ofThread(b, op));
     Value made = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
     // Piece by piece, for the sake of registers; keys of one slice follow each
     // other.

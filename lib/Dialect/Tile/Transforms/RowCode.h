@@ -16,21 +16,24 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
+#include <functional>
 #include <numeric>
 
 namespace fmha::tile {
 
-/// Of a row of a thread, counted from the tile's first one: its query row and,
-/// where heads are packed, its head; i32.
+/// Of a row of a thread, counted from the tile's first one: what makes its
+/// query row and, where heads are packed, its head; i32.
 struct RowPlace {
-  mlir::Value row, head;
+  std::function<mlir::Value()> row, head;
 
   /// Where each thread has one row, or shares it.
   static RowPlace ofThread(mlir::ImplicitLocOpBuilder &b, ModifyOp op) {
-    std::optional<uint32_t> heads = op.getHeads();
-    TileType tile = op.getType();
-    return {threadQuery(b, tile, heads),
-            heads ? threadHead(b, tile, *heads) : mlir::Value()};
+    return {[&b, op]() mutable {
+              return threadQuery(b, op.getType(), op.getHeads());
+            },
+            [&b, op]() mutable {
+              return threadHead(b, op.getType(), *op.getHeads());
+            }};
   }
 };
 
@@ -43,12 +46,11 @@ struct RowPlace {
 ///   vector<16xf32>
 class RowCode {
 public:
-  RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op,
-          llvm::function_ref<RowPlace()> makePlace)
+  RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const RowPlace &place)
       : b(b), body(op.getBody().front()) {
     if (op.getHeads())
       loop = op->getParentOfType<mlir::scf::ForOp>();
-    makeRow(op, makePlace);
+    makeRow(op, place);
     varying.insert(body.getArgument(0));
     varying.insert(body.getArgument(2));
     for (mlir::Operation &inner : body.without_terminator())
@@ -90,17 +92,17 @@ public:
 
 private:
   /// Row and head of this thread.
-  void makeRow(ModifyOp op, llvm::function_ref<RowPlace()> makePlace) {
+  void makeRow(ModifyOp op, const RowPlace &place) {
     mlir::OpBuilder::InsertionGuard guard(b);
     moveAhead({op.getRow(), op.getHead()});
-    RowPlace place = makePlace();
-    mapping.map(
-        body.getArgument(1),
-        mlir::arith::AddIOp::create(b, op.getRow(), toIndex(b, place.row)));
-    if (place.head)
-      mapping.map(
-          body.getArgument(3),
-          mlir::arith::AddIOp::create(b, op.getHead(), toIndex(b, place.head)));
+    mlir::Value row = toIndex(b, place.row());
+    mapping.map(body.getArgument(1),
+                mlir::arith::AddIOp::create(b, op.getRow(), row));
+    if (!op.getHeads())
+      return;
+    mlir::Value head = toIndex(b, place.head());
+    mapping.map(body.getArgument(3),
+                mlir::arith::AddIOp::create(b, op.getHead(), head));
   }
 
   /// Of packed heads each thread has a row's numbers of its own. Read beside

@@ -25,8 +25,8 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
     Value x = adaptor.getInput(), made = x;
     Value first =
         arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
-    RowCode codes[fragmentRows] = {{b, op, [&] { return place(b, op, 0); }},
-                                   {b, op, [&] { return place(b, op, 1); }}};
+    RowCode codes[fragmentRows] = {{b, op, place(b, op, 0)},
+                                   {b, op, place(b, op, 1)}};
     for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
@@ -45,13 +45,19 @@ private:
   static constexpr int64_t neighbours = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
-    Value inTile = fragmentRow(b, row);
-    std::optional<uint32_t> heads = op.getHeads();
-    if (!heads)
-      return {inTile, Value()};
-    return {arith::ShRUIOp::create(b, inTile,
-                                   constantI32(b, llvm::Log2_32(*heads))),
-            arith::AndIOp::create(b, inTile, constantI32(b, *heads - 1))};
+    auto makeRow = [&b, op, row]() mutable -> Value {
+      Value inTile = fragmentRow(b, row);
+      std::optional<uint32_t> heads = op.getHeads();
+      if (!heads)
+        return inTile;
+      return arith::ShRUIOp::create(b, inTile,
+                                    constantI32(b, llvm::Log2_32(*heads)));
+    };
+    auto makeHead = [&b, op, row]() mutable -> Value {
+      return arith::AndIOp::create(b, fragmentRow(b, row),
+                                   constantI32(b, *op.getHeads() - 1));
+    };
+    return {makeRow, makeHead};
   }
 };
 
