@@ -37,11 +37,12 @@ TEST(Target, SupportedOnesHaveWhatTheLoweringUses) {
     EXPECT_EQ(target.supported, std::string(target.reason).empty()) << name;
     if (!target.supported)
       continue;
-    EXPECT_TRUE(target.hasTcgen05 && target.hasTma) << name;
-    EXPECT_EQ(target.tmemColumns, 512u);
+    EXPECT_TRUE(target.hasTma) << name;
+    EXPECT_NE(target.hasTcgen05, target.hasWgmma) << name;
+    EXPECT_EQ(target.tmemColumns, target.hasTcgen05 ? 512u : 0u);
     EXPECT_EQ(target.smemBytesPerCta, 227u * 1024);
     EXPECT_EQ(target.registersPerSm, 64u * 1024);
-    EXPECT_GT(target.tmemBytesPerClock, 0u);
+    EXPECT_EQ(target.tmemBytesPerClock > 0, target.hasTcgen05) << name;
     // PTX ISA 8.8 or newer.
     std::string features = target.features;
     ASSERT_EQ(features.substr(0, 4), "+ptx");
