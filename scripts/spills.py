@@ -22,6 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 RULE = re.compile(r"\b([A-Z]\d+): ")
+DIMS = [64, 96, 128, 256]
 PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256)]
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
@@ -29,6 +30,8 @@ CHOICES = {
     "dtype": ["--dtype=bf16", "--dtype=f16"],
     "placement": ["", "--p-placement=tmem", "--p-placement=smem"],
     "tiles": ["", "--q-tiles=1", "--q-tiles=2", "--q-tile-rows=64"],
+    "block": ["", "", "--kv-block=64", "--kv-block=128"],
+    "stages": ["", "", "", "--kv-stages=2"],
     "mask": ["", "--causal", "--mask=causal-top-left"],
     "left": ["", "--window-left=100"],
     "right": ["", "--window-right=30"],
@@ -58,7 +61,9 @@ CHOICES = {
 
 def draw(rng):
     """The flags of one kernel."""
-    dims = rng.choice(PAIRS) if rng.random() < 0.25 else (rng.randrange(8, 257, 8),) * 2
+    # Those that models have as often as all the others.
+    dim = rng.choice(DIMS) if rng.random() < 0.5 else rng.randrange(8, 257, 8)
+    dims = rng.choice(PAIRS) if rng.random() < 0.25 else (dim, dim)
     flags = [f"--head-dim={dims[0]}", f"--head-dim-v={dims[1]}"]
     if dims[1] <= dims[0] and rng.random() < 0.2:
         flags.append("--v-in-k")

@@ -14,7 +14,6 @@
 #include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -22,46 +21,6 @@
 
 using namespace fmha;
 using namespace fmha::schedule;
-
-static std::string tiles(const Schedule &s) {
-  return str(s.qTiles) + (s.qTiles == 1 ? " query tile" : " query tiles");
-}
-
-namespace {
-
-constexpr unsigned warpsPerGroup = 4;
-constexpr unsigned threadsPerGroup = 128;
-/// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
-constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
-
-constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
-                                    {"correction", 4, 0}, {"load", 1, 0},
-                                    {"mma", 1, 0},        {"store", 1, 0}};
-/// Warps that do nothing; there may be any number of them.
-constexpr std::string_view spareRole = "spare";
-
-std::span<const KnownRole> rolesOf(const Case &c) {
-  if (c.gpu->hasWgmma)
-    return wgmmaRoles();
-  return knownRoles;
-}
-
-const KnownRole *findKnown(const Case &c, std::string_view name) {
-  for (const KnownRole &role : rolesOf(c))
-    if (role.name == name)
-      return &role;
-  return nullptr;
-}
-
-/// "softmax0, softmax1, correction, load, mma, store, spare"
-std::string namesOfRoles(const Case &c) {
-  std::string names;
-  for (const KnownRole &role : rolesOf(c))
-    names += std::string(role.name) + ", ";
-  return names + std::string(spareRole);
-}
-
-} // namespace
 
 static Complaint checkTarget(const Case &c) {
   const std::string &name = c.schedule.target;
@@ -216,7 +175,7 @@ static Complaint checkSmem(const Case &c) {
 }
 
 double fmha::schedule::mostGrowth(DataType type) {
-  return type == DataType::F16 ? 15 : 96;
+  return type == DataType::F16 ? 15 : mostPOffset;
 }
 
 /// Without a rescale P grows to 2^(threshold + offset).
@@ -363,35 +322,58 @@ static Complaint checkWideLists(const Case &c) {
          str(c.schedule.qTiles) + "; take one query tile";
 }
 
+/// Whether what a row may see depends on numbers that are read from memory.
+static bool hasLists(const Problem &p) {
+  return p.cuSeqlensQ || p.keysEndInside();
+}
+
+/// ptxas 13.0 spills there (36 bytes of head dim 128): a loop over tiles, the
+/// bounds of a window in a sequence, and the ends of a row's sums are all
+/// numbers that softmax keeps.
+static Complaint checkLoop(const Case &c) {
+  const Problem &p = c.problem;
+  bool row = p.sink && p.lse && p.mask.left && hasLists(p);
+  if (!row || c.schedule.qTiles == 1 ||
+      c.schedule.scheduler == Scheduler::Single)
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with scheduler " +
+         std::string(stringify(c.schedule.scheduler)) +
+         ", lists of lengths, a left bound of the window, a sink and lse, "
+         "which softmax has too few registers for beside another tile, got " +
+         str(c.schedule.qTiles) +
+         "; take one query tile or the scheduler single";
+}
+
+/// What keeps polynomials from a second query tile, or nothing.
+static std::string besideEmulation(const Case &c) {
+  constexpr unsigned mostHeadDim = 128;
+  if (std::max(c.problem.headDim, c.problem.headDimV) > mostHeadDim)
+    return "a head dim above " + str(mostHeadDim);
+  if (c.schedule.packHeads > 1)
+    return "packed heads";
+  return hasLists(c.problem) ? "lists of lengths" : "";
+}
+
 /// ptxas 13.0 interleaves the polynomials with all else that a row needs, and
 /// spills: above a quarter of one tile (24 to 68 bytes at a half); beside
-/// another tile with fewer registers (24 to 96 bytes of 184), or where the
-/// output of a wide head or of packed heads gives correction more to keep (4 to
-/// 8 bytes at 240).
+/// another tile where the output of a wide head or of packed heads gives
+/// correction more to keep (4 to 8 bytes at 240), or lists do (4 to 16).
 static Complaint checkEmulation(const Case &c) {
-  constexpr unsigned most = 25, mostHeadDim = 128;
+  constexpr unsigned most = 25;
   const Schedule &s = c.schedule;
   unsigned percent = s.exp2EmulatedPercent;
-  unsigned headDim = std::max(c.problem.headDim, c.problem.headDimV);
   if (percent > most)
     return "C8: expected exp2_emulated of at most " + str(most) +
            " per cent, beyond which softmax has too few registers, got " +
            str(percent);
   if (percent == 0 || s.qTiles == 1)
     return std::nullopt;
-  if (headDim > mostHeadDim || s.packHeads > 1)
-    return "C8: expected q_tiles = 1 with exp2_emulated and " +
-           (s.packHeads > 1 ? "packed heads"
-                            : "a head dim above " + str(mostHeadDim)) +
-           ", where roles have too few registers beside another tile, got " +
-           str(s.qTiles) + "; take one query tile or exp2_emulated = 0";
-  const Role *softmax = s.findRole("softmax0");
-  if (!softmax || softmax->registers >= emulatingRegisters)
+  std::string what = besideEmulation(c);
+  if (what.empty())
     return std::nullopt;
-  return "C8: expected " + str(emulatingRegisters) +
-         " registers or more of softmax0 and softmax1 with exp2_emulated "
-         "beside another tile, got " +
-         str(softmax->registers) + "; take no roles, or exp2_emulated = 0";
+  return "C8: expected q_tiles = 1 with exp2_emulated and " + what +
+         ", where roles have too few registers beside another tile, got " +
+         str(s.qTiles) + "; take one query tile or exp2_emulated = 0";
 }
 
 static Complaint checkFeatures(const Case &c) {
@@ -406,112 +388,6 @@ static Complaint checkFeatures(const Case &c) {
   return std::nullopt;
 }
 
-/// The warps of one role.
-static Complaint checkRole(const Case &c, const Role &role) {
-  const KnownRole *known = findKnown(c, role.name);
-  if (!known && role.name != spareRole)
-    return "C9: expected a role that passes know (" + namesOfRoles(c) +
-           "), got \"" + role.name + '"';
-  if (known && role.warps != known->warps)
-    return "C9: expected role \"" + role.name + "\" to have " +
-           str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
-           ", got " + str(role.warps);
-  // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
-  if (known && known->warps == warpsPerGroup &&
-      role.firstWarp % warpsPerGroup != 0)
-    return "C9: expected role \"" + role.name +
-           "\" to begin at a multiple of 4 warps, so that its warps " +
-           (c.gpu->hasWgmma ? "are a warpgroup"
-                            : "reach lanes 0 to 127 in order") +
-           "; got warp " + str(role.firstWarp);
-  return std::nullopt;
-}
-
-static Complaint checkRoles(const Case &c) {
-  for (const Role &role : c.schedule.roles) {
-    if (Complaint complaint = checkRole(c, role))
-      return complaint;
-    if (c.schedule.findRole(role.name) != &role)
-      return "C9: expected each role once, got \"" + role.name + "\" twice";
-  }
-  for (const KnownRole &known : rolesOf(c))
-    if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
-      return "C9: expected a role \"" + std::string(known.name) + "\" for " +
-             tiles(c.schedule) + ", got none";
-  return std::nullopt;
-}
-
-/// The role of each warp, for as many warps as a CTA may have.
-using Owners = std::array<const Role *, 32>;
-
-static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
-  unsigned most = c.gpu->maxThreadsPerCta / 32;
-  warps = 0;
-  for (const Role &role : c.schedule.roles) {
-    uint64_t end = uint64_t(role.firstWarp) + role.warps;
-    if (end > most)
-      return "C10: role \"" + role.name + "\" ends at warp " + str(end) +
-             ", a CTA has at most " + str(most) + " warps";
-    for (unsigned warp = role.firstWarp; warp < end; ++warp) {
-      if (owners[warp])
-        return "C10: expected one role per warp, got \"" + owners[warp]->name +
-               "\" and \"" + role.name + "\" on warp " + str(warp);
-      owners[warp] = &role;
-    }
-    warps = std::max<unsigned>(warps, end);
-  }
-  warps = (warps + warpsPerGroup - 1) / warpsPerGroup * warpsPerGroup;
-  for (unsigned warp = 0; warp < warps; ++warp)
-    if (!owners[warp])
-      return "C10: warp " + str(warp) +
-             " has no role, but setmaxnreg needs all warps of its warpgroup; "
-             "give it to a role \"spare\"";
-  return std::nullopt;
-}
-
-static Complaint checkRegisters(const Case &c, const Owners &owners,
-                                unsigned warps) {
-  uint64_t total = 0;
-  for (unsigned warp = 0; warp < warps; ++warp) {
-    const Role &role = *owners[warp];
-    const Role &first = *owners[warp / warpsPerGroup * warpsPerGroup];
-    if (role.registers % registerStep || role.registers < leastRegisters ||
-        role.registers > mostRegisters)
-      return "C11: expected registers to be a multiple of 8 from 24 to 256, "
-             "got " +
-             str(role.registers) + " in role \"" + role.name + '"';
-    if (role.registers != first.registers)
-      return "C11: expected the same registers for all roles of warpgroup " +
-             str(warp / warpsPerGroup) + ", got " + str(first.registers) +
-             " for \"" + first.name + "\" and " + str(role.registers) +
-             " for \"" + role.name + '"';
-    total += role.registers * (threadsPerGroup / warpsPerGroup);
-  }
-  unsigned threads = warps * (threadsPerGroup / warpsPerGroup);
-  unsigned pool = registersAtLaunch(threads) * threads;
-  if (total <= pool)
-    return std::nullopt;
-  return "C11: the roles need " + str(total) + " registers, " + str(pool) +
-         " are there (" + str(total - pool) + " too many): a CTA of " +
-         str(threads) + " threads starts with " +
-         str(registersAtLaunch(threads)) + " a thread";
-}
-
-unsigned fmha::schedule::registersAtLaunch(unsigned threads) {
-  // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
-  constexpr unsigned registersPerSm = 65536, mostOfThread = 248;
-  return std::min(registersPerSm / threads / registerStep * registerStep,
-                  mostOfThread);
-}
-
-static Complaint checkWarps(const Case &c) {
-  Owners owners{};
-  unsigned warps = 0;
-  if (Complaint complaint = assignWarps(c, owners, warps))
-    return complaint;
-  return checkRegisters(c, owners, warps);
-}
-
 namespace {
 
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
@@ -521,8 +397,9 @@ constexpr Entry entries[] = {
     {8, checkChunks},    {8, checkSlices},      {8, checkSharing},
     {2, checkTmem},      {4, checkCtaGroup},    {5, checkPlacement},
     {8, checkScore},     {8, checkPackedScore}, {8, checkWideLists},
-    {8, checkEmulation}, {6, checkSmem},        {7, checkThreshold},
-    {8, checkFeatures},  {9, checkRoles},       {10, checkWarps}};
+    {8, checkEmulation}, {8, checkLoop},        {6, checkSmem},
+    {7, checkThreshold}, {8, checkFeatures},    {9, checkRoles},
+    {10, checkWarps}};
 
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
 /// do.

@@ -19,12 +19,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace fmha::schedule {
 
 using Complaint = std::optional<std::string>;
 
 inline std::string str(uint64_t value) { return std::to_string(value); }
+
+/// "1 query tile", "2 query tiles"
+inline std::string tiles(const Schedule &s) {
+  return str(s.qTiles) + (s.qTiles == 1 ? " query tile" : " query tiles");
+}
 
 /// What the rules look at.
 struct Case {
@@ -47,6 +53,8 @@ struct KnownRole {
 };
 
 std::span<const KnownRole> wgmmaRoles();
+Complaint checkRoles(const Case &c);
+Complaint checkWarps(const Case &c);
 Complaint checkWgmmaTiles(const Case &c);
 Complaint checkWgmmaFeatures(const Case &c);
 Complaint checkWgmmaRegisters(const Case &c);

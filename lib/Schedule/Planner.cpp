@@ -20,14 +20,23 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+/// Registers of each softmax thread beside another tile: a row of 128 scores
+/// and what a row needs, more with polynomials; a row of 64 leaves correction
+/// some.
+static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
+  if (kvBlock <= 64)
+    return 168;
+  return emulating ? 200 : 184;
+}
+
 /// 16 warps as the fastest public kernels have them. Counts per thread, so that
-/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of 128 scores
-/// per thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
+/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
+/// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
 /// query tile softmax1 idles and lends its registers; with two, polynomials for
 /// exponentials need some of correction's.
-std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles,
-                                               bool emulating) {
-  unsigned ofTwo = emulating ? emulatingRegisters : 184;
+std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
+                                               unsigned kvBlock) {
+  unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
   unsigned softmax0 = qTiles == 2 ? ofTwo : 200;
   unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
   unsigned correction = qTiles == 2 ? 256 - ofTwo : 144, other = correction;
@@ -45,7 +54,8 @@ Schedule fmha::schedule::withRoles(Schedule schedule) {
     schedule.roles =
         usesWgmma(schedule)
             ? consumerRoles(schedule.qTiles)
-            : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent);
+            : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent,
+                           schedule.kvBlock);
   return schedule;
 }
 

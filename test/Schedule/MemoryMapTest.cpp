@@ -196,17 +196,16 @@ static Schedule randomSchedule(std::mt19937 &random) {
     s.oColumns = pick(0u, 64u, 128u, 256u);
     s.shareKv = random() % 8 == 0;
   }
-  // The four warpgroups in any order.
+  // The planner's roles, the four warpgroups in any order; now and then with
+  // too few or too many registers.
+  s = withRoles(s);
   unsigned groups[] = {0, 4, 8, 12};
   std::shuffle(std::begin(groups), std::end(groups), random);
-  unsigned counts[] = {24 + 8 * unsigned(random() % 24), 80, 48};
-  s.roles = {{"softmax0", groups[0], 4, counts[0]},
-             {"softmax1", groups[1], 4, counts[0]},
-             {"correction", groups[2], 4, counts[1]},
-             {"load", groups[3], 1, counts[2]},
-             {"mma", groups[3] + 1, 1, counts[2]},
-             {"store", groups[3] + 2, 1, counts[2]},
-             {"spare", groups[3] + 3, 1, counts[2]}};
+  int change = random() % 4 ? 0 : 8 * int(random() % 5) - 16;
+  for (Role &role : s.roles) {
+    role.firstWarp = groups[role.firstWarp / 4] + role.firstWarp % 4;
+    role.registers += change;
+  }
   return s;
 }
 

@@ -258,19 +258,16 @@ bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 /// inside this pool and no others.
 unsigned registersAtLaunch(unsigned threads);
 
-/// What softmax needs of each of two query tiles if FMA units compute some of
-/// its exponentials.
-constexpr unsigned emulatingRegisters = 200;
-
 /// Whether the target of `schedule` multiplies by wgmma: then S, O and mostly P
 /// are in registers, and a warpgroup does all the work of its query tile. An
 /// unknown target counts as one with tensor memory.
 bool usesWgmma(const Schedule &schedule);
 
-/// The roles that the planner gives to a CTA of `qTiles` query tiles, with
-/// tensor memory, some of whose exponentials are emulated or not, and with
-/// wgmma; and `schedule` with these if it has none.
-std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false);
+/// The roles that the planner gives to a CTA of `qTiles` query tiles and blocks
+/// of `kvBlock` keys, with tensor memory, some of whose exponentials are
+/// emulated or not, and with wgmma; and `schedule` with these if it has none.
+std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
+                               unsigned kvBlock = 128);
 std::vector<Role> consumerRoles(unsigned qTiles);
 Schedule withRoles(Schedule schedule);
 
@@ -292,8 +289,12 @@ unsigned groupHint(const Problem &problem);
 unsigned queriesOfTile(const Schedule &schedule);
 
 /// Log2 of how large P may become in `type`: f16 ends below 2^16; bf16 and f32
-/// below 2^128, and a row sums up to 2^31 keys.
+/// below 2^128, and a row sums up to 2^31 keys. Sums of P times V are the
+/// caller's to bound: they are finite as long as kv_len times the largest |v|
+/// stays below 2^(128 - rescale_threshold - p_offset).
 double mostGrowth(DataType type);
+/// The largest of them.
+constexpr unsigned mostPOffset = 96;
 
 /// The sentence that names the violated rule (which capacity, needed, there),
 /// or nothing if `schedule` can serve `problem` on its target. Each sentence
@@ -318,8 +319,7 @@ double mostGrowth(DataType type);
 ///       without division is asked for, which a late maximum would change;
 ///       sums are of f32
 ///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
-///       of a head dim above 128, of packed heads, or of fewer than 200
-///       registers of softmax;
+///       of a head dim above 128, of packed heads or with lists of lengths;
 ///       there are at most 256 splits; chunks and slices of P divide their
 ///       block, o_columns are whole panels, no chunk is wider than its head,
 ///       and share_kv needs a V that is the first columns of K; what leaves
@@ -327,8 +327,9 @@ double mostGrowth(DataType type);
 ///       lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
-///   C11 setmaxnreg can set every count, roles of a warpgroup agree, and the
-///       sum over all threads fits the register file
+///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum
+///       over all threads fits the register file, and no role has fewer than
+///       the planner gives it, below which ptxas was not seen not to spill
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 

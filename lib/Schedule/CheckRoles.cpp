@@ -1,0 +1,178 @@
+//===- CheckRoles.cpp - Rules of who does what with how much ----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRules.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+constexpr unsigned warpsPerGroup = 4;
+constexpr unsigned threadsPerGroup = 128;
+/// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
+constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
+
+constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
+                                    {"correction", 4, 0}, {"load", 1, 0},
+                                    {"mma", 1, 0},        {"store", 1, 0}};
+/// Warps that do nothing; there may be any number of them.
+constexpr std::string_view spareRole = "spare";
+
+std::span<const KnownRole> rolesOf(const Case &c) {
+  if (c.gpu->hasWgmma)
+    return wgmmaRoles();
+  return knownRoles;
+}
+
+const KnownRole *findKnown(const Case &c, std::string_view name) {
+  for (const KnownRole &role : rolesOf(c))
+    if (role.name == name)
+      return &role;
+  return nullptr;
+}
+
+/// "softmax0, softmax1, correction, load, mma, store, spare"
+std::string namesOfRoles(const Case &c) {
+  std::string names;
+  for (const KnownRole &role : rolesOf(c))
+    names += std::string(role.name) + ", ";
+  return names + std::string(spareRole);
+}
+
+} // namespace
+
+/// The warps of one role.
+static Complaint checkRole(const Case &c, const Role &role) {
+  const KnownRole *known = findKnown(c, role.name);
+  if (!known && role.name != spareRole)
+    return "C9: expected a role that passes know (" + namesOfRoles(c) +
+           "), got \"" + role.name + '"';
+  if (known && role.warps != known->warps)
+    return "C9: expected role \"" + role.name + "\" to have " +
+           str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
+           ", got " + str(role.warps);
+  // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
+  if (known && known->warps == warpsPerGroup &&
+      role.firstWarp % warpsPerGroup != 0)
+    return "C9: expected role \"" + role.name +
+           "\" to begin at a multiple of 4 warps, so that its warps " +
+           (c.gpu->hasWgmma ? "are a warpgroup"
+                            : "reach lanes 0 to 127 in order") +
+           "; got warp " + str(role.firstWarp);
+  return std::nullopt;
+}
+
+Complaint fmha::schedule::checkRoles(const Case &c) {
+  for (const Role &role : c.schedule.roles) {
+    if (Complaint complaint = checkRole(c, role))
+      return complaint;
+    if (c.schedule.findRole(role.name) != &role)
+      return "C9: expected each role once, got \"" + role.name + "\" twice";
+  }
+  for (const KnownRole &known : rolesOf(c))
+    if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
+      return "C9: expected a role \"" + std::string(known.name) + "\" for " +
+             tiles(c.schedule) + ", got none";
+  return std::nullopt;
+}
+
+/// The role of each warp, for as many warps as a CTA may have.
+using Owners = std::array<const Role *, 32>;
+
+static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
+  unsigned most = c.gpu->maxThreadsPerCta / 32;
+  warps = 0;
+  for (const Role &role : c.schedule.roles) {
+    uint64_t end = uint64_t(role.firstWarp) + role.warps;
+    if (end > most)
+      return "C10: role \"" + role.name + "\" ends at warp " + str(end) +
+             ", a CTA has at most " + str(most) + " warps";
+    for (unsigned warp = role.firstWarp; warp < end; ++warp) {
+      if (owners[warp])
+        return "C10: expected one role per warp, got \"" + owners[warp]->name +
+               "\" and \"" + role.name + "\" on warp " + str(warp);
+      owners[warp] = &role;
+    }
+    warps = std::max<unsigned>(warps, end);
+  }
+  warps = (warps + warpsPerGroup - 1) / warpsPerGroup * warpsPerGroup;
+  for (unsigned warp = 0; warp < warps; ++warp)
+    if (!owners[warp])
+      return "C10: warp " + str(warp) +
+             " has no role, but setmaxnreg needs all warps of its warpgroup; "
+             "give it to a role \"spare\"";
+  return std::nullopt;
+}
+
+static Complaint checkRegisters(const Case &c, const Owners &owners,
+                                unsigned warps) {
+  uint64_t total = 0;
+  for (unsigned warp = 0; warp < warps; ++warp) {
+    const Role &role = *owners[warp];
+    const Role &first = *owners[warp / warpsPerGroup * warpsPerGroup];
+    if (role.registers % registerStep || role.registers < leastRegisters ||
+        role.registers > mostRegisters)
+      return "C11: expected registers to be a multiple of 8 from 24 to 256, "
+             "got " +
+             str(role.registers) + " in role \"" + role.name + '"';
+    if (role.registers != first.registers)
+      return "C11: expected the same registers for all roles of warpgroup " +
+             str(warp / warpsPerGroup) + ", got " + str(first.registers) +
+             " for \"" + first.name + "\" and " + str(role.registers) +
+             " for \"" + role.name + '"';
+    total += role.registers * (threadsPerGroup / warpsPerGroup);
+  }
+  unsigned threads = warps * (threadsPerGroup / warpsPerGroup);
+  unsigned pool = registersAtLaunch(threads) * threads;
+  if (total <= pool)
+    return std::nullopt;
+  return "C11: the roles need " + str(total) + " registers, " + str(pool) +
+         " are there (" + str(total - pool) + " too many): a CTA of " +
+         str(threads) + " threads starts with " +
+         str(registersAtLaunch(threads)) + " a thread";
+}
+
+/// ptxas spills, or gives up, where a role has too few. What suffices was only
+/// ever looked at with the planner's counts.
+static Complaint checkLeastRegisters(const Case &c) {
+  Schedule planned = c.schedule;
+  planned.roles.clear();
+  planned = withRoles(std::move(planned));
+  for (const Role &role : c.schedule.roles) {
+    const Role *known = planned.findRole(role.name);
+    if (known && role.registers < known->registers)
+      return "C11: expected at least " + str(known->registers) +
+             " registers of role \"" + role.name +
+             "\", with which no kernel spills, got " + str(role.registers) +
+             "; take no roles for the planner's counts";
+  }
+  return std::nullopt;
+}
+
+unsigned fmha::schedule::registersAtLaunch(unsigned threads) {
+  // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
+  constexpr unsigned registersPerSm = 65536, mostOfThread = 248;
+  return std::min(registersPerSm / threads / registerStep * registerStep,
+                  mostOfThread);
+}
+
+Complaint fmha::schedule::checkWarps(const Case &c) {
+  Owners owners{};
+  unsigned warps = 0;
+  if (Complaint complaint = assignWarps(c, owners, warps))
+    return complaint;
+  if (Complaint complaint = checkRegisters(c, owners, warps))
+    return complaint;
+  return checkLeastRegisters(c);
+}
