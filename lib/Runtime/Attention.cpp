@@ -153,15 +153,6 @@ llvm::Error checkSecond(const Manifest &manifest,
   return checkView(manifest, "2", *tensors.k2, *tensors.v2);
 }
 
-llvm::Error checkSink(const AttentionTensors &tensors) {
-  int64_t heads = tensors.q.dims[2];
-  if (!tensors.sink || int64_t(tensors.sink->size()) == heads)
-    return llvm::Error::success();
-  return failure("sink: expected " + llvm::Twine(heads) +
-                 " entries, one a query head, got " +
-                 llvm::Twine(tensors.sink->size()));
-}
-
 llvm::Error checkLengths(const Manifest &manifest,
                          const AttentionTensors &tensors) {
   bool window = manifest.windowLeft || manifest.windowRight;
@@ -427,7 +418,7 @@ llvm::Error checkProblem(const Manifest &manifest,
     return error;
   if (llvm::Error error = checkSequences(tensors))
     return error;
-  if (llvm::Error error = checkSink(tensors))
+  if (llvm::Error error = checkSink(tensors.sink, tensors.q.dims[2]))
     return error;
   if (llvm::Error error = checkCaptures(manifest, tensors))
     return error;

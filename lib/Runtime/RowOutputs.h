@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LSE, row maxima and row sums, of an attention and of a merge alike. `rows` is
-// a table of what `Tensors` has of them: its `host` is the member of `Tensors`,
-// its `name` the parameter's, its `strideBatch` the run-time value of the first
-// stride, which those of head and row follow. `copies` are theirs on the
-// device, in the same order.
+// LSE, row maxima and row sums, of an attention and of a merge alike, and the
+// sinks that join them. `rows` is a table of what `Tensors` has of the former:
+// its `host` is the member of `Tensors`, its `name` the parameter's, its
+// `strideBatch` the run-time value of the first stride, which those of head and
+// row follow. `copies` are theirs on the device, in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,9 @@
 #include "fmha/Runtime/Tensor.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <optional>
+#include <vector>
 
 namespace fmha::runtime {
 
@@ -42,6 +45,10 @@ void setRowStrides(const Rows &rows, const Copies &copies, RunValues &values) {
     values[after(row.strideBatch, 2)] = uint64_t(strides[1]);
   }
 }
+
+/// One a head; NaN and +inf would leave nothing of a row.
+llvm::Error checkSink(const std::optional<std::vector<float>> &sink,
+                      int64_t heads);
 
 /// Brings back those that `tensors` has a place for.
 template <typename Rows, typename Copies, typename Tensors>

@@ -96,13 +96,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Kernels compute indices in 32 bits, and may run the code for rows and keys that
     are not there, whose results do not count: it must not rely on more bits, nor
     divide by a length that is 0. tanh is off by at most 2^-20, or, where it says
-    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50; exp, exp2, log and
-    log2 are those of PTX's approximations. Large finite scores (-1e9 for a key
+    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50. Times the cap that is
+    the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are those of PTX's approximations. Large finite scores (-1e9 for a key
     that is not to be seen) are as coarse as f32 has them.
 
     `sink` [q_heads] is one more logit for each query head, which brings no value:
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
     that denominator. A row that sees no key then has output 0 and lse sink[h].
+    A sink of -inf is none; +inf and NaN have no meaning, and hosts refuse them.
 
     Further destinations, of the shape of `lse`, let partial results be combined
     (`fmha.merge`):
