@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -146,6 +147,29 @@ static LogicalResult checkOperands(gpu::GPUFuncOp func) {
   return error << " as operands, got " << func.getFunctionType();
 }
 
+/// Numbers are wrong where one op puts the factor on P and another does not
+/// take it off.
+static LogicalResult checkOffsets(gpu::GPUFuncOp func, uint32_t expected) {
+  WalkResult walked = func.walk([&](Operation *op) {
+    std::optional<uint32_t> got =
+        TypeSwitch<Operation *, std::optional<uint32_t>>(op)
+            .Case<Exp2Op, RowSumOp, NormalizeOp>(
+                [](auto one) { return one.getOffset(); })
+            .Case([](WriteOp write) -> std::optional<uint32_t> {
+              if (write.getUndivided())
+                return write.getOffset();
+              return std::nullopt;
+            })
+            .Default(std::nullopt);
+    if (!got || *got == expected)
+      return WalkResult::advance();
+    op->emitOpError() << "expected offset " << expected
+                      << ", the p_offset of the schedule, got " << *got;
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
   if (!attr)
@@ -161,6 +185,8 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   info.map = schedule::layOut(info.problem, info.schedule);
   if (auto error = schedule::verify(info.problem, info.schedule, info.map))
     return func.emitError() << *error;
+  if (failed(checkOffsets(func, info.schedule.pOffset)))
+    return failure();
   return info;
 }
 

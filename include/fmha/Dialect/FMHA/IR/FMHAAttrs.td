@@ -114,8 +114,12 @@ def FMHA_ScheduleAttr
     - `rescale_threshold`: growth of a row maximum, in log2 units, below which O
       is not rescaled.
     - `p_offset`: log2 of a factor on P, which keeps small terms above the least
-      normal number of its type; sums and O lose it where they are written.
-    - `accumulate`: type of the sums of both matrix products, f32 or f16.
+      normal number of its type; sums and O lose it where they are written. With
+      `rescale_threshold` at most 15 for f16 and 96 for bf16, so that P is finite;
+      O is as long as kv_len times the largest |v| stays below 2^(128 -
+      rescale_threshold - p_offset).
+    - `accumulate`: type of the sums of both matrix products: f32. f16, whose sums
+      of P overflow, is refused when a kernel is planned.
     - `exp2_emulated`: share of exp2 computed on FMA units, in percent.
     - `scheduler`: single, a CTA does one output tile; static, as many CTAs as the
       GPU has SMs do every n-th tile each; dynamic, a CTA that is done takes over

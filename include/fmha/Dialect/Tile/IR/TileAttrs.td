@@ -125,9 +125,9 @@ class Tile_AlignedOffsetAttr<int n>
 def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<64>]>;
 /// Where a slice of a tile begins: at a K step of 16 columns.
 def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<16>]>;
-/// Query heads of a group that a tile has rows of.
 /// Log2 of a factor that exponentials have.
 def Tile_ExponentAttr : DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<96>]>, "0">;
+/// Query heads of a group that a tile has rows of.
 def Tile_HeadsAttr : ConfinedAttr<I32Attr, [IntPositivePowerOf2]>;
 /// Columns that tcgen05.alloc and dealloc take.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
