@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Overrides.h"
 
+#include "fmha/Schedule/Splits.h"
+
 #include <algorithm>
 
 using namespace fmha::schedule;
@@ -25,13 +27,18 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
 constexpr std::string_view switchWords[] = {"false", "true"};
 constexpr std::string_view schedulerWords[] = {"single", "static", "dynamic"};
 
+/// More than any schedule can have, and few enough that no product overflows.
+constexpr unsigned mostOfField = 1 << 16;
+
 template <auto Field>
 constexpr ScheduleField
 field(std::string_view flag, std::string_view name, std::string_view help,
       std::optional<unsigned> Overrides::*wanted, bool zeroChooses = false,
-      std::span<const std::string_view> words = {}, bool isPacking = false) {
-  return {flag,      name,  help,   zeroChooses, words.data() == switchWords,
-          isPacking, words, wanted, get<Field>,  set<Field>};
+      std::span<const std::string_view> words = {}, bool isPacking = false,
+      unsigned most = mostOfField) {
+  bool isSwitch = words.data() == switchWords;
+  return {flag,      name,  help,   most,       zeroChooses, isSwitch,
+          isPacking, words, wanted, get<Field>, set<Field>};
 }
 
 constexpr ScheduleField fields[] = {
@@ -41,12 +48,13 @@ constexpr ScheduleField fields[] = {
     field<&Schedule::exp2EmulatedPercent>(
         "exp2-emulated", "exp2_emulated",
         "per cent of the exponentials that FMA units compute",
-        &Overrides::exp2Emulated, /*zeroChooses=*/true),
+        &Overrides::exp2Emulated, /*zeroChooses=*/true, {}, false, 100),
     field<&Schedule::pOffset>("p-offset", "p_offset", "log2 of a factor on P",
-                              &Overrides::pOffset, /*zeroChooses=*/true),
+                              &Overrides::pOffset, /*zeroChooses=*/true, {},
+                              false, mostPOffset),
     field<&Schedule::splits>("splits", "splits",
                              "CTAs that share the KV blocks of a row block",
-                             &Overrides::splits),
+                             &Overrides::splits, false, {}, false, mostSplits),
     field<&Schedule::pSlices>("p-slices", "p_slices",
                               "parts in which P is handed over",
                               &Overrides::pSlices),
@@ -90,9 +98,6 @@ std::string ScheduleField::print(unsigned value) const {
   return std::to_string(value);
 }
 
-/// More than any schedule can have, and few enough that no product overflows.
-static constexpr unsigned mostOfField = 1 << 16;
-
 bool ScheduleField::parse(std::string_view text,
                           std::optional<unsigned> &value) const {
   value.reset();
@@ -112,9 +117,9 @@ bool ScheduleField::parse(std::string_view text,
   for (char digit : text) {
     if (digit < '0' || digit > '9')
       return false;
-    number = std::min(10 * number + unsigned(digit - '0'), mostOfField + 1);
+    number = std::min(10 * number + unsigned(digit - '0'), most + 1);
   }
-  if (text.empty() || number > mostOfField || (number == 0 && !zeroChooses))
+  if (text.empty() || number > most || (number == 0 && !zeroChooses))
     return false;
   value = number;
   return true;
@@ -129,7 +134,7 @@ std::string ScheduleField::expected() const {
   }
   return std::string(isPacking ? "auto, on, off" : "auto") +
          " or a number from " + (zeroChooses ? "0" : "1") + " to " +
-         std::to_string(mostOfField);
+         std::to_string(most);
 }
 
 std::span<const ScheduleField> fmha::schedule::scheduleFields() {

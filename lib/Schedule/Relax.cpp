@@ -9,6 +9,7 @@
 #include "Relax.h"
 
 #include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ constexpr Grid grids[] = {
     {"scheduler", 1, 2},      // a choice of three
     {"exp2_emulated", 1, 25}, // per cent
     {"p_offset", 1, 96},      // log2 of a finite P
+    {"splits", 1, mostSplits},
     {"p_slices", 1, 16},      // whole K steps of 16 keys of a block
     {"kv_stages", 1, 32},     // two mbarriers each of the 64 that are kept
     {"v_stages", 1, 32},      // likewise

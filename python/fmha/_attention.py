@@ -228,6 +228,8 @@ class Options(TypedDict, total=False):
     q_tiles: QTiles
     pack_heads: Packing
     scheduler: Scheduler
+    exp2_emulated: Count
+    p_offset: Count
     schedule: str | None
     splits: Count
     policy: Policy
@@ -290,6 +292,8 @@ def attention(
     q_tiles: QTiles = "auto",
     pack_heads: Packing = "auto",
     scheduler: Scheduler = "auto",
+    exp2_emulated: Count = "auto",
+    p_offset: Count = "auto",
     schedule: str | None = None,
     splits: Count = "auto",
     policy: Policy = "eager",
@@ -337,9 +341,10 @@ def attention(
     without; the sink is in neither. unnormalised leaves the output undivided by that
     sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
-    target, p_placement, q_tiles, pack_heads, scheduler, schedule ('#fmha.schedule<...>') and
-    splits (CTAs that share the keys of a row, whose parts a second kernel combines) are
-    those of compile().
+    target, p_placement, q_tiles, pack_heads, scheduler, exp2_emulated (per cent of the
+    exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
+    small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
+    keys of a row, whose parts a second kernel combines) are those of compile().
 
     policy and seed (completion order of asynchronous work) and checks are the
     simulator's. Raises CompileError, SimulationError, or Error where the device
@@ -372,7 +377,7 @@ def attention(
     kernel = _kernel(
         None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 
@@ -420,6 +425,8 @@ def _import_second(
 ) -> tuple[Array, Array]:
     """Bits of k2 and v2 in bshd order, of the first source's type; the runtime checks
     their shapes."""
+    if not isinstance(source2, (tuple, list)) or len(source2) != 2:
+        raise TypeError(f"source2: expected a pair (k2, v2) of arrays, got {type(source2).__name__}")
     k2, v2 = source2
     if v_in_k:
         _check_view(k2, v2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec
 
@@ -15,7 +16,6 @@ DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
 QTiles = Literal["auto", 1, 2]
 Scheduler = Literal["auto", "single", "static", "dynamic"]
-_SCHEDULERS = ("single", "static", "dynamic")
 OutDType = Literal["auto", "f32"]
 Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
@@ -124,13 +124,20 @@ def _read_schedule(text: str, target: str) -> str:
     return schedule
 
 
-def _packing(heads: Packing) -> Count:
-    """As Overrides.h has it, where 0 stands for all heads of a group."""
-    if isinstance(heads, int) and heads > 0:
-        return heads
-    if heads not in ("auto", "on", "off"):
-        raise ValueError(f"pack_heads: expected 'auto', 'on', 'off' or a positive number, got {heads!r}")
-    return "auto" if heads == "auto" else int(heads == "off")
+def _word(value: object) -> str:
+    """A field's value as command lines have it; what they do not have, the compiler refuses by name."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _extent(value: Any, name: str, least: int = 0) -> int:
+    """A number that a kernel is made or planned for."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
+    if isinstance(value, bool) or not least <= number < 2**31:
+        raise ValueError(f"{name}: expected an integer from {least} to 2**31 - 1, got {value!r}")
+    return number
 
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
@@ -235,8 +242,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     if module is None:
         module = _native.build_module(
             dtype,
-            head_dim,
-            head_dim if head_dim_v is None else head_dim_v,
+            _extent(head_dim, "head_dim", 1),
+            _extent(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
             _mask_name(causal, mask),
             *window_bounds(window),
             scale,
@@ -252,9 +259,7 @@ def compile(  # noqa: A001  (the package's own word for it)
             source2_mask,
             _outputs(row_max, row_sum, unnormalised, out_dtype),
         )
-    if scheduler not in ("auto", *_SCHEDULERS):
-        raise ValueError(f"scheduler: expected one of auto, {', '.join(_SCHEDULERS)}, got {scheduler!r}")
-    fields: dict[str, Count] = {
+    fields = {
         "q_tiles": q_tiles,
         "q_tile_rows": q_tile_rows,
         "kv_block": kv_block,
@@ -265,22 +270,20 @@ def compile(  # noqa: A001  (the package's own word for it)
         "value_chunk": value_chunk,
         "o_columns": o_columns,
         "share_kv": share_kv,
-        "pack_heads": _packing(pack_heads),
-        "scheduler": "auto" if scheduler == "auto" else _SCHEDULERS.index(scheduler),
+        "pack_heads": pack_heads,
+        "scheduler": scheduler,
         "exp2_emulated": exp2_emulated,
         "p_offset": p_offset,
         "splits": splits,
     }
+    hints = {"q_len": q_len, "kv_len": kv_len, "q_heads": q_heads, "kv_heads": kv_heads}
     result = _native.compile(
         module,
         name,
         target,
         p_placement,
-        {name: int(value) for name, value in fields.items() if value != "auto"},
-        q_len,
-        kv_len,
-        q_heads,
-        kv_heads,
+        {name: _word(value) for name, value in fields.items()},
+        *(_extent(value, name) for name, value in hints.items()),
         verify_kernels,
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)

@@ -48,7 +48,7 @@ def compile(
     name: str,
     target: str,
     p_placement: str,
-    fields: dict[str, int],
+    fields: dict[str, str],
     q_len: int,
     kv_len: int,
     q_heads: int,

@@ -144,24 +144,26 @@ static CompileResult buildMerge(unsigned headDim, const std::string &output,
   return compileMerge(spec, target);
 }
 
-/// `fields` has the names of Overrides.h.
+/// `fields` has the names and the words of Overrides.h.
 static schedule::Overrides
-parseFields(const std::map<std::string, unsigned> &fields) {
+parseFields(const std::map<std::string, std::string> &fields) {
   schedule::Overrides overrides;
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (auto found = fields.find(std::string(field.name));
-        found != fields.end())
-      overrides.*field.wanted = found->second;
+        found != fields.end() &&
+        !field.parse(found->second, overrides.*field.wanted))
+      throw nb::value_error((str(field.name) + ": expected " +
+                             field.expected() + ", got " + found->second)
+                                .c_str());
   return overrides;
 }
 
-static CompileResult compileText(const std::string &text,
-                                 const std::string &name,
-                                 const std::string &target,
-                                 const std::string &placement,
-                                 const std::map<std::string, unsigned> &fields,
-                                 unsigned qLen, unsigned kvLen, unsigned qHeads,
-                                 unsigned kvHeads, bool verifyKernels) {
+static CompileResult
+compileText(const std::string &text, const std::string &name,
+            const std::string &target, const std::string &placement,
+            const std::map<std::string, std::string> &fields, unsigned qLen,
+            unsigned kvLen, unsigned qHeads, unsigned kvHeads,
+            bool verifyKernels) {
   CompileOptions options;
   options.verifyKernels = verifyKernels;
   options.hints.qLen = qLen;
@@ -243,11 +245,8 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   }
   result["cta_group"] = schedule.ctaGroup;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
-  result["p_slices"] = schedule.pSlices;
   result["rescale_threshold"] = schedule.rescaleThreshold;
   result["accumulate"] = str(schedule::stringify(schedule.accumulate));
-  result["exp2_emulated_percent"] = schedule.exp2EmulatedPercent;
-  result["splits"] = schedule.splits;
   result["roles"] = roles;
   return result;
 }

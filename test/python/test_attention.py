@@ -1,5 +1,7 @@
 """fmha.attention on the simulator against float64."""
 
+import re
+
 import fmha
 import ml_dtypes
 import numpy as np
@@ -129,6 +131,10 @@ def test_sinks_join_the_denominator(random):
         fmha.attention(q, k, v, sink=sink[:3])
     with pytest.raises(ValueError, match="sink: expected one logit a query head"):
         fmha.attention(q, k, v, sink=sink[None])
+    for bad in (np.nan, np.inf):
+        sink[2] = bad
+        with pytest.raises(ValueError, match=f"sink: expected finite logits, or -inf for none, got {bad} as entry 2"):
+            fmha.attention(q, k, v, sink=sink)
 
 
 @pytest.mark.parametrize("layout", ["bshd", "bhsd"])
@@ -305,8 +311,66 @@ def test_packing_of_heads_by_its_words():
     with pytest.raises(fmha.CompileError, match="tell q-heads and kv-heads"):
         fmha.compile(pack_heads="on")
     for wrong in (0, -2, "yes"):
-        with pytest.raises(ValueError, match="pack_heads: expected 'auto', 'on', 'off' or a positive number"):
+        with pytest.raises(ValueError, match="pack_heads: expected auto, on, off or a number from 1 to 65536, got"):
             fmha.compile(pack_heads=wrong)
+
+
+@pytest.mark.parametrize(
+    "field, wrong, expected",
+    [
+        ("pack_heads", True, "auto, on, off or a number from 1 to 65536, got true"),
+        ("pack_heads", 10**12, "auto, on, off or a number from 1 to 65536, got 1000000000000"),
+        ("p_offset", 2.7, "auto or a number from 0 to 96, got 2.7"),
+        ("p_offset", True, "auto or a number from 0 to 96, got true"),
+        ("p_offset", -1, "auto or a number from 0 to 96, got -1"),
+        ("exp2_emulated", 101, "auto or a number from 0 to 100, got 101"),
+        ("splits", 257, "auto or a number from 1 to 256, got 257"),
+        ("splits", 0, "auto or a number from 1 to 256, got 0"),
+        ("share_kv", 2, "auto or false or true, got 2"),
+        ("scheduler", "fast", "auto or single or static or dynamic, got fast"),
+        ("kv_stages", None, "auto or a number from 1 to 65536, got None"),
+        ("q_len", -1, "an integer from 0 to"),
+        ("kv_heads", 2**31, "an integer from 0 to"),
+        ("head_dim", 0, "an integer from 1 to"),
+    ],
+)
+def test_fields_are_refused_by_name(field, wrong, expected):
+    with pytest.raises(ValueError, match=f"^{field}: expected {re.escape(expected)}"):
+        fmha.compile(**{field: wrong})
+
+
+def test_extents_that_are_no_integers():
+    for wrong in (64.0, "64", None):
+        with pytest.raises(TypeError, match="^q_len: expected an integer, got"):
+            fmha.compile(q_len=wrong)
+    assert fmha.compile(head_dim=np.int64(64), kv_stages=np.int32(2)).report.schedule["kv_stages"] == 2
+
+
+def test_second_source_is_a_pair(random):
+    q, k, v = draw(random, np.float16, 1, 3, 5, 1, 1, 16)
+    for wrong in (k, (k,), (k, v, v), 3):
+        with pytest.raises(TypeError, match=r"^source2: expected a pair \(k2, v2\) of arrays, got"):
+            fmha.attention(q, k, v, source2=wrong)
+
+
+def test_contract_of_numbers(random):
+    """A factor on P keeps what f16 loses beside a heavy key; emulated exponentials stay inside the tolerance."""
+    q, k, v = draw(random, np.float16, 1, 3, 200, 1, 1, 64)
+    # A key of score 14 brings nothing, and leaves the others of scores around 0
+    # probabilities near 2**-20, below the least normal number of f16.
+    heavy, row = k.copy(), q[:, :1]
+    heavy[:, :1] = row * (8 * 14 / np.sum(row.astype(np.float64) ** 2))
+    v[:, 0] = 0
+    expected, _, _ = reference(row, heavy, v)
+    error, less = (
+        np.linalg.norm(fmha.attention(row, heavy, v, out_dtype="f32", p_offset=offset) - expected) / np.linalg.norm(expected)
+        for offset in (0, 15)
+    )
+    assert less < 2.0**-9 and less < error / 4, (error, less)
+
+    plain, got = (fmha.attention(q, k, v, exp2_emulated=percent) for percent in (0, 25))
+    assert np.allclose(got, plain, atol=2e-3)
+    assert not np.array_equal(got, plain)
 
 
 def test_schedule_by_hand(random):

@@ -80,7 +80,8 @@ void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
   auto [name, value] = flag.split('=');
   if (name == "--p-placement")
     for (auto placement :
-         {schedule::PPlacement::Tmem, schedule::PPlacement::Smem})
+         {schedule::PPlacement::Tmem, schedule::PPlacement::Smem,
+          schedule::PPlacement::Registers})
       if (value == llvm::StringRef(stringify(placement)))
         overrides.pPlacement = placement;
   for (const schedule::ScheduleField &field : schedule::scheduleFields())

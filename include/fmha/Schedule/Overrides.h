@@ -25,6 +25,8 @@ struct ScheduleField {
   /// "kv-stages" on command lines, "kv_stages" in #fmha.schedule.
   std::string_view flag, name;
   std::string_view help;
+  /// The largest value that parse() takes; rules may say less.
+  unsigned most;
   /// 0 is a choice of its own ("all of it"), not the lack of one.
   bool zeroChooses;
   /// Values are 0 and 1, spelled false and true.
