@@ -282,100 +282,6 @@ static Complaint checkSlices(const Case &c) {
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
-/// ptxas 13.0 spills there: beside another tile softmax has no registers for
-/// what code on scores reads for some keys at once.
-static Complaint checkScore(const Case &c) {
-  if (!c.problem.scoreByKey || c.schedule.qTiles == 1)
-    return std::nullopt;
-  return "C8: expected q_tiles = 1 with code on scores that reads for each key "
-         "(a bias or a mask), which softmax has too few registers for beside "
-         "another tile, got " +
-         str(c.schedule.qTiles) + "; take one query tile";
-}
-
-/// ptxas 13.0 spills there (168 bytes of one tile, ALiBi): what a row has of
-/// its head and what a block has of its source meet in every score.
-static Complaint checkPackedScore(const Case &c) {
-  const Problem &p = c.problem;
-  if (p.captures.empty() || !p.source2 || c.schedule.packHeads == 1 ||
-      c.schedule.qTileRows == 64)
-    return std::nullopt;
-  return "C8: expected q_tile_rows = 64 with packed heads, a second source of "
-         "keys and code on scores that reads, which softmax has too few "
-         "registers for otherwise, got " +
-         str(c.schedule.qTileRows) +
-         "; take query tiles of 64 rows or pack_heads = 1";
-}
-
-/// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
-/// registers, and numbers that several lists give, or a second source, are as
-/// many again.
-static Complaint checkWideLists(const Case &c) {
-  const Problem &p = c.problem;
-  bool lists = p.kvLens + p.cuSeqlensQ + p.cuSeqlensK > 1;
-  if (!fillsUniformRegisters(p, c.schedule) || !(lists || p.source2))
-    return std::nullopt;
-  return "C8: expected q_tiles = 1 with a head dim above 240 and " +
-         std::string(lists ? "several lists of lengths"
-                           : "a second source of keys") +
-         ", which roles have too few registers for beside another tile, got " +
-         str(c.schedule.qTiles) + "; take one query tile";
-}
-
-/// Whether what a row may see depends on numbers that are read from memory.
-static bool hasLists(const Problem &p) {
-  return p.cuSeqlensQ || p.keysEndInside();
-}
-
-/// ptxas 13.0 spills there (36 bytes of head dim 128): a loop over tiles, the
-/// bounds of a window in a sequence, and the ends of a row's sums are all
-/// numbers that softmax keeps.
-static Complaint checkLoop(const Case &c) {
-  const Problem &p = c.problem;
-  bool row = p.sink && p.lse && p.mask.left && hasLists(p);
-  if (!row || c.schedule.qTiles == 1 ||
-      c.schedule.scheduler == Scheduler::Single)
-    return std::nullopt;
-  return "C8: expected q_tiles = 1 with scheduler " +
-         std::string(stringify(c.schedule.scheduler)) +
-         ", lists of lengths, a left bound of the window, a sink and lse, "
-         "which softmax has too few registers for beside another tile, got " +
-         str(c.schedule.qTiles) +
-         "; take one query tile or the scheduler single";
-}
-
-/// What keeps polynomials from a second query tile, or nothing.
-static std::string besideEmulation(const Case &c) {
-  constexpr unsigned mostHeadDim = 128;
-  if (std::max(c.problem.headDim, c.problem.headDimV) > mostHeadDim)
-    return "a head dim above " + str(mostHeadDim);
-  if (c.schedule.packHeads > 1)
-    return "packed heads";
-  return hasLists(c.problem) ? "lists of lengths" : "";
-}
-
-/// ptxas 13.0 interleaves the polynomials with all else that a row needs, and
-/// spills: above a quarter of one tile (24 to 68 bytes at a half); beside
-/// another tile where the output of a wide head or of packed heads gives
-/// correction more to keep (4 to 8 bytes at 240), or lists do (4 to 16).
-static Complaint checkEmulation(const Case &c) {
-  constexpr unsigned most = 25;
-  const Schedule &s = c.schedule;
-  unsigned percent = s.exp2EmulatedPercent;
-  if (percent > most)
-    return "C8: expected exp2_emulated of at most " + str(most) +
-           " per cent, beyond which softmax has too few registers, got " +
-           str(percent);
-  if (percent == 0 || s.qTiles == 1)
-    return std::nullopt;
-  std::string what = besideEmulation(c);
-  if (what.empty())
-    return std::nullopt;
-  return "C8: expected q_tiles = 1 with exp2_emulated and " + what +
-         ", where roles have too few registers beside another tile, got " +
-         str(s.qTiles) + "; take one query tile or exp2_emulated = 0";
-}
-
 static Complaint checkFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.scheduler > Scheduler::Dynamic)
@@ -397,9 +303,9 @@ constexpr Entry entries[] = {
     {8, checkChunks},    {8, checkSlices},      {8, checkSharing},
     {2, checkTmem},      {4, checkCtaGroup},    {5, checkPlacement},
     {8, checkScore},     {8, checkPackedScore}, {8, checkWideLists},
-    {8, checkEmulation}, {8, checkLoop},        {6, checkSmem},
-    {7, checkThreshold}, {8, checkFeatures},    {9, checkRoles},
-    {10, checkWarps}};
+    {8, checkEmulation}, {8, checkLoop},        {8, checkReads},
+    {6, checkSmem},      {7, checkThreshold},   {8, checkFeatures},
+    {9, checkRoles},     {10, checkWarps}};
 
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
 /// do.

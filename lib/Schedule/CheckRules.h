@@ -55,6 +55,12 @@ struct KnownRole {
 std::span<const KnownRole> wgmmaRoles();
 Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
+Complaint checkScore(const Case &c);
+Complaint checkPackedScore(const Case &c);
+Complaint checkReads(const Case &c);
+Complaint checkWideLists(const Case &c);
+Complaint checkLoop(const Case &c);
+Complaint checkEmulation(const Case &c);
 Complaint checkWgmmaTiles(const Case &c);
 Complaint checkWgmmaFeatures(const Case &c);
 Complaint checkWgmmaRegisters(const Case &c);

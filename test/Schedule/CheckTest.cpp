@@ -255,26 +255,74 @@ TEST(Check, C8EmulatedExponentialsNeedRegisters) {
                 }),
                 StartsWith("C8: expected q_tiles = 1 with exp2_emulated and "
                            "lists of lengths"));
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p.outF32 = true;
+                s.exp2EmulatedPercent = 12;
+              }),
+              HasSubstr("exp2_emulated and an output of f32"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                s.pPlacement = PPlacement::Smem;
+                s.exp2EmulatedPercent = 12;
+                s.kvStages = 2;
+              }),
+              HasSubstr("exp2_emulated and P in shared memory"));
 }
 
-TEST(Check, C8LoopsOverTilesKeepNumbersOfRows) {
+TEST(Check, C8LoopsOverTilesKeepBoundsOfSequences) {
   // All of these at once: any of them left out, the kernel can be had.
   auto without = [](int left) {
     return complaint([=](Problem &p, Schedule &s) {
       p.kvLens = left != 0;
-      p.sink = left != 1;
-      p.lse = left != 2;
-      if (left != 3)
+      if (left != 1)
         p.mask.left = 100;
-      s.scheduler = left == 4 ? Scheduler::Single : Scheduler::Static;
-      s.qTiles = left == 5 ? 1 : 2;
-      s.roles = defaultRoles(s.qTiles);
+      s.scheduler = left == 2 ? Scheduler::Single : Scheduler::Static;
+      s.qTiles = left == 3 ? 1 : 2;
     });
   };
   EXPECT_THAT(without(-1),
               StartsWith("C8: expected q_tiles = 1 with scheduler static"));
-  for (int left = 0; left < 6; ++left)
+  for (int left = 0; left < 4; ++left)
     EXPECT_EQ(without(left), "") << left;
+}
+
+TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
+  auto without = [](int left, unsigned tiles, Scheduler scheduler) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.cuSeqlensQ = left != 0;
+      if (left != 1)
+        p.captures = {{"f32", 1}};
+      s.packHeads = left == 2 ? 1 : 8;
+      s.qTiles = tiles;
+      s.scheduler = scheduler;
+    });
+  };
+  EXPECT_THAT(without(-1, 2, Scheduler::Single),
+              StartsWith("C8: expected q_tiles = 1 with code on scores that "
+                         "reads and packed heads and lists"));
+  EXPECT_EQ(without(-1, 1, Scheduler::Single), "");
+  EXPECT_THAT(without(-1, 1, Scheduler::Dynamic),
+              StartsWith("C8: expected q_tile_rows = 64 with packed heads, "
+                         "lists of lengths, a loop over tiles"));
+  for (int left = 0; left < 3; ++left)
+    EXPECT_EQ(without(left, 2, Scheduler::Dynamic), "") << left;
+}
+
+TEST(Check, C8ReadsAndSharedMemoryBesideAnotherTile) {
+  auto with = [](bool reads, unsigned tiles, PPlacement placement) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = 64;
+      if (reads)
+        p.captures = {{"f32", 1}};
+      s.qTiles = tiles;
+      s.pPlacement = placement;
+    });
+  };
+  EXPECT_THAT(with(true, 2, PPlacement::Smem),
+              StartsWith("C8: expected q_tiles = 1 with code on scores that "
+                         "reads and P in shared memory"));
+  EXPECT_EQ(with(false, 2, PPlacement::Smem), "");
+  EXPECT_EQ(with(true, 1, PPlacement::Smem), "");
+  EXPECT_EQ(with(true, 2, PPlacement::Tmem), "");
 }
 
 TEST(Check, C8FeaturesThatNoPassBuilds) {

@@ -1,0 +1,145 @@
+//===- CheckSpills.cpp - What roles have too few registers for --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Found with ptxas 13.0 and scripts/spills.py: kernels that would spill are
+// refused with the schedule that does not. See README.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRules.h"
+
+#include <algorithm>
+#include <string>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Whether what a row may see depends on numbers that are read from memory.
+static bool hasLists(const Problem &p) {
+  return p.cuSeqlensQ || p.keysEndInside();
+}
+
+/// Whether a CTA does several output tiles.
+static bool loops(const Schedule &s) {
+  return s.scheduler != Scheduler::Single;
+}
+
+/// ptxas 13.0 spills there: beside another tile softmax has no registers for
+/// what code on scores reads for some keys at once.
+Complaint fmha::schedule::checkScore(const Case &c) {
+  if (!c.problem.scoreByKey || c.schedule.qTiles == 1)
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with code on scores that reads for each key "
+         "(a bias or a mask), which softmax has too few registers for beside "
+         "another tile, got " +
+         str(c.schedule.qTiles) + "; take one query tile";
+}
+
+/// ptxas 13.0 spills there (ALiBi; 168 bytes of one tile with a second source,
+/// 4 with a loop and lists): what a row has of its head meets, in every score,
+/// what a block has of its source or sequence.
+Complaint fmha::schedule::checkPackedScore(const Case &c) {
+  const Problem &p = c.problem;
+  bool lists = hasLists(p) && loops(c.schedule);
+  if (p.captures.empty() || !(p.source2 || lists) ||
+      c.schedule.packHeads == 1 || c.schedule.qTileRows == 64)
+    return std::nullopt;
+  return "C8: expected q_tile_rows = 64 with packed heads, " +
+         std::string(p.source2 ? "a second source of keys"
+                               : "lists of lengths, a loop over tiles") +
+         " and code on scores that reads, which softmax has too few registers "
+         "for otherwise, got " +
+         str(c.schedule.qTileRows) +
+         "; take query tiles of 64 rows or pack_heads = 1";
+}
+
+/// ptxas 13.0 spills there (4 to 32 bytes, ALiBi), where numbers of rows and of
+/// their sequences meet those of the score code, or those of the way to shared
+/// memory do.
+Complaint fmha::schedule::checkReads(const Case &c) {
+  const Problem &p = c.problem;
+  const Schedule &s = c.schedule;
+  bool packed = hasLists(p) && s.packHeads > 1;
+  bool smem = s.pPlacement == PPlacement::Smem;
+  if (p.captures.empty() || s.qTiles == 1 || !(packed || smem))
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with code on scores that reads and " +
+         std::string(packed ? "packed heads and lists of lengths"
+                            : "P in shared memory") +
+         ", which softmax has too few registers for beside another tile, got " +
+         str(s.qTiles) + "; take one query tile or " +
+         (packed ? "pack_heads = 1" : "p_placement = tmem");
+}
+
+/// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
+/// registers, and numbers that several lists give, or a second source, are as
+/// many again.
+Complaint fmha::schedule::checkWideLists(const Case &c) {
+  const Problem &p = c.problem;
+  bool lists = p.kvLens + p.cuSeqlensQ + p.cuSeqlensK > 1;
+  if (!fillsUniformRegisters(p, c.schedule) || !(lists || p.source2))
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with a head dim above 240 and " +
+         std::string(lists ? "several lists of lengths"
+                           : "a second source of keys") +
+         ", which roles have too few registers for beside another tile, got " +
+         str(c.schedule.qTiles) + "; take one query tile";
+}
+
+/// ptxas 13.0 spills there (24 to 120 bytes, with packed heads or with a sink
+/// and LSE): bounds of a window in a sequence are numbers that softmax keeps
+/// over a loop over tiles.
+Complaint fmha::schedule::checkLoop(const Case &c) {
+  const Problem &p = c.problem;
+  if (!p.mask.left || !hasLists(p) || c.schedule.qTiles == 1 ||
+      !loops(c.schedule))
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with scheduler " +
+         std::string(stringify(c.schedule.scheduler)) +
+         ", lists of lengths and a left bound of the window, which softmax has "
+         "too few registers for beside another tile, got " +
+         str(c.schedule.qTiles) +
+         "; take one query tile or the scheduler single";
+}
+
+/// What keeps polynomials from a second query tile, or nothing.
+static std::string besideEmulation(const Case &c) {
+  constexpr unsigned mostHeadDim = 128;
+  if (std::max(c.problem.headDim, c.problem.headDimV) > mostHeadDim)
+    return "a head dim above " + str(mostHeadDim);
+  if (c.schedule.packHeads > 1)
+    return "packed heads";
+  if (c.schedule.pPlacement == PPlacement::Smem)
+    return "P in shared memory";
+  if (c.problem.outF32)
+    return "an output of f32";
+  return hasLists(c.problem) ? "lists of lengths" : "";
+}
+
+/// ptxas 13.0 interleaves the polynomials with all else that a row needs, and
+/// spills: above a quarter of one tile (24 to 68 bytes at a half); beside
+/// another tile where correction has more to keep, of the output of a wide head
+/// or of packed heads, or of f32 (4 to 32 bytes), or softmax of lists or of the
+/// way to shared memory (4 to 16).
+Complaint fmha::schedule::checkEmulation(const Case &c) {
+  constexpr unsigned most = 25;
+  const Schedule &s = c.schedule;
+  unsigned percent = s.exp2EmulatedPercent;
+  if (percent > most)
+    return "C8: expected exp2_emulated of at most " + str(most) +
+           " per cent, beyond which softmax has too few registers, got " +
+           str(percent);
+  if (percent == 0 || s.qTiles == 1)
+    return std::nullopt;
+  std::string what = besideEmulation(c);
+  if (what.empty())
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 with exp2_emulated and " + what +
+         ", where roles have too few registers beside another tile, got " +
+         str(s.qTiles) + "; take one query tile or exp2_emulated = 0";
+}
