@@ -141,3 +141,23 @@ gpu.module @half_step {
     gpu.return
   }
 }
+
+// -----
+
+// A role without work may have any number of warps, in one warpgroup.
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @two_groups {
+  gpu.func @two_groups(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    tile.specialise {
+      // expected-error@+1 {{'tile.role' op expected the role inside one warpgroup of 4 warps, since setmaxnreg acts on whole ones, got warps 14 to 17}}
+      tile.role "spare" warps 14 to 17 registers 144 {
+      }
+    }
+    gpu.return
+  }
+}
