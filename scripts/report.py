@@ -22,7 +22,8 @@ def kernel_section(run, ptx):
     registers = run["registers"] or {}
     spills = number(run["spill_bytes"], " bytes")
     if run["spill_bytes"] is None:
-        spills += " (no ptxas found: PTX emitted, assembling skipped)"
+        why = "ptxas refuses the PTX" if run["assembler"] == "failed" else "no ptxas found: PTX emitted, assembling skipped"
+        spills += f" ({why})"
     return rows(
         [
             ("PTX", f"{len(ptx.splitlines()):,} lines"),

@@ -68,6 +68,8 @@ def run(tool, case, policy, ptxas):
     if done.returncode or report["status"] != "ok":
         return Outcome(command, report, wrong=f"{report['status']}, cosine {report['cosine']}, "
                        f"{report['max_error_in_tolerance']} of the tolerance")
+    if report["assembler"] == "failed":
+        return Outcome(command, report, wrong="ptxas refuses the PTX")
     return Outcome(command, report)
 
 

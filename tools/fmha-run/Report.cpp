@@ -46,6 +46,20 @@ std::optional<unsigned> spillBytes(const AssembleResult &assembled) {
   return *assembled.spillStoreBytes + *assembled.spillLoadBytes;
 }
 
+/// What ptxas made of the PTX: where it is no kernel, its numbers are null as
+/// where nobody asked.
+llvm::StringRef assembler(const AssembleResult &assembled) {
+  switch (assembled.status) {
+  case AssembleResult::Status::Ok:
+    return "ok";
+  case AssembleResult::Status::Failed:
+    return "failed";
+  case AssembleResult::Status::Missing:
+    return "missing";
+  }
+  llvm_unreachable("a status of ptxas");
+}
+
 void writeRegisters(llvm::json::OStream &json, const Outcome &outcome) {
   json.attributeObject("registers", [&] {
     json.attribute("kernel", integer(outcome.assembled.registers));
@@ -87,6 +101,7 @@ void writeKernel(llvm::json::OStream &json, const Outcome &outcome) {
   using runtime::Manifest;
   field("p_placement", [](const Manifest &m) { return m.pPlacement; });
   field("q_tiles", [](const Manifest &m) { return int64_t(m.qTiles); });
+  json.attribute("assembler", assembler(outcome.assembled));
   writeRegisters(json, outcome);
   json.attribute("spill_bytes", integer(spillBytes(outcome.assembled)));
   field("smem_bytes", [](const Manifest &m) { return int64_t(m.smemBytes); });
