@@ -89,6 +89,14 @@ Value tile::toIndex(ImplicitLocOpBuilder &b, Value number) {
   return arith::IndexCastOp::create(b, b.getIndexType(), number);
 }
 
+void tile::inIf(ImplicitLocOpBuilder &b, Value condition,
+                function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
 Value tile::firstOwnColumn(ImplicitLocOpBuilder &b, TileType tile) {
   if (threadsPerRow(tile) == 1)
     return {};

@@ -80,26 +80,37 @@ struct OwnRow {
 };
 
 /// For an op that has the row and head of the tile's first row, the length that
-/// rows end at, the heads that are packed and how many of them there are. Rows
+/// rows end at, the heads that are packed and how many of them there are: the
+/// row whose query is `query` behind that, and whose head is `member`. Rows
 /// count from the sequence's start.
 template <typename OpTy>
-OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, OpTy op, TileType tile) {
-  mlir::Value thread = toIndex(b, threadQuery(b, tile, op.getHeads()));
-  mlir::Value row = mlir::arith::AddIOp::create(b, op.getRow(), thread);
+OwnRow ownRowAt(mlir::ImplicitLocOpBuilder &b, OpTy op, mlir::Value query,
+                llvm::function_ref<mlir::Value()> member) {
+  mlir::Value row =
+      mlir::arith::AddIOp::create(b, op.getRow(), toIndex(b, query));
   OwnRow own{row, op.getHead(),
              mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::slt,
                                          row, op.getLength())};
-  if (std::optional<uint32_t> heads = op.getHeads()) {
-    mlir::Value member = toIndex(b, threadHead(b, tile, *heads));
+  if (op.getHeads()) {
+    mlir::Value head = toIndex(b, member());
     mlir::Value there = mlir::arith::CmpIOp::create(
-        b, mlir::arith::CmpIPredicate::slt, member, op.getCount());
+        b, mlir::arith::CmpIPredicate::slt, head, op.getCount());
     own.inside = mlir::arith::AndIOp::create(b, own.inside, there);
-    own.head = mlir::arith::AddIOp::create(b, own.head, member);
+    own.head = mlir::arith::AddIOp::create(b, own.head, head);
   }
   if (op.getStart())
     own.row = mlir::arith::AddIOp::create(b, op.getStart(), own.row);
   return own;
 }
+/// For the row that a thread has, or shares.
+template <typename OpTy>
+OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, OpTy op, TileType tile) {
+  return ownRowAt(b, op, threadQuery(b, tile, op.getHeads()),
+                  [&] { return threadHead(b, tile, *op.getHeads()); });
+}
+/// if (condition) { body }
+void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
+          llvm::function_ref<void()> body);
 /// The first column of `tile` (of its first slice) that this thread owns, i32;
 /// null where it owns them all.
 mlir::Value firstOwnColumn(mlir::ImplicitLocOpBuilder &b, TileType tile);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Distribute.h"
+#include "RowMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -234,96 +234,34 @@ private:
   }
 };
 
-/// Above this the product of a score and the scale is too coarse to be
-/// subtracted from another one: differences are scaled instead.
-constexpr float fusedScaleLimit = 1024.0f;
-
-/// Whether differences are scaled: code on scores may make very large ones,
-/// -1e9 for a key that is hidden, of which products are too coarse as well; and
-/// an offset of P rounds the product once more, which shows in sums that are
-/// written relative to the maximum.
-bool scalesDifferences(const DistributeContext &context, float c) {
-  const fmha::schedule::Problem &problem = context.info.problem;
-  return c > fusedScaleLimit || problem.score ||
-         (problem.needsTrueMax() && context.info.schedule.pOffset);
-}
-
-/// (x - max)·c + offset. Unless `exact`, max·c is rounded once, and everything
-/// that depends on the maximum (P, alpha, the LSE) uses that same number, so
-/// that its rounding cancels.
-Value scaledDifference(ImplicitLocOpBuilder &b, Value x, Value max, float c,
-                       bool exact, unsigned offset = 0) {
-  auto spread = [&](Value scalar) {
-    return isa<VectorType>(x.getType()) ? broadcast(b, scalar, x.getType())
-                                        : scalar;
-  };
-  Value factor = spread(constantF32(b, c));
-  if (exact) {
-    Value difference = arith::SubFOp::create(b, x, spread(max));
-    if (offset == 0)
-      return arith::MulFOp::create(b, difference, factor);
-    return math::FmaOp::create(b, difference, factor,
-                               spread(constantF32(b, float(offset))));
-  }
-  Value shift = arith::MulFOp::create(b, max, constantF32(b, -c));
-  if (offset != 0)
-    shift = arith::AddFOp::create(b, shift, constantF32(b, float(offset)));
-  return math::FmaOp::create(b, x, factor, spread(shift));
-}
-
-/// (old - top)·c by the same rule: both products are rounded as P's are.
-Value maximumDrop(ImplicitLocOpBuilder &b, Value old, Value top, float c,
-                  bool exact) {
-  if (exact)
-    return scaledDifference(b, old, top, c, exact);
-  Value factor = constantF32(b, c);
-  return arith::SubFOp::create(b, arith::MulFOp::create(b, old, factor),
-                               arith::MulFOp::create(b, top, factor));
-}
-
-/// t = max(old, row); grown = (t - old)·c > threshold, which is false for NaN,
-/// that is for a row that has seen no key yet.
 struct DistributeRowMax : public DistributePattern<RowMaxOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value old = adaptor.getOld();
     Value row = maxOfRow(b, adaptor.getInput());
     if (threadsPerRow(op.getInput().getType()) == 2)
       row = arith::MaxNumFOp::create(b, row, ofOtherHalf(b, row));
-    Value top = arith::MaxNumFOp::create(b, old, row);
-    Value threshold =
-        arith::ConstantOp::create(b, cast<TypedAttr>(op.getThresholdAttr()));
-    float c = op.getLog2Scale().convertToFloat();
-    Value drop = maximumDrop(b, old, top, c, scalesDifferences(context, c));
-    Value growth = arith::NegFOp::create(b, drop);
-    Value grown =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth, threshold);
-    Value factor = math::Exp2Op::create(b, drop);
-    Value alpha =
-        arith::SelectOp::create(b, grown, factor, constantF32(b, 1.0f));
-    Value max = arith::SelectOp::create(b, grown, top, old);
+    auto [max, alpha] =
+        raiseMaximum(b, context.info, op, adaptor.getOld(), row);
     rewriter.replaceOp(op, {max, alpha});
     return success();
   }
 };
 
-/// m = -inf (no key seen) counts as 0, so that -inf - -inf never occurs.
 struct DistributeExp2 : public DistributePattern<Exp2Op> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value max = adaptor.getMax();
-    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
-                                         constantF32(b, -infinity));
-    Value safe = arith::SelectOp::create(b, unseen, constantF32(b, 0.0f), max);
+    Value x = adaptor.getInput();
+    Type type = x.getType();
     float c = op.getLog2Scale().convertToFloat();
-    Value x = scaledDifference(b, adaptor.getInput(), safe, c,
-                               scalesDifferences(context, c), op.getOffset());
+    x = scaledDifference(b, x, seenMaximum(b, adaptor.getMax()), c,
+                         scalesDifferences(context.info, c), op.getOffset(),
+                         [&](Value row) { return broadcast(b, row, type); });
     const fmha::schedule::Problem &problem = context.info.problem;
     rewriter.replaceOp(
         op, exp2OfRow(b, x, op.getEmulated(), problem.lse || problem.rowSum));
@@ -340,11 +278,8 @@ struct DistributeRowSum : public DistributePattern<RowSumOp> {
     Value row = sumOfRow(b, adaptor.getInput());
     if (threadsPerRow(op.getInput().getType()) == 2)
       row = arith::AddFOp::create(b, row, ofOtherHalf(b, row));
-    if (op.getOffset())
-      row = arith::MulFOp::create(
-          b, row, constantF32(b, std::ldexp(1.0f, -int(op.getOffset()))));
-    rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
-                                             adaptor.getAlpha(), row);
+    rewriter.replaceOp(
+        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
     return success();
   }
 };
@@ -359,12 +294,6 @@ struct DistributeCast : public DistributePattern<CastOp> {
     return success();
   }
 };
-
-/// m·c, as the exponentials have it.
-Value scaledMaximum(ImplicitLocOpBuilder &b, Value max, FloatAttr log2Scale) {
-  return arith::MulFOp::create(
-      b, max, arith::ConstantOp::create(b, cast<TypedAttr>(log2Scale)));
-}
 
 /// Rows of heads that the group does not have read the last one's number.
 struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
@@ -389,56 +318,27 @@ struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
   }
 };
 
-/// l + 2^(sink - m·c), and l where m is -inf. An infinite sum is one beside
-/// which the keys count for nothing.
 struct DistributeAddSink : public DistributePattern<AddSinkOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value max = adaptor.getMax(), sum = adaptor.getSum();
-    Value scaled = scaledMaximum(b, max, op.getLog2ScaleAttr());
-    Value term = math::Exp2Op::create(
-        b, arith::SubFOp::create(b, adaptor.getSink(), scaled));
-    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
-                                         constantF32(b, -infinity));
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        op, unseen, sum, arith::AddFOp::create(b, sum, term));
+    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
+                                   adaptor.getSum()));
     return success();
   }
 };
 
-/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN. With
-/// a sink log2(2^t + 2^sink), from the larger one on: h + log2(1 + 2^(g - h)).
 struct DistributeLse : public DistributePattern<LseOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
   matchAndRewrite(LseOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value log2 = math::Log2Op::create(b, adaptor.getSum());
-    Value total = arith::AddFOp::create(
-        b, scaledMaximum(b, adaptor.getMax(), op.getLog2ScaleAttr()), log2);
-    if (Value sink = adaptor.getSink())
-      total = withSink(b, total, sink);
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(
-        op, total, constantF32(b, 0.693147180559945309f));
+    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
+                                     adaptor.getSink()));
     return success();
-  }
-
-private:
-  /// Both may be -inf, whose difference is no number.
-  static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
-    Value high = arith::MaxNumFOp::create(b, total, sink);
-    Value low = arith::MinNumFOp::create(b, total, sink);
-    Value share = math::Exp2Op::create(b, arith::SubFOp::create(b, low, high));
-    Value more = math::Log2Op::create(
-        b, arith::AddFOp::create(b, constantF32(b, 1.0f), share));
-    Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, high,
-                                          constantF32(b, -infinity));
-    return arith::SelectOp::create(b, nothing, high,
-                                   arith::AddFOp::create(b, high, more));
   }
 };
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Distribute.h"
+#include "RowMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -74,38 +74,14 @@ private:
   }
 };
 
-/// What becomes of the rows of an accumulator. A row whose sum is 0 saw no key
-/// and becomes 0, whatever a masked value did to it.
-struct Quotient {
-  Value unseen;
-  /// What rows are multiplied by; null where that is 1.
-  Value factor;
-
-  /// `afn` asks for the approximate reciprocal, 1 ulp: far below the rounding
-  /// of P to 16 bits. The factor 2^offset leaves rows with it.
-  Quotient(ImplicitLocOpBuilder &b, Value sum, bool undivided,
-           unsigned offset) {
-    Value one = constantF32(b, 1.0f);
-    unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
-                                   constantF32(b, 0.0f));
-    auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
-    if (!undivided)
-      factor = arith::DivFOp::create(
-          b, one, sum, arith::FastMathFlagsAttr::get(b.getContext(), flags));
-    if (offset == 0)
-      return;
-    Value scale = constantF32(b, std::ldexp(1.0f, -int(offset)));
-    factor = undivided ? scale : arith::MulFOp::create(b, factor, scale);
-  }
-
-  Value finish(ImplicitLocOpBuilder &b, Value x) const {
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
-    if (factor)
-      x = arith::MulFOp::create(
-          b, x, vector::BroadcastOp::create(b, x.getType(), factor));
-    return arith::SelectOp::create(b, unseen, zeros, x);
-  }
-};
+Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
+  Type factors = x.getType();
+  return rows.finish(b, x, [&](Value row) -> Value {
+    // Whether it has seen a key is one answer for the row.
+    return row.getType().isF32() ? vector::BroadcastOp::create(b, factors, row)
+                                 : row;
+  });
+}
 
 /// acc/l in 16 bits into the staging tile.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
@@ -121,7 +97,7 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
     Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
     forPieces(b, context, from, [&](Value column, Value, Value x) {
       auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
-      Value half = arith::TruncFOp::create(b, rounded, rows.finish(b, x));
+      Value half = arith::TruncFOp::create(b, rounded, divided(b, rows, x));
       storeSwizzled(b, to, half, inTile(b, to, column));
     });
     rewriter.replaceOp(op, SmemAddressOp::create(
@@ -160,7 +136,7 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
       Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
       TileType from = op.getValue().getType();
       forPieces(b, context, from, [&](Value column, Value, Value x) {
-        store(inTile(b, from, column), rows.finish(b, x));
+        store(inTile(b, from, column), divided(b, rows, x));
       });
     }
     rewriter.eraseOp(op);
@@ -168,14 +144,6 @@ struct DistributeWrite : public DistributePattern<WriteOp> {
   }
 
 private:
-  static void inIf(ImplicitLocOpBuilder &b, Value condition,
-                   function_ref<void()> body) {
-    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    body();
-  }
-
   /// Head dims come in steps of 8 columns, two stores of 16 bytes.
   static void storePiece(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                          Value column, Value values) {

@@ -5,13 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // A thread has elements of two rows, and shares each with three others of its
 // quad. What is a number for each row is a vector of two in all four.
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowMath.h"
 #include "WgmmaDistribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,7 +21,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -67,16 +66,6 @@ static Value overRows(ImplicitLocOpBuilder &b, Value fragment) {
     rows[row] =
         overQuad<OpTy>(b, overRow<OpTy>(b, elementsOfRow(b, fragment, row)));
   return bothRows(b, rows[0], rows[1]);
-}
-
-/// Above this the product of a score and the scale is too coarse to be
-/// subtracted from another one: differences are scaled instead. So they are
-/// where code on scores may make very large ones, and where sums are written
-/// relative to the maximum, since an offset of P rounds the product once more.
-static bool scalesDifferences(const KernelInfo &info, float c) {
-  constexpr float fusedScaleLimit = 1024.0f;
-  return c > fusedScaleLimit || info.problem.score ||
-         (info.problem.needsTrueMax() && info.schedule.pOffset);
 }
 
 namespace {
@@ -168,15 +157,6 @@ private:
     return arith::OrIOp::create(b, edge, hides);
   }
 
-  /// The query row of this thread's row, counted from the tile's first one.
-  static Value query(ImplicitLocOpBuilder &b, MaskOp op, int64_t row) {
-    Value inTile = fragmentRow(b, row);
-    if (std::optional<uint32_t> heads = op.getHeads())
-      return arith::ShRUIOp::create(b, inTile,
-                                    constantI32(b, llvm::Log2_32(*heads)));
-    return inTile;
-  }
-
   /// What keys a thread's two rows see, [first, end), counted from its first
   /// column.
   static Value ends(ImplicitLocOpBuilder &b, MaskOp op) {
@@ -184,8 +164,9 @@ private:
     for (int64_t row = 0; row < fragmentRows; ++row) {
       own[row] = all;
       if (op.getUpper()) {
-        Value behind = arith::AddIOp::create(
-            b, add(b, place(b, op, op.getUpper()), 1), query(b, op, row));
+        Value behind =
+            arith::AddIOp::create(b, add(b, place(b, op, op.getUpper()), 1),
+                                  fragmentQuery(b, row, op.getHeads()));
         own[row] = arith::MinSIOp::create(b, all, behind);
       }
       own[row] = arith::SubIOp::create(b, own[row], fragmentColumn(b));
@@ -196,7 +177,7 @@ private:
     Value own[fragmentRows];
     for (int64_t row = 0; row < fragmentRows; ++row) {
       Value first = arith::AddIOp::create(b, place(b, op, op.getLower()),
-                                          query(b, op, row));
+                                          fragmentQuery(b, row, op.getHeads()));
       own[row] = arith::SubIOp::create(b, first, fragmentColumn(b));
     }
     return bothRows(b, own[0], own[1]);
@@ -223,79 +204,34 @@ private:
   }
 };
 
-/// t = max(old, row); grown = (t - old)·c > threshold, which is false for NaN,
-/// that is for a row that has seen no key yet.
 struct RowMaxFragment : public FragmentPattern<RowMaxOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value old = adaptor.getOld();
-    Type type = old.getType();
-    Value row = overRows<arith::MaxNumFOp>(b, adaptor.getInput());
-    Value top = arith::MaxNumFOp::create(b, old, row);
-    Value drop = maximumDrop(b, old, top, op.getLog2Scale().convertToFloat());
-    Value growth = arith::NegFOp::create(b, drop);
-    Value threshold = constantOf(b, type, op.getThreshold().convertToFloat());
-    Value grown =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, growth, threshold);
-    Value alpha = arith::SelectOp::create(
-        b, grown, math::Exp2Op::create(b, drop), constantOf(b, type, 1.0f));
-    Value max = arith::SelectOp::create(b, grown, top, old);
+    Value rows = overRows<arith::MaxNumFOp>(b, adaptor.getInput());
+    auto [max, alpha] = raiseMaximum(b, info, op, adaptor.getOld(), rows);
     rewriter.replaceOp(op, {max, alpha});
     return success();
   }
-
-private:
-  /// (old - top)·c, rounded as P's differences are.
-  Value maximumDrop(ImplicitLocOpBuilder &b, Value old, Value top,
-                    float c) const {
-    Value factor = constantOf(b, old.getType(), c);
-    if (scalesDifferences(info, c))
-      return arith::MulFOp::create(b, arith::SubFOp::create(b, old, top),
-                                   factor);
-    return arith::SubFOp::create(b, arith::MulFOp::create(b, old, factor),
-                                 arith::MulFOp::create(b, top, factor));
-  }
 };
 
-/// m = -inf (no key seen) counts as 0, so that -inf - -inf never occurs. Unless
-/// differences are scaled, m·c is rounded once, and all that depends on the
-/// maximum uses that same number.
 struct Exp2Fragment : public FragmentPattern<Exp2Op> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value max = adaptor.getMax(), x = adaptor.getInput();
-    Type rows = max.getType();
-    Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
-                                         constantOf(b, rows, -infinity));
-    Value safe =
-        arith::SelectOp::create(b, unseen, constantOf(b, rows, 0.0f), max);
-    x = scaled(b, x, safe, op.getLog2Scale().convertToFloat(), op.getOffset());
-    rewriter.replaceOp(op, math::Exp2Op::create(b, x).getResult());
+    Value x = adaptor.getInput();
+    int64_t count = sizeOf(x);
+    float c = op.getLog2Scale().convertToFloat();
+    x = scaledDifference(
+        b, x, seenMaximum(b, adaptor.getMax()), c, scalesDifferences(info, c),
+        op.getOffset(), [&](Value rows) { return spreadRows(b, rows, count); });
+    rewriter.replaceOp(op, exp2OfRow(b, x, op.getEmulated(),
+                                     info.problem.lse || info.problem.rowSum));
     return success();
-  }
-
-private:
-  /// (x - max)·c + offset.
-  Value scaled(ImplicitLocOpBuilder &b, Value x, Value max, float c,
-               unsigned offset) const {
-    Type rows = max.getType();
-    Value factor = constantOf(b, x.getType(), c);
-    if (scalesDifferences(info, c)) {
-      Value difference =
-          arith::SubFOp::create(b, x, spreadRows(b, max, sizeOf(x)));
-      return math::FmaOp::create(b, difference, factor,
-                                 constantOf(b, x.getType(), offset));
-    }
-    Value shift = arith::MulFOp::create(b, max, constantOf(b, rows, -c));
-    if (offset)
-      shift = arith::AddFOp::create(b, shift, constantOf(b, rows, offset));
-    return math::FmaOp::create(b, x, factor, spreadRows(b, shift, sizeOf(x)));
   }
 };
 
@@ -306,12 +242,8 @@ struct RowSumFragment : public FragmentPattern<RowSumOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value row = overRows<arith::AddFOp>(b, adaptor.getInput());
-    if (op.getOffset())
-      row = arith::MulFOp::create(
-          b, row,
-          constantOf(b, row.getType(), std::ldexp(1.0f, -int(op.getOffset()))));
-    rewriter.replaceOpWithNewOp<math::FmaOp>(op, adaptor.getOld(),
-                                             adaptor.getAlpha(), row);
+    rewriter.replaceOp(
+        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
     return success();
   }
 };
@@ -341,12 +273,6 @@ struct RescaleFragment : public FragmentPattern<RescaleOp> {
   }
 };
 
-/// m·c, as the exponentials have it.
-Value scaledMaximum(ImplicitLocOpBuilder &b, Value max, FloatAttr log2Scale) {
-  return arith::MulFOp::create(
-      b, max, constantOf(b, max.getType(), log2Scale.getValueAsDouble()));
-}
-
 /// Rows of heads that the group does not have read the last one's number.
 struct LoadRowsFragment : public FragmentPattern<LoadRowsOp> {
   using FragmentPattern::FragmentPattern;
@@ -375,8 +301,7 @@ private:
     std::optional<uint32_t> heads = op.getHeads();
     if (!heads)
       return op.getHead();
-    Value own = toIndex(b, arith::AndIOp::create(b, fragmentRow(b, row),
-                                                 constantI32(b, *heads - 1)));
+    Value own = toIndex(b, fragmentHead(b, row, *heads));
     Value last = arith::SubIOp::create(b, op.getCount(),
                                        arith::ConstantIndexOp::create(b, 1));
     return arith::AddIOp::create(b, op.getHead(),
@@ -384,66 +309,27 @@ private:
   }
 };
 
-/// l + 2^(sink - m·c), and l where m is -inf.
 struct AddSinkFragment : public FragmentPattern<AddSinkOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value max = adaptor.getMax(), sum = adaptor.getSum();
-    Value scaled = scaledMaximum(b, max, op.getLog2ScaleAttr());
-    Value term = math::Exp2Op::create(
-        b, arith::SubFOp::create(b, adaptor.getSink(), scaled));
-    Value unseen =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max,
-                              constantOf(b, max.getType(), -infinity));
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        op, unseen, sum, arith::AddFOp::create(b, sum, term));
+    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
+                                   adaptor.getSum()));
     return success();
   }
 };
 
-/// log2 of each row's number; the target has it for numbers alone.
-Value log2OfRows(ImplicitLocOpBuilder &b, Value rows) {
-  Value made[fragmentRows];
-  for (int64_t row = 0; row < fragmentRows; ++row)
-    made[row] =
-        math::Log2Op::create(b, vector::ExtractOp::create(b, rows, row));
-  return bothRows(b, made[0], made[1]);
-}
-
-/// (m·c + log2 l)·ln 2; m and l of a row without keys give -inf, not NaN. With
-/// a sink log2(2^t + 2^sink), from the larger one on: h + log2(1 + 2^(g - h)).
 struct LseFragment : public FragmentPattern<LseOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
   matchAndRewrite(LseOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value total = arith::AddFOp::create(
-        b, scaledMaximum(b, adaptor.getMax(), op.getLog2ScaleAttr()),
-        log2OfRows(b, adaptor.getSum()));
-    if (Value sink = adaptor.getSink())
-      total = withSink(b, total, sink);
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(
-        op, total, constantOf(b, total.getType(), 0.693147180559945309f));
+    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
+                                     adaptor.getSink()));
     return success();
-  }
-
-private:
-  /// Both may be -inf, whose difference is no number.
-  static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
-    Type type = total.getType();
-    Value high = arith::MaxNumFOp::create(b, total, sink);
-    Value low = arith::MinNumFOp::create(b, total, sink);
-    Value share = math::Exp2Op::create(b, arith::SubFOp::create(b, low, high));
-    Value more = log2OfRows(
-        b, arith::AddFOp::create(b, constantOf(b, type, 1.0f), share));
-    Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, high,
-                                          constantOf(b, type, -infinity));
-    return arith::SelectOp::create(b, nothing, high,
-                                   arith::AddFOp::create(b, high, more));
   }
 };
 

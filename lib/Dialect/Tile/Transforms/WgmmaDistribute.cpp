@@ -54,6 +54,19 @@ Value tile::fragmentRow(ImplicitLocOpBuilder &b, int64_t row) {
              : place;
 }
 
+Value tile::fragmentQuery(ImplicitLocOpBuilder &b, int64_t row,
+                          std::optional<uint32_t> heads) {
+  Value inTile = fragmentRow(b, row);
+  return heads ? Value(arith::ShRUIOp::create(
+                     b, inTile, constantI32(b, llvm::Log2_32(*heads))))
+               : inTile;
+}
+
+Value tile::fragmentHead(ImplicitLocOpBuilder &b, int64_t row, uint32_t heads) {
+  return arith::AndIOp::create(b, fragmentRow(b, row),
+                               constantI32(b, heads - 1));
+}
+
 Value tile::fragmentColumn(ImplicitLocOpBuilder &b) {
   Value inQuad = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 3));
   return arith::ShLIOp::create(b, inQuad, constantI32(b, 1));
@@ -80,13 +93,6 @@ Value tile::bothRows(ImplicitLocOpBuilder &b, Value first, Value second) {
   return vector::FromElementsOp::create(
       b, VectorType::get({fragmentRows}, first.getType()),
       ValueRange{first, second});
-}
-
-Value tile::constantOf(ImplicitLocOpBuilder &b, Type type, float value) {
-  TypedAttr attr = b.getF32FloatAttr(value);
-  if (auto vector = dyn_cast<VectorType>(type))
-    attr = DenseElementsAttr::get(vector, value);
-  return arith::ConstantOp::create(b, attr);
 }
 
 Value tile::sharedMemory(ImplicitLocOpBuilder &b, int64_t offset) {

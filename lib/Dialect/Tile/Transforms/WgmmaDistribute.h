@@ -40,6 +40,11 @@ int64_t fragmentSize(TileType tile);
 
 /// The first of this thread's rows of a tile, or the second, 8 rows on; i32.
 mlir::Value fragmentRow(mlir::ImplicitLocOpBuilder &b, int64_t row);
+/// As threadQuery() and threadHead() of Distribute.h, for that row.
+mlir::Value fragmentQuery(mlir::ImplicitLocOpBuilder &b, int64_t row,
+                          std::optional<uint32_t> heads);
+mlir::Value fragmentHead(mlir::ImplicitLocOpBuilder &b, int64_t row,
+                         uint32_t heads);
 /// The first of this thread's columns of every 8: 2·(thread mod 4), i32.
 mlir::Value fragmentColumn(mlir::ImplicitLocOpBuilder &b);
 /// A number a row, as often as `count` elements of the fragment need it.
@@ -51,9 +56,6 @@ mlir::Value elementsOfRow(mlir::ImplicitLocOpBuilder &b, mlir::Value fragment,
 /// A vector of the numbers of both rows.
 mlir::Value bothRows(mlir::ImplicitLocOpBuilder &b, mlir::Value first,
                      mlir::Value second);
-/// `value` in all elements of `type`, a number or a vector.
-mlir::Value constantOf(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
-                       float value);
 /// Address in dynamic shared memory.
 mlir::Value sharedMemory(mlir::ImplicitLocOpBuilder &b, int64_t offset);
 /// f32 elements as words of two elements of 16 bits.
@@ -71,28 +73,8 @@ void storeFragment(mlir::ImplicitLocOpBuilder &b, TileType to,
 /// As ownRow() of Distribute.h, for row `row` of this thread's two.
 template <typename OpTy>
 OwnRow fragmentOwnRow(mlir::ImplicitLocOpBuilder &b, OpTy op, int64_t row) {
-  namespace arith = mlir::arith;
-  mlir::Value inTile = fragmentRow(b, row), query = inTile;
-  std::optional<uint32_t> heads = op.getHeads();
-  if (heads)
-    query = arith::ShRUIOp::create(b, inTile,
-                                   constantI32(b, llvm::Log2_32(*heads)));
-  mlir::Value place = arith::AddIOp::create(b, op.getRow(), toIndex(b, query));
-  OwnRow own{place, mlir::Value(),
-             arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place,
-                                   op.getLength())};
-  own.head = op.getHead();
-  if (heads) {
-    mlir::Value member = toIndex(
-        b, arith::AndIOp::create(b, inTile, constantI32(b, *heads - 1)));
-    mlir::Value there = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                              member, op.getCount());
-    own.inside = arith::AndIOp::create(b, own.inside, there);
-    own.head = arith::AddIOp::create(b, own.head, member);
-  }
-  if (op.getStart())
-    own.row = arith::AddIOp::create(b, op.getStart(), own.row);
-  return own;
+  return ownRowAt(b, op, fragmentQuery(b, row, op.getHeads()),
+                  [&] { return fragmentHead(b, row, *op.getHeads()); });
 }
 
 void populateWgmmaArithmetic(mlir::RewritePatternSet &patterns,

@@ -90,12 +90,15 @@ struct SliceFragment : public FragmentPattern<SliceOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType from = op.getInput().getType(), to = op.getType();
-    if (to.inFragments()) {
+    if (from.inFragments() && to.inFragments()) {
       int64_t first = fragmentSize(from) * op.getColumn() / from.getColumns();
       rewriter.replaceOp(
           op, tile::slice(b, adaptor.getInput(), first, fragmentSize(to)));
       return success();
     }
+    if (!from.getSmem() || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected tiles in #tile.fragment or #tile.smem");
     int64_t bytes = to.getSmem().getOffset() - from.getSmem().getOffset();
     Value address = adaptor.getInput();
     if (bytes)
@@ -242,6 +245,9 @@ struct WaitFragment : public FragmentPattern<WaitDotsOp> {
   LogicalResult
   matchAndRewrite(WaitDotsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    for (Value value : op.getValues())
+      if (!cast<TileType>(value.getType()).inFragments())
+        return rewriter.notifyMatchFailure(op, "expected #tile.fragment");
     ValueRange values = adaptor.getValues();
     rewriter.replaceOpWithNewOp<WgmmaWaitOp>(op, values.getTypes(),
                                              op.getPending(), values);

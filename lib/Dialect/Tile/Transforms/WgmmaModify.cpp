@@ -45,17 +45,11 @@ private:
   static constexpr int64_t neighbours = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
-    auto makeRow = [&b, op, row]() mutable -> Value {
-      Value inTile = fragmentRow(b, row);
-      std::optional<uint32_t> heads = op.getHeads();
-      if (!heads)
-        return inTile;
-      return arith::ShRUIOp::create(b, inTile,
-                                    constantI32(b, llvm::Log2_32(*heads)));
+    auto makeRow = [&b, op, row]() mutable {
+      return fragmentQuery(b, row, op.getHeads());
     };
-    auto makeHead = [&b, op, row]() mutable -> Value {
-      return arith::AndIOp::create(b, fragmentRow(b, row),
-                                   constantI32(b, *op.getHeads() - 1));
+    auto makeHead = [&b, op, row]() mutable {
+      return fragmentHead(b, row, *op.getHeads());
     };
     return {makeRow, makeHead};
   }

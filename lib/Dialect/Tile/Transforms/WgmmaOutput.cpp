@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowMath.h"
 #include "WgmmaDistribute.h"
 #include "fmha/Layout/SmemTile.h"
 
@@ -14,42 +15,16 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-/// acc/l. A row whose sum is 0 saw no key and becomes 0, whatever a masked
-/// value did to it. `afn` asks for the approximate reciprocal, 1 ulp: far below
-/// the rounding of P to 16 bits. The factor 2^offset leaves rows with it.
 template <typename OpTy>
 static Value finish(ImplicitLocOpBuilder &b, OpTy op, Value x, Value sum) {
   int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
-  Type rows = sum.getType();
-  Value unseen = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
-                                       constantOf(b, rows, 0.0f));
-  Value factor = constantOf(b, rows, std::ldexp(1.0f, -int(op.getOffset())));
-  if (!op.getUndivided()) {
-    auto flags = arith::FastMathFlags::afn | arith::FastMathFlags::arcp;
-    Value inverse = arith::DivFOp::create(
-        b, constantOf(b, rows, 1.0f), sum,
-        arith::FastMathFlagsAttr::get(b.getContext(), flags));
-    factor =
-        op.getOffset() ? arith::MulFOp::create(b, inverse, factor) : inverse;
-  }
-  if (!op.getUndivided() || op.getOffset())
-    x = arith::MulFOp::create(b, x, spreadRows(b, factor, count));
-  return arith::SelectOp::create(b, spreadRows(b, unseen, count),
-                                 constantOf(b, x.getType(), 0.0f), x);
-}
-
-static void inIf(ImplicitLocOpBuilder &b, Value condition,
-                 function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
+  Quotient rows(b, sum, op.getUndivided(), op.getOffset());
+  return rows.finish(
+      b, x, [&](Value numbers) { return spreadRows(b, numbers, count); });
 }
 
 namespace {

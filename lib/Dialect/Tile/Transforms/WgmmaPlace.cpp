@@ -40,6 +40,7 @@ public:
 
 private:
   LogicalResult checkMark(Operation *op);
+  LogicalResult checkTiles(Operation *op);
   void placeOp(Operation *op);
   Attribute ringPlace(LoadOp op);
   void placeLoad(LoadOp op);
@@ -116,6 +117,29 @@ LogicalResult FragmentPlacer::checkMark(Operation *op) {
   return success();
 }
 
+/// What becomes a fragment has its rows and columns, and what is staged has
+/// memory to be staged in.
+LogicalResult FragmentPlacer::checkTiles(Operation *op) {
+  if (isa<NormalizeOp>(op) &&
+      !info.map.findSmem(("out" + Twine(*queryTileOf(op))).str()))
+    return op->emitOpError()
+           << "stages an output that the kernel does not: expected tile.write, "
+              "as convert-fmha-to-tile makes it for outputs in f32";
+  constexpr int64_t rows = 64, step = 8;
+  for (Value result : op->getResults()) {
+    auto tile = dyn_cast<TileType>(result.getType());
+    bool fits = !tile || isa<LoadOp, SliceOp>(op) ||
+                (tile.getRows() == rows && (tile.getShape().size() == 1 ||
+                                            tile.getColumns() % step == 0));
+    if (!fits)
+      return op->emitOpError() << "expected tiles of 64 rows and a multiple of "
+                                  "8 columns, as wgmma has its accumulator, "
+                                  "got "
+                               << tile;
+  }
+  return success();
+}
+
 /// A warpgroup has all rows of its tile: but for what TMA copies, and B of
 /// each product, all is in its registers.
 void FragmentPlacer::placeOp(Operation *op) {
@@ -143,7 +167,7 @@ void FragmentPlacer::placeOp(Operation *op) {
 LogicalResult FragmentPlacer::run() {
   WalkResult result =
       func.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-        if (failed(checkMark(op)))
+        if (failed(checkMark(op)) || failed(checkTiles(op)))
           return WalkResult::interrupt();
         placeOp(op);
         return WalkResult::advance();

@@ -1,11 +1,10 @@
-//===- WgmmaSpecialise.cpp - Cut a wgmma kernel into roles --------------*- C++
+//===- WgmmaSpecialise.cpp - Cut a wgmma kernel into roles ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 //   load       q of each tile; k 0, v 0, k 1, v 1, ...
 //   consumer   s = q.k0; softmax 0
@@ -16,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SpecialiseParts.h"
+#include "WgmmaParts.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
@@ -27,11 +28,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace fmha::tile {
@@ -46,128 +45,6 @@ using namespace fmha::tile;
 namespace {
 
 constexpr unsigned groupThreads = 128, groupWarps = 4;
-
-/// The ops of a placed kernel that serve one query tile, in program order.
-struct ConsumerParts {
-  LoadOp query;
-  SmallVector<Operation *> fills, ending;
-  /// In the loop: dots of scores with their slices, what makes P of them, what
-  /// brings P to where it is multiplied (cast, and move if it is not there
-  /// already), and dots of P with their slices.
-  SmallVector<Operation *> scores, softmax, casts, products;
-  RescaleOp rescale;
-  StoreOp store;
-  NormalizeOp normalize;
-  /// Places of maximum, sum and accumulator among what the loop carries.
-  SmallVector<unsigned, 3> states;
-};
-
-struct WgmmaParts {
-  scf::ForOp loop;
-  LoadOp key, value;
-  SmallVector<ConsumerParts, 3> tiles;
-};
-
-bool makesScores(Operation *op) {
-  auto reads = [](Operation *user) {
-    auto dot = dyn_cast<DotOp>(user);
-    return dot && dot.getTransposeB();
-  };
-  return reads(op) || (isa<SliceOp>(op) && llvm::any_of(op->getUsers(), reads));
-}
-
-bool makesProduct(Operation *op) {
-  return isa<DotOp>(op) ||
-         (isa<SliceOp>(op) && llvm::any_of(op->getUsers(), [](Operation *user) {
-            return isa<DotOp>(user);
-          }));
-}
-
-void addInLoop(ConsumerParts &tile, Operation *op) {
-  if (auto rescale = dyn_cast<RescaleOp>(op))
-    tile.rescale = rescale;
-  else if (makesScores(op))
-    tile.scores.push_back(op);
-  else if (makesProduct(op))
-    tile.products.push_back(op);
-  else if (isa<CastOp, MoveOp>(op))
-    tile.casts.push_back(op);
-  else
-    tile.softmax.push_back(op);
-}
-
-void addOutside(ConsumerParts &tile, Operation *op) {
-  if (auto load = dyn_cast<LoadOp>(op))
-    tile.query = load;
-  else if (isa<FillOp>(op))
-    tile.fills.push_back(op);
-  else if (auto store = dyn_cast<StoreOp>(op))
-    tile.store = store;
-  else
-    tile.ending.push_back(op);
-  if (auto normalize = dyn_cast<NormalizeOp>(op))
-    tile.normalize = normalize;
-}
-
-/// The name of the first part that is missing, empty if none is.
-StringRef missingPart(const WgmmaParts &parts) {
-  if (!parts.loop)
-    return "loop over KV blocks";
-  if (!parts.key || !parts.value)
-    return "load of key and value";
-  for (const ConsumerParts &tile : parts.tiles) {
-    const std::pair<StringRef, bool> needed[] = {
-        {"load of the query", !!tile.query},
-        {"dot of query and key", !tile.scores.empty()},
-        {"softmax", !tile.softmax.empty()},
-        {"cast of P", !tile.casts.empty()},
-        {"rescale", !!tile.rescale},
-        {"dot of P and value", !tile.products.empty()},
-        {"initial maximum, sum and accumulator", tile.states.size() == 3},
-        {"normalize or write", !tile.ending.empty()},
-        {"store", tile.store || !tile.normalize}};
-    for (auto [name, there] : needed)
-      if (!there)
-        return name;
-  }
-  return {};
-}
-
-FailureOr<WgmmaParts> findWgmmaParts(gpu::GPUFuncOp func, unsigned tiles) {
-  WgmmaParts parts;
-  parts.tiles.resize(tiles);
-  for (Operation &op : func.getBody().front()) {
-    std::optional<unsigned> tile = queryTileOf(&op);
-    if (tile && *tile < tiles)
-      addOutside(parts.tiles[*tile], &op);
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
-      parts.loop = loop;
-  }
-  if (parts.loop) {
-    for (Operation &op : parts.loop.getBody()->without_terminator()) {
-      std::optional<unsigned> tile = queryTileOf(&op);
-      if (tile && *tile < tiles)
-        addInLoop(parts.tiles[*tile], &op);
-      else if (auto load = dyn_cast<LoadOp>(op))
-        (llvm::any_of(load->getUsers(), makesScores) ? parts.key
-                                                     : parts.value) = load;
-    }
-    for (auto [n, init] : llvm::enumerate(parts.loop.getInitArgs())) {
-      Operation *fill = init.getDefiningOp();
-      std::optional<unsigned> tile;
-      if (fill)
-        tile = queryTileOf(fill);
-      if (tile && *tile < tiles)
-        parts.tiles[*tile].states.push_back(n);
-    }
-  }
-  if (StringRef name = missingPart(parts); !name.empty())
-    return func.emitError()
-           << "has no " << name
-           << ", which tile-wgmma-specialise needs; run tile-wgmma-place on a "
-              "kernel of convert-fmha-to-tile first";
-  return parts;
-}
 
 class WgmmaSpecialiser {
 public:
@@ -547,16 +424,6 @@ void WgmmaSpecialiser::run() {
     buildRole(role);
 }
 
-/// Uses before definitions.
-void eraseSequentialOps(gpu::GPUFuncOp func) {
-  Block &entry = func.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
-    if (isa<scf::ForOp>(op) ||
-        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
-        isOpTriviallyDead(&op))
-      op.erase();
-}
-
 struct TileWgmmaSpecialisePass
     : public fmha::tile::impl::TileWgmmaSpecialiseBase<
           TileWgmmaSpecialisePass> {
@@ -572,7 +439,7 @@ struct TileWgmmaSpecialisePass
     if (failed(parts))
       return signalPassFailure();
     WgmmaSpecialiser(getOperation(), *info, *parts).run();
-    eraseSequentialOps(getOperation());
+    eraseSequential(getOperation());
   }
 };
 
