@@ -51,6 +51,18 @@ struct AgentState {
   uint32_t bulk = 0;
   /// Next event of its order.
   size_t next = 0;
+  /// Accesses of wgmma so far, and up to the end of each committed group.
+  Tick wgmmas = 0;
+  std::vector<Tick> groups = {};
+  uint32_t lastWgmma = 0;
+  /// Up to where its warps know of each other that they have written and fenced
+  /// for the asynchronous proxy.
+  Tick together = 0;
+  /// Whether it stands at a named barrier, and for which of its generations.
+  bool standing = false;
+  size_t generation = 0;
+  /// Of each named barrier, up to which generation it has come.
+  std::vector<Tick> arrivals = {};
 };
 
 struct Waiter {
@@ -76,6 +88,14 @@ struct BarrierState {
   uint32_t asyncSource = 0;
   /// Of each agent, when it waited or arrived last.
   std::vector<Tick> used = {};
+};
+
+/// What those who were there know, for each time that all had come.
+struct NamedBarrier {
+  std::vector<Clock> generations = {};
+  Clock gathered{0};
+  unsigned threads = 0, pending = 0;
+  uint32_t source = 0;
 };
 
 /// A commit of `agent` that signals `phase` of `barrier`.
@@ -128,6 +148,19 @@ private:
   void commit(uint32_t agent, const Event &event);
   void noteAsync(const Event &event);
 
+  //===--- Warpgroups (Warpgroups.cpp) ---===//
+  static constexpr size_t namedBarriers = 16, warpgroups = 16;
+  size_t addWarpgroups(size_t firstLane);
+  uint32_t groupLane(uint32_t agent) const;
+  void checkWarpgroups();
+  void waitForGroups(uint32_t agent, const Event &event);
+  void leaveTogether(const std::vector<uint32_t> &group, const Clock &all);
+  void meet(uint32_t agent, const Clock &others);
+  void arriveNamed(uint32_t agent, const Event &event);
+  bool syncNamed(uint32_t agent, const Event &event);
+  std::string stuckAtNamed(uint32_t agent, const Event &event) const;
+  void checkWarpgroupsExit();
+
   void access(uint32_t agent, uint32_t index);
   Record recordOf(uint32_t agent, uint32_t index);
   bool isOrdered(const Record &old, uint32_t agent, const Record &fresh) const;
@@ -144,8 +177,12 @@ private:
   const Program &program;
   Shadow shadow;
   uint32_t firstBarrierLane = 0;
+  /// Clocks have lanes for warpgroups only where there are some.
+  bool hasWarpgroups = false;
+  uint32_t firstNamedLane = 0, firstGroupLane = 0;
   std::vector<AgentState> agents;
   std::vector<BarrierState> barriers;
+  std::vector<NamedBarrier> named;
   std::vector<Chain> chains;
   /// In program order of each agent.
   std::vector<Signal> commits;

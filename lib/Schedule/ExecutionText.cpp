@@ -13,9 +13,9 @@
 using namespace fmha::schedule::sync;
 
 static const char *nameOf(Unit unit) {
-  static constexpr const char *names[] = {"threads",    "tmem_load",
-                                          "tmem_store", "an MMA",
-                                          "a TMA load", "a TMA store"};
+  static constexpr const char *names[] = {
+      "threads",    "tmem_load",   "tmem_store", "an MMA",
+      "a TMA load", "a TMA store", "a wgmma"};
   return names[unsigned(unit)];
 }
 
@@ -34,6 +34,8 @@ static std::string rangeOf(const Event &event) {
   static constexpr const char *lanes[] = {"", ", lanes 0 to 15 of each warp,",
                                           ", lanes 16 to 31 of each warp,", ""};
   bool tensor = event.memory == Memory::Tensor;
+  if (event.memory == Memory::Registers)
+    return "its registers";
   return std::string(tensor ? "columns" : "bytes") + " [" +
          std::to_string(event.begin) + ", " + std::to_string(event.stop) + ")" +
          (tensor ? lanes[event.halves] : stripsOf(event)) + " of " +
@@ -69,8 +71,14 @@ std::string Execution::missingStep(const Record &old, uint32_t agent,
     return now[old.lane] >= old.tick
                ? "a fence tcgen05_after behind the wait"
                : "a commit behind the MMA, and a wait for its phase";
+  case Unit::Wgmma:
+    return old.agent == agent
+               ? "wgmma_commit behind the wgmma, and a wgmma_wait that lets "
+                 "fewer groups run on"
+               : "a wgmma_wait of those threads before they signal";
   case Unit::Threads:
-    if (!handedOver || fresh.unit == Unit::Threads)
+    if (!handedOver || fresh.unit == Unit::Threads ||
+        (old.agent == agent && now[laneOf(agent, Proxied)] >= old.tick))
       return "a barrier, or a channel, between the two";
     return std::string("a fence proxy_async by the ") +
            (old.write ? "writing" : "reading") + " threads before they signal";

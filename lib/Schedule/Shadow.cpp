@@ -13,7 +13,8 @@
 using namespace fmha::schedule::sync;
 
 Shadow::Shadow(const Program &program) {
-  std::array<std::vector<uint32_t>, 2> bounds;
+  constexpr size_t memories = size_t(Memory::Registers) + 1;
+  std::array<std::vector<uint32_t>, memories> bounds;
   for (const Event &event : program.events)
     if (event.action == Action::Access) {
       auto &own = bounds[unsigned(event.memory)];
@@ -30,7 +31,9 @@ Shadow::Shadow(const Program &program) {
   }
   auto cellAt = [&](Memory memory, uint32_t bound) {
     auto &own = bounds[unsigned(memory)];
-    uint32_t base = memory == Memory::Shared ? 0 : bounds[0].size();
+    uint32_t base = 0;
+    for (unsigned before = 0; before < unsigned(memory); ++before)
+      base += bounds[before].size();
     return base + uint32_t(std::lower_bound(own.begin(), own.end(), bound) -
                            own.begin());
   };
@@ -39,7 +42,10 @@ Shadow::Shadow(const Program &program) {
     if (const Event &event = program.events[i]; event.action == Action::Access)
       ranges[i] = {cellAt(event.memory, event.begin),
                    cellAt(event.memory, event.stop)};
-  cells.resize(bounds[0].size() + bounds[1].size());
+  size_t all = 0;
+  for (const auto &own : bounds)
+    all += own.size();
+  cells.resize(all);
 }
 
 /// A write makes everything before it on its rows needless, since it was

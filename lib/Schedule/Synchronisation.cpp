@@ -32,13 +32,17 @@ Execution::Execution(const Program &program)
   firstBarrierLane = width;
   width += program.barriers.size();
   findChains(width);
-  width += chains.size();
+  width = addWarpgroups(width + chains.size());
+  for (NamedBarrier &state : named)
+    state.gathered = Clock(width);
   for (const Barrier &barrier : program.barriers)
     barriers.push_back({Clock(width), Clock(width), barrier.arrivals});
   for (BarrierState &state : barriers)
     state.used.resize(program.agents.size());
   for (size_t i = 0; i < program.agents.size(); ++i)
     agents.push_back({Clock(width), Clock(width)});
+  for (AgentState &agent : agents)
+    agent.arrivals.resize(named.size());
   for (Chain &chain : chains)
     chain.done = Clock(width);
 }
@@ -195,6 +199,7 @@ bool Execution::wait(uint32_t agent, const Event &event) {
                  " of barrier " + quote(event.barrier) +
                  ": nothing keeps the next phase from ending first");
   self.now.join(state.last);
+  meet(agent, state.last);
   use(agent, event);
   state.waiters.push_back({agent, self.tick, event.source});
   return true;
@@ -275,6 +280,11 @@ Record Execution::recordOf(uint32_t agent, uint32_t index) {
     record.lane = chain.lane;
     break;
   }
+  case Unit::Wgmma:
+    record.lane = groupLane(agent);
+    record.tick = ++self.wgmmas;
+    self.lastWgmma = event.source;
+    break;
   }
   return record;
 }
@@ -283,13 +293,16 @@ Record Execution::recordOf(uint32_t agent, uint32_t index) {
 bool Execution::isOrdered(const Record &old, uint32_t agent,
                           const Record &fresh) const {
   const AgentState &self = agents[agent];
-  bool tensor = program.events[fresh.event].memory == Memory::Tensor;
+  Memory memory = program.events[fresh.event].memory;
+  bool tensor = memory == Memory::Tensor;
   const Clock &seen = tensor ? self.tensor : self.now;
   bool own = old.agent == agent;
   switch (old.unit) {
   case Unit::Threads:
-    if (fresh.unit == Unit::Threads)
+    if (fresh.unit == Unit::Threads || memory == Memory::Registers)
       return own || seen[old.lane] >= old.tick;
+    if (fresh.unit == Unit::Wgmma && own)
+      return agents[agent].together >= old.tick;
     // The asynchronous proxy may overtake what threads read as well.
     return seen[laneOf(old.agent, Proxied)] >= old.tick;
   case Unit::TmemLoad:
@@ -299,6 +312,8 @@ bool Execution::isOrdered(const Record &old, uint32_t agent,
   case Unit::Mma:
     return (fresh.unit == Unit::Mma && old.lane == fresh.lane) ||
            seen[old.lane] >= old.tick;
+  case Unit::Wgmma:
+    return (fresh.unit == Unit::Wgmma && own) || seen[old.lane] >= old.tick;
   case Unit::TmaLoad:
   case Unit::TmaStore:
     return seen[old.lane] >= old.tick;
@@ -358,6 +373,9 @@ void Execution::fence(uint32_t agent, Action action) {
   case Action::WaitBulk:
     self.now.raise(laneOf(agent, Bulk), self.tick);
     return;
+  case Action::WgmmaCommit:
+    self.groups.push_back(self.wgmmas);
+    return;
   default:
     return;
   }
@@ -392,7 +410,13 @@ bool Execution::step(uint32_t agent) {
     return true;
   case Action::SyncWarp:
   case Action::SyncCta:
+  case Action::WgmmaWait:
     return false;
+  case Action::SyncNamed:
+    return syncNamed(agent, event);
+  case Action::ArriveNamed:
+    arriveNamed(agent, event);
+    return true;
   case Action::ChannelEnd:
     return true;
   default:
@@ -433,12 +457,17 @@ bool Execution::standsWith(uint32_t agent, uint32_t other) const {
   return event == others || (event->action == Action::SyncCta && !together);
 }
 
+/// Whether threads wait here for others that come to the same place.
+static bool isMeeting(const Event &event) {
+  return event.action == Action::SyncCta || event.action == Action::SyncWarp ||
+         event.action == Action::WgmmaWait;
+}
+
 /// Lets all agents go that stand at the same synchronisation, if none is
 /// missing.
 bool Execution::passSync(uint32_t agent) {
   const Event *event = nextEvent(agent);
-  if (!event ||
-      (event->action != Action::SyncCta && event->action != Action::SyncWarp))
+  if (!event || !isMeeting(*event))
     return false;
   uint64_t warps = warpsTogether(agent);
   std::vector<uint32_t> group;
@@ -454,9 +483,14 @@ bool Execution::passSync(uint32_t agent) {
   Clock all(agents[agent].now);
   for (uint32_t member : group)
     all.join(agents[member].now);
+  if (event->action == Action::WgmmaWait)
+    leaveTogether(group, all);
   for (uint32_t member : group) {
     AgentState &state = agents[member];
-    state.now = all;
+    if (event->action != Action::WgmmaWait)
+      state.now = all;
+    if (event->action == Action::SyncCta)
+      meet(member, all);
     // A hand-off: later accesses are not covered by the tick so far.
     state.now.raise(laneOf(member, Issue), ++state.tick);
     ++state.next;
@@ -470,11 +504,13 @@ void Execution::reportStuck() {
     if (!event)
       continue;
     std::string who = program.agents[agent].name;
-    if (event->action == Action::SyncCta || event->action == Action::SyncWarp)
+    if (isMeeting(*event))
       complain(event->source, std::nullopt,
                "Y2: " + who +
                    " waits here for threads that never come: expected every "
                    "thread at the same synchronisation");
+    else if (event->action == Action::SyncNamed)
+      complain(event->source, std::nullopt, stuckAtNamed(agent, *event));
     else
       complain(event->source, std::nullopt,
                "Y2: " + who + " waits for phase " +
@@ -523,11 +559,13 @@ void Execution::checkExit() {
       complain(program.events[agents[i].bulk].source, std::nullopt,
                "Y6: may read shared memory after the CTA has exited: expected "
                "tma_store_wait behind it");
+  checkWarpgroupsExit();
 }
 
 std::vector<Complaint> Execution::run() {
   if (agents.empty())
     return {};
+  checkWarpgroups();
   for (bool moved = true; moved;) {
     moved = false;
     for (uint32_t agent = 0; agent < agents.size(); ++agent) {

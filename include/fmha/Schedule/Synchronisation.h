@@ -34,17 +34,21 @@
 
 namespace fmha::schedule::sync {
 
-enum class Memory : uint8_t { Shared, Tensor };
+/// Registers are those that wgmma uses, each under a number of its own: what is
+/// in them is a thread's own.
+enum class Memory : uint8_t { Shared, Tensor, Registers };
 
 /// Who accesses memory. All but Threads are asynchronous: what they do is over
-/// when TmemWait, a commit's phase, a transaction's phase or BulkWait says so.
+/// when TmemWait, a commit's phase, a transaction's phase, BulkWait or
+/// WgmmaWait says so.
 enum class Unit : uint8_t {
   Threads,
   TmemLoad,
   TmemStore,
   Mma,
   TmaLoad,
-  TmaStore
+  TmaStore,
+  Wgmma
 };
 
 enum class Action : uint8_t {
@@ -80,7 +84,15 @@ enum class Action : uint8_t {
   SyncCta,
   /// End of a channel: `amount` is the message, `end` which one. Orders
   /// nothing.
-  ChannelEnd
+  ChannelEnd,
+  /// The agent's Wgmma accesses since the last one are a group; all of its
+  /// groups but the newest `amount` are complete.
+  WgmmaCommit,
+  WgmmaWait,
+  /// `amount` threads meet at the named barrier `barrier`; those that only
+  /// arrive go on.
+  SyncNamed,
+  ArriveNamed
 };
 
 enum class End : uint8_t { Acquire, Publish, Receive, Release };
@@ -113,7 +125,7 @@ struct Event {
   Halves halves = bothHalves;
   /// Of shared memory.
   Strips strips = allStrips;
-  /// Bytes of shared memory or columns of tensor memory.
+  /// Bytes of shared memory, columns of tensor memory, or numbers of registers.
   uint32_t begin = 0, stop = 0;
   /// The mbarrier (index into Program::barriers), or the channel of ChannelEnd.
   uint32_t barrier = 0;
@@ -178,6 +190,7 @@ struct Complaint {
 ///   Y6  nothing is under way when the CTA exits
 ///   Y7  messages of a channel go in order: acquire, publish, receive, release
 ///   Y8  a barrier is invalidated, to be made anew, behind all uses of it
+///   Y9  whole warpgroups carry out a wgmma, its commit and its wait
 std::vector<Complaint> verify(const Program &program);
 
 } // namespace fmha::schedule::sync

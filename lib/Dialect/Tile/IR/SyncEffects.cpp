@@ -8,6 +8,8 @@
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace fmha::tile;
 
@@ -215,25 +217,40 @@ static int64_t leadingOffset(uint64_t fields) {
 /// MMA takes.
 static constexpr int64_t rowBytes = 128, rowElements = 64, depth = 16;
 
+/// What `descriptor` was made of: numbers are added to one, and fences hand it
+/// on.
+static DescriptorOp descriptorOf(Value descriptor) {
+  while (Operation *op = descriptor.getDefiningOp()) {
+    if (auto made = dyn_cast<DescriptorOp>(op))
+      return made;
+    if (auto fence = dyn_cast<WgmmaFenceOp>(op))
+      descriptor =
+          fence.getValues()[cast<OpResult>(descriptor).getResultNumber()];
+    else if (isa<arith::AddIOp>(op))
+      descriptor = op->getOperand(0);
+    else
+      break;
+  }
+  return {};
+}
+
 /// The bytes of an operand: K-major the panel's rows, of which the MMA takes a
 /// strip; MN-major `depth` rows of each panel.
-static void readShared(Value descriptor, int64_t extent, bool transposed,
-                       Effects &effects) {
-  auto read = [&](Value address, int64_t offset, int64_t bytes) {
+static void readShared(Unit unit, Value descriptor, int64_t extent,
+                       bool transposed, Effects &effects) {
+  auto read = [&](int64_t offset, int64_t bytes) {
     effects.push_back(
-        access(Unit::Mma, Memory::Shared, false, address, offset, bytes));
+        access(unit, Memory::Shared, false, descriptor, offset, bytes));
+    effects.back().ofDescriptor = true;
   };
-  auto op = descriptor.getDefiningOp<DescriptorOp>();
-  Value base = op ? op.getBase() : descriptor;
-  int64_t offset = op ? op.getOffset() : 0;
+  DescriptorOp op = descriptorOf(descriptor);
   if (!transposed || !op) {
-    read(base, offset, extent * rowBytes);
+    read(0, extent * rowBytes);
     effects.back().strip = !transposed;
     return;
   }
   for (int64_t panel = 0; panel * rowElements < extent; ++panel)
-    read(base, offset + panel * leadingOffset(op.getFields()),
-         depth * rowBytes);
+    read(panel * leadingOffset(op.getFields()), depth * rowBytes);
 }
 
 void MmaOp::getSyncEffects(Effects &effects) {
@@ -243,9 +260,10 @@ void MmaOp::getSyncEffects(Effects &effects) {
     effects.push_back(
         access(Unit::Mma, Memory::Tensor, false, getA(), 0, depth / 2));
   else
-    readShared(getA(), rowsOfA(instruction), transposes(instruction, 0),
-               effects);
-  readShared(getB(), rowsOfB(instruction), transposes(instruction, 1), effects);
+    readShared(Unit::Mma, getA(), rowsOfA(instruction),
+               transposes(instruction, 0), effects);
+  readShared(Unit::Mma, getB(), rowsOfB(instruction),
+             transposes(instruction, 1), effects);
   effects.push_back(
       access(Unit::Mma, Memory::Tensor, true, getD(), 0, rowsOfB(instruction)));
   for (size_t i = first; i < effects.size(); ++i) {
@@ -256,13 +274,64 @@ void MmaOp::getSyncEffects(Effects &effects) {
 }
 
 //===----------------------------------------------------------------------===//
-// wgmma: not in the op-free library, which kernels with it are not shown to
+// wgmma
 //===----------------------------------------------------------------------===//
 
+static SyncEffect onRegisters(Unit unit, bool write, Value registers) {
+  SyncEffect effect = access(unit, Memory::Registers, write, Value(), 0, 1);
+  effect.registers = registers;
+  effect.ownRows = true;
+  return effect;
+}
+
+static SyncEffect withAmount(Action action, int64_t amount) {
+  SyncEffect effect{action};
+  effect.amount = amount;
+  return effect;
+}
+
+/// What a fence hands on is told by SSA.
 void WgmmaFenceOp::getSyncEffects(Effects &) {}
-void WgmmaOp::getSyncEffects(Effects &) {}
-void WgmmaCommitOp::getSyncEffects(Effects &) {}
-void WgmmaWaitOp::getSyncEffects(Effects &) {}
-void StoreMatrixOp::getSyncEffects(Effects &) {}
-void SyncNamedOp::getSyncEffects(Effects &) {}
-void ArriveNamedOp::getSyncEffects(Effects &) {}
+
+void WgmmaOp::getSyncEffects(Effects &effects) {
+  constexpr int64_t rows = 64;
+  if (isa<VectorType>(getA().getType()))
+    effects.push_back(onRegisters(Unit::Wgmma, false, getA()));
+  else
+    readShared(Unit::Wgmma, getA(), rows, /*transposed=*/false, effects);
+  int64_t columns = 2 * cast<VectorType>(getType()).getDimSize(0);
+  readShared(Unit::Wgmma, getB(), columns, getTransposeB(), effects);
+  effects.push_back(onRegisters(Unit::Wgmma, true, getResult()));
+}
+
+void WgmmaCommitOp::getSyncEffects(Effects &effects) {
+  effects.push_back({Action::WgmmaCommit});
+}
+
+/// Whoever has the registers from here on may write them.
+void WgmmaWaitOp::getSyncEffects(Effects &effects) {
+  effects.push_back(withAmount(Action::WgmmaWait, getPending()));
+  for (Value value : getValues())
+    effects.push_back(onRegisters(Unit::Threads, true, value));
+}
+
+/// Each lane addresses 16 bytes, and all of them are written.
+void StoreMatrixOp::getSyncEffects(Effects &effects) {
+  constexpr int64_t bytes = 16;
+  effects.push_back(
+      access(Unit::Threads, Memory::Shared, true, getAddress(), 0, bytes));
+}
+
+static SyncEffect atNamed(Action action, int64_t barrier, int64_t threads) {
+  SyncEffect effect = withAmount(action, threads);
+  effect.offset = barrier;
+  return effect;
+}
+
+void SyncNamedOp::getSyncEffects(Effects &effects) {
+  effects.push_back(atNamed(Action::SyncNamed, getBarrier(), getThreads()));
+}
+
+void ArriveNamedOp::getSyncEffects(Effects &effects) {
+  effects.push_back(atNamed(Action::ArriveNamed, getBarrier(), getThreads()));
+}

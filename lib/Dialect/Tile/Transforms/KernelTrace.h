@@ -52,6 +52,7 @@ enum class Arithmetic : uint8_t {
   And,
   Or,
   Xor,
+  Shl,
   Shr,
   Min,
   Max,

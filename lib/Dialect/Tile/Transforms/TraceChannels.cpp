@@ -128,8 +128,8 @@ static uint32_t addressOf(TmemAttr place) {
 
 /// Strips of a panel's rows that a tile takes. TMA writes and reads whole rows.
 static Strips stripsOf(TileType type, Unit unit) {
-  bool threads = unit == Unit::Threads || unit == Unit::Mma;
-  if (!threads || type.getShape().size() != 2 ||
+  bool tma = unit == Unit::TmaLoad || unit == Unit::TmaStore;
+  if (tma || type.getShape().size() != 2 ||
       type.getElementType().getIntOrFloatBitWidth() != 16)
     return allStrips;
   int64_t first = type.getSmem().getOffset() % stripRowBytes;
@@ -238,6 +238,41 @@ void TraceReader::readMoves(Operation *op, Steps &steps) {
     addAction(Action::WaitBulk, steps);
 }
 
+void TraceReader::touchRegisters(Value tile, Unit unit, bool write,
+                                 Steps &steps) {
+  auto type = dyn_cast<TileType>(tile.getType());
+  if (!type || !type.inFragments())
+    return;
+  TracedEffect effect;
+  effect.event.action = Action::Access;
+  effect.event.unit = unit;
+  effect.event.memory = Memory::Registers;
+  effect.event.write = write;
+  effect.event.ownRows = true;
+  effect.extent = 1;
+  addRegisters(effect, tile, steps);
+}
+
+/// A product of wgmma is a group of its own.
+void TraceReader::readBegunDot(DotOp op, Steps &steps) {
+  for (Value factor : {Value(op.getA()), Value(op.getB())}) {
+    touch(factor, false, Unit::Wgmma, /*chain=*/0, steps);
+    touchRegisters(factor, Unit::Wgmma, false, steps);
+  }
+  touchRegisters(op.getResult(), Unit::Wgmma, true, steps);
+  addAction(Action::WgmmaCommit, steps);
+}
+
+/// Whoever has the registers from here on may write them.
+void TraceReader::readWait(WaitDotsOp op, Steps &steps) {
+  TracedEffect effect;
+  effect.event.action = Action::WgmmaWait;
+  effect.event.amount = op.getPending();
+  addEffect(effect, steps);
+  for (Value value : op.getValues())
+    touchRegisters(value, Unit::Threads, true, steps);
+}
+
 LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
   if (readChannelEnd(op, steps))
     return success();
@@ -264,7 +299,13 @@ LogicalResult TraceReader::readTileOp(Operation *op, Steps &steps) {
     return failure();
   if (load)
     return readLoad(load, steps);
-  readMoves(op, steps);
+  auto dot = dyn_cast<DotOp>(op);
+  if (auto wait = dyn_cast<WaitDotsOp>(op))
+    readWait(wait, steps);
+  else if (dot && dot.getType().inFragments())
+    readBegunDot(dot, steps);
+  else
+    readMoves(op, steps);
   return success();
 }
 

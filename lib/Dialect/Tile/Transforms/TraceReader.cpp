@@ -19,9 +19,6 @@
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
-using schedule::sync::Action;
-using schedule::sync::Memory;
-using schedule::sync::Unit;
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -124,6 +121,7 @@ static std::optional<Arithmetic> arithmeticOf(Operation *op) {
       .Case<arith::AndIOp>([](auto) { return A::And; })
       .Case<arith::OrIOp>([](auto) { return A::Or; })
       .Case<arith::XOrIOp>([](auto) { return A::Xor; })
+      .Case<arith::ShLIOp>([](auto) { return A::Shl; })
       .Case<arith::ShRUIOp, arith::ShRSIOp>([](auto) { return A::Shr; })
       .Case<arith::MinSIOp, arith::MinUIOp>([](auto) { return A::Min; })
       .Case<arith::MaxSIOp, arith::MaxUIOp>([](auto) { return A::Max; })
@@ -314,8 +312,17 @@ bool TraceReader::readAddress(Operation *op, Steps &steps) {
         return true;
       })
       .Case<DescriptorOp>([&](DescriptorOp descriptor) {
-        arithmetic(Arithmetic::Add, id(descriptor), id(descriptor.getBase()),
+        uint32_t address = fresh();
+        arithmetic(Arithmetic::Add, address, id(descriptor.getBase()),
                    constant(descriptor.getOffset(), steps), steps);
+        arithmetic(Arithmetic::Shr, id(descriptor), address,
+                   constant(llvm::Log2_64(descriptorUnit), steps), steps);
+        return true;
+      })
+      .Case<WgmmaFenceOp>([&](WgmmaFenceOp fence) {
+        for (auto [from, to] : llvm::zip(fence.getValues(), fence.getResults()))
+          if (isTracked(to.getType()))
+            steps.push_back(valueStep(StepCode::Copy, id(to), id(from)));
         return true;
       })
       .Case<TmemBaseOp>([&](TmemBaseOp base) {
@@ -435,119 +442,39 @@ void TraceReader::readWhile(scf::WhileOp op, Steps &steps) {
   steps.push_back(step);
 }
 
+/// All threads of the role do the same, unless one of each warp is elected.
+void TraceReader::addMembers(RoleOp of) {
+  Member member;
+  member.name = of.getName().str();
+  unsigned warps = of.getLastWarp() - of.getFirstWarp();
+  member.threads = of.getSingleThread() ? 1 : 32 * warps;
+  member.warps = ((uint64_t(1) << warps) - 1) << of.getFirstWarp();
+  auto isElection = [](ElectOp) { return WalkResult::interrupt(); };
+  if (!of.getSingleThread() && of.walk(isElection).wasInterrupted()) {
+    // Lane 0 of each warp, of the classes of rows.
+    constexpr schedule::sync::Rows first = 0x55, others = 0xAA;
+    Member leaders = member;
+    leaders.threads = warps;
+    leaders.rows = first;
+    trace.members.push_back(leaders);
+    member.threads -= warps;
+    member.rows = others;
+    member.leader = false;
+  }
+  trace.members.push_back(member);
+}
+
 void TraceReader::readSpecialise(SpecialiseOp op, Steps &steps) {
   for (RoleOp each : op.getBody().front().getOps<RoleOp>()) {
-    Member member;
-    member.name = each.getName().str();
-    unsigned warps = each.getLastWarp() - each.getFirstWarp();
-    member.threads = each.getSingleThread() ? 1 : 32 * warps;
-    member.warps = ((uint64_t(1) << warps) - 1) << each.getFirstWarp();
     Step step{StepCode::Role};
     step.constant = trace.members.size();
-    trace.members.push_back(member);
+    addMembers(each);
+    step.a = trace.members.size() - step.constant;
     role = each;
     step.body = readBlock(each.getBody().front());
     role = RoleOp();
     steps.push_back(step);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Effects
-//===----------------------------------------------------------------------===//
-
-void TraceReader::addEffect(TracedEffect effect, Steps &steps) {
-  Step step{StepCode::Effect};
-  step.constant = trace.effects.size();
-  if (trace.ops.empty() || trace.ops.back() != current)
-    trace.ops.push_back(current);
-  step.source = trace.ops.size() - 1;
-  trace.effects.push_back(effect);
-  steps.push_back(step);
-  ++effectSteps;
-}
-
-void TraceReader::addAction(Action action, Steps &steps) {
-  TracedEffect effect;
-  effect.event.action = action;
-  addEffect(effect, steps);
-}
-
-/// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
-/// or o.
-int64_t TraceReader::boxBytes(Value tensor) const {
-  auto argument = dyn_cast<BlockArgument>(tensor);
-  auto operand = argument ? schedule::Operand(argument.getArgNumber())
-                          : schedule::Operand::Key;
-  return 128 * int64_t(schedule::boxRows(info.schedule, operand));
-}
-
-void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
-  auto number = [&](Value value) {
-    return value ? id(value) : TracedEffect::none;
-  };
-  TracedEffect effect;
-  effect.event.action = from.action;
-  effect.event.unit = from.unit;
-  effect.event.memory = from.memory;
-  effect.event.write = from.write;
-  effect.event.ownRows = from.ownRows;
-  effect.event.amount = from.amount;
-  effect.address = number(from.address);
-  effect.offset = from.offset;
-  effect.extent = from.extent;
-  effect.halfLanes = from.halfLanes;
-  effect.strip = from.strip;
-  effect.stage = number(from.stage);
-  effect.phase = number(from.parity);
-  effect.accumulator = number(from.accumulator);
-  effect.shape = from.shape;
-  if (from.barrier) {
-    auto [first, count] = barriers.lookup(from.barrier);
-    effect.event.barrier = first;
-    effect.stages = count;
-  }
-  if (from.tensor) {
-    effect.extent = boxBytes(from.tensor);
-    effect.event.amount = effect.extent;
-  }
-  addEffect(effect, steps);
-}
-
-/// llvm.load and llvm.store, the only ops of other dialects that touch it.
-void TraceReader::readSharedAccess(Value pointer, Type type, bool write,
-                                   Steps &steps) {
-  if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)
-    return;
-  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  if (auto vector = dyn_cast<VectorType>(type))
-    bits *= vector.getNumElements();
-  SyncEffect effect{Action::Access};
-  effect.write = write;
-  effect.address = pointer;
-  effect.extent = bits / 8;
-  readSyncEffect(effect, steps);
-}
-
-bool TraceReader::readEffects(Operation *op, Steps &steps) {
-  if (auto sync = dyn_cast<SyncOpInterface>(op)) {
-    SmallVector<SyncEffect, 8> effects;
-    sync.getSyncEffects(effects);
-    for (const SyncEffect &effect : effects)
-      readSyncEffect(effect, steps);
-    return true;
-  }
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) {
-        readSharedAccess(load.getAddr(), load.getType(), false, steps);
-        return false;
-      })
-      .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {
-        readSharedAccess(store.getAddr(), store.getValue().getType(), true,
-                         steps);
-        return true;
-      })
-      .Default(false);
 }
 
 //===----------------------------------------------------------------------===//

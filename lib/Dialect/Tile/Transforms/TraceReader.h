@@ -16,6 +16,9 @@
 
 namespace fmha::tile {
 
+/// Bytes that the address in a matrix descriptor counts.
+constexpr int64_t descriptorUnit = 16;
+
 class TraceReader {
 public:
   TraceReader(mlir::gpu::GPUFuncOp func, const KernelInfo &info)
@@ -46,14 +49,16 @@ private:
   void readIf(mlir::scf::IfOp op, Steps &steps);
   void readFor(mlir::scf::ForOp op, Steps &steps);
   void readWhile(mlir::scf::WhileOp op, Steps &steps);
+  void addMembers(RoleOp of);
   void readSpecialise(SpecialiseOp op, Steps &steps);
 
-  //===--- Effects ---===//
+  //===--- Effects (TraceEffects.cpp) ---===//
   bool readEffects(mlir::Operation *op, Steps &steps);
   void readSyncEffect(const SyncEffect &effect, Steps &steps);
   int64_t boxBytes(mlir::Value tensor) const;
   void readSharedAccess(mlir::Value pointer, mlir::Type type, bool write,
                         Steps &steps);
+  void addRegisters(TracedEffect effect, mlir::Value value, Steps &steps);
   void addEffect(TracedEffect effect, Steps &steps);
   void addAction(schedule::sync::Action action, Steps &steps);
 
@@ -66,6 +71,10 @@ private:
   void readMoves(mlir::Operation *op, Steps &steps);
   void touch(mlir::Value tile, bool write, schedule::sync::Unit unit,
              uint64_t chain, Steps &steps);
+  void readBegunDot(DotOp op, Steps &steps);
+  void readWait(WaitDotsOp op, Steps &steps);
+  void touchRegisters(mlir::Value tile, schedule::sync::Unit unit, bool write,
+                      Steps &steps);
   mlir::LogicalResult checkCrossing(mlir::Operation *op);
 
   /// The number of a value that steps use.
@@ -88,6 +97,8 @@ private:
   llvm::DenseMap<mlir::Value, uint32_t> ids;
   llvm::DenseMap<mlir::Value, std::pair<uint32_t, uint32_t>> barriers;
   llvm::DenseMap<mlir::Value, ChannelBarriers> channels;
+  /// Numbers of registers that products use.
+  llvm::DenseMap<mlir::Value, int64_t> registerNumbers;
   mlir::Operation *current = nullptr;
   RoleOp role;
   /// Effects so far: tells which bodies have some.

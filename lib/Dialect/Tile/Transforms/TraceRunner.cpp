@@ -61,10 +61,12 @@ static Interval bitwise(Interval a, Interval b, Function function) {
           unit};
 }
 
-/// No more than either operand.
+/// No more than either operand, and without the low bits that one lacks.
 static Interval mask(Interval a, Interval b) {
   Interval all = bitwise(a, b, std::bit_and<int64_t>());
   all.hi = std::min({all.hi, a.hi, b.hi});
+  if (isKnown(all))
+    all.unit = std::max(a.getUnit(), b.getUnit());
   return all;
 }
 
@@ -152,6 +154,10 @@ static Interval applyTo(Arithmetic op, Interval a, Interval b) {
     return bitwise(a, b, std::bit_or<int64_t>());
   case Arithmetic::Xor:
     return bitwise(a, b, std::bit_xor<int64_t>());
+  case Arithmetic::Shl:
+    return b.isExact() && b.lo >= 0 && b.lo < 32
+               ? multiply(a, {int64_t(1) << b.lo, int64_t(1) << b.lo})
+               : unknown;
   case Arithmetic::Shr:
     return b.isExact() && a.lo >= 0 ? Interval{a.lo >> b.lo, a.hi >> b.lo}
                                     : unknown;
@@ -303,7 +309,7 @@ void TraceRunner::runStep(const Step &step, Mask mask) {
   case StepCode::While:
     return runWhile(step, mask);
   case StepCode::Role:
-    return runBody(step.body, Mask(1) << step.constant);
+    return runBody(step.body, ((Mask(1) << step.a) - 1) << step.constant);
   case StepCode::Effect:
     return emit(trace.effects[step.constant], step.source, mask);
   default:
@@ -406,7 +412,7 @@ void TraceRunner::placeStrips(const TracedEffect &effect, Interval &start,
                               Event &event, Mask mask) {
   if (effect.strip)
     event.strips = stripOfOperand(start);
-  if (event.unit == Unit::Mma)
+  if (event.unit == Unit::Mma || event.unit == Unit::Wgmma)
     start = {toPanelRow(start.lo), toPanelRow(start.hi)};
   if (event.unit != Unit::Threads || effect.stride ||
       effect.address == TracedEffect::none)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InFlight.h"
 #include "KernelTrace.h"
 
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
@@ -65,7 +66,8 @@ LogicalResult checkRoles(gpu::GPUFuncOp func) {
 
 /// The first scenario with complaints tells enough.
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
-  if (failed(checkLoadedRegisters(func)) || failed(checkRoles(func)))
+  if (failed(checkLoadedRegisters(func)) ||
+      failed(checkRegistersInFlight(func)) || failed(checkRoles(func)))
     return failure();
   FailureOr<KernelTrace> trace = KernelTrace::read(func, info);
   if (failed(trace))
@@ -88,8 +90,7 @@ struct TileVerifySyncPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     std::optional<KernelStage> stage = stageOf(getOperation());
-    // What wgmma does to memory and registers is not in the op-free library.
-    if (!isTmemKernel(getOperation()) ||
+    if (!isTiledKernel(getOperation()) ||
         (stage != KernelStage::Specialised && stage != KernelStage::Machine))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());

@@ -41,11 +41,33 @@ def unwaited(line):
 
 
 def bare_slot(line):
-    """A slot that nobody waited for."""
-    match = re.match(r"(\s*%\S+ = )tile.(?:acquire|receive) \S+\[(\S+)\].* -> (<.*>)$", line)
-    return f"{match[1]}tile.slot %break_zero : {match[3]}"
+    """The message's slot, that nobody waited for."""
+    match = re.match(r"(\s*)(%\S+ = )tile.(?:acquire|receive) \S+\[(\S+)\].* -> (<.*>)$", line)
+    indent, result, message, tile = match.groups()
+    stages = re.search(r"stages = (\d+)", tile)
+    return (
+        f"{indent}%break_stages = arith.constant {stages[1] if stages else 1} : index\n"
+        f"{indent}%break_stage = arith.remui {message}, %break_stages : index\n"
+        f"{indent}{result}tile.slot %break_stage : {tile}"
+    )
 
 
+def without_wait(line):
+    """As many groups may run on as can."""
+    return re.sub(r"(wgmma_wait|pending) \d", r"\1 7", line)
+
+
+def more_threads(line):
+    return re.sub(r"threads (\d+)", lambda m: f"threads {int(m[1]) + 32}", line)
+
+
+# What kernels with wgmma have at both levels.
+NAMED = [
+    ("sync-named", r"tile\.sync_named ", delete),
+    ("sync-named-threads", r"tile\.sync_named ", more_threads),
+    ("arrive-named", r"tile\.arrive_named ", delete),
+    ("arrive-named-threads", r"tile\.arrive_named ", more_threads),
+]
 # (class, pattern of the line, what becomes of it)
 MACHINE = [
     ("wait", r"tile\.wait ", delete),
@@ -66,6 +88,9 @@ MACHINE = [
     ("wait-loads", r"tile\.tmem_wait load of", unwaited),
     ("wait-stores", r"tile\.tmem_wait store", delete),
     ("store-wait", r"tile\.tma_store_wait", delete),
+    ("wgmma-commit", r"tile\.wgmma_commit", delete),
+    ("wgmma-wait", r"tile\.wgmma_wait \d", without_wait),
+    *NAMED,
 ]
 SPECIALISED = [
     ("acquire", r"tile\.acquire ", bare_slot),
@@ -73,6 +98,9 @@ SPECIALISED = [
     ("receive", r"tile\.receive ", bare_slot),
     ("release", r"tile\.release ", delete),
     ("arrivals", r"tile\.channel .* arrivals \d+", one_more_arrival),
+    ("wait-dots", r"tile\.wait_dots ", without_wait),
+    ("fence-proxy", r"tile\.fence proxy_async", delete),
+    *NAMED,
 ]
 POLICIES = (["--policy=eager"], ["--policy=late"], ["--policy=random", "--schedules=8"])
 
@@ -83,8 +111,10 @@ def is_harmless(compiler, runner, level, text, flags):
         kernel, ptx = (pathlib.Path(folder) / name for name in ("kernel.mlir", "kernel.ptx"))
         kernel.write_text(text)
         # The simulator judges alone.
+        target = [flag for flag in flags if flag.startswith("--target=")]
         done = subprocess.run(
-            [compiler, kernel, f"--compile-from={level}", "--verify-kernels=false", "-o", ptx],
+            [compiler, kernel, *target, f"--compile-from={level}", "--verify-kernels=false"]
+            + ["-o", ptx],
             capture_output=True,
         )
         if done.returncode:
@@ -141,9 +171,6 @@ def main():
         capture_output=True,
         text=True,
     ).stdout
-    if level == "specialised":
-        zero = "      %break_zero = arith.constant 0 : index\n      tile.specialise {"
-        text = text.replace("      tile.specialise {", zero, 1)
     lines = text.rstrip("\n").split("\n")
     cases = list(mutants(lines, MACHINE if level == "machine" else SPECIALISED))
     found = reports(opt, [text] + [case[2] for case in cases])

@@ -55,6 +55,21 @@ HALF_TILES = [
     ["--head-dim=576", "--head-dim-v=512", "--v-in-k", "--kv-block=64"],
 ]
 SHAPES += [[*flags, "--q-tile-rows=64"] for flags in HALF_TILES]
+# wgmma: consumers that take turns, or one; P in registers or shared memory.
+HOPPER = [
+    ["--head-dim=64", "--q-tiles=3", "--lse"],
+    ["--head-dim=128", "--causal", "--dtype=f16"],
+    ["--head-dim=128", "--q-tiles=1", "--p-placement=smem"],
+    ["--head-dim=256", "--lse"],
+    ["--head-dim=80", "--p-placement=smem", "--q-tiles=2", "--causal"],
+    ["--head-dim=64", "--head-dim-v=320", "--kv-block=32", "--q-tiles=2"],
+    ["--head-dim=512", "--causal"],
+    ["--head-dim=192", "--head-dim-v=128", "--window-left=100"],
+    ["--head-dim=128", "--kv-lens", "--cu-seqlens-q", "--cu-seqlens-k", "--scheduler=static"],
+    ["--head-dim=128", "--source2-k", "--source2-mask=causal", "--causal", "--pack-heads=8"],
+    ["--head-dim=64", "--splits=3"],
+]
+SHAPES += [["--target=sm_90a", *flags] for flags in HOPPER]
 LEVELS = ("placed", "specialised", "machine")
 
 

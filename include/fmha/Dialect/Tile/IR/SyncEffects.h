@@ -38,11 +38,16 @@ struct SyncEffect {
   /// `1 << 16` columns (layout::tmemAddress).
   mlir::Value address = {};
   int64_t offset = 0, extent = 0;
+  /// The address is a matrix descriptor, computed with: it counts 16 bytes.
+  bool ofDescriptor = false;
+  /// In place of an address, of Memory::Registers.
+  mlir::Value registers = {};
   /// The tensor whose TMA box gives the extent.
   mlir::Value tensor = {};
   /// Without a stage, all stages.
   mlir::Value barrier = {}, stage = {}, parity = {};
-  /// Arrivals of Init, bytes of ArriveExpect.
+  /// Arrivals of Init, bytes of ArriveExpect, groups of WgmmaWait, threads of a
+  /// named barrier, whose number is `offset`.
   int64_t amount = 0;
   /// Accumulator, and shape and kind, of an MMA: what the machine orders by.
   mlir::Value accumulator = {};

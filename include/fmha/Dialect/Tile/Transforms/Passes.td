@@ -202,11 +202,13 @@ def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
   let summary = "Verify that everything that crosses roles is ordered";
   let description = [{
     Runs the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and verifies
-    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y8): conflicting accesses to a place are
+    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place are
     ordered, and for the proxy and unit that comes next; waits end; arrivals and bytes of a phase are what it expects; no
     phase can be missed or signalled early; barriers are initialised; nothing is under way at the exit; messages of a
-    channel go in order; barriers are made anew behind all uses. A CTA that does several tiles is run for two. At the specialised level channels stand for their barriers and fences, at the machine level every
-    op stands for itself, by its SyncOpInterface. Kernels of other levels pass.
+    channel go in order; barriers are made anew behind all uses; warpgroups multiply as a whole. A CTA that does several tiles is run
+    for two. At the specialised level channels stand for their barriers and fences, at the machine level every op stands for itself, by its
+    SyncOpInterface. Kernels of other levels pass. Registers of a wgmma, which SSA shows, are looked at in the text: nothing touches them before the
+    wait that hands them on, and they reach it through a fence.
 
     What it cannot tell stands in lib/Dialect/Tile/README.md.
 

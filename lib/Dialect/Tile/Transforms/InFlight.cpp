@@ -1,0 +1,155 @@
+//===- InFlight.cpp - Registers that a wgmma still uses -------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InFlight.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static Value throughFence(WgmmaFenceOp fence, Value result) {
+  return fence.getValues()[cast<OpResult>(result).getResultNumber()];
+}
+
+/// Whether `op` is a product that only begins.
+static bool begins(Operation *op) {
+  auto dot = dyn_cast_or_null<DotOp>(op);
+  return isa_and_nonnull<WgmmaOp>(op) || (dot && dot.getType().inFragments());
+}
+
+static Value accumulatorOf(Operation *product) {
+  if (auto wgmma = dyn_cast<WgmmaOp>(product))
+    return wgmma.getAcc();
+  return cast<DotOp>(product).getAcc();
+}
+
+/// A where it is in registers, else null.
+static Value factorOf(Operation *product) {
+  Value a = product->getOperand(0);
+  auto tile = dyn_cast<TileType>(a.getType());
+  return isa<VectorType>(a.getType()) || (tile && tile.inFragments()) ? a
+                                                                      : Value();
+}
+
+void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
+  Operation *op = value.getDefiningOp();
+  Value acc = begins(op) ? accumulatorOf(op) : Value();
+  if (acc && begins(acc.getDefiningOp()))
+    return appendRegisters(acc, registers);
+  if (auto fence = dyn_cast_or_null<WgmmaFenceOp>(op))
+    return appendRegisters(throughFence(fence, value), registers);
+  if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
+    return appendRegisters(part.getSource(), registers);
+  if (auto joined = dyn_cast_or_null<vector::InsertStridedSliceOp>(op)) {
+    appendRegisters(joined.getValueToStore(), registers);
+    return appendRegisters(joined.getDest(), registers);
+  }
+  registers.push_back(value);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// What `value`, which a product may still write, is used for: to add to, to be
+/// awaited, or to be put beside another part of the same product.
+static LogicalResult checkUses(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<WgmmaWaitOp, WaitDotsOp>(user))
+      continue;
+    if (begins(user) && accumulatorOf(user) == value &&
+        use.getOperandNumber() != 0)
+      continue;
+    if (isa<vector::InsertStridedSliceOp>(user)) {
+      if (failed(checkUses(user->getResult(0))))
+        return failure();
+      continue;
+    }
+    return user->emitError()
+           << "Y1: uses registers that a product may still write: expected "
+           << (isa<TileType>(value.getType()) ? "tile.wait_dots"
+                                              : "tile.wgmma_wait")
+           << " of them between";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+/// The wait hands A on as well, and so keeps it until the product has read it.
+static LogicalResult checkFactor(Operation *product) {
+  Value a = factorOf(product);
+  if (!a)
+    return success();
+  SmallVector<Value> registers;
+  appendRegisters(a, registers);
+  auto isAwaited = [](Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return isa<WgmmaWaitOp, WaitDotsOp>(user);
+    });
+  };
+  if (llvm::all_of(registers, isAwaited))
+    return success();
+  return product->emitError()
+         << "Y1: reads A from registers that no wait hands on: expected the "
+            "wait for this product to name them, so that nothing is written "
+            "there before";
+}
+
+//===----------------------------------------------------------------------===//
+// Fences
+//===----------------------------------------------------------------------===//
+
+static bool isFenced(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
+    return isFenced(part.getSource());
+  return isa_and_nonnull<WgmmaFenceOp, WgmmaOp>(op);
+}
+
+/// Since the group before has ended.
+static bool followsFence(Operation *op) {
+  for (op = op->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<WgmmaFenceOp>(op))
+      return true;
+    if (isa<WgmmaCommitOp, WgmmaWaitOp>(op) || op->getNumRegions())
+      return false;
+  }
+  return false;
+}
+
+static LogicalResult checkFence(WgmmaOp product) {
+  if (!followsFence(product))
+    return product.emitError() << "Y9: expected tile.wgmma_fence between the "
+                                  "group before and this product";
+  for (Value used : {Value(product.getAcc()), factorOf(product)})
+    if (used && !isFenced(used))
+      return product.emitError()
+             << "Y9: uses registers that others may have written: expected "
+                "tile.wgmma_fence to hand them on";
+  return success();
+}
+
+LogicalResult tile::checkRegistersInFlight(gpu::GPUFuncOp func) {
+  WalkResult result = func.walk([](Operation *op) -> WalkResult {
+    if (!begins(op))
+      return WalkResult::advance();
+    auto wgmma = dyn_cast<WgmmaOp>(op);
+    if (failed(checkUses(op->getResult(0))) || failed(checkFactor(op)) ||
+        (wgmma && failed(checkFence(wgmma))))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

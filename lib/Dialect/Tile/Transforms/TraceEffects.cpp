@@ -1,0 +1,129 @@
+//===- TraceEffects.cpp - Read what ops do to memory ------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InFlight.h"
+#include "TraceReader.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using schedule::sync::Action;
+using schedule::sync::Unit;
+
+void TraceReader::addEffect(TracedEffect effect, Steps &steps) {
+  Step step{StepCode::Effect};
+  step.constant = trace.effects.size();
+  if (trace.ops.empty() || trace.ops.back() != current)
+    trace.ops.push_back(current);
+  step.source = trace.ops.size() - 1;
+  trace.effects.push_back(effect);
+  steps.push_back(step);
+  ++effectSteps;
+}
+
+void TraceReader::addAction(Action action, Steps &steps) {
+  TracedEffect effect;
+  effect.event.action = action;
+  addEffect(effect, steps);
+}
+
+/// Boxes as the launch manifest has them: rows of one 128-byte span of q, k, v
+/// or o.
+int64_t TraceReader::boxBytes(Value tensor) const {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto operand = argument ? schedule::Operand(argument.getArgNumber())
+                          : schedule::Operand::Key;
+  return 128 * int64_t(schedule::boxRows(info.schedule, operand));
+}
+
+void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {
+  auto number = [&](Value value) {
+    return value ? id(value) : TracedEffect::none;
+  };
+  TracedEffect effect;
+  effect.event.action = from.action;
+  effect.event.unit = from.unit;
+  effect.event.memory = from.memory;
+  effect.event.write = from.write;
+  effect.event.ownRows = from.ownRows;
+  effect.event.amount = from.amount;
+  effect.address = number(from.address);
+  effect.offset = from.offset;
+  effect.extent = from.extent;
+  effect.halfLanes = from.halfLanes;
+  effect.strip = from.strip;
+  effect.stage = number(from.stage);
+  effect.phase = number(from.parity);
+  effect.accumulator = number(from.accumulator);
+  effect.shape = from.shape;
+  effect.stride = from.ofDescriptor ? descriptorUnit : 0;
+  if (from.action == Action::SyncNamed || from.action == Action::ArriveNamed)
+    effect.event.barrier = from.offset;
+  if (from.registers)
+    return addRegisters(effect, from.registers, steps);
+  if (from.barrier) {
+    auto [first, count] = barriers.lookup(from.barrier);
+    effect.event.barrier = first;
+    effect.stages = count;
+  }
+  if (from.tensor) {
+    effect.extent = boxBytes(from.tensor);
+    effect.event.amount = effect.extent;
+  }
+  addEffect(effect, steps);
+}
+
+/// What stands for the same registers has the same number.
+void TraceReader::addRegisters(TracedEffect effect, Value value, Steps &steps) {
+  SmallVector<Value> registers;
+  appendRegisters(value, registers);
+  for (Value each : registers) {
+    effect.offset =
+        registerNumbers.try_emplace(each, registerNumbers.size()).first->second;
+    addEffect(effect, steps);
+  }
+}
+
+/// llvm.load and llvm.store, the only ops of other dialects that touch it.
+void TraceReader::readSharedAccess(Value pointer, Type type, bool write,
+                                   Steps &steps) {
+  if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() != 3)
+    return;
+  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (auto vector = dyn_cast<VectorType>(type))
+    bits *= vector.getNumElements();
+  SyncEffect effect{Action::Access};
+  effect.write = write;
+  effect.address = pointer;
+  effect.extent = bits / 8;
+  readSyncEffect(effect, steps);
+}
+
+bool TraceReader::readEffects(Operation *op, Steps &steps) {
+  if (auto sync = dyn_cast<SyncOpInterface>(op)) {
+    SmallVector<SyncEffect, 8> effects;
+    sync.getSyncEffects(effects);
+    for (const SyncEffect &effect : effects)
+      readSyncEffect(effect, steps);
+    return true;
+  }
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<LLVM::LoadOp>([&](LLVM::LoadOp load) {
+        readSharedAccess(load.getAddr(), load.getType(), false, steps);
+        return false;
+      })
+      .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {
+        readSharedAccess(store.getAddr(), store.getValue().getType(), true,
+                         steps);
+        return true;
+      })
+      .Default(false);
+}
