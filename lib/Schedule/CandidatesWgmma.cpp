@@ -14,7 +14,7 @@ using namespace fmha::schedule;
 /// leave. Behind a bound the last block of a CTA is half hidden: larger ones
 /// lose more there than they win (FlashAttention-3 takes 128 and less).
 std::vector<unsigned> fmha::schedule::wgmmaKeyBlocks(const Problem &problem) {
-  std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32};
+  std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   if (problem.mask.isFull() && !problem.source2)
     blocks.insert(blocks.begin(), {192, 176, 160, 144});
   return blocks;

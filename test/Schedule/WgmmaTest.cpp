@@ -97,8 +97,15 @@ TEST(Wgmma, C5Placement) {
 TEST(Wgmma, C8WhatNoPassBuilds) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.pSlices = 2; }),
               StartsWith("C8: expected p_slices to be 1 on sm_90a"));
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 9; }),
-              StartsWith("C8: expected exp2_emulated to be 0 on sm_90a"));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.exp2EmulatedPercent = 51; }),
+      StartsWith("C8: expected exp2_emulated of at most 50 per cent"));
+  EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                s.exp2EmulatedPercent = 1;
+                s.pPlacement = PPlacement::Smem;
+              }),
+              StartsWith("C8: expected p_placement to be registers on sm_90a "
+                         "with exp2_emulated"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
               StartsWith("C8: expected key_chunk and value_chunk to be 0"));
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {

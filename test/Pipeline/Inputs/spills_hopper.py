@@ -28,6 +28,10 @@ kinds = [
     # Fewer and more consumers have other shares of the registers, and P in shared memory needs addresses.
     *itertools.product(("--head-dim=64", "--head-dim=128"), ("", f"--causal --lse {lists}"),
                        ("--q-tiles=1", "--q-tiles=2", "--q-tiles=3", "--p-placement=smem", "--q-tiles=3 --p-placement=smem")),
+    # Polynomials for exponentials, where P is in registers.
+    *itertools.product(dims[:3], ("", f"--causal --lse {lists}"), ("--exp2-emulated=12", "--q-tiles=2 --exp2-emulated=25", "--exp2-emulated=50")),
+    # A block of 16 keys is what two matrices of scores leave.
+    ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
     ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
 ]
 

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
@@ -62,8 +64,8 @@ static Value emulated(ImplicitLocOpBuilder &b, Value x,
   return arith::MulFOp::create(b, p, power);
 }
 
-/// The last ones of every 16 elements are emulated, in pairs, so that both
-/// units have work throughout a row.
+/// The last ones of every 16 elements, or of 8 where these do not go into a
+/// row, are emulated, in pairs, so that both units have work throughout a row.
 Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
                       bool forSum) {
   ArrayRef<float> coefficients = forSum ? ArrayRef(quartic) : ArrayRef(cubic);
@@ -71,7 +73,8 @@ Value tile::exp2OfRow(ImplicitLocOpBuilder &b, Value x, unsigned percent,
   constexpr int64_t group = 16;
   if (!type || percent == 0)
     return math::Exp2Op::create(b, x);
-  int64_t count = type.getDimSize(0), inGroup = std::min(count, group);
+  // A block of 48 keys leaves a thread 24 of them.
+  int64_t count = type.getDimSize(0), inGroup = std::gcd(count, group);
   int64_t pairs = (inGroup / 2 * percent + 50) / 100;
   if (2 * pairs == inGroup)
     return emulated(b, x, coefficients);
