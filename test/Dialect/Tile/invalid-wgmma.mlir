@@ -49,3 +49,19 @@ func.func @threads() {
   tile.arrive_named 1 threads 100
   return
 }
+
+// -----
+
+func.func @pending(%s: vector<64xf32>) {
+  // expected-error@+1 {{attribute 'pending' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative whose maximum value is 7}}
+  %0 = tile.wgmma_wait 8 of %s : vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @half_a_step(%a: vector<2xi32>, %b: i64) {
+  // expected-error@+1 {{operand #0 must be 64-bit signless integer or vector of 4 x i32, but got 'vector<2xi32>'}}
+  %0 = tile.wgmma %a, %b of bf16 : vector<2xi32>, i64 -> vector<64xf32>
+  return
+}
