@@ -35,6 +35,8 @@ OURS = {
     "fmha_static_1x64_bf16_causal": "--scheduler=static --q-tiles=1 --kv-stages=3 --head-dim=64 --causal --p-slices=1",
     "fmha_dynamic_1x64_f16": "--scheduler=dynamic --p-placement=smem --q-tiles=1 --kv-stages=3 --head-dim=64 --dtype=f16 --p-slices=1",
     "fmha_v_in_k_128_64_bf16": "--v-in-k --q-tiles=1 --kv-stages=3 --head-dim=128 --head-dim-v=64 --p-slices=1",
+    "fmha_wgmma_2x64_bf16_causal": "--target=sm_90a --q-tiles=2 --kv-block=64 --kv-stages=3 --head-dim=64 --causal --p-placement=registers",
+    "fmha_wgmma_smem_1x64_f16": "--target=sm_90a --q-tiles=1 --kv-block=64 --kv-stages=3 --head-dim=64 --dtype=f16 --p-placement=smem",
 }
 # Launches of the corpus that go round unrolled loops, have a remainder too, and
 # give a CTA several tiles.
