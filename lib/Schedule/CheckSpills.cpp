@@ -58,22 +58,19 @@ Complaint fmha::schedule::checkPackedScore(const Case &c) {
          "; take query tiles of 64 rows or pack_heads = 1";
 }
 
-/// ptxas 13.0 spills there (4 to 32 bytes, ALiBi), where numbers of rows and of
-/// their sequences meet those of the score code, or those of the way to shared
-/// memory do.
+/// ptxas 13.0 spills there (4 to 32 bytes, ALiBi): numbers of rows and of their
+/// sequences meet those of the score code.
 Complaint fmha::schedule::checkReads(const Case &c) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
   bool packed = hasLists(p) && s.packHeads > 1;
-  bool smem = s.pPlacement == PPlacement::Smem;
-  if (p.captures.empty() || s.qTiles == 1 || !(packed || smem))
+  if (p.captures.empty() || s.qTiles == 1 || !packed)
     return std::nullopt;
-  return "C8: expected q_tiles = 1 with code on scores that reads and " +
-         std::string(packed ? "packed heads and lists of lengths"
-                            : "P in shared memory") +
-         ", which softmax has too few registers for beside another tile, got " +
-         str(s.qTiles) + "; take one query tile or " +
-         (packed ? "pack_heads = 1" : "p_placement = tmem");
+  return "C8: expected q_tiles = 1 with code on scores that reads, packed "
+         "heads "
+         "and lists of lengths, which softmax has too few registers for beside "
+         "another tile, got " +
+         str(s.qTiles) + "; take one query tile or pack_heads = 1";
 }
 
 /// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
@@ -118,6 +115,8 @@ static std::string besideEmulation(const Case &c) {
     return "P in shared memory";
   if (c.problem.outF32)
     return "an output of f32";
+  if (!c.problem.captures.empty())
+    return "code on scores that reads";
   return hasLists(c.problem) ? "lists of lengths" : "";
 }
 

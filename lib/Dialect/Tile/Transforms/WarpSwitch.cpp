@@ -125,14 +125,17 @@ static bool endsLoop(Value number, Region &region) {
 }
 
 /// Behind a minimum or maximum ptxas 13.0 no longer knows that a number is the
-/// same in all threads: one from a list of lengths, or the first key of a
-/// window or of a part of the keys. It and what it meets then take a register
+/// same in all threads: one from a list of lengths, the first key of a window
+/// or of a part of the keys, or the first row where a window ends behind it and
+/// code on scores counts from it. It and what it meets then take a register
 /// of each thread throughout the roles, and some are spilled. Nothing above the
 /// roles depends on a thread. Parameters and constants need nothing, nor what
 /// is used once.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
-  bool hasFirstKey = info.problem.mask.left || info.schedule.splits > 1;
-  if (!hasLists && !hasFirstKey && !fillsUniformRegisters())
+  const schedule::Problem &problem = info.problem;
+  bool hasFirstKey = problem.mask.left || info.schedule.splits > 1;
+  bool hasFirstRow = problem.mask.right && !problem.captures.empty();
+  if (!hasLists && !hasFirstKey && !hasFirstRow && !fillsUniformRegisters())
     return;
   bool boundsOnly = fillsUniformRegisters() && role.getSingleThread();
   auto *isWanted = boundsOnly ? endsLoop : isUsedInLoop;
