@@ -90,6 +90,11 @@ static Device &openDevice(const std::string &kind, const std::string &library,
     options.library = library;
     device = take(Device::open(options));
   }
+  // The simulator is one GPU for the whole process, and another device may have
+  // made it a GPU of its own since.
+  if (device->isSimulator())
+    if (llvm::Error error = device->setOptions({{"target", target}}))
+      throw std::runtime_error(llvm::toString(std::move(error)));
   return *device;
 }
 

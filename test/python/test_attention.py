@@ -346,6 +346,14 @@ def test_extents_that_are_no_integers():
     assert fmha.compile(head_dim=np.int64(64), kv_stages=np.int32(2)).report.schedule["kv_stages"] == 2
 
 
+def test_targets_take_turns(random):
+    """The simulator is one GPU for the whole process: each launch makes it the kernel's."""
+    q, k, v = draw(random, np.float16, 1, 3, 5, 1, 1, 16)
+    expected, lse, spread = reference(q, k, v)
+    for target in ("sm_100a", "sm_90a", "sm_100a", "sm_103a", "sm_90a"):
+        assert_close(*fmha.attention(q, k, v, target=target, lse=True), (expected, lse, spread), 2.0**-11)
+
+
 def test_second_source_is_a_pair(random):
     q, k, v = draw(random, np.float16, 1, 3, 5, 1, 1, 16)
     for wrong in (k, (k,), (k, v, v), 3):
