@@ -276,14 +276,16 @@ def compile(  # noqa: A001  (the package's own word for it)
         "p_offset": p_offset,
         "splits": splits,
     }
-    hints = {"q_len": q_len, "kv_len": kv_len, "q_heads": q_heads, "kv_heads": kv_heads}
     result = _native.compile(
         module,
         name,
         target,
         p_placement,
         {name: _word(value) for name, value in fields.items()},
-        *(_extent(value, name) for name, value in hints.items()),
+        _extent(q_len, "q_len"),
+        _extent(kv_len, "kv_len"),
+        _extent(q_heads, "q_heads"),
+        _extent(kv_heads, "kv_heads"),
         verify_kernels,
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)

@@ -67,7 +67,7 @@ def test_sweep_of_no_time_runs_one_case(tmp_path, monkeypatch, status, code):
     # Files of a case that is wrong are kept.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     tool = tmp_path / "fmha-run"
-    report = f'{{"findings": [], "status": "{status}", "cosine": 1, "max_error_in_tolerance": 0}}'
+    report = f'{{"findings": [], "status": "{status}", "cosine": 1, "max_error_in_tolerance": 0, "assembler": "ok"}}'
     tool.write_text(f"#!/bin/sh\necho '{report}'\n")
     tool.chmod(0o755)
     done = run("python3", SCRIPTS / "sweep.py", "random", "--minutes=0", f"--fmha-run={tool}")

@@ -122,7 +122,7 @@ looped = [
     *itertools.product(("sm_100a", "sm_103a"), ("--head-dim=64", "--head-dim=128"), ("tmem", "smem"),
                        (("--scheduler=static", "--causal", "--lse"), ("--scheduler=dynamic", "--q-tiles=1"))),
     *itertools.product(("sm_100a",), ("--head-dim=128",), ("tmem", "smem"),
-                       (("--scheduler=static", "--q-tiles=2", "--window-left=100", *lists), ("--scheduler=dynamic", "--q-tiles=2", *lists, "--sink", "--causal"),
+                       (("--scheduler=static", "--window-left=100", *lists), ("--scheduler=dynamic", "--q-tiles=2", *lists, "--sink", "--causal"),
                         ("--scheduler=dynamic", "--q-tile-rows=64", *lists, "--lse"), ("--scheduler=static", "--softcap=30", "--bias", "--lse"))),
     *itertools.product(("sm_100a",), ("--head-dim=256", "--head-dim=512", "--head-dim=576 --head-dim-v=512"), ("tmem", "smem"),
                        (("--scheduler=static", "--causal", "--lse"), ("--scheduler=dynamic", "--cu-seqlens-k"))),
@@ -141,11 +141,16 @@ written = [
 
 
 # Polynomials beside another tile have registers of correction; slices and windows, sinks and P in shared memory.
+two = ("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2")
 beside = [
-    *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2"), ("tmem", "smem"),
-                       (("--exp2-emulated=25",), ("--exp2-emulated=12", "--lse", "--causal", "--p-slices=1"), ("--exp2-emulated=25", "--window-left=50", "--sink", *lists),
-                        ("--exp2-emulated=25", "--softcap=30", "--alibi", "--causal", "--lse", "--row-max"), ("--exp2-emulated=25", "--scheduler=dynamic", "--causal", *lists),
-                        ("--window-left=100", "--p-slices=2"), ("--window-left=100", "--p-slices=4", "--window-right=30", "--lse", "--sink", *lists),
+    *itertools.product(two, ("tmem",),
+                       (("--exp2-emulated=25",), ("--exp2-emulated=12", "--lse", "--causal", "--p-slices=1"), ("--exp2-emulated=25", "--window-left=50", "--sink"),
+                        ("--exp2-emulated=25", "--softcap=30", "--causal", "--lse", "--row-max"), ("--exp2-emulated=25", "--scheduler=dynamic", "--causal"))),
+    *itertools.product(("--head-dim=96 --q-tiles=1",), ("tmem", "smem"),
+                       (("--exp2-emulated=25", "--window-left=50", "--sink", *lists), ("--exp2-emulated=25", "--softcap=30", "--alibi", "--causal", "--lse", "--row-max"),
+                        ("--exp2-emulated=25", "--scheduler=dynamic", "--causal", *lists))),
+    *itertools.product(two, ("tmem", "smem"),
+                       (("--window-left=100", "--p-slices=2"), ("--window-left=100", "--p-slices=4", "--window-right=30", "--lse", "--sink", *lists),
                         ("--window-left=100", "--sink", "--causal", "--lse"))),
 ]
 
@@ -158,6 +163,10 @@ found = [
     ("--head-dim=64 --head-dim-v=512", "tmem", ("--window-left=100", "--exp2-emulated=25", "--bias", "--lse")),
     ("--head-dim=232", "tmem", ("--mask=causal-top-left", "--window-left=100", "--sink", "--bias", "--lse", "--source2-k", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=64", "tmem", ("--alibi", "--source2-k", "--pack-heads=16", "--q-heads=16", "--kv-heads=1")),
+    ("--head-dim=64", "smem", ("--window-right=30", "--alibi", "--lse")),
+    ("--head-dim=64 --q-tiles=2", "smem", ("--window-right=30", "--softcap=30", "--alibi", "--row-sum")),
+    ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=64", "--splits=3", "--cu-seqlens-q")),
+    ("--head-dim=128", "tmem", ("--scheduler=static", "--window-left=100", "--cu-seqlens-k", "--sink", "--lse")),
 ]
 
 
