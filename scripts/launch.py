@@ -70,10 +70,11 @@ class Driver:
         raise RuntimeError(f"{name}: {text.value.decode() if text.value else status}")
 
     def allocate(self, data):
-        """A copy of `data`, bytes, on the device."""
+        """A copy of `data`, bytes, on the device; of no bytes some poison, as a kernel may read an element that it then hides."""
+        data = bytes(data) or b"\xff" * 16
         address = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(len(data), 16)))
-        self.call("cuMemcpyHtoD_v2", address, bytes(data), ctypes.c_size_t(len(data)))
+        self.call("cuMemcpyHtoD_v2", address, data, ctypes.c_size_t(len(data)))
         return address.value
 
     def read(self, address, count):
@@ -177,7 +178,8 @@ class Kernel:
             if kind == "pointer":
                 return struct.pack("<Q", captured.address)
             if kind == "u32":
-                return struct.pack("<I", captured.shape[parameter["size"]])
+                # Of an empty tensor, too: the kernel takes index size - 1 where there is nothing, and then hides the score.
+                return struct.pack("<I", max(captured.shape[parameter["size"]], 1))
             return struct.pack("<Q", captured.strides[parameter["stride"]])
         if kind == "tensor_map":
             return self.tensor_map(parameter, tensors[tensor], values)
