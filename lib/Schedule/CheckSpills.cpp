@@ -109,6 +109,10 @@ static std::string besideEmulation(const Case &c) {
   constexpr unsigned mostHeadDim = 128;
   if (std::max(c.problem.headDim, c.problem.headDimV) > mostHeadDim)
     return "a head dim above " + str(mostHeadDim);
+  // Not whole panels of 64 columns, and more than fit beside one.
+  unsigned columns = paddedColumns(c.problem.headDimV);
+  if (columns > 80 && columns < mostHeadDim)
+    return "a head_dim_v from 81 to 112";
   if (c.schedule.packHeads > 1)
     return "packed heads";
   if (c.schedule.pPlacement == PPlacement::Smem)

@@ -239,6 +239,11 @@ TEST(Check, C8EmulatedExponentialsNeedRegisters) {
               StartsWith("C8: expected q_tiles = 1 with exp2_emulated and a "
                          "head dim above 128"));
   EXPECT_EQ(with(12, 1, true, 136), "");
+  for (unsigned dim : {80u, 120u, 128u})
+    EXPECT_EQ(with(12, 2, true, dim), "");
+  for (unsigned dim : {88u, 112u})
+    EXPECT_THAT(with(12, 2, true, dim),
+                HasSubstr("exp2_emulated and a head_dim_v from 81 to 112"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
                 s.exp2EmulatedPercent = 12;
                 s.packHeads = 8;
