@@ -303,7 +303,7 @@ constexpr Entry entries[] = {
     {8, checkChunks},    {8, checkSlices},      {8, checkSharing},
     {2, checkTmem},      {4, checkCtaGroup},    {5, checkPlacement},
     {8, checkScore},     {8, checkPackedScore}, {8, checkWideLists},
-    {8, checkEmulation}, {8, checkLoop},        {8, checkReads},
+    {8, checkEmulation}, {8, checkLoop},        {8, checkPackedLists},
     {6, checkSmem},      {7, checkThreshold},   {8, checkFeatures},
     {9, checkRoles},     {10, checkWarps}};
 

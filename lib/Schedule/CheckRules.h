@@ -57,7 +57,7 @@ Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
 Complaint checkScore(const Case &c);
 Complaint checkPackedScore(const Case &c);
-Complaint checkReads(const Case &c);
+Complaint checkPackedLists(const Case &c);
 Complaint checkWideLists(const Case &c);
 Complaint checkLoop(const Case &c);
 Complaint checkEmulation(const Case &c);

@@ -60,16 +60,14 @@ Complaint fmha::schedule::checkPackedScore(const Case &c) {
 
 /// ptxas 13.0 spills there (4 to 32 bytes, ALiBi): numbers of rows and of their
 /// sequences meet those of the score code.
-Complaint fmha::schedule::checkReads(const Case &c) {
+Complaint fmha::schedule::checkPackedLists(const Case &c) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
-  bool packed = hasLists(p) && s.packHeads > 1;
-  if (p.captures.empty() || s.qTiles == 1 || !packed)
+  if (p.captures.empty() || !hasLists(p) || s.packHeads == 1 || s.qTiles == 1)
     return std::nullopt;
   return "C8: expected q_tiles = 1 with code on scores that reads, packed "
-         "heads "
-         "and lists of lengths, which softmax has too few registers for beside "
-         "another tile, got " +
+         "heads and lists of lengths, which softmax has too few registers for "
+         "beside another tile, got " +
          str(s.qTiles) + "; take one query tile or pack_heads = 1";
 }
 

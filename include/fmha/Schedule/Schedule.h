@@ -321,11 +321,11 @@ constexpr unsigned mostPOffset = 96;
 ///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
 ///       unless it is of a head dim up to 80, or 113 to 128, with P in tensor
 ///       memory, without packed heads, lists of lengths, code that reads or an
-///       f32 output; there are at most 256 splits; chunks and slices of P
-///       divide their block, o_columns are whole panels, no chunk is wider than
-///       its head, and share_kv needs a V that is the first columns of K; what
-///       leaves softmax no registers beside another query tile: see
-///       lib/Schedule/README.md
+///       f32 output (with wgmma 50 per cent, and P in registers); there are at
+///       most 256 splits; chunks and slices of P divide their block, o_columns
+///       are whole panels, no chunk is wider than its head, and share_kv needs
+///       a V that is the first columns of K; what leaves softmax no registers
+///       beside another query tile: see lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum

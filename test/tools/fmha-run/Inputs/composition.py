@@ -1,6 +1,5 @@
-"""composition.py FMHA_RUN kernels|decomposition [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS] [--refused-by=RULE]: every case of the covering
-array (covering.py), by the compiled kernel; the words of --flags go to every run, behind the case's own, which may
-leave no schedule, but for few cases and by that rule of Schedule.h alone.
+"""composition.py FMHA_RUN kernels|decomposition [--jobs=N] [--seed=N] [--only=N,M] [--flags=WORDS]: every case of the covering
+array (covering.py), by the compiled kernel; the words of --flags go to every run, behind the case's own.
 
 kernels: each is within the tolerance of float64, without findings, and has the same bits under the eager, late and
 random policies. decomposition: it agrees with fmha-decompose-to-linalg, which runs on the CPU, on the same files.
@@ -192,11 +191,6 @@ def run_decomposition(tool, numbered, jobs, folder, seed):
     return each(numbered, jobs, check, "kernels agree with the decomposition")
 
 
-def refused(failure, rules):
-    """Whether the resource model says why there is no such schedule, by one of `rules`."""
-    return any(f"no schedule can serve this problem: {rule}: " in failure for rule in rules)
-
-
 PARTS = {"kernels": run_kernels, "decomposition": run_decomposition}
 
 
@@ -212,11 +206,6 @@ def main():
     print(f"seed {seed}: {len(cases)} cases have all {len(covering.all_pairs())} pairs")
     with tempfile.TemporaryDirectory() as folder:
         failures = PARTS[sys.argv[2]](tool, numbered, jobs, folder, seed)
-    wrong = [failure for failure in failures if not refused(failure, options.get("refused-by", "").split(","))]
-    if len(wrong) != len(failures):
-        print(f"{len(failures) - len(wrong)} of these cannot be had by rule {options['refused-by']}")
-    # Few of many: the rest is what is tested.
-    failures = wrong if len(failures) - len(wrong) < len(numbered) / 10 else failures
     for failure in failures:
         print(failure)
     return 1 if failures else 0
