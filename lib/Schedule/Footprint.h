@@ -33,8 +33,9 @@ constexpr unsigned barrierBytes = 8;
 /// of correction share the rows out alike.
 constexpr unsigned statsPerTile = 128;
 /// Where a CTA does several tiles, what says which comes next.
-constexpr unsigned nextTileBytes(const Schedule &schedule) {
-  return schedule.scheduler == Scheduler::Single ? 0 : NextTile::bytes;
+inline unsigned nextTileBytes(const Schedule &schedule) {
+  bool told = schedule.scheduler != Scheduler::Single && !usesWgmma(schedule);
+  return told ? NextTile::bytes : 0;
 }
 /// Ends of the map are rounded to this, and small regions start at it.
 constexpr unsigned smallAlignment = 16;
@@ -48,6 +49,11 @@ constexpr uint64_t panelsOf(uint64_t columns) {
 constexpr uint64_t panelTileBytes(uint64_t rows, uint64_t columns) {
   return panelsOf(columns) * rows * panelColumns * elementBytes;
 }
+
+/// Whether the output is staged in a place of its own, so that the next tile's
+/// queries need not wait until it is written: where roles of wgmma kernels go
+/// from tile to tile, and a ring of two blocks is left.
+bool stagesOutputApart(const Problem &problem, const Schedule &schedule);
 
 struct Footprint {
   /// Columns of S, of O, and of P where it lies over S.
@@ -63,12 +69,18 @@ struct Footprint {
   uint64_t qBytes, kvStageBytes, vStageBytes, pBytes, outBytes, statsBytes;
   /// Whether S, O and the hand-over of statistics are outside of registers.
   bool inTensorMemory;
+  /// Whether the staged output has a place of its own, and not the queries'.
+  bool outApart;
 
   Footprint(const Problem &problem, const Schedule &schedule);
 
   /// Columns used, before rounding to what can be allocated.
   uint64_t tmemColumns(const Schedule &schedule) const;
   uint64_t smemBytes(const Schedule &schedule) const;
+  /// Bytes of the region of a tile's queries.
+  uint64_t queryBytes() const {
+    return outApart || qBytes > outBytes ? qBytes : outBytes;
+  }
 };
 
 } // namespace fmha::schedule

@@ -23,6 +23,27 @@ static uint64_t alignTo(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+bool fmha::schedule::stagesOutputApart(const Problem &problem,
+                                       const Schedule &s) {
+  const target::Target *gpu = target::findTarget(s.target);
+  if (!gpu || !gpu->hasWgmma || s.scheduler == Scheduler::Single ||
+      problem.outF32 || s.splits > 1)
+    return false;
+  constexpr unsigned twoBlocks = 4;
+  uint64_t columns = outputColumns(problem, s);
+  uint64_t perTile =
+      panelTileBytes(s.qTileRows, problem.headDim) +
+      panelTileBytes(s.qTileRows, columns) +
+      (s.pPlacement == PPlacement::Smem ? panelTileBytes(s.qTileRows, s.kvBlock)
+                                        : 0);
+  uint64_t stage =
+      panelTileBytes(s.kvBlock, std::max<uint64_t>(problem.headDim, columns));
+  uint64_t needed = s.qTiles * perTile +
+                    std::max(s.kvStages, twoBlocks) * stage +
+                    barrierSlots * barrierBytes + smallAlignment;
+  return needed <= gpu->smemBytesPerCta;
+}
+
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   uint64_t rows = schedule.qTileRows, keys = schedule.kvBlock;
   uint64_t chunk = schedule.keyChunk ? schedule.keyChunk : problem.headDim;
@@ -45,6 +66,7 @@ Footprint::Footprint(const Problem &problem, const Schedule &schedule) {
   // Parts of a split are f32 as well.
   bool staged = !problem.outF32 && schedule.splits == 1;
   outBytes = staged ? panelTileBytes(rows, oColumns) : 0;
+  outApart = stagesOutputApart(problem, schedule);
   inTensorMemory = !usesWgmma(schedule);
   statsBytes = inTensorMemory ? statsPerTile * sizeof(float) : 0;
 }
@@ -58,7 +80,8 @@ uint64_t Footprint::tmemColumns(const Schedule &schedule) const {
 
 uint64_t Footprint::smemBytes(const Schedule &schedule) const {
   bool pInSmem = schedule.pPlacement == PPlacement::Smem;
-  uint64_t perTile = alignTo(std::max(qBytes, outBytes), tileAlignment) +
+  uint64_t perTile = alignTo(queryBytes(), tileAlignment) +
+                     (outApart ? alignTo(outBytes, tileAlignment) : 0) +
                      (pInSmem ? alignTo(pBytes, tileAlignment) : 0) +
                      statsBytes;
   uint64_t rings =
@@ -132,7 +155,7 @@ void Layouter::layOutTmem() {
 /// Tiles first, so that their alignment costs nothing.
 void Layouter::layOutSmem() {
   forTiles([&](const std::string &i) {
-    smem("Q" + i, std::max(sizes.qBytes, sizes.outBytes), 1, tileAlignment);
+    smem("Q" + i, sizes.queryBytes(), 1, tileAlignment);
   });
   smem("KV", sizes.kvStageBytes, schedule.kvStages, tileAlignment);
   if (schedule.vStages)
@@ -144,7 +167,9 @@ void Layouter::layOutSmem() {
   // The last product is done before the output is staged, so Q is dead. In f32
   // it is not staged.
   forTiles([&](const std::string &i) {
-    if (sizes.outBytes)
+    if (sizes.outApart)
+      smem("out" + i, sizes.outBytes, 1, tileAlignment);
+    else if (sizes.outBytes)
       map.smem.push_back({"out" + i, map.findSmem("Q" + i)->offset,
                           unsigned(sizes.outBytes), 1, tileAlignment, "Q" + i});
   });

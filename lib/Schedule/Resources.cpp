@@ -32,7 +32,10 @@ uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
   uint64_t out = 0;
   if (!problem.outF32 && s.splits == 1)
     out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
-  uint64_t perTile = alignTo(std::max(q, out), tileAlignment);
+  uint64_t perTile =
+      stagesOutputApart(problem, s)
+          ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
+          : alignTo(std::max(q, out), tileAlignment);
   if (!usesWgmma(s))
     perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
   if (s.pPlacement == PPlacement::Smem)

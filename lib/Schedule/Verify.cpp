@@ -90,11 +90,12 @@ static Memory describeSmem(const Schedule &s, const Footprint &sizes,
   };
   for (unsigned tile = 0; tile < s.qTiles; ++tile) {
     std::string i = str(tile);
-    want("Q" + i, std::max(sizes.qBytes, sizes.outBytes), tileAlignment);
+    want("Q" + i, sizes.queryBytes(), tileAlignment);
     if (s.pPlacement == PPlacement::Smem)
       want("P" + i, sizes.pBytes, tileAlignment);
     if (sizes.outBytes)
-      want("out" + i, sizes.outBytes, tileAlignment, 1, "Q" + i);
+      want("out" + i, sizes.outBytes, tileAlignment, 1,
+           sizes.outApart ? "" : "Q" + i);
     if (sizes.inTensorMemory)
       want("stats" + i, sizes.statsBytes, smallAlignment);
   }

@@ -87,13 +87,30 @@ Coordinates KernelBuilder::buildCoordinates() {
 }
 
 /// Behind a right bound the last rows see most keys: the CTAs that take longest
-/// start first, so that none of them is left alone at the end of a launch.
+/// start first, so that none of them is left alone at the end of a launch. A
+/// CTA that does several tiles in an order known ahead does two neighbours: the
+/// longest with the shortest, and so on, so that all pairs take as long. Every
+/// other head goes back, so that middle blocks of odd numbers meet each other.
 Value KernelBuilder::buildRowBlock(Value id, Value rowBlocks) {
   Value number = make<arith::RemUIOp>(id, rowBlocks);
   if (!op.getMask().rightBound())
     return number;
   Value last = make<arith::SubIOp>(rowBlocks, index(1));
-  return make<arith::SubIOp>(last, number);
+  if (plan.scheduler != schedule::Scheduler::Static ||
+      !schedule::usesWgmma(plan))
+    return make<arith::SubIOp>(last, number);
+  Value head = make<arith::DivUIOp>(id, rowBlocks);
+  Value back =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                            make<arith::RemUIOp>(head, index(2)), index(0));
+  number = arith::SelectOp::create(b, back, make<arith::SubIOp>(last, number),
+                                   number);
+  Value half = make<arith::DivUIOp>(number, index(2));
+  Value odd = make<arith::RemUIOp>(number, index(2));
+  Value isLong =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0));
+  return arith::SelectOp::create(b, isLong, make<arith::SubIOp>(last, half),
+                                 half);
 }
 
 /// The key that query row 0 sits at.

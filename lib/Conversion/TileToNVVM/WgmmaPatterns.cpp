@@ -120,6 +120,9 @@ struct LowerWgmmaWait : public OpConversionPattern<WgmmaWaitOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string text = "wgmma.wait_group.sync.aligned " +
                        std::to_string(op.getPending()) + ";";
+    // LLVM would make one of two alike, ahead of the branch that they are in.
+    if (op->hasAttr("rescales"))
+      text += " // and rescale";
     rewriter.replaceOp(op, passThrough(b, adaptor.getValues(), text));
     return success();
   }

@@ -4,6 +4,8 @@
 // RUN:   | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=1 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-wgmma-specialise)))' \
 // RUN:   | FileCheck %s --check-prefix=ONE
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=static},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-wgmma-specialise)))' \
+// RUN:   | FileCheck %s --check-prefix=TILES
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
@@ -45,10 +47,10 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.release %[[KV]]
 // CHECK: tile.row_max
 // CHECK: tile.exp2
-// CHECK: %[[DONE:.*]]:2 = tile.wait_dots %[[PV]], %[[PJ]] pending 0
+// CHECK: tile.cast
+// CHECK-NEXT: %[[DONE:.*]]:2 = tile.wait_dots %[[PV]], %[[PJ]] pending 0
 // CHECK: tile.release %[[KV]]
 // CHECK: tile.rescale %[[DONE]]#0
-// CHECK: tile.cast
 // CHECK: scf.yield
 // It takes the turn that the other one passes on last, so that no arrival is left.
 // CHECK: tile.sync_named 1 threads 256
@@ -71,3 +73,29 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // ONE-NEXT: tile.fence proxy_async
 // ONE-NEXT: tile.sync_named 2 threads 128
 // ONE-NOT: tile.arrive_named
+
+// From tile to tile messages are counted on. Queries are asked for behind the first block, and freed behind the last
+// scores, outputs when they are stored.
+// TILES-LABEL: gpu.func
+// TILES: tile.channel "q0" from tma to threads arrivals 1, 4 :
+// TILES: %[[OUT:.*]] = tile.channel "out0" from threads to tma arrivals 128, 1 :
+// TILES: tile.role "load"
+// TILES: tile.tile_count
+// TILES: scf.while (%{{.*}} = %block_id_x, %{{.*}} = %[[ZERO:.*]], %{{.*}} = %[[ZERO]])
+// TILES: scf.if
+// TILES: tile.load %arg1
+// TILES: tile.load %arg2
+// TILES: tile.load %arg0
+// TILES: tile.load %arg0
+// TILES: scf.for
+// TILES: tile.role "store"
+// TILES: scf.while
+// TILES: %[[STORED:.*]] = tile.receive %[[OUT]][%[[N:.*]]]
+// TILES: tile.store %[[STORED]]
+// TILES-NEXT: tile.release %[[OUT]][%[[N]]]
+// TILES: tile.role "spare"
+// TILES-NEXT: }
+// TILES: tile.role "consumer0"
+// TILES: scf.while
+// TILES: tile.receive
+// TILES: scf.if

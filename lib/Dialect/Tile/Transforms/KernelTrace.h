@@ -81,6 +81,7 @@ enum class StepCode : uint8_t {
   KeyLength,
   Oracle,
   NextTile,
+  TileCount,
   Unknown,
   Effect,
   If,

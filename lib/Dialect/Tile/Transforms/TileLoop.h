@@ -30,9 +30,11 @@ public:
   TileLoop(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info)
       : b(b), info(info) {}
 
-  /// Whether a CTA does more than the tile of its number.
+  /// Whether a CTA does more than the tile of its number. Roles of wgmma
+  /// kernels have loops of their own by then (WgmmaTiles.cpp).
   bool isNeeded() const {
-    return info.schedule.scheduler != schedule::Scheduler::Single;
+    return info.schedule.scheduler != schedule::Scheduler::Single &&
+           !schedule::usesWgmma(info.schedule);
   }
   /// Reads `entry`, above the roles, and makes there what the loops need: ahead
   /// of all barriers' initialisation.

@@ -265,7 +265,10 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
                        ? StepCode::Thread
                        : StepCode::Constant);
       })
+      // The only CTA of its launch.
       .Case<gpu::BlockIdOp>([&](auto) { return add(StepCode::Constant); })
+      .Case<gpu::GridDimOp>([&](auto) { return add(StepCode::Constant, 1); })
+      .Case<TileCountOp>([&](auto) { return add(StepCode::TileCount); })
       .Case<NextTileOp>([&](auto) { return add(StepCode::NextTile); })
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
@@ -498,7 +501,8 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
     return declareBarrier(barrier), success();
   if (isa<ChannelOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
     return success();
-  if (isa_and_nonnull<TileDialect>(op->getDialect()) && !isa<TmemAddressOp>(op))
+  if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
+      !isa<TmemAddressOp, TileCountOp>(op))
     return readTileOp(op, steps);
   if (op->getNumRegions())
     return op->emitError() << "tile-verify-sync cannot follow this op: "

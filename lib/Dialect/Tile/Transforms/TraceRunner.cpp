@@ -289,6 +289,8 @@ Interval TraceRunner::valueOf(const Step &step, unsigned member) {
     if (++tilesTaken[member] < scenario.tiles)
       return {0, 0};
     return {-1, -1};
+  case StepCode::TileCount:
+    return {scenario.tiles, scenario.tiles};
   case StepCode::KeyLength: {
     int64_t length = step.constant ? scenario.keyLength2 : scenario.keyLength;
     return {length, length};

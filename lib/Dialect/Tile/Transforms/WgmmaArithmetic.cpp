@@ -267,6 +267,10 @@ struct RescaleFragment : public FragmentPattern<RescaleOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value x = adaptor.getInput();
+    if (sumAheadOf(op)) {
+      rewriter.replaceOp(op, x);
+      return success();
+    }
     Value factor = spreadRows(b, adaptor.getAlpha(), sizeOf(x));
     rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
     return success();

@@ -47,6 +47,9 @@ mlir::Value fragmentHead(mlir::ImplicitLocOpBuilder &b, int64_t row,
                          uint32_t heads);
 /// The first of this thread's columns of every 8: 2·(thread mod 4), i32.
 mlir::Value fragmentColumn(mlir::ImplicitLocOpBuilder &b);
+/// The sum of the row whose accumulator `op` multiplies, where `op` is done by
+/// the wait for that accumulator (WgmmaMemory.cpp); else null.
+RowSumOp sumAheadOf(RescaleOp op);
 /// A number a row, as often as `count` elements of the fragment need it.
 mlir::Value spreadRows(mlir::ImplicitLocOpBuilder &b, mlir::Value rows,
                        int64_t count);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowMath.h"
 #include "WgmmaDistribute.h"
 #include "fmha/Layout/SmemTile.h"
 
@@ -239,7 +240,16 @@ private:
   }
 };
 
-/// Of what is handed on only registers need to be.
+/// Of what is handed on only registers need to be. Behind softmax the wait
+/// stands in a branch of its own:
+///   if (any row's factor is not 1, or its sum is no number)
+///     acc = wait(acc) * factor
+///   else
+///     acc = wait(acc)
+/// Mostly no row needs its factor. And ptxas moves a wait ahead of all that
+/// does not use what it waits for, but not out of a branch: without it softmax
+/// would begin where the product ends, and not run beside it. So the condition
+/// asks for the sums, which all exponentials are in.
 struct WaitFragment : public FragmentPattern<WaitDotsOp> {
   using FragmentPattern::FragmentPattern;
   LogicalResult
@@ -248,14 +258,68 @@ struct WaitFragment : public FragmentPattern<WaitDotsOp> {
     for (Value value : op.getValues())
       if (!cast<TileType>(value.getType()).inFragments())
         return rewriter.notifyMatchFailure(op, "expected #tile.fragment");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     ValueRange values = adaptor.getValues();
-    rewriter.replaceOpWithNewOp<WgmmaWaitOp>(op, values.getTypes(),
-                                             op.getPending(), values);
+    auto wait = [&] {
+      return SmallVector<Value>(
+          WgmmaWaitOp::create(b, values.getTypes(), op.getPending(), values)
+              .getResults());
+    };
+    RescaleOp rescale = rescaleOf(op);
+    if (!rescale) {
+      rewriter.replaceOp(op, wait());
+      return success();
+    }
+    Value factors = rewriter.getRemappedValue(rescale.getAlpha());
+    Value sums = rewriter.getRemappedValue(sumAheadOf(rescale).getResult());
+    auto branch =
+        scf::IfOp::create(b, values.getTypes(), isNeeded(b, factors, sums),
+                          /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> results = wait();
+    results[0].getDefiningOp()->setAttr("rescales", b.getUnitAttr());
+    int64_t size = cast<VectorType>(results[0].getType()).getDimSize(0);
+    results[0] =
+        arith::MulFOp::create(b, results[0], spreadRows(b, factors, size));
+    scf::YieldOp::create(b, results);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, wait());
+    rewriter.replaceOp(op, branch.getResults());
     return success();
+  }
+
+private:
+  static RescaleOp rescaleOf(WaitDotsOp op) {
+    for (Operation *user : op.getResults().front().getUsers())
+      if (auto rescale = dyn_cast<RescaleOp>(user))
+        return sumAheadOf(rescale) ? rescale : RescaleOp();
+    return {};
+  }
+
+  static Value isNeeded(ImplicitLocOpBuilder &b, Value factors, Value sums) {
+    Value ones = constantOf(b, factors.getType(), 1.0f);
+    Value needed = arith::OrIOp::create(
+        b, arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factors, ones),
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sums, sums));
+    Value own = arith::OrIOp::create(b, vector::ExtractOp::create(b, needed, 0),
+                                     vector::ExtractOp::create(b, needed, 1));
+    return AnyInWarpOp::create(b, b.getI1Type(), own);
   }
 };
 
 } // namespace
+
+RowSumOp fmha::tile::sumAheadOf(RescaleOp op) {
+  auto wait = op.getInput().getDefiningOp<WaitDotsOp>();
+  if (!wait || op.getInput() != wait.getResults().front())
+    return {};
+  for (Operation *user : op.getAlpha().getUsers())
+    if (auto sum = dyn_cast<RowSumOp>(user);
+        sum && sum->getBlock() == wait->getBlock() &&
+        sum->isBeforeInBlock(wait))
+      return sum;
+  return {};
+}
 
 void fmha::tile::populateWgmmaMemory(RewritePatternSet &patterns,
                                      const TypeConverter &converter,

@@ -17,6 +17,7 @@
 
 #include "SpecialiseParts.h"
 #include "WgmmaParts.h"
+#include "WgmmaTiles.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
@@ -61,10 +62,15 @@ private:
 
   void buildChannels();
   void buildRole(const schedule::Role &role);
+  void buildWork(StringRef role);
   void buildLoad();
+  void loadQueries();
+  void loadBlock(Value block);
+  void loadBlocks(Value first);
   void buildStore();
   void buildConsumer(unsigned tile);
-  State buildBlocks(unsigned tile, ArrayRef<Value> initial);
+  State buildBlocks(unsigned tile, Value query, ArrayRef<Value> initial);
+  Value receiveQuery(unsigned tile);
   State buildStep(unsigned tile, Value block, Value query, const State &before);
 
   void loadInto(LoadOp original, Value channel, Value message,
@@ -76,7 +82,9 @@ private:
                IRMapping &numbers);
   State yielded(ConsumerParts &tile, Value acc, IRMapping &numbers);
   SmallVector<Value> await(ValueRange values, unsigned pending);
-  void release(Value message);
+  void release(Value message) { release(ring, message); }
+  void release(Value channel, Value message);
+  void releaseQuery(unsigned tile);
   void shareP(ConsumerParts &tile);
   void takeTurn(unsigned tile);
   void passTurn(unsigned tile);
@@ -94,8 +102,12 @@ private:
   }
   /// V follows K in their ring.
   Value keyMessage(Value block) {
-    return arith::MulIOp::create(b, block, index(2));
+    Value message = arith::MulIOp::create(b, block, index(2));
+    return before.ring ? arith::AddIOp::create(b, before.ring, message)
+                       : message;
   }
+  /// The message of queries and of outputs.
+  Value tileMessage() { return before.tiles ? before.tiles : index(0); }
   Value valueMessage(Value block) { return add(keyMessage(block), 1); }
   Value hasBlocks() {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, blocks,
@@ -109,6 +121,11 @@ private:
   ImplicitLocOpBuilder b;
   Value blocks, ring;
   SmallVector<Value> queries, outputs;
+  /// Where roles loop over tiles.
+  MessagesBefore before;
+  bool loops = loopsOverTiles(info);
+  /// Whether the output is staged over the queries.
+  bool outOverQuery = false;
 };
 
 void WgmmaSpecialiser::ifThen(Value condition, function_ref<void()> body) {
@@ -157,33 +174,58 @@ void WgmmaSpecialiser::loadInto(LoadOp original, Value channel, Value message,
   PublishOp::create(b, channel, message);
 }
 
-/// Without KV blocks nothing reads the queries, and the output may take their
-/// place at once: so they are not loaded.
-void WgmmaSpecialiser::buildLoad() {
-  ifThen(hasBlocks(), [&] {
-    IRMapping none;
-    for (auto [tile, channel] : llvm::zip(parts.tiles, queries))
-      loadInto(tile.query, channel, index(0), none);
-    auto loop = scf::ForOp::create(b, index(0), blocks, index(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value block = loop.getInductionVar();
-    IRMapping numbers = numbersOf(block);
-    loadInto(parts.key, ring, keyMessage(block), numbers);
-    loadInto(parts.value, ring, valueMessage(block), numbers);
-  });
+void WgmmaSpecialiser::loadQueries() {
+  IRMapping none;
+  for (auto [tile, channel] : llvm::zip(parts.tiles, queries))
+    loadInto(tile.query, channel, tileMessage(), none);
 }
 
+void WgmmaSpecialiser::loadBlock(Value block) {
+  IRMapping numbers = numbersOf(block);
+  loadInto(parts.key, ring, keyMessage(block), numbers);
+  loadInto(parts.value, ring, valueMessage(block), numbers);
+}
+
+void WgmmaSpecialiser::loadBlocks(Value first) {
+  auto loop = scf::ForOp::create(b, first, blocks, index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  loadBlock(loop.getInductionVar());
+}
+
+/// Without KV blocks nothing reads the queries, and the output may take their
+/// place at once: so they are not loaded. From tile to tile they are loaded
+/// even so, since their slot is handed on, and behind the first block: they
+/// wait until the tile before leaves it.
+void WgmmaSpecialiser::buildLoad() {
+  if (!loops)
+    return ifThen(hasBlocks(), [&] {
+      loadQueries();
+      loadBlocks(index(0));
+    });
+  ifThen(hasBlocks(), [&] { loadBlock(index(0)); });
+  loadQueries();
+  loadBlocks(index(1));
+}
+
+/// Where the output takes the place of the queries, both are free when it is
+/// stored. Who frees the queries has to know of their arrival, which is long
+/// ago by then, or the next one could be taken for it.
 void WgmmaSpecialiser::buildStore() {
-  for (auto [tile, channel] : llvm::zip(parts.tiles, outputs)) {
+  for (auto [n, channel] : llvm::enumerate(outputs)) {
     if (!channel)
       continue;
+    ConsumerParts &tile = parts.tiles[n];
     IRMapping numbers;
-    numbers.map(
-        tile.store.getValue(),
-        ReceiveOp::create(b, tile.store.getValue().getType(), channel, index(0))
-            .getResult());
+    Value staged = tile.store.getValue();
+    numbers.map(staged,
+                ReceiveOp::create(b, staged.getType(), channel, tileMessage())
+                    .getResult());
     clone(tile.store, numbers);
+    if (loops && outOverQuery)
+      receiveQuery(n);
+    if (loops)
+      ReleaseOp::create(b, outOverQuery ? queries[n] : channel, tileMessage());
   }
 }
 
@@ -212,9 +254,16 @@ SmallVector<Value> WgmmaSpecialiser::await(ValueRange values,
 }
 
 /// One thread of each warp says so, behind the wait of its warp.
-void WgmmaSpecialiser::release(Value message) {
+void WgmmaSpecialiser::release(Value channel, Value message) {
   ifThen(ElectOp::create(b, b.getI1Type()),
-         [&] { ReleaseOp::create(b, ring, message); });
+         [&] { ReleaseOp::create(b, channel, message); });
+}
+
+/// Behind the last scores, for the next tile. Where the output takes their
+/// place, whoever stores it frees both.
+void WgmmaSpecialiser::releaseQuery(unsigned tile) {
+  if (loops && !outOverQuery)
+    release(queries[tile], tileMessage());
 }
 
 Value WgmmaSpecialiser::issueScores(ConsumerParts &tile, Value query,
@@ -262,7 +311,8 @@ WgmmaSpecialiser::yielded(ConsumerParts &tile, Value acc, IRMapping &numbers) {
         parts.loop.getBody()->getTerminator()->getOperand(place)));
   state.push_back(acc);
   for (Operation *cast : tile.casts)
-    clone(cast, numbers);
+    if (!numbers.contains(cast->getResult(0)))
+      clone(cast, numbers);
   state.push_back(numbers.lookup(tile.casts.back()->getResult(0)));
   if (isa<MoveOp>(tile.casts.back()))
     shareP(tile);
@@ -300,6 +350,10 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildStep(unsigned number,
   Value scores = await(begun, 1).front();
   release(keyMessage(next));
   softmax(tile, scores, before, numbers);
+  // Beside the product, too; shared memory is still read by it.
+  for (Operation *cast : tile.casts)
+    if (!isa<MoveOp>(cast))
+      clone(cast, numbers);
   SmallVector<Value> used = {product};
   appendFactors(before, used);
   Value acc = await(used, 0).front();
@@ -310,11 +364,9 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildStep(unsigned number,
 
 /// All blocks of a CTA that has some.
 WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
+                                                      Value query,
                                                       ArrayRef<Value> initial) {
   ConsumerParts &tile = parts.tiles[number];
-  Value query =
-      ReceiveOp::create(b, tile.query.getType(), queries[number], index(0))
-          .getResult();
   Value zero = index(0);
   IRMapping first = numbersOf(zero);
   if (number)
@@ -334,12 +386,21 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
     State after = buildStep(number, loop.getInductionVar(), query, before);
     scf::YieldOp::create(b, after);
   }
+  releaseQuery(number);
   if (!number)
     takeTurn(number);
   State all(loop.getResults());
   SmallVector<Value> used = {issueProducts(tile, all, last)};
   appendFactors(all, used);
-  return {all[0], all[1], await(used, 0).front()};
+  Value acc = await(used, 0).front();
+  if (loops)
+    release(valueMessage(last));
+  return {all[0], all[1], acc};
+}
+
+Value WgmmaSpecialiser::receiveQuery(unsigned number) {
+  TileType type = parts.tiles[number].query.getType();
+  return ReceiveOp::create(b, type, queries[number], tileMessage()).getResult();
 }
 
 /// A query tile without rows is computed with the others: it is loaded as zeros
@@ -352,21 +413,32 @@ void WgmmaSpecialiser::buildConsumer(unsigned number) {
   SmallVector<Value> initial;
   for (unsigned place : tile.states)
     initial.push_back(numbers.lookup(parts.loop.getInitArgs()[place]));
+  Value query = loops ? receiveQuery(number) : Value();
   auto branch = scf::IfOp::create(b, ValueRange(initial).getTypes(),
                                   hasBlocks(), /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, buildBlocks(number, initial));
+    Value own = query ? query : receiveQuery(number);
+    scf::YieldOp::create(b, buildBlocks(number, own, initial));
     b.setInsertionPointToStart(branch.elseBlock());
+    // No wgmma lets the warp wait for those of its threads that still ask for
+    // the queries.
+    if (loops && !outOverQuery)
+      SyncWarpOp::create(b);
+    releaseQuery(number);
     scf::YieldOp::create(b, initial);
   }
   for (auto [place, value] : llvm::zip(tile.states, branch.getResults()))
     numbers.map(parts.loop.getResult(place), value);
   for (Operation *op : tile.ending) {
+    bool stages = op == tile.normalize;
+    if (stages && loops && !outOverQuery)
+      AcquireOp::create(b, tile.normalize.getType(), outputs[number],
+                        tileMessage());
     clone(op, numbers);
-    if (op == tile.normalize)
-      PublishOp::create(b, outputs[number], index(0));
+    if (stages)
+      PublishOp::create(b, outputs[number], tileMessage());
   }
 }
 
@@ -387,12 +459,13 @@ void WgmmaSpecialiser::buildChannels() {
       channel("kv", key.getBytes() < value.getBytes() ? value : key, Agent::Tma,
               Agent::Threads, 1, groupWarps * parts.tiles.size(), false);
   for (auto [n, tile] : llvm::enumerate(parts.tiles)) {
+    unsigned freed = !loops ? groupThreads : outOverQuery ? 1 : groupWarps;
     queries.push_back(channel("q" + Twine(n), tile.query.getType(), Agent::Tma,
-                              Agent::Threads, 1, groupThreads, true));
+                              Agent::Threads, 1, freed, !loops));
     Value out;
     if (tile.normalize)
       out = channel("out" + Twine(n), tile.normalize.getType(), Agent::Threads,
-                    Agent::Tma, groupThreads, 1, true);
+                    Agent::Tma, groupThreads, 1, !loops || outOverQuery);
     outputs.push_back(out);
   }
 }
@@ -404,6 +477,17 @@ void WgmmaSpecialiser::buildRole(const schedule::Role &role) {
                            /*single_thread=*/name == "load" || name == "store");
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&op.getBody());
+  if (name == "spare")
+    return;
+  if (!loops)
+    return buildWork(name);
+  buildTileLoop(b, op, info, blocks, [&](MessagesBefore messages) {
+    before = messages;
+    buildWork(name);
+  });
+}
+
+void WgmmaSpecialiser::buildWork(StringRef name) {
   if (name == "load")
     return buildLoad();
   if (name == "store")
@@ -417,6 +501,8 @@ void WgmmaSpecialiser::buildRole(const schedule::Role &role) {
 void WgmmaSpecialiser::run() {
   b.setInsertionPoint(func.getBody().front().getTerminator());
   blocks = parts.loop.getUpperBound();
+  const schedule::SmemRegion *out = info.map.findSmem("out0");
+  outOverQuery = out && !out->aliases.empty();
   buildChannels();
   auto all = SpecialiseOp::create(b);
   b.createBlock(&all.getBody());
