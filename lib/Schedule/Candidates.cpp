@@ -194,6 +194,7 @@ void Search::buildWgmmaAxes() {
        problem.headDimV > widest ? parts(problem.headDimV, 64, widest)
                                  : Values{0},
        0);
+  axis("scheduler", wgmmaSchedulers(problem), 0);
   axis("kv_block", wgmmaKeyBlocks(problem), rule(3));
   Values placements = {unsigned(PPlacement::Registers),
                        unsigned(PPlacement::Smem)};

@@ -43,6 +43,8 @@ Candidates enumerate(const Problem &problem, std::string_view target,
 /// Keys of a block that are worth a thought where MMAs are wgmma, the usual
 /// ones first.
 std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);
+/// And the schedulers, by Scheduler.
+std::vector<unsigned> wgmmaSchedulers(const Problem &problem);
 
 /// "q_tiles = 2, p_placement = tmem, kv_stages = 5", and the other fields that
 /// are not as usual.

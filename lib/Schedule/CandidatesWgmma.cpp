@@ -8,14 +8,26 @@
 
 #include "Candidates.h"
 
+#include "fmha/Schedule/Estimate.h"
+
 using namespace fmha::schedule;
 
+/// Where the launch is known the model says whether a CTA should do several
+/// tiles; a CTA for each is right for any.
+std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
+  std::vector<unsigned> schedulers = {unsigned(Scheduler::Single)};
+  if (workloadOf(problem))
+    schedulers.push_back(unsigned(Scheduler::Static));
+  return schedulers;
+}
+
 /// A wgmma has any multiple of 8 columns, so that a block takes what registers
-/// leave. Behind a bound the last block of a CTA is half hidden: larger ones
-/// lose more there than they win (FlashAttention-3 takes 128 and less).
+/// leave. Behind a bound the last block of a CTA is half hidden: where nothing
+/// is known of the lengths larger ones may lose more there than they win.
 std::vector<unsigned> fmha::schedule::wgmmaKeyBlocks(const Problem &problem) {
   std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32, 16};
-  if (problem.mask.isFull() && !problem.source2)
+  bool counted = workloadOf(problem) && !problem.mask.left;
+  if ((problem.mask.isFull() || counted) && !problem.source2)
     blocks.insert(blocks.begin(), {192, 176, 160, 144});
   return blocks;
 }

@@ -8,6 +8,7 @@
 
 #include "fmha/Schedule/CostModel.h"
 
+#include "CostWgmma.h"
 #include "Text.h"
 
 #include "fmha/Layout/SmemTile.h"
@@ -166,19 +167,7 @@ double handOverOf(const TileWork &w) {
   return w.gpu.probabilityLatency + (w.pInSmem() ? w.gpu.proxyFenceLatency : 0);
 }
 
-/// One warp a scheduler does one thing after the other: maxima, exponentials,
-/// sums and conversions of a consumer do not run beside each other.
-double phasesOf(const TileWork &w, const Cost &cost) {
-  double all = 0;
-  for (Unit unit : {Unit::Mufu, Unit::Fma, Unit::Alu})
-    all += cost.of(unit) / w.kernel.tiles;
-  return all;
-}
-
 double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
-  // The product of the block before runs beside softmax, its scores ahead.
-  if (w.gpu.hasWgmma && w.kernel.scoreStages > 1)
-    return p.qk.clocks + w.gpu.mmaLatency + phasesOf(w, cost);
   double softmax = cost.softmaxClocks, slices = w.kernel.pSlices;
   double stored = softmax + slices * cost.handOver;
   // A second S lets QK of the next block run beside softmax of this one.
@@ -288,6 +277,14 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.loads = loadsOf(work, cost.traffic);
   double beside = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
   cost.clocks = std::max(beside, cost.chain);
+  if (gpu->hasWgmma) {
+    double mma = both.qk.clocks + both.pv.clocks;
+    double exponentials = cost.of(Unit::Mufu) / kernel.tiles;
+    WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);
+    cost.chain = block.alone;
+    cost.clocks = std::max(block.all, cost.loads);
+    cost.measured = true;
+  }
   cost.serial = cost.chain > beside;
   constexpr double unitOfKeys = 128;
   cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
@@ -383,8 +380,8 @@ std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
   for (const Cost &cost : costs)
     shortest = std::min(shortest, cost.launchClocks);
   auto launch = [shortest](const Cost &cost) {
-    bool tells =
-        shortest > 0 && cost.launchClocks > shortest * (1 + launchTolerance);
+    double tolerance = cost.measured ? 0 : launchTolerance;
+    bool tells = shortest > 0 && cost.launchClocks > shortest * (1 + tolerance);
     return tells ? cost.launchClocks : 0;
   };
   // Keys first: there are thousands of costs, and many comparisons of each.

@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Estimate.h"
 
+#include "CostWgmma.h"
+
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
@@ -124,6 +126,8 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
   const Blocks &blocks = blocksOf(kernel);
   double heads =
       double(workload.batch * headParts(kernel, workload) * kernel.passes);
+  if (gpu.hasWgmma)
+    return wgmmaLaunch(kernel, block.clocks, workload, blocks, heads, gpu.sms);
   double tripsPaid = kernel.persistent ? 1 : sofar.waves;
   double even = workload.mask.isFull() ? sofar.waves * blocks.longest
                                        : heads * blocks.all / gpu.sms;

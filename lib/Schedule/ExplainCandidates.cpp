@@ -26,8 +26,9 @@ static constexpr size_t mostShown = 4;
 
 /// How `other` loses against `best`.
 static std::string slower(const Cost &other, const Cost &best) {
+  double tolerance = best.measured ? 0 : launchTolerance;
   bool launch = best.launchClocks > 0 &&
-                other.launchClocks > best.launchClocks * (1 + launchTolerance);
+                other.launchClocks > best.launchClocks * (1 + tolerance);
   double mine = launch ? other.launchClocks : other.clocksPerRow;
   double its = launch ? best.launchClocks : best.clocksPerRow;
   std::string what =

@@ -9,9 +9,12 @@
 // How long each unit of an SM is busy with one KV block of all query tiles of a
 // CTA, and how long one tile waits for itself. It ranks schedules and explains
 // them; it is a model, no measurement. Rates and latencies come from the
-// target's record (Targets.td), none is fitted to a kernel. For every query
-// tile of R rows in this CTA, KV blocks of N keys, head dims d (K) and v (V, or
-// the columns of O that the CTA computes), elements of e bytes:
+// target's record (Targets.td), none is fitted to a kernel. Of wgmma kernels
+// that holds for what keeps the units busy; how long one consumer alone, a
+// block and a launch take is fitted to measured launches there (CostWgmma.h).
+// For every query tile of R rows in this CTA, KV blocks of N keys, head dims d
+// (K) and v (V, or the columns of O that the CTA computes), elements of e
+// bytes:
 //
 //   MMA    chains of instructions, each of r rows (Target::mmaRows) and at most
 //          256 columns of D and 32 bytes of K: per instruction
@@ -53,7 +56,9 @@
 //
 //   max(E/s + L + M, E + s L + M/s)
 //
-// clocks after S is in registers, by the first slice or by the last one.
+// clocks after S is in registers, by the first slice or by the last one. (Not
+// so with wgmma, where the chain is what one consumer alone was measured to
+// take.)
 //
 //   turns  the softmax roles of the tiles take turns at the exp unit, each with
 //          the waits between its slices: tiles * (E + (s-1) L). No tile is
@@ -134,10 +139,12 @@ struct Cost {
   /// Clocks in which the rings can bring a block.
   double loads = 0;
   /// Clocks until the block is done: the busiest unit, the chain, the turns or
-  /// the loads.
+  /// the loads; with wgmma what was fitted, or the loads.
   double clocks = 0;
   /// The chain takes longer than the busiest unit, the turns and the loads.
   bool serial = false;
+  /// The clocks follow measured launches, so that any difference tells.
+  bool measured = false;
   /// Clocks per query row that exists and 128 keys, all passes together.
   double clocksPerRow = 0;
   /// Clocks of the whole launch (Estimate.h), 0 where the problem has not all
