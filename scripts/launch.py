@@ -92,7 +92,7 @@ class Kernel:
             raise ValueError("expected a kernel without splits, got one that needs a second kernel and a workspace")
         self.driver = driver or Driver()
         module = ctypes.c_void_p()
-        self.driver.call("cuModuleLoadData", ctypes.byref(module), ptx.encode() + b"\0")
+        self.driver.call("cuModuleLoadData", ctypes.byref(module), (ptx if isinstance(ptx, bytes) else ptx.encode()) + b"\0")
         self.function = ctypes.c_void_p()
         self.driver.call("cuModuleGetFunction", ctypes.byref(self.function), module, manifest["kernel"].encode())
         self.driver.call("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
@@ -146,11 +146,9 @@ class Kernel:
         if parameter.get("sequences"):
             length = max(tensor.shape[1], 1)
             address -= length * row
-            if len(box) > len(dims):
-                dims.append(length + 1)
-                steps.append(row)
-            else:
-                dims[-1], steps[-1] = length + 1, row
+            dims.append(length + 1)
+            steps.append(row)
+            box.append(1)
         rank = len(dims)
         encoded = (ctypes.c_uint8 * 192)()
         start = -ctypes.addressof(encoded) % 64

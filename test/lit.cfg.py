@@ -36,6 +36,21 @@ config.substitutions += [
 # REQUIRES: ptxas, REQUIRES: compiler.
 if ptxas:
     config.available_features.add("ptxas")
+
+def has_gpu():
+    """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""
+    import ctypes
+
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+if has_gpu():
+    config.available_features.add("gpu")
 if config.build_compiler:
     config.available_features.add("compiler")
 else:
