@@ -78,6 +78,43 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
   return std::nullopt;
 }
 
+/// What leaves roles that go from tile to tile too few registers beside another
+/// tile, or nothing.
+static std::string besideLoop(const Case &c) {
+  const Problem &p = c.problem;
+  if (c.schedule.splits > 1)
+    return "splits";
+  if (p.source2)
+    return "a second source of keys";
+  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
+    return "o_columns below head_dim_v";
+  if (p.outF32)
+    return "an output of f32";
+  if (p.scoreByKey)
+    return "code on scores that reads for each key (a bias or a mask)";
+  bool lists = p.cuSeqlensQ || p.keysEndInside();
+  return p.mask.left && lists
+             ? "lists of lengths and a left bound of the window"
+             : "";
+}
+
+/// ptxas 13.0 spills there (4 to 316 bytes, 1168 of a mask): the load role, of
+/// 24 registers beside two consumers, makes anew for each tile what says where
+/// its blocks are, and consumers what code on scores reads; of three consumers
+/// the f32 output does not fit, either.
+static Complaint checkWgmmaLoop(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.scheduler == Scheduler::Single || s.qTiles == 1)
+    return std::nullopt;
+  std::string what = besideLoop(c);
+  if (what.empty())
+    return std::nullopt;
+  return "C8: expected q_tiles = 1 on " + s.target + " with scheduler " +
+         std::string(stringify(s.scheduler)) + " and " + what +
+         ", which roles have too few registers for beside another tile, got " +
+         str(s.qTiles) + "; take one query tile or the scheduler single";
+}
+
 /// Fields that no pass of these targets builds yet.
 Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   const Schedule &s = c.schedule;
@@ -108,7 +145,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (s.scheduler == Scheduler::Dynamic)
     return "C8: expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
-  return std::nullopt;
+  return checkWgmmaLoop(c);
 }
 
 Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {

@@ -121,6 +121,44 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
       HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
 }
 
+/// Each of them alone, and none with one tile or a CTA for each.
+TEST(Wgmma, C8WhatALoopOverTilesLeaves) {
+  using Change = void (*)(Problem &, Schedule &);
+  const std::pair<const char *, Change> changes[] = {
+      {"splits",
+       [](Problem &, Schedule &s) {
+         s.splits = 3;
+         s.rescaleThreshold = 0;
+       }},
+      {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
+      {"o_columns", [](Problem &, Schedule &s) { s.oColumns = 64; }},
+      {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
+      {"code on scores that reads for each key",
+       [](Problem &p, auto &) { p.score = p.scoreByKey = true; }},
+      {"lists of lengths and a left bound", [](Problem &p, auto &) {
+         p.kvLens = true;
+         p.mask.left = 100;
+       }}};
+  auto with = [](Change change, unsigned tiles, Scheduler scheduler) {
+    return complaint([=](Problem &p, Schedule &s) {
+      s.qTiles = tiles;
+      s.kvBlock = 64;
+      s.scheduler = scheduler;
+      change(p, s);
+    });
+  };
+  for (auto [what, change] : changes) {
+    EXPECT_THAT(with(change, 2, Scheduler::Static),
+                AllOf(StartsWith("C8: expected q_tiles = 1 on sm_90a with "
+                                 "scheduler static and " +
+                                 std::string(what)),
+                      HasSubstr("got 2; take one query tile or the scheduler "
+                                "single")));
+    EXPECT_EQ(with(change, 1, Scheduler::Static), "") << what;
+    EXPECT_EQ(with(change, 2, Scheduler::Single), "") << what;
+  }
+}
+
 TEST(Wgmma, C9RolesAreConsumers) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.roles[0].name = "mma"; }),
               StartsWith("C9: expected a role that passes know (load, store, "
