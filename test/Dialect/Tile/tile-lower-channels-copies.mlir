@@ -35,12 +35,16 @@ gpu.module @kernels {
         %0 = tile.load %q[%b, %r, %h] into %slot as !q : !t -> !q
       }
       // Of a sequence, rows count from as many before its end as the tensor has: length -
-      // within + row, and the end is start + within.
+      // within + row, and the end is start + within. A box behind the sequence begins at
+      // the last row of the map, or GPUs read at the map's address.
       // CHECK: tile.role "mma"
       // CHECK: %[[LENGTH:.*]] = memref.dim %[[Q]], %c1
       // CHECK: %[[BEFORE:.*]] = arith.subi %[[LENGTH]], %[[H]]
-      // CHECK: %[[ROW:.*]] = arith.addi %[[BEFORE]], %[[R]]
-      // CHECK: %[[END:.*]] = arith.addi %[[B]], %[[H]]
+      // CHECK: %[[WITHIN:.*]] = arith.addi %[[BEFORE]], %[[R]]
+      // CHECK: %[[BEHIND:.*]] = arith.addi %[[B]], %[[H]]
+      // CHECK: %[[LAST:.*]] = arith.subi %[[LENGTH]], %c1
+      // CHECK: %[[ROW:.*]] = arith.minsi %[[WITHIN]], %[[LAST]]
+      // CHECK: %[[END:.*]] = arith.maxsi %[[BEHIND]], %c1
       // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 0 before %[[END]] to
       // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 64 before %[[END]] to
       tile.role "mma" warps 13 to 14 registers 144 single_thread {

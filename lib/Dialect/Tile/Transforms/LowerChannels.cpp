@@ -55,9 +55,10 @@ private:
   void lowerReceive(ReceiveOp op);
   void lowerPublish(PublishOp op);
   void lowerRelease(ReleaseOp op);
+  Value rowsOf(Value tensor, Value other, Value second);
   template <typename CopyOp>
-  std::pair<Value, Value> boxRow(CopyOp op, Value tensor, Value other,
-                                 Value second);
+  std::pair<Value, Value> boxRow(CopyOp op, Value extent);
+  std::pair<Value, Value> loadRow(LoadOp op);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
   bool isKnownFree(AcquireOp op);
@@ -270,20 +271,37 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
+Value ChannelLowering::rowsOf(Value tensor, Value other, Value second) {
+  Value rows = memref::DimOp::create(b, tensor, 1);
+  if (!other)
+    return rows;
+  return arith::SelectOp::create(b, second, memref::DimOp::create(b, other, 1),
+                                 rows);
+}
+
 /// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
 /// the row counts from as many rows before its end as the tensor has.
 template <typename CopyOp>
-std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value tensor,
-                                                Value other, Value second) {
-  if (!op.getStart())
-    return {op.getRow(), Value()};
-  Value extent = memref::DimOp::create(b, tensor, 1);
-  if (other)
-    extent = arith::SelectOp::create(
-        b, second, memref::DimOp::create(b, other, 1), extent);
+std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value extent) {
   Value before = arith::SubIOp::create(b, extent, op.getLength());
   return {arith::AddIOp::create(b, before, op.getRow()),
           arith::AddIOp::create(b, op.getStart(), op.getLength())};
+}
+
+/// For a box wholly outside its map a GPU reads at the map's address, which for
+/// sequences lies before the tensor, in memory that may be nobody's
+/// (scripts/probes/tma_outside.cu). A box behind its sequence begins at the
+/// last row instead, or at row 0 of the tensor: what it brings is masked, or
+/// its results are not stored.
+///   row = min(row, extent - 1), end = max(end, 1)
+std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
+  if (!op.getStart())
+    return {op.getRow(), Value()};
+  Value extent = rowsOf(op.getSrc(), op.getOther(), op.getSecond());
+  auto [row, end] = boxRow(op, extent);
+  Value last = arith::SubIOp::create(b, extent, index(1));
+  return {arith::MinSIOp::create(b, row, last),
+          arith::MaxSIOp::create(b, end, index(1))};
 }
 
 /// %t = tile.load %k[...] into %slot ->
@@ -297,7 +315,7 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   TileType tile = op.getType();
   Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
-  auto [row, end] = boxRow(op, op.getSrc(), op.getOther(), op.getSecond());
+  auto [row, end] = loadRow(op);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
                       op.getMember(), int32_t(panel * panelColumns),
@@ -308,11 +326,14 @@ void ChannelLowering::lowerLoad(LoadOp op) {
 
 void ChannelLowering::lowerStore(StoreOp op) {
   TileType tile = op.getValue().getType();
-  auto [row, end] = boxRow(op, op.getDest(), Value(), Value());
+  std::pair<Value, Value> place(op.getRow(), Value());
+  if (op.getStart())
+    place = boxRow(op, rowsOf(op.getDest(), Value(), Value()));
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
     TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
-                       op.getBatch(), row, op.getHead(), op.getMember(),
-                       int32_t(panel * panelColumns), op.getColumn(), end);
+                       op.getBatch(), place.first, op.getHead(), op.getMember(),
+                       int32_t(panel * panelColumns), op.getColumn(),
+                       place.second);
   // Shared memory must outlive the reads of the copy.
   TmaStoreWaitOp::create(b);
   op.erase();

@@ -17,6 +17,7 @@
 #include "fmha/PTX/Sim/Units/TmaTile.h"
 
 #include <cstring>
+#include <sstream>
 
 namespace ptxsim {
 namespace {
@@ -313,6 +314,23 @@ bool checkShared(Warp &warp, const Site &site, uint32_t address) {
   return false;
 }
 
+/// A load of a box wholly outside its map reads at the map's address all the
+/// same: an H200 faults if nothing is mapped there, whatever the coordinates,
+/// while stores, and boxes partly inside, do not
+/// (scripts/probes/tma_outside.cu). It checks pages; here it is allocations.
+bool checkMapAddress(Warp &warp, const Site &site, const TilePlan &plan) {
+  if (!plan.isOutside() || warp.cluster.hasGlobal(plan.address))
+    return true;
+  std::ostringstream text;
+  text << "a TMA load of a box wholly outside its tensor map reads at the "
+          "map's address, 0x"
+       << std::hex << plan.address
+       << ", which is in no allocation; begin the box inside the map, or "
+          "let the map begin inside an allocation.";
+  warp.machine.fault(FindingId::OutOfBounds, site, text.str());
+  return false;
+}
+
 void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
   const Payload &p = inst.data<Payload>();
   Site site = warp.site(inst, int(lane));
@@ -321,7 +339,7 @@ void loadLane(Warp &warp, const Instruction &inst, unsigned lane) {
   if (!destination || !barrier || !checkShared(warp, site, *destination))
     return;
   Plan plan = planOf(warp, inst, lane, TileDirection::Load);
-  if (!plan)
+  if (!plan || (p.mode == Mode::Tile && !checkMapAddress(warp, site, *plan)))
     return;
   std::optional<uint16_t> mask;
   if (p.multicast.valid())

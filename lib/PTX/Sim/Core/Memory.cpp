@@ -116,6 +116,10 @@ uint8_t *Cluster::shared(const Site &site, uint32_t address, uint32_t bytes,
   return cta->shared.data() + offset;
 }
 
+bool Cluster::hasGlobal(uint64_t address) const {
+  return findGlobal(machine, address, 1);
+}
+
 uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                          uint32_t align, Access access) {
   // Alignment first, as an H200 does: a misaligned access outside every

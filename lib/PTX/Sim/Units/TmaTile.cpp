@@ -28,6 +28,7 @@ bool isPadded(MapType type) {
 TilePlan startPlan(const TensorMap &map, uint32_t rowElements) {
   TilePlan plan;
   plan.type = map.type;
+  plan.address = map.address;
   plan.swizzle = map.swizzle;
   plan.nanFill = map.nanFill;
   plan.rowBytes = bytesOf(map.type, rowElements);
@@ -114,6 +115,11 @@ void advancePixel(const TensorMap &map, Coordinates &at) {
 }
 
 } // namespace
+
+bool TilePlan::isOutside() const {
+  return std::none_of(rows.begin(), rows.end(),
+                      [](const TileRow &row) { return row.validBytes(); });
+}
 
 const char *describe(TileFault fault) {
   static constexpr std::array<const char *, 5> texts = {

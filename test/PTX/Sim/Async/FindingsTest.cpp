@@ -22,16 +22,17 @@ struct Twin {
 };
 
 /// Kernels get a buffer of 4096 initialised bytes and a map over it: 32 x 32
-/// of u32, box 32 x 8.
-LaunchResult runBody(const std::string &body, Policy policy, unsigned threads) {
+/// of u32, box 32 x 8; behind `before` rows that lie ahead of the buffer.
+LaunchResult runBody(const std::string &body, Policy policy, unsigned threads,
+                     unsigned before = 0) {
   Device device;
   uint64_t buffer = device.allocate(4096);
   device.fill(buffer, std::byte{1}, 4096);
   TiledParams p;
   p.dataType = unsigned(MapType::U32);
   p.rank = 2;
-  p.address = buffer;
-  p.dims = {32, 32};
+  p.address = buffer - before * 128;
+  p.dims = {32, 32 + before};
   p.strides = {0, 128};
   p.box = {32, 8};
   p.elementStrides = {1, 1};
@@ -210,6 +211,37 @@ TEST(Findings, TensorCopies) {
                       "mbarrier::complete_tx::bytes [%r3], [%q1, {%r4, 30}], "
                       "[%r2];\n"),
          tensorLoad("-4", "%q1", "%r3")});
+}
+
+std::string loadOfRow(int row) {
+  return once(init1 +
+              "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1024;\n"
+              "cp.async.bulk.tensor.2d.shared::cluster.global.tile."
+              "mbarrier::complete_tx::bytes [%r3], [%q1, {%r4, " +
+              std::to_string(row) + "}], [%r2];\n" + waitFor(0, "0", "L0"));
+}
+
+// The rows of the map ahead of the buffer are in no allocation. Recorded on an
+// H200 with scripts/probes/tma_outside.cu.
+TEST(Findings, BoxesOutsideAMapThatBeginsNowhere) {
+  const unsigned before = 64;
+  for (int row : {96, 1000, -8}) {
+    LaunchResult wrong =
+        runBody(loadOfRow(row), Policy::Eager, /*threads=*/32, before);
+    ASSERT_EQ(wrong.findings.size(), 1u) << row << "\n" << textOf(wrong);
+    EXPECT_EQ(wrong.findings[0].id, std::string("out-of-bounds"));
+    EXPECT_NE(wrong.findings[0].message.find("wholly outside"),
+              std::string::npos);
+    // In a map that begins in the buffer they are zeros.
+    LaunchResult right = runBody(loadOfRow(row), Policy::Eager, 32);
+    EXPECT_EQ(right.status, Status::Ok) << row << "\n" << textOf(right);
+  }
+  for (int row : {64, 88, 95}) {
+    LaunchResult right = runBody(loadOfRow(row), Policy::Eager, 32, before);
+    EXPECT_EQ(right.status, Status::Ok) << row << "\n" << textOf(right);
+  }
+  LaunchResult store = runBody(tensorStore("96"), Policy::Eager, 32, before);
+  EXPECT_EQ(store.status, Status::Ok) << textOf(store);
 }
 
 std::string alloc(const std::string &columns) {

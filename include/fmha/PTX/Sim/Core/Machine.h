@@ -132,6 +132,8 @@ public:
   /// looks for agents in flight on the same bytes.
   uint8_t *shared(const Site &site, uint32_t address, uint32_t bytes,
                   uint32_t align, Access access, bool generic = false);
+  /// Whether an allocation of global memory has the byte at `address`.
+  bool hasGlobal(uint64_t address) const;
   /// `bytes` of global memory.
   uint8_t *global(const Site &site, uint64_t address, uint64_t bytes,
                   uint32_t align, Access access);

@@ -65,7 +65,11 @@ struct TilePlan {
   MapType type = MapType::U8;
   MapSwizzle swizzle = MapSwizzle::None;
   bool nanFill = false;
+  /// The map's address.
+  uint64_t address = 0;
 
+  /// Whether no byte of the box lies in the tensor.
+  bool isOutside() const;
   /// Bytes of one row's image in shared memory.
   uint32_t imageBytes() const { return rowBytes / pieceGlobal * 16; }
 };
