@@ -138,27 +138,36 @@ Value tile::addSink(ImplicitLocOpBuilder &b, AddSinkOp op, Value sink,
                                  arith::AddFOp::create(b, sum, term));
 }
 
-/// Both may be -inf, whose difference is no number.
+constexpr double ln2 = 0.693147180559945309417;
+
+static Value times(ImplicitLocOpBuilder &b, Value rows, double factor) {
+  return arith::MulFOp::create(b, rows,
+                               constantOf(b, rows.getType(), float(factor)));
+}
+
+/// ln(e^total + e^sink). Both may be -inf, whose difference is no number.
 static Value withSink(ImplicitLocOpBuilder &b, Value total, Value sink) {
   Value high = arith::MaxNumFOp::create(b, total, sink);
   Value low = arith::MinNumFOp::create(b, total, sink);
-  Value share = math::Exp2Op::create(b, arith::SubFOp::create(b, low, high));
-  Value more = log2Of(
-      b, arith::AddFOp::create(b, constantOf(b, total.getType(), 1.0f), share));
+  Value share = math::Exp2Op::create(
+      b, times(b, arith::SubFOp::create(b, low, high), 1 / ln2));
+  Value sum =
+      arith::AddFOp::create(b, constantOf(b, total.getType(), 1.0f), share);
+  Value more = times(b, log2Of(b, sum), ln2);
   Value nothing = isUnseen(b, high);
   return arith::SelectOp::create(b, nothing, high,
                                  arith::AddFOp::create(b, high, more));
 }
 
+/// One factor takes the maximum to natural units: on the way through log2 units
+/// finite ones, such as float32's least as a bias, would become infinite.
 Value tile::logSumExp(ImplicitLocOpBuilder &b, LseOp op, Value max, Value sum,
                       Value sink) {
-  Value log2 = log2Of(b, sum);
-  Value total =
-      arith::AddFOp::create(b, scaledMaximum(b, max, op.getLog2Scale()), log2);
-  if (sink)
-    total = withSink(b, total, sink);
-  return arith::MulFOp::create(
-      b, total, constantOf(b, total.getType(), 0.693147180559945309f));
+  double scale = op.getLog2Scale().convertToDouble();
+  Value total = math::FmaOp::create(
+      b, max, constantOf(b, max.getType(), float(scale * ln2)),
+      times(b, log2Of(b, sum), ln2));
+  return sink ? withSink(b, total, times(b, sink, ln2)) : total;
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,21 @@ def run(name, q=(), k=(), v=(), expected=lambda row, column: "finite", flags=())
     print(f"{name}: exit {status}, {len(wrong)} elements are not as expected {wrong[:3]}")
 
 
+def extremes(name, flags=()):
+    """Scores that a bias makes the largest and the least that there are: LSE is them, and finite."""
+    dice = random.Random(seed)
+    largest = 3.4028234663852886e38
+    rows = [dice.choice((-1, 1, 0.5, -0.75)) * largest for _ in range(LENGTH)]
+    bias = folder / "bias.npy"
+    npy.write(bias, (1, 1, LENGTH, LENGTH), [row for row in rows for _ in range(LENGTH)], "<f4")
+    lse = folder / "lse.npy"
+    done = subprocess.run(["fmha-run", f"--head-dim={DIM}", f"--q-len={LENGTH}", f"--kv-len={LENGTH}", f"--bias={bias}",
+                           f"--lse-out={lse}", *flags], stdout=subprocess.DEVNULL)
+    _, got = npy.read(lse)
+    wrong = [(at, value) for at, value in enumerate(got) if not abs(value / rows[at] - 1) < 1e-6]
+    print(f"{name}: exit {done.returncode}, {len(wrong)} rows are not as expected {wrong[:3]}")
+
+
 def where(condition, value="nan"):
     return lambda row, column: value if condition(row, column) else "finite"
 
@@ -55,3 +70,5 @@ run("infinity in v", v=[(5, 3, infinity), (9, 4, -infinity)],
     expected=lambda i, d: {3: "inf", 4: "-inf"}.get(d, "finite"))
 run("both infinities in v", v=[(5, 3, infinity), (9, 3, -infinity)], expected=where(lambda i, d: d == 3))
 run("P in shared memory", k=[(5, 3, nan)], expected=lambda i, d: "nan", flags=["--p-placement=smem"])
+extremes("the largest scores")
+extremes("the largest scores on Hopper", flags=["--target=sm_90a"])

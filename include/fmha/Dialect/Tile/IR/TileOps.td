@@ -454,7 +454,7 @@ def Tile_AddSinkOp : Tile_ValueOp<"add_sink", [AllTypesMatch<["max", "sum", "sin
 }
 
 def Tile_LseOp : Tile_ValueOp<"lse", [AllTypesMatch<["max", "sum", "result"]>]> {
-  let summary = "Natural logarithm of the sum of exponentials: (max·log2_scale + log2 sum)·ln 2";
+  let summary = "Natural logarithm of the sum of exponentials: max·(log2_scale·ln 2) + ln 2·log2 sum";
   let description = [{
     With a `sink`, a logit in log2 units for each row, of that sum and 2^sink; `sum` is the one without it.
 
