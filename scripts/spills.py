@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]
-PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256)]
+PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256), (280, 240), (320, 256), (384, 128)]
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
     "target": ["--target=sm_100a", "--target=sm_103a"],

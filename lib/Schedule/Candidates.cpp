@@ -162,7 +162,8 @@ void Search::buildAxes() {
   axes.push_back({placements, rule(5), [](Schedule &s, unsigned placement) {
                     s.pPlacement = PPlacement(placement);
                   }});
-  axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, rule(8));
+  // Rule 8 wants wide heads in chunks or shared, so that chunks decide it.
+  axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
   axis("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
        rule(8));
   axis("value_chunk", wideValues ? parts(wide, 16, 64) : Values{0}, rule(8));

@@ -86,6 +86,21 @@ Complaint fmha::schedule::checkWideLists(const Case &c) {
          str(c.schedule.qTiles) + "; take one query tile";
 }
 
+/// ptxas 13.0 spills there (4 to 20 bytes): a product has two descriptors for
+/// each 16 columns. K that V shares and tiles of 64 rows spill nothing.
+Complaint fmha::schedule::checkWideProducts(const Case &c) {
+  constexpr unsigned most = 256;
+  const Schedule &s = c.schedule;
+  if (c.problem.headDim <= most || s.shareKv || s.qTileRows == 64 ||
+      (s.keyChunk && s.keyChunk <= most))
+    return std::nullopt;
+  return "C8: expected key_chunk from 64 to " + str(most) +
+         " with a head dim above " + str(most) + " and tiles of 128 rows" +
+         ", since the MMA role has too few registers for the descriptors of a "
+         "wider product, got " +
+         str(s.keyChunk);
+}
+
 /// ptxas 13.0 spills there (24 to 120 bytes, with packed heads or with a sink
 /// and LSE): bounds of a window in a sequence are numbers that softmax keeps
 /// over a loop over tiles.

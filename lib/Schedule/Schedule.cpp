@@ -126,8 +126,12 @@ std::string_view fmha::schedule::stringify(PPlacement placement) {
   return names[unsigned(placement)];
 }
 
+bool fmha::schedule::hasWideProducts(const Problem &problem) {
+  constexpr unsigned widest = 15 * 16;
+  return problem.headDim > widest;
+}
+
 bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
                                            const Schedule &schedule) {
-  constexpr unsigned widest = 15 * 16;
-  return schedule.qTiles == 2 && problem.headDim > widest;
+  return schedule.qTiles == 2 && hasWideProducts(problem);
 }

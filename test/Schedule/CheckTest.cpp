@@ -312,6 +312,35 @@ TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
     EXPECT_EQ(without(left, 2, Scheduler::Dynamic), "") << left;
 }
 
+TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
+  auto with = [](unsigned headDim, unsigned chunk, bool shared = false,
+                 unsigned rows = 128) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDim = headDim;
+      p.headDimV = 64;
+      p.vInK = shared;
+      s.qTiles = 1;
+      s.kvBlock = 64;
+      s.kvStages = 2;
+      s.qTileRows = rows;
+      s.keyChunk = chunk;
+      s.shareKv = shared;
+    });
+  };
+  EXPECT_EQ(with(256, 0), "");
+  for (unsigned headDim : {264u, 320u, 384u}) {
+    EXPECT_EQ(with(headDim, 0),
+              "C8: expected key_chunk from 64 to 256 with a head dim above "
+              "256 and tiles of 128 rows, since the MMA role has too few "
+              "registers for the descriptors of a wider product, got 0");
+    EXPECT_EQ(with(headDim, 256), "");
+    EXPECT_EQ(with(headDim, 64), "");
+    EXPECT_EQ(with(headDim, 0, /*shared=*/true), "");
+    EXPECT_EQ(with(headDim, 0, /*shared=*/false, /*rows=*/64), "");
+  }
+  EXPECT_THAT(with(384, 320), StartsWith("C8: expected key_chunk from 64"));
+}
+
 TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),

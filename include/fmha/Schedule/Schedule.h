@@ -248,9 +248,11 @@ struct Plan {
   std::vector<Rejected> rejected;
 };
 
-/// Whether the descriptors of products of wide heads, for two tiles, leave the
-/// MMA role no uniform register for other numbers: ptxas 13.0 keeps them up to
-/// 15 steps of 16 columns.
+/// Whether the descriptors of products of wide heads leave the MMA role few
+/// uniform registers for other numbers: ptxas 13.0 keeps all up to 15 steps of
+/// 16 columns.
+bool hasWideProducts(const Problem &problem);
+/// Whether those of two tiles leave none.
 bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 
 /// Registers that each thread of a CTA of `threads` starts with, out of the
@@ -323,9 +325,11 @@ constexpr unsigned mostPOffset = 96;
 ///       memory, without packed heads, lists of lengths, code that reads or an
 ///       f32 output (with wgmma 50 per cent, and P in registers); there are at
 ///       most 256 splits; chunks and slices of P divide their block, o_columns
-///       are whole panels, no chunk is wider than its head, and share_kv needs
-///       a V that is the first columns of K; what leaves softmax no registers
-///       beside another query tile: see lib/Schedule/README.md
+///       are whole panels, no chunk is wider than its head, and above head dim
+///       256 one of K has at most 256 columns unless K is shared or tiles have
+///       64 rows; share_kv needs a V that is the first columns of K; what
+///       leaves softmax no registers beside another query tile: see
+///       lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum

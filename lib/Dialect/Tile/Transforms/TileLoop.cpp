@@ -24,6 +24,7 @@
 #include "Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -49,7 +50,9 @@ void TileLoop::prepare(Block &entry) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       return ofTile.contains(operand.getDefiningOp());
     });
-    if (isa<gpu::BlockIdOp>(op) || (follows && !isa<SpecialiseOp>(op)))
+    bool begins = isa<gpu::BlockIdOp>(op) ||
+                  (rereadsExtents() && isa<memref::DimOp>(op));
+    if (begins || (follows && !isa<SpecialiseOp>(op)))
       ofTile.insert(&op);
   }
   first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
@@ -72,11 +75,14 @@ void TileLoop::ifThen(Value condition, function_ref<void()> body) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// `value` as it is for the tile that `made` maps block ids to.
+/// `value` as it is for the tile that `made` maps block ids to. An extent is
+/// made uniform so that nothing moves it out of the loop.
 Value TileLoop::remake(Value value, IRMapping &made) {
   Operation *op = value.getDefiningOp();
   if (!ofTile.contains(op))
     return value;
+  if (isa<memref::DimOp>(op) && !made.contains(value))
+    made.map(value, UniformOp::create(b, value));
   if (!made.contains(value)) {
     for (Value operand : op->getOperands())
       if (!made.contains(operand))
