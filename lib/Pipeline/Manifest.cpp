@@ -291,7 +291,11 @@ static std::string exact(double value) {
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
+/// What a reader looks for first, and all else that is not as usual.
 static std::string describe(const schedule::Schedule &schedule) {
+  static const schedule::Schedule usual;
+  constexpr llvm::StringLiteral first[] = {"q_tiles", "q_tile_rows", "kv_block",
+                                           "kv_stages", "p_slices"};
   std::string text =
       llvm::formatv("q_tiles={0} q_tile_rows={1} kv_block={2} kv_stages={3} "
                     "p_placement={4} p_slices={5} rescale_threshold={6}",
@@ -299,8 +303,8 @@ static std::string describe(const schedule::Schedule &schedule) {
                     schedule.kvStages, stringify(schedule.pPlacement).data(),
                     schedule.pSlices, exact(schedule.rescaleThreshold));
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
-    if ((field.zeroChooses && field.get(schedule)) ||
-        (field.isPacking && field.get(schedule) > 1))
+    if (!llvm::is_contained(first, llvm::StringRef(field.name)) &&
+        field.get(schedule) != field.get(usual))
       text += llvm::formatv(" {0}={1}", field.name,
                             field.print(field.get(schedule)));
   text += " roles=";

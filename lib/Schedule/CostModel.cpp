@@ -248,6 +248,10 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
   kernel.shareKv = schedule.shareKv;
   kernel.persistent = schedule.scheduler != Scheduler::Single;
+  kernel.splits = schedule.splits;
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (schedule.scheduler == Scheduler::Static && gpu)
+    kernel.mostCtas = gpu->sms;
   // A consumer begins the scores of the next block before it waits for these.
   if (usesWgmma(schedule))
     kernel.scoreStages = 2;

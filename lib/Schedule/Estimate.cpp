@@ -88,13 +88,17 @@ double flops(const KernelModel &kernel, const Workload &w) {
 
 double memoryBytes(const KernelModel &kernel, const Workload &w) {
   double v = double(kernel.headDimV) * kernel.passes;
-  double queries = double(w.qHeads * w.qLen) * (kernel.headDim + v);
+  double output = v * kernel.elementBytes;
+  if (kernel.splits > 1)
+    output = v * sizeof(float) * kernel.splits;
+  double queries = double(w.qHeads * w.qLen) *
+                   (double(kernel.headDim) * kernel.elementBytes + output);
   // No row asks for keys beyond those that all rows together see.
   KeyRange seen =
       w.mask.keysOf(0, int64_t(w.qLen), int64_t(w.qLen), int64_t(w.kvLen));
   double keys = double(w.kvHeads) * double(seen.end - seen.first) *
                 (kernel.headDim + (kernel.shareKv ? 0 : v));
-  return double(w.batch) * (queries + keys) * kernel.elementBytes;
+  return double(w.batch) * (queries + keys * kernel.elementBytes);
 }
 
 } // namespace
@@ -123,9 +127,11 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
                         const Estimate &sofar) {
   const target::Target &gpu = *target::findTarget(kernel.target);
   double trips = 2.0 * gpu.memoryLatency;
-  const Blocks &blocks = blocksOf(kernel);
-  double heads =
-      double(workload.batch * headParts(kernel, workload) * kernel.passes);
+  Blocks blocks = blocksOf(kernel);
+  blocks.all /= kernel.splits;
+  blocks.longest = std::ceil(blocks.longest / kernel.splits);
+  double heads = double(workload.batch * headParts(kernel, workload) *
+                        kernel.passes * kernel.splits);
   if (gpu.hasWgmma)
     return wgmmaLaunch(kernel, block.clocks, workload, blocks, heads, gpu.sms);
   double tripsPaid = kernel.persistent ? 1 : sofar.waves;
@@ -138,12 +144,15 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   const target::Target *gpu = target::findTarget(kernel.target);
   assert(gpu && "no such target");
   Estimate result;
-  result.ctas = workload.batch * headParts(kernel, workload) * kernel.passes *
-                ceilDiv(workload.qLen, queriesPerCta(kernel));
-  if (result.ctas == 0)
+  result.tiles = workload.batch * headParts(kernel, workload) * kernel.passes *
+                 kernel.splits * ceilDiv(workload.qLen, queriesPerCta(kernel));
+  if (result.tiles == 0)
     return result;
-  result.waves = double(ceilDiv(result.ctas, gpu->sms));
-  result.occupancy = double(result.ctas) / (result.waves * gpu->sms);
+  result.ctas = kernel.mostCtas
+                    ? std::min<uint64_t>(result.tiles, kernel.mostCtas)
+                    : result.tiles;
+  result.waves = double(ceilDiv(result.tiles, gpu->sms));
+  result.occupancy = double(result.tiles) / (result.waves * gpu->sms);
   double hertz = gpu->clockMhz * 1e6;
   double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
   double compute = clocks(kernel, block, result) / hertz;

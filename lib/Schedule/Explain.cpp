@@ -131,8 +131,8 @@ static std::string describeScheduler(const Schedule &s) {
   case Scheduler::Single:
     return "single: one tile a CTA (what others save is only modelled)";
   case Scheduler::Static:
-    return "static: " + str(gpu ? gpu->sms : 0) +
-           " CTAs, one an SM, do every n-th tile each";
+    return "static: at most " + str(gpu ? gpu->sms : 0) +
+           " CTAs, one an SM, do every n-th tile";
   case Scheduler::Dynamic:
     return "dynamic: a CTA takes over tiles of CTAs not started yet";
   }

@@ -189,11 +189,16 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
   KernelModel kernel = modelOf(problem, plan.schedule);
   Estimate whole = estimate(kernel, *workload);
   const target::Target *gpu = target::findTarget(kernel.target);
-  return wrap(
+  bool one = whole.waves == 1;
+  std::string times = rounded(whole.waves) + (one ? " wave, " : " waves, ");
+  if (kernel.mostCtas)
+    times = "at most " + rounded(whole.waves) + (one ? " tile" : " tiles") +
+            " each, ";
+  std::string text =
       "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
-          rounded(whole.waves) + (whole.waves == 1 ? " wave, " : " waves, ") +
-          rounded(100 * whole.occupancy) + " % of SM time has work; modelled " +
-          rounded(whole.clocks) + " clk" +
-          (whole.memoryBound ? ", bound by device memory" : ""),
-      4);
+      times + rounded(100 * whole.occupancy) +
+      " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
+  if (kernel.splits > 1)
+    text += " without the kernel that combines the parts";
+  return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
 }

@@ -40,6 +40,31 @@ TEST(Estimate, PassesMultiplyCtasAndNotFlops) {
               whole.teraflops * whole.seconds, 1e-6);
 }
 
+TEST(Estimate, SplitsShareTheBlocksOut) {
+  KernelModel kernel;
+  Workload workload{1, 16, 1, 256, 1280};
+  Estimate whole = estimate(kernel, workload);
+  // 10 blocks: 4, 3 and 3, and no CTA of a split has more than 4.
+  kernel.splits = 3;
+  Estimate split = estimate(kernel, workload);
+  EXPECT_EQ(split.ctas, 3 * whole.ctas);
+  EXPECT_NEAR(split.clocks, 4 * modelCost(kernel).clocks + 2 * 1400, 1e-6);
+  EXPECT_NEAR(split.teraflops * split.seconds, whole.teraflops * whole.seconds,
+              1e-6);
+}
+
+TEST(Estimate, WhatHasNoMoreCtasThanThatHasManyTilesEach) {
+  KernelModel kernel;
+  kernel.persistent = true;
+  kernel.mostCtas = 148;
+  Estimate few = estimate(kernel, {1, 147, 1, 256, 1280});
+  EXPECT_EQ(few.ctas, 147u);
+  Estimate many = estimate(kernel, {1, 149, 1, 256, 1280});
+  EXPECT_EQ(many.ctas, 148u);
+  EXPECT_EQ(many.tiles, 149u);
+  EXPECT_DOUBLE_EQ(many.waves, 2);
+}
+
 /// FLOP of attention under `mask`, score by score.
 static double maskedFlops(int64_t q, int64_t kv, const Mask &mask) {
   double scores = 0;

@@ -141,6 +141,23 @@ TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
   EXPECT_LE(text.find('\n'), 80u) << text;
 }
 
+TEST(Explain, TellsOfTheLaunchOfSplits) {
+  Problem problem = problemOf(128, 1);
+  problem.kvLenHint = 4096;
+  problem.batchHint = problem.kvHeadsHint = problem.qHeadsHint = 4;
+  Overrides overrides;
+  overrides.splits = 5;
+  Plan plan = mustPlan(problem, "sm_100a", overrides);
+  EXPECT_THAT(describeLaunch(problem, plan),
+              AllOf(HasSubstr("launch: 80 CTAs on 148 SMs, 1 wave, 54 %"),
+                    HasSubstr("without the kernel that combines")));
+  overrides.scheduler = unsigned(Scheduler::Static);
+  overrides.splits = 64;
+  plan = mustPlan(problem, "sm_100a", overrides);
+  EXPECT_THAT(describeLaunch(problem, plan),
+              HasSubstr("launch: 148 CTAs on 148 SMs, at most 7 tiles each"));
+}
+
 TEST(Explain, DrawsWhatBeginsAtLane16) {
   // S of 64 rows and 128 columns in the columns of an O of 512.
   MemoryMap map;

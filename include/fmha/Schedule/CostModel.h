@@ -110,6 +110,10 @@ struct KernelModel {
   unsigned ringBytes = 0, messageBytes = 0;
   /// A CTA takes the next query tiles when it is done with some.
   bool persistent = false;
+  /// CTAs that share the KV blocks of a row block.
+  unsigned splits = 1;
+  /// The most CTAs that a host launches; 0: one for each tile.
+  unsigned mostCtas = 0;
 };
 
 /// The kernel that `schedule` describes, whether or not check() takes it. Head

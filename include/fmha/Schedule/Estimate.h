@@ -13,8 +13,10 @@
 //   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a mask differ:
 //           the longest of them, or all of them spread evenly, whichever is
 //           longer (longest first comes close to that)
-//   memory  Q, O, and what rows see of K and V, once at the bandwidth of device
-//           memory
+//   splits  each CTA has its share of a row block's KV blocks; the kernel that
+//           combines the parts is left out
+//   memory  Q, O or its parts, and what rows see of K and V, once at the
+//           bandwidth of device memory
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +35,10 @@ struct Workload {
 };
 
 struct Estimate {
-  uint64_t ctas = 0;
-  /// CTAs per SM, rounded up, and the share of SM time in them that has work.
+  /// Parts of the output that a CTA computes at a time, one for each split of
+  /// their keys, and the CTAs that a host launches for them.
+  uint64_t tiles = 0, ctas = 0;
+  /// Tiles per SM, rounded up, and the share of SM time in them that has work.
   double waves = 0, occupancy = 0;
   double clocks = 0, seconds = 0;
   /// 10^12 FLOP of both products per second, those of masked scores left out.
