@@ -18,9 +18,23 @@ func.func @names(%x: !t, %o: !t) {
 
 func.func @function(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got math.sin}}
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants, elementwise ops of arith on numbers, and of math on f32 absf, ceil, copysign, exp, exp2, floor, fma, log, log2, roundeven, rsqrt, sqrt, tanh, trunc, in the region `score`, got math.sin : 'f32'}}
     %y = math.sin %s : f32
     fmha.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @half(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %y = arith.truncf %s : f32 to f16
+    // expected-error @below {{in the region `score`, got math.exp : 'f16'}}
+    %e = math.exp %y : f16
+    fmha.yield %s : f32
   }
   return
 }
@@ -32,7 +46,7 @@ func.func @function(%x: !t, %o: !t) {
 func.func @two_results(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %a = arith.index_cast %i : index to i32
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got arith.addui_extended}}
+    // expected-error @below {{trunc, in the region `score`, got arith.addui_extended}}
     %c, %d = arith.addui_extended %a, %a : i32, i1
     fmha.yield %s : f32
   }
@@ -58,7 +72,7 @@ func.func @outside(%x: !t, %o: !t, %cap: f32) {
 
 func.func @load(%x: !t, %o: !t, %bias: memref<16xf32>) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got memref.load}}
+    // expected-error @below {{trunc, in the region `score`, got memref.load : 'f32'}}
     %y = memref.load %bias[%j] : memref<16xf32>
     fmha.yield %y : f32
   }
@@ -175,7 +189,7 @@ func.func @number(%x: !t, %o: !t) {
 
 func.func @wide(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants and elementwise ops of arith and math on numbers in the region `score`, got arith.fptosi}}
+    // expected-error @below {{trunc, in the region `score`, got arith.fptosi : 'i128'}}
     %n128 = arith.fptosi %s : f32 to i128
     fmha.yield %s : f32
   }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -109,12 +110,14 @@ LogicalResult ReadOp::verify() {
 // C25: what the region may hold
 //===----------------------------------------------------------------------===//
 
-/// Those that the targets compute without a library.
+/// Those of math that the targets compute without a library, on f32.
+static constexpr StringLiteral knownFunctions[] = {
+    "absf", "ceil", "copysign",  "exp",   "exp2", "floor", "fma",
+    "log",  "log2", "roundeven", "rsqrt", "sqrt", "tanh",  "trunc"};
+
 static bool isKnownFunction(Operation *op) {
-  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::ExpOp,
-             math::Exp2Op, math::FloorOp, math::FmaOp, math::LogOp,
-             math::Log2Op, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
-             math::TanhOp, math::TruncOp>(op) &&
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+         llvm::is_contained(knownFunctions, op->getName().stripDialect()) &&
          op->getResult(0).getType().isF32();
 }
 
@@ -172,12 +175,17 @@ static LogicalResult verifyBody(AttentionOp op) {
   if (body.empty() || !isa<YieldOp>(body.back()))
     return errorAt(op, 25) << "expected fmha.yield at the end of the region";
   for (Operation &inner : op.getScore().front()) {
-    if (!mayStand(&inner))
-      return errorAt(&inner, 25)
-             << "expected fmha.read, constants and elementwise ops of arith "
-                "and "
-                "math on numbers in the region `score`, got "
-             << inner.getName() << "; see the op's description for the ops";
+    if (!mayStand(&inner)) {
+      InFlightDiagnostic error =
+          errorAt(&inner, 25)
+          << "expected fmha.read, constants, elementwise ops of arith on "
+             "numbers, and of math on f32 "
+          << llvm::join(ArrayRef(knownFunctions), ", ")
+          << ", in the region `score`, got " << inner.getName();
+      return inner.getNumResults() == 1
+                 ? error << " : " << inner.getResult(0).getType()
+                 : error;
+    }
     for (OpOperand &use : inner.getOpOperands())
       if (failed(verifyUse(op, use)))
         return failure();
