@@ -326,7 +326,7 @@ func.func @c14_scale_nan(%q: tensor<2x16x4x64xf16>,
                          %k: tensor<2x32x2x64xf16>,
                          %v: tensor<2x32x2x64xf16>,
                          %out: tensor<2x16x4x64xf16>) {
-  // expected-error @below {{fmha.attention C14: expected a scale that is finite as f32, got 0x7FF8000000000000 : f64}}
+  // expected-error @below {{fmha.attention C14: expected a scale from -2^64 to 2^64, with which scores stay finite as f32, got 0x7FF8000000000000 : f64}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) {scale = 0x7FF8000000000000 : f64} -> tensor<2x16x4x64xf16>
@@ -339,7 +339,7 @@ func.func @c14_scale_infinite(%q: tensor<2x16x4x64xf16>,
                               %k: tensor<2x32x2x64xf16>,
                               %v: tensor<2x32x2x64xf16>,
                               %out: tensor<2x16x4x64xf16>) {
-  // expected-error @below {{fmha.attention C14: expected a scale that is finite as f32, got 0xFFF0000000000000 : f64}}
+  // expected-error @below {{fmha.attention C14: expected a scale from -2^64 to 2^64, with which scores stay finite as f32, got 0xFFF0000000000000 : f64}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) {scale = 0xFFF0000000000000 : f64} -> tensor<2x16x4x64xf16>
@@ -348,14 +348,14 @@ func.func @c14_scale_infinite(%q: tensor<2x16x4x64xf16>,
 
 // -----
 
-func.func @c14_scale_too_large_for_f32(%q: tensor<2x16x4x64xf16>,
-                                       %k: tensor<2x32x2x64xf16>,
-                                       %v: tensor<2x32x2x64xf16>,
-                                       %out: tensor<2x16x4x64xf16>) {
-  // expected-error @below {{fmha.attention C14: expected a scale that is finite as f32, got 9.99}}
+func.func @c14_scale_too_large(%q: tensor<2x16x4x64xf16>,
+                               %k: tensor<2x32x2x64xf16>,
+                               %v: tensor<2x32x2x64xf16>,
+                               %out: tensor<2x16x4x64xf16>) {
+  // expected-error @below {{fmha.attention C14: expected a scale from -2^64 to 2^64, with which scores stay finite as f32, got -3.68}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
-      outs(%out : tensor<2x16x4x64xf16>) {scale = 1.0e39 : f64} -> tensor<2x16x4x64xf16>
+      outs(%out : tensor<2x16x4x64xf16>) {scale = -3.6893488147419103e19 : f64} -> tensor<2x16x4x64xf16>
   return
 }
 

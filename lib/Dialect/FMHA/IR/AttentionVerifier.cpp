@@ -272,11 +272,13 @@ LogicalResult Verifier::rowShapes() {
 LogicalResult Verifier::scale() {
   if (!op.getScale())
     return success();
+  constexpr double largest = 0x1p64;
   double scale = op.getScale()->convertToDouble();
-  // Kernels exponentiate to base 2: scale times log2(e) must be finite, too.
-  if (!std::isfinite(float(scale * llvm::numbers::log2e)))
-    return error(14) << "expected a scale that is finite as f32, got "
-                     << op.getScaleAttr();
+  if (!(std::abs(scale) <= largest))
+    return error(14)
+           << "expected a scale from -2^64 to 2^64, with which scores "
+              "stay finite as f32, got "
+           << op.getScaleAttr();
   return success();
 }
 

@@ -116,8 +116,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     not divided, which a sink does not change; `lse` still includes it. The output
     may be f32 beside inputs in 16 bits, also without any of these.
 
-    - `scale`: any f64 value that is finite as f32, 0 and negative included;
-      absent means 1 / sqrt(head_dim).
+    - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
+      absent means 1 / sqrt(head_dim). A product or a score that f32 does not
+      hold, which bf16 can have, is infinite.
     - `mask`: see `#fmha.mask`; absent means none.
     - `schedule`: how to build the kernel; absent leaves it to the planner.
 
@@ -197,7 +198,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C12) The number of query heads is a multiple of the number of KV heads,
       which is positive.
     - (C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
-    - (C14) `scale` is finite, also after rounding to f32.
+    - (C14) `scale` is from -2^64 to 2^64: scores are f32, and so are what is
+      written of them for each row and the maxima by which parts are combined.
+      Elements of f16 then have finite scores, at most 2^41 * 2^64.
     - (C15) A memref has a strided layout.
     - (C16) The head dim of a memref is contiguous: its stride is 1 (C16 to C18
       are about `query`, `key`, `value` and `output`).
