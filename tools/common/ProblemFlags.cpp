@@ -124,8 +124,8 @@ void ProblemFlags::addScore(FlagTable &table) {
           "subtracted",
           alibi);
   addFile("bias", "F.npy",
-          "float32 [batch, q_heads, q_len, kv_len], or 1 for any of these: is "
-          "added",
+          "float32 [batch, q_heads, q_len, kv_len], or 1 for any of these, or "
+          "the last of them: is added",
           bias);
   addFile("mask-file", "F.npy",
           "bool of such a shape: true lets a row see a key", maskFile);

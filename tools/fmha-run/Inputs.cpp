@@ -429,6 +429,8 @@ llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
   problem.scores = files.scores;
   if (llvm::Error error = checkScores(flags.problem, spec))
     return std::move(error);
+  if (llvm::Error error = problem.scores.fit(spec))
+    return std::move(error);
   problem.hasSource2 = spec.source2;
   if (spec.vInK && (files.v || files.v2))
     return failure("'" + (files.v ? flags.v : *flags.problem.source2V) +

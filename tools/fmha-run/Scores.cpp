@@ -14,7 +14,7 @@ namespace fmha::tools {
 using namespace runtime;
 
 static llvm::Error readArray(const std::optional<std::string> &path,
-                             llvm::StringRef flag, NpyType type, size_t rank,
+                             llvm::StringRef flag, NpyType type, size_t most,
                              std::optional<NpyArray> &target) {
   if (!path)
     return llvm::Error::success();
@@ -23,10 +23,13 @@ static llvm::Error readArray(const std::optional<std::string> &path,
   auto array = readNpy(*path);
   if (!array)
     return array.takeError();
-  if (array->type != type || array->shape.size() != rank)
-    return failure("'" + *path + "': expected " + nameOf(type) + " of " +
-                   llvm::Twine(rank) + " dimensions for --" + flag + ", got " +
-                   nameOf(array->type) + " " + formatShape(array->shape));
+  size_t rank = array->shape.size();
+  if (array->type != type || rank < 1 || rank > most)
+    return failure("'" + *path + "': expected " + nameOf(type) + " of 1" +
+                   (most == 1 ? " dimension"
+                              : " to " + llvm::Twine(most) + " dimensions") +
+                   " for --" + flag + ", got " + nameOf(array->type) + " " +
+                   formatShape(array->shape));
   target = std::move(*array);
   return llvm::Error::success();
 }
@@ -57,18 +60,50 @@ llvm::Error checkScores(const ProblemFlags &flags,
                  "code");
 }
 
-static CaptureData captureOf(const NpyArray &array, const char *element) {
-  return {array.data.data(), element, array.shape};
+/// Of `rank` dimensions: those before the first are 1.
+static std::vector<int64_t> extend(std::vector<int64_t> shape, size_t rank) {
+  if (shape.size() < rank)
+    shape.insert(shape.begin(), rank - shape.size(), 1);
+  return shape;
+}
+
+llvm::Error Scores::fit(const schedule::Problem &problem) {
+  ranks.clear();
+  for (const schedule::Capture &capture : problem.captures)
+    ranks.push_back(capture.rank);
+  size_t n = alibi ? 1 : 0;
+  for (auto [flag, array] : {std::pair("bias", &bias), {"mask-file", &mask}}) {
+    if (!*array)
+      continue;
+    size_t rank = n < ranks.size() ? ranks[n] : 4;
+    ++n;
+    llvm::ArrayRef<int64_t> shape = (*array)->shape;
+    if (shape.size() > rank &&
+        llvm::any_of(shape.drop_back(rank), [](int64_t e) { return e != 1; }))
+      return failure("--" + llvm::Twine(flag) + ": expected an array of " +
+                     llvm::Twine(rank) +
+                     (rank == 1 ? " dimension" : " dimensions") +
+                     ", as the op's code on scores reads it, or 1 for those "
+                     "before, got " +
+                     formatShape(shape));
+  }
+  return llvm::Error::success();
 }
 
 std::vector<CaptureData> Scores::captures() const {
   std::vector<CaptureData> all;
-  if (alibi)
-    all.push_back(captureOf(*alibi, "f32"));
-  if (bias)
-    all.push_back(captureOf(*bias, "f32"));
-  if (mask)
-    all.push_back(captureOf(*mask, "i8"));
+  auto add = [&](const std::optional<NpyArray> &array, const char *element,
+                 size_t usual) {
+    if (!array)
+      return;
+    size_t rank = all.size() < ranks.size() ? ranks[all.size()] : usual;
+    std::vector<int64_t> shape = extend(array->shape, rank);
+    shape.erase(shape.begin(), shape.end() - rank);
+    all.push_back({array->data.data(), element, std::move(shape)});
+  };
+  add(alibi, "f32", 1);
+  add(bias, "f32", 4);
+  add(mask, "i8", 4);
   return all;
 }
 
@@ -78,7 +113,8 @@ static void readMap(const std::optional<NpyArray> &array,
   if (!array)
     return;
   map.data = reinterpret_cast<const Element *>(array->data.data());
-  std::copy_n(array->shape.begin(), 4, map.dims.begin());
+  std::vector<int64_t> shape = extend(array->shape, 4);
+  std::copy_n(shape.begin(), 4, map.dims.begin());
 }
 
 reference::Score Scores::reference() const {
@@ -100,15 +136,18 @@ llvm::Error Scores::check(int64_t sequences, int64_t heads, int64_t rows,
                    " slopes, one a query head, got " +
                    llvm::Twine(alibi->shape[0]));
   const int64_t expected[] = {sequences, heads, rows, keys};
-  for (auto [flag, array] : {std::pair("bias", &bias), {"mask-file", &mask}})
-    for (int d = 0; *array && d < 4; ++d)
-      if (int64_t extent = (*array)->shape[d];
-          extent != 1 && extent != expected[d])
+  for (auto [flag, array] : {std::pair("bias", &bias), {"mask-file", &mask}}) {
+    if (!*array)
+      continue;
+    for (auto [extent, wanted] :
+         llvm::zip(extend((*array)->shape, 4), expected))
+      if (extent != 1 && extent != wanted)
         return failure("--" + llvm::Twine(flag) + ": expected the shape " +
                        formatShape(expected) +
                        " [batch, q_heads, q_len, kv_len], or 1 for any of "
-                       "these, got " +
+                       "these, or its last dimensions, got " +
                        formatShape((*array)->shape));
+  }
   return llvm::Error::success();
 }
 

@@ -17,9 +17,15 @@ namespace fmha::tools {
 
 struct Scores {
   std::optional<double> softcap;
-  /// float32 [q_heads]; float32 and bool of rank 4.
+  /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions
+  /// of [batch, q_heads, q_len, kv_len].
   std::optional<runtime::NpyArray> alibi, bias, mask;
+  /// Dimensions that the op's code reads of each; empty: all there are.
+  std::vector<size_t> ranks;
 
+  /// Takes the ranks that code of the op's own reads, if it has any; an error
+  /// if an array has more.
+  llvm::Error fit(const schedule::Problem &problem);
   /// As a launch takes them; they lie here.
   std::vector<runtime::CaptureData> captures() const;
   /// As the reference takes them.
