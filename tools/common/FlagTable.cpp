@@ -55,13 +55,14 @@ void FlagTable::addText(llvm::StringRef name, llvm::StringRef placeholder,
 void FlagTable::addOptionalText(llvm::StringRef name,
                                 llvm::StringRef placeholder,
                                 llvm::StringRef help,
-                                std::function<void(std::string)> set) {
+                                std::function<void(std::string)> set,
+                                bool showBare) {
   auto take = [set](llvm::StringRef text) -> llvm::Error {
     set(text.str());
     return llvm::Error::success();
   };
   flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
-                   /*isSwitch=*/true, /*oneDash=*/false, take});
+                   /*isSwitch=*/true, /*oneDash=*/false, take, showBare});
 }
 
 void FlagTable::addCount(llvm::StringRef name, llvm::StringRef help,
@@ -187,7 +188,7 @@ void FlagTable::printHelp(llvm::raw_ostream &stream) const {
     std::string spelling = flag.spelling();
     if (!flag.isSwitch)
       spelling += (flag.oneDash ? " " : "=") + flag.placeholder;
-    else if (!flag.placeholder.empty())
+    else if (!flag.placeholder.empty() && flag.showBare)
       spelling += "[=" + flag.placeholder + "]";
     stream << "  " << spelling;
     // Long spellings get a line of their own.

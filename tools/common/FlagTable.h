@@ -47,9 +47,11 @@ public:
   void addText(llvm::StringRef name, llvm::StringRef placeholder,
                llvm::StringRef help, std::string &value);
   /// "--name" or "--name=placeholder"; `set` gets an empty text of the first.
+  /// A program that refuses the first says so by `showBare`, for the help.
   void addOptionalText(llvm::StringRef name, llvm::StringRef placeholder,
                        llvm::StringRef help,
-                       std::function<void(std::string)> set);
+                       std::function<void(std::string)> set,
+                       bool showBare = true);
   void addCount(llvm::StringRef name, llvm::StringRef help,
                 std::optional<uint64_t> &value, uint64_t low = 0,
                 uint64_t high = UINT64_MAX);
@@ -78,6 +80,7 @@ private:
   };
   const Flag *find(llvm::StringRef name) const;
   llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;
+    bool showBare = true, isGiven = false;
 
   std::vector<Flag> flags;
   std::string currentGroup;

@@ -113,8 +113,9 @@ static llvm::Error readSoftcap(llvm::StringRef text,
 void ProblemFlags::addScore(FlagTable &table) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef type,
                      llvm::StringRef help, std::optional<std::string> &file) {
-    table.addOptionalText(name, type, help,
-                          [&file](std::string text) { file = text; });
+    table.addOptionalText(
+        name, type, help, [&file](std::string text) { file = text; },
+        !needsFiles);
   };
   table.add(
       "softcap", "X", "scores become X tanh(s / X), behind the scale",
@@ -134,8 +135,9 @@ void ProblemFlags::addScore(FlagTable &table) {
 void ProblemFlags::addLists(FlagTable &table) {
   auto addList = [&](llvm::StringRef name, llvm::StringRef help,
                      std::optional<std::string> &file) {
-    table.addOptionalText(name, "F.npy", help,
-                          [&file](std::string text) { file = text; });
+    table.addOptionalText(
+        name, "F.npy", help, [&file](std::string text) { file = text; },
+        !needsFiles);
   };
   addList("kv-lens", "int32 [batch]: the keys of each sequence", kvLens);
   addList("cu-seqlens-q",
@@ -149,17 +151,18 @@ void ProblemFlags::addLists(FlagTable &table) {
 
 void ProblemFlags::addSource2(FlagTable &table) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
-                     std::optional<std::string> &file) {
-    table.addOptionalText(name, "F.npy", help,
-                          [&file](std::string text) { file = text; });
+                     std::optional<std::string> &file, bool showBare) {
+    table.addOptionalText(
+        name, "F.npy", help, [&file](std::string text) { file = text; },
+        showBare);
   };
   addFile(
       "source2-k",
       "keys of a second source under the same softmax, one batch a sequence",
-      source2K);
-  addFile("source2-v", "its values", source2V);
+      source2K, true);
+  addFile("source2-v", "its values", source2V, true);
   addFile("source2-lens", "int32 [batch]: its keys that each sequence has",
-          source2Lens);
+          source2Lens, !needsFiles);
   table.addCount("source2-len",
                  "length of a second source, without files (default kv-len)",
                  source2Len);
@@ -197,7 +200,8 @@ void ProblemFlags::addField(FlagTable &table,
         value = unsigned(i - 1);
     });
   }
-  table.add(field.flag, "auto|N", field.help,
+  llvm::StringRef values = field.isPacking ? "auto|on|off|N" : "auto|N";
+  table.add(field.flag, values, field.help,
             [&field, &value](llvm::StringRef text) -> llvm::Error {
               if (field.parse(text, value))
                 return llvm::Error::success();

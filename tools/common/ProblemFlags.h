@@ -51,6 +51,9 @@ struct ProblemFlags {
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
   std::string schedule;
+  /// Whether lists, and what scores read, are for a launch and not only for a
+  /// compiler: a flag that names no file says too little then.
+  bool needsFiles = false;
 
   void add(FlagTable &table);
 

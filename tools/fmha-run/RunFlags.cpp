@@ -11,6 +11,7 @@
 namespace fmha::tools {
 
 void RunFlags::add(FlagTable &table) {
+  problem.needsFiles = true;
   problem.add(table);
   table.addText("ptx", "K.ptx", "run this text in place of the compiled one",
                 ptx);
