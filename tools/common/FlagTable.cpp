@@ -119,8 +119,8 @@ void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
             [words, &value](size_t index) { value = words[index]; });
 }
 
-const FlagTable::Flag *FlagTable::find(llvm::StringRef name) const {
-  for (const Flag &flag : flags)
+FlagTable::Flag *FlagTable::find(llvm::StringRef name) {
+  for (Flag &flag : flags)
     if (name == flag.spelling())
       return &flag;
   return nullptr;
@@ -144,7 +144,7 @@ llvm::Error FlagTable::unknown(llvm::StringRef argument,
 }
 
 llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
-                             std::vector<std::string> &positional) const {
+                             std::vector<std::string> &positional) {
   bool onlyPositional = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef argument = arguments[i];
@@ -158,9 +158,10 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
     }
     auto [name, value] = argument.split('=');
     bool hasValue = argument.contains('=');
-    const Flag *flag = find(name);
+    Flag *flag = find(name);
     if (!flag)
       return unknown(argument, name);
+    flag->isGiven = true;
     if (!flag->isSwitch && !hasValue) {
       if (i + 1 == arguments.size())
         return failure(name + ": expected a value (" + flag->placeholder +
@@ -178,6 +179,14 @@ llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
   return llvm::Error::success();
 }
 
+std::vector<std::string> FlagTable::given(llvm::StringRef group) const {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags)
+    if (flag.isGiven && flag.group == group)
+      names.push_back(flag.spelling());
+  return names;
+}
+
 void FlagTable::printHelp(llvm::raw_ostream &stream) const {
   std::string group;
   for (const Flag &flag : flags) {
@@ -190,6 +199,8 @@ void FlagTable::printHelp(llvm::raw_ostream &stream) const {
       spelling += (flag.oneDash ? " " : "=") + flag.placeholder;
     else if (!flag.placeholder.empty() && flag.showBare)
       spelling += "[=" + flag.placeholder + "]";
+    else if (!flag.placeholder.empty())
+      spelling += "=" + flag.placeholder;
     stream << "  " << spelling;
     // Long spellings get a line of their own.
     if (spelling.size() > 28)

@@ -67,7 +67,11 @@ public:
   /// Calls the setters in the order of `arguments`; what is no flag goes to
   /// `positional`. "--" ends the flags.
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
-                    std::vector<std::string> &positional) const;
+                    std::vector<std::string> &positional);
+
+  /// The flags of `group` that parse() found, as "--name", in the
+  /// table's order.
+  std::vector<std::string> given(llvm::StringRef group) const;
 
   void printHelp(llvm::raw_ostream &stream) const;
 
@@ -76,11 +80,11 @@ private:
     std::string name, placeholder, help, group;
     bool isSwitch, oneDash;
     Set set;
+    bool showBare = true, isGiven = false;
     std::string spelling() const { return (oneDash ? "-" : "--") + name; }
   };
-  const Flag *find(llvm::StringRef name) const;
+  Flag *find(llvm::StringRef name);
   llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;
-    bool showBare = true, isGiven = false;
 
   std::vector<Flag> flags;
   std::string currentGroup;

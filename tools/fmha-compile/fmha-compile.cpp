@@ -106,6 +106,24 @@ llvm::Error checkLevels(const CompileFlags &flags) {
   return checkScheduleFlag(flags.problem);
 }
 
+/// Below the attention level the input says what is computed, and how.
+llvm::Error checkFlagsBelow(const CompileFlags &flags, const FlagTable &table) {
+  if (flags.from.value_or(Level::Attention) == Level::Attention)
+    return llvm::Error::success();
+  std::string names;
+  for (llvm::StringRef group : {"Problem", "Kernel"})
+    for (const std::string &name : table.given(group))
+      if (name != "--target")
+        names += (names.empty() ? "" : ", ") + name;
+  if (names.empty())
+    return llvm::Error::success();
+  return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
+                 " takes the problem and the schedule from '" +
+                 flags.problem.input +
+                 "': expected no flag for them beside it but --target, got " +
+                 names + "; leave them out, or begin at the attention level");
+}
+
 /// What the flags tell of the launch, their defaults once one of them is given.
 schedule::Hints hintsOf(const ProblemFlags &flags) {
   auto hint = [](std::optional<uint64_t> extent) {
@@ -217,8 +235,6 @@ llvm::Expected<Source> sourceOf(const CompileFlags &flags) {
 }
 
 llvm::Error emit(const CompileFlags &flags) {
-  if (llvm::Error error = checkLevels(flags))
-    return error;
   auto source = sourceOf(flags);
   if (!source)
     return source.takeError();
@@ -266,6 +282,10 @@ llvm::Error run(llvm::ArrayRef<const char *> arguments) {
                    "' and '" + positional[1] + "'");
   if (!positional.empty())
     flags.problem.input = positional[0];
+  if (llvm::Error error = checkLevels(flags))
+    return error;
+  if (llvm::Error error = checkFlagsBelow(flags, table))
+    return error;
   return emit(flags);
 }
 
