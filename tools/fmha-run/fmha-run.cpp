@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelText.h"
 #include "Progress.h"
 #include "Report.h"
 #include "fmha/Runtime/Files.h"
@@ -65,48 +66,17 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   return llvm::Error::success();
 }
 
-/// The text that stands in for the compiled one, if any.
-llvm::Expected<std::optional<std::string>> readKernel(const RunFlags &flags) {
-  if (flags.ptx.empty())
-    return std::optional<std::string>();
-  auto text = runtime::readFile(flags.ptx);
-  if (!text)
-    return text.takeError();
-  return std::optional<std::string>(std::move(*text));
-}
-
-/// Takes `flag`, "--kv-stages=5", where it fixes a field of the schedule.
-void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
-  auto [name, value] = flag.split('=');
-  if (name == "--p-placement")
-    for (auto placement :
-         {schedule::PPlacement::Tmem, schedule::PPlacement::Smem,
-          schedule::PPlacement::Registers})
-      if (value == llvm::StringRef(stringify(placement)))
-        overrides.pPlacement = placement;
-  for (const schedule::ScheduleField &field : schedule::scheduleFields())
-    if (name == "--" + std::string(field.flag))
-      field.parse(value, overrides.*field.wanted);
-}
-
-/// A kernel of ours says in its heading what it was made by. It may have been
-/// planned for a launch, so that what it expects of a host is not what the
-/// planner would take here.
-void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx) {
-  bool open = flags.input.empty() && flags.schedule.empty() &&
-              flags.overrides == schedule::Overrides();
-  while (open && ptx.consume_front("// ")) {
-    llvm::StringRef line;
-    std::tie(line, ptx) = ptx.split('\n');
-    if (!line.consume_front("made by: "))
-      continue;
-    llvm::StringRef whole = line.split(" --schedule='").second;
-    if (!whole.empty())
-      flags.schedule = whole.split('\'').first.str();
-    for (llvm::StringRef flag : llvm::split(line, ' '))
-      if (whole.empty())
-        adoptField(flag, flags.overrides);
-  }
+/// Runs `text` in place of what was compiled. That it computes something else
+/// is told, and the verdict says what comes of it.
+void replaceKernel(Session &session, std::string text) {
+  std::string others = compareProblems(text, session.ptx);
+  session.ptx = std::move(text);
+  if (others.empty())
+    return;
+  session.progress.clear();
+  llvm::errs() << "fmha-run: warning: '" << session.flags.ptx
+               << "' was made for another problem: its heading says " << others
+               << "\n";
 }
 
 /// Registers and spills; that ptxas is missing or refuses is told, not an
@@ -272,6 +242,10 @@ llvm::Error run(Session &session) {
   if (!source)
     return source.takeError();
   session.spec = source->spec;
+  if (*replacement)
+    if (llvm::Error error =
+            checkTensors(flags.ptx, **replacement, session.spec.problem))
+      return error;
   // Flags and the op come first: rows behind the last sequence are legal.
   files->lists.adoptExtents(flags.problem);
   // Data that does not fit is told before any work is done for it.
@@ -282,7 +256,7 @@ llvm::Error run(Session &session) {
   if (llvm::Error error = compileKernel(session, *source))
     return error;
   if (*replacement)
-    session.ptx = std::move(**replacement);
+    replaceKernel(session, std::move(**replacement));
   session.outcome.shape = problem->shape;
   runtime::DeviceOptions options;
   options.kind = flags.device;
