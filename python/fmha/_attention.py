@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, QTiles, Scheduler, Window, compile, window_bounds
+from ._arguments import flag, integer, text, window_bounds, word
+from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, QTiles, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
 
 Array = npt.NDArray[Any]
@@ -180,8 +181,27 @@ def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _kernel(module: None, **options: Any) -> Kernel:
-    return compile(module, **options)
+def _cached(**options: Any) -> Kernel:
+    return compile(**options)
+
+
+def _kernel(**options: Any) -> Kernel:
+    """compile(), once for equal options. What cannot be a key is no option, and compile() says so."""
+    try:
+        hash(tuple(options.values()))
+    except TypeError:
+        return compile(**options)
+    return _cached(**options)
+
+
+def settings_of(device: Device, policy: Policy, seed: int, checks: str) -> tuple[Device, Policy, int, str]:
+    """What a launch takes besides arrays."""
+    return (
+        word(device, "device", ("sim", "cuda")),
+        word(policy, "policy", ("eager", "late", "random")),
+        integer(seed, "seed", bits=64),
+        text(checks, "checks"),
+    )
 
 
 def _library() -> str:
@@ -352,10 +372,13 @@ def attention(
     lengths above 2**31 - 512 (2**30 - 512 with a window) and grids of more than
     2**31 - 1 CTAs.
     """
-    if device not in ("sim", "cuda"):
-        raise ValueError(f"device: expected 'sim' or 'cuda', got {device!r}")
-    if layout not in ("bshd", "bhsd"):
-        raise ValueError(f"layout: expected 'bshd' or 'bhsd', got {layout!r}")
+    settings = settings_of(device, policy, seed, checks)
+    word(layout, "layout", ("bshd", "bhsd"))
+    if dtype is not None:
+        word(dtype, "dtype", ("f16", "bf16"))
+    flags = {"v_in_k": v_in_k, "lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum}
+    for name, value in flags.items():
+        flag(value, name)
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)
@@ -375,7 +398,7 @@ def attention(
     batch, q_len, q_heads, head_dim = inputs[0].shape
     head_dim_v = inputs[2].shape[3]
     kernel = _kernel(
-        None, dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
+        dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
         softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
@@ -390,7 +413,7 @@ def attention(
     }
     captures = _captures(alibi, bias, attn_mask)
     _check_captures(captures, _extents(inputs, layout, lists))
-    _run(kernel, inputs, _bshd(out, layout), rows, (device, policy, seed, checks), lists, captures, second)
+    _run(kernel, inputs, _bshd(out, layout), rows, settings, lists, captures, second)
     result = out if out_dtype == "f32" else _widen(out, kind) if was_float32 else _typed(out, kind)
     results = (result, *rows.values())
     if packed[0]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec
 
 from . import _native
+from ._arguments import flag, integer, number, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
 
 DType = Literal["f16", "bf16"]
@@ -80,45 +80,28 @@ class Kernel:
         return Assembly(*_native.assemble(self.ptx, self.target))
 
 
-def window_bounds(window: Window) -> Window:
-    """(left, right) with None for no bound, which negative numbers say too."""
-    try:
-        left, right = window
-    except (TypeError, ValueError):
-        raise ValueError(f"window: expected a pair (left, right), got {window!r}") from None
-    for bound in (left, right):
-        if bound is not None and bound > 2**30:
-            raise ValueError(f"window: expected bounds of at most 2**30, got {bound}")
-    limited = (None if bound is None or bound < 0 else bound for bound in (left, right))
-    return next(limited), next(limited)
+MASKS: tuple[Mask, ...] = ("none", "causal", "causal-top-left")
 
 
-def _mask_name(causal: bool, mask: Mask) -> Mask:
-    if not causal or mask == "causal":
+def _mask_name(causal: bool, mask: Mask) -> str:
+    mask = word(mask, "mask", MASKS)
+    if not flag(causal, "causal") or mask == "causal":
         return mask
     if mask != "none":
         raise ValueError(f"causal: expected no other mask beside it, got mask={mask!r}")
     return "causal"
 
 
-def softcap_of(softcap: float | None) -> float | None:
-    """A cap of which tanh, which is off by up to 2**-20, is not too coarse."""
-    if softcap is not None and not 2.0**-126 <= softcap <= 256:
-        raise ValueError(f"softcap: expected a positive number of at most 256, got {softcap}")
-    return softcap
-
-
 def _outputs(row_max: bool, row_sum: bool, unnormalised: bool, out_dtype: OutDType) -> list[str]:
     """What the output is and what is written beside it, where that is unusual."""
-    if out_dtype not in ("auto", "f32"):
-        raise ValueError(f"out_dtype: expected 'auto' or 'f32', got {out_dtype!r}")
-    switches = {"row_max": row_max, "row_sum": row_sum, "unnormalised": unnormalised, "f32": out_dtype == "f32"}
-    return [name for name, on in switches.items() if on]
+    f32 = word(out_dtype, "out_dtype", ("auto", "f32")) == "f32"
+    switches = {"row_max": row_max, "row_sum": row_sum, "unnormalised": unnormalised, "f32": f32}
+    return [name for name, on in switches.items() if flag(on, name)]
 
 
-def _read_schedule(text: str, target: str) -> str:
+def _read_schedule(given: str, target: str) -> str:
     """The attribute alone, with its target: other text would change the module."""
-    diagnostics, schedule = _native.read_schedule(text, target)
+    diagnostics, schedule = _native.read_schedule(text(given, "schedule"), target)
     if not schedule:
         raise CompileError(tuple(Diagnostic(*entry) for entry in diagnostics))
     return schedule
@@ -127,17 +110,6 @@ def _read_schedule(text: str, target: str) -> str:
 def _word(value: object) -> str:
     """A field's value as command lines have it; what they do not have, the compiler refuses by name."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _extent(value: Any, name: str, least: int = 0) -> int:
-    """A number that a kernel is made or planned for."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
-    if isinstance(value, bool) or not least <= number < 2**31:
-        raise ValueError(f"{name}: expected an integer from {least} to 2**31 - 1, got {value!r}")
-    return number
 
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
@@ -239,24 +211,25 @@ def compile(  # noqa: A001  (the package's own word for it)
     """
     if schedule is not None and module is not None:
         raise ValueError("schedule: expected none beside a module; write {schedule = ...} on its op")
+    text(target, "target")
     if module is None:
         module = _native.build_module(
-            dtype,
-            _extent(head_dim, "head_dim", 1),
-            _extent(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
+            word(dtype, "dtype", ("f16", "bf16")),
+            integer(head_dim, "head_dim", 1),
+            integer(head_dim if head_dim_v is None else head_dim_v, "head_dim_v", 1),
             _mask_name(causal, mask),
             *window_bounds(window),
-            scale,
-            lse,
-            v_in_k,
-            list(lists),
+            number(scale, "scale"),
+            flag(lse, "lse"),
+            flag(v_in_k, "v_in_k"),
+            [text(entry, "lists") for entry in lists],
             softcap_of(softcap),
-            alibi,
-            bias,
-            attn_mask,
+            flag(alibi, "alibi"),
+            flag(bias, "bias"),
+            flag(attn_mask, "attn_mask"),
             "" if schedule is None else _read_schedule(schedule, target),
-            source2,
-            source2_mask,
+            flag(source2, "source2"),
+            word(source2_mask, "source2_mask", MASKS),
             _outputs(row_max, row_sum, unnormalised, out_dtype),
         )
     fields = {
@@ -277,16 +250,16 @@ def compile(  # noqa: A001  (the package's own word for it)
         "splits": splits,
     }
     result = _native.compile(
-        module,
-        name,
+        text(module, "module"),
+        text(name, "name"),
         target,
-        p_placement,
+        word(p_placement, "p_placement", ("auto", "tmem", "smem", "registers")),
         {name: _word(value) for name, value in fields.items()},
-        _extent(q_len, "q_len"),
-        _extent(kv_len, "kv_len"),
-        _extent(q_heads, "q_heads"),
-        _extent(kv_heads, "kv_heads"),
-        verify_kernels,
+        integer(q_len, "q_len"),
+        integer(kv_len, "kv_len"),
+        integer(q_heads, "q_heads"),
+        integer(kv_heads, "kv_heads"),
+        flag(verify_kernels, "verify_kernels"),
     )
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._attention import Array, Device, Policy, _library, _logits, _raise_faults, _typed
+from ._arguments import flag, text, word
+from ._attention import Array, Device, Policy, _library, _logits, _raise_faults, _typed, settings_of
 from ._errors import CompileError, Diagnostic, Error
 
 MergeDType = Literal["f32", "f16", "bf16"]
@@ -66,6 +67,11 @@ def merge(
     sums [batch, heads, rows] that are asked for, in this order. With unnormalised, maxima
     and sums the result is a part again. Raises as attention() does.
     """
+    settings = settings_of(device, policy, seed, checks)
+    word(out_dtype, "out_dtype", ("f32", "f16", "bf16"))
+    flags = {"lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum, "unnormalised": unnormalised}
+    for name, value in flags.items():
+        flag(value, name)
     parts = _stacked(o, "o", 5)
     count, batch, rows, heads, dim = parts.shape
     maxima, sums = _stacked(row_max, "row_max", 4), _stacked(row_sum, "row_sum", 4)
@@ -74,7 +80,7 @@ def merge(
             raise ValueError(f"{name}: expected the shape {(count, batch, heads, rows)}, got {array.shape}")
     logits = _logits(sink)
     features = {"lse": lse, "row_max": return_row_max, "row_sum": return_row_sum, "unnormalised": unnormalised, "sink": sink is not None}
-    ptx, manifest = _kernel(dim, out_dtype, tuple(name for name, on in features.items() if on), target)
+    ptx, manifest = _kernel(dim, out_dtype, tuple(name for name, on in features.items() if on), text(target, "target"))
     out = np.zeros((batch, rows, heads, dim), np.float32 if out_dtype == "f32" else np.uint16)
     written = {
         name: np.zeros((batch, heads, rows), np.float32) for name in ("lse", "row_max", "row_sum") if features[name]
@@ -84,7 +90,7 @@ def merge(
         status, findings, driver_error, _, _ = _native.merge(
             ptx, manifest, count, parts.reshape(count * batch, rows, heads, dim), _rows(maxima), _rows(sums), out,
             views.get("lse"), views.get("row_max"), views.get("row_sum"), logits,
-            device, _library() if device == "sim" else "", policy, seed, checks,
+            settings[0], _library() if device == "sim" else "", *settings[1:],
         )  # fmt: skip
     except RuntimeError as error:
         raise Error(str(error)) from None

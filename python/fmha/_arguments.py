@@ -1,0 +1,88 @@
+"""What an argument is; or an error that names it, what was expected and what was got.
+
+The extension module would answer a wrong type with the list of all its parameters."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+WINDOW_LIMIT = 2**30
+
+
+def flag(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
+def text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a string, got {value!r}")
+    return value
+
+
+def word(value: Any, name: str, words: Sequence[str]) -> Any:
+    """One of `words`."""
+    listed = " or ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
+    if not isinstance(value, str) or value not in words:
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name}: expected {listed}, got {value!r}")
+    return value
+
+
+def number(value: Any, name: str) -> float | None:
+    """A real number, or None."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name}: expected a number of 64 bits, got {value!r}") from None
+
+
+def integer(value: Any, name: str, least: int = 0, bits: int = 31) -> int:
+    """A whole number from `least` to what `bits` bits hold."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
+    if isinstance(value, bool) or not least <= whole < 2**bits:
+        raise ValueError(f"{name}: expected an integer from {least} to 2**{bits} - 1, got {value!r}")
+    return whole
+
+
+def window_bounds(window: Any) -> tuple[int | None, int | None]:
+    """(left, right) with None for no bound, which negative numbers say too."""
+    try:
+        left, right = window
+    except (TypeError, ValueError):
+        raise ValueError(f"window: expected a pair (left, right), got {window!r}") from None
+    return _bound(left), _bound(right)
+
+
+def _bound(bound: Any) -> int | None:
+    if bound is None:
+        return None
+    try:
+        whole = operator.index(bound)
+    except TypeError:
+        raise TypeError(f"window: expected bounds that are integers or None, got {bound!r}") from None
+    if isinstance(bound, bool) or whole > WINDOW_LIMIT:
+        raise ValueError(f"window: expected bounds of at most 2**30, got {bound!r}")
+    return None if whole < 0 else whole
+
+
+def softcap_of(softcap: Any) -> float | None:
+    """A cap of which tanh, which is off by up to 2**-20, is not too coarse."""
+    cap = number(softcap, "softcap")
+    if cap is not None and not 2.0**-126 <= cap <= 256:
+        raise ValueError(f"softcap: expected a positive number of at most 256, got {softcap}")
+    return cap
