@@ -1,0 +1,48 @@
+"""Holds the report that README.md shows to the one that scripts/demo prints.
+
+    readme_report.py SOURCE FOLDER
+
+Makes that report in FOLDER with the commands of scripts/demo, whose set-up and build are left out. Each line of README's excerpt stands in it,
+in that order, but for white space and for what "…" leaves out. What differs from run to run, seconds, must be left out: the report is made
+twice, and a line that README shows stands in both."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+source, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+demo = (source / "scripts/demo").read_text()
+length = re.search(r"^length=(\d+)$", demo, re.M)[1]
+shape = re.search(r"^shape=\((.*?)\)$", demo, re.M | re.S)[1].replace("\\\n", " ").replace('"$length"', length).split()
+readme = (source / "README.md").read_text()
+excerpt = re.search(r"^The report of the demo.*?^```\n(.*?)^```", readme, re.M | re.S)[1]
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def report():
+    ptx = folder / "attention.ptx"
+    (folder / "explain.txt").write_text(run("fmha-compile", *shape, "--explain", "-o", ptx))
+    (folder / "run.json").write_text(run("fmha-run", *shape, f"--ptx={ptx}", "--json"))
+    return run(sys.executable, source / "scripts/report.py", folder, length)
+
+
+def plain(line):
+    return " ".join(line.split())
+
+
+wrong = 0
+for text in (report(), report()):
+    lines, at = [plain(line) for line in text.splitlines()], 0
+    for line in excerpt.splitlines():
+        pattern = re.compile(".*".join(map(re.escape, plain(line).split("…"))) + "$")
+        behind = [n for n in range(at, len(lines)) if pattern.match(lines[n])]
+        if not behind:
+            print(f"README.md: the report has no such line, or has it ahead of the one before: {line}")
+            wrong += 1
+        at = behind[0] + 1 if behind else at
+print(f"{len(excerpt.splitlines())} lines of {len(lines)} looked for, {wrong} wrong")
+sys.exit(1 if wrong else 0)
