@@ -26,8 +26,9 @@ bool FieldParser::parse(cl::Option &option, StringRef, StringRef text,
     return option.error("is the name of no field of a schedule");
   // Options of passes spell words as numbers, too: so are they printed.
   StringRef word = text;
-  if (field->isSwitch && (text == "0" || text == "1"))
-    word = text == "1" ? "true" : "false";
+  unsigned number = 0;
+  if (!text.getAsInteger(10, number) && number < field->words.size())
+    word = field->words[number];
   if (field->isPacking && text == "0")
     word = "on";
   if (field->parse(word, choice.wanted))
