@@ -172,9 +172,7 @@ static LogicalResult checkOffsets(gpu::GPUFuncOp func, uint32_t expected) {
 
 FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-  if (!attr)
-    return func.emitError()
-           << "has no fmha.schedule; kernels come from convert-fmha-to-tile";
+  assert(attr && "expected a kernel of ours: isTiledKernel() tells");
   if (failed(checkOperands(func)))
     return failure();
   KernelInfo info;
@@ -183,8 +181,8 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   if (auto error = schedule::check(info.problem, info.schedule))
     return func.emitError() << *error;
   info.map = schedule::layOut(info.problem, info.schedule);
-  if (auto error = schedule::verify(info.problem, info.schedule, info.map))
-    return func.emitError() << *error;
+  assert(!schedule::verify(info.problem, info.schedule, info.map) &&
+         "check() takes no schedule whose map does not verify");
   if (failed(checkOffsets(func, info.schedule.pOffset)))
     return failure();
   return info;

@@ -30,9 +30,9 @@ struct KernelInfo {
   schedule::MemoryMap map;
 };
 
-/// Fails with a diagnostic on `func` if it has no schedule, or one that its
-/// target cannot hold. Functions without tile ops are not kernels of ours:
-/// `isTiledKernel` tells.
+/// Fails with a diagnostic on `func`, a kernel of ours, as `isTiledKernel`
+/// tells, if its target cannot hold its schedule, or its operands are not those
+/// of such a kernel.
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
 bool isTiledKernel(mlir::gpu::GPUFuncOp func);
 /// Of those, one for a target that multiplies by wgmma, and any other one: each
