@@ -89,7 +89,7 @@ class Kernel:
     def __init__(self, ptx, manifest, driver=None):
         self.manifest = manifest
         if manifest.get("splits", 1) > 1 or "combine" in manifest:
-            raise ValueError("expected a kernel without splits, got one that needs a second kernel and a workspace")
+            raise ValueError("expected a kernel without splits, got one that needs a second kernel and a workspace; compile it with --splits=1")
         self.driver = driver or Driver()
         module = ctypes.c_void_p()
         self.driver.call("cuModuleLoadData", ctypes.byref(module), (ptx if isinstance(ptx, bytes) else ptx.encode()) + b"\0")

@@ -21,7 +21,8 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
     there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
     contradicts an option, is an error. Extents that types or options give are hints: they rank schedules, and every one of
-    them serves any launch. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
+    them serves any launch. Where they say that a launch leaves SMs without work, the planner shares out KV blocks, so that an op of static
+    shapes may come out as two kernels and a workspace; `splits=1` keeps it one. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
     candidates were rejected become remarks of category `fmha-plan`.
 
     Before:
