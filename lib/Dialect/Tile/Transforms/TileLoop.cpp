@@ -50,8 +50,8 @@ void TileLoop::prepare(Block &entry) {
     bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
       return ofTile.contains(operand.getDefiningOp());
     });
-    bool begins = isa<gpu::BlockIdOp>(op) ||
-                  (rereadsExtents() && isa<memref::DimOp>(op));
+    bool begins =
+        isa<gpu::BlockIdOp>(op) || (rereadsExtents() && isa<memref::DimOp>(op));
     if (begins || (follows && !isa<SpecialiseOp>(op)))
       ofTile.insert(&op);
   }
