@@ -72,16 +72,18 @@ Complaint fmha::schedule::checkPackedLists(const Case &c) {
 }
 
 /// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
-/// registers, and numbers that several lists give, or a second source, are as
-/// many again.
+/// registers, and numbers that several lists give, a second source or splits
+/// are as many again.
 Complaint fmha::schedule::checkWideLists(const Case &c) {
   const Problem &p = c.problem;
   bool lists = p.kvLens + p.cuSeqlensQ + p.cuSeqlensK > 1;
-  if (!fillsUniformRegisters(p, c.schedule) || !(lists || p.source2))
+  bool splits = c.schedule.splits > 1;
+  if (!fillsUniformRegisters(p, c.schedule) || !(lists || p.source2 || splits))
     return std::nullopt;
   return "C8: expected q_tiles = 1 with a head dim above 240 and " +
-         std::string(lists ? "several lists of lengths"
-                           : "a second source of keys") +
+         std::string(lists       ? "several lists of lengths"
+                     : p.source2 ? "a second source of keys"
+                                 : "splits") +
          ", which roles have too few registers for beside another tile, got " +
          str(c.schedule.qTiles) + "; take one query tile";
 }

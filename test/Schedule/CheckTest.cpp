@@ -567,3 +567,21 @@ TEST(Check, C8SecondSourceOfWideHeadsBesideAnotherTile) {
   EXPECT_THAT(with(2, 248, false), Not(StartsWith(start)));
   EXPECT_THAT(with(1, 248, true), Not(StartsWith(start)));
 }
+
+TEST(Check, C8SplitsOfWideHeadsBesideAnotherTile) {
+  auto with = [](unsigned tiles, unsigned headDim, unsigned splits) {
+    return complaint([&](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = headDim;
+      s.qTiles = tiles;
+      s.oColumns = 128;
+      s.splits = splits;
+      s.rescaleThreshold = 0;
+    });
+  };
+  constexpr auto start =
+      "C8: expected q_tiles = 1 with a head dim above 240 and splits";
+  EXPECT_THAT(with(2, 248, 2), StartsWith(start));
+  EXPECT_THAT(with(2, 240, 2), Not(StartsWith(start)));
+  EXPECT_THAT(with(2, 248, 1), Not(StartsWith(start)));
+  EXPECT_THAT(with(1, 248, 2), Not(StartsWith(start)));
+}

@@ -25,7 +25,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -124,6 +123,18 @@ static bool endsLoop(Value number, Region &region) {
   });
 }
 
+/// What `region` uses and others define: also values in a loop over tiles that
+/// the region is yet to be moved into.
+static SetVector<Value> usedOfOthers(Region &region) {
+  SetVector<Value> used;
+  region.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!region.isAncestor(operand.getParentRegion()))
+        used.insert(operand);
+  });
+  return used;
+}
+
 /// Behind a minimum or maximum ptxas 13.0 no longer knows that a number is the
 /// same in all threads: one from a list of lengths, the first key of a window
 /// or of a part of the keys, or the first row where a window ends behind it and
@@ -139,9 +150,7 @@ void WarpSwitch::makeNumbersUniform(RoleOp role) {
     return;
   bool boundsOnly = fillsUniformRegisters() && role.getSingleThread();
   auto *isWanted = boundsOnly ? endsLoop : isUsedInLoop;
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(role.getBody(), used);
-  for (Value number : used) {
+  for (Value number : usedOfOthers(role.getBody())) {
     Operation *from = number.getDefiningOp();
     if (!number.getType().isIndex() ||
         isa_and_nonnull<arith::ConstantOp, memref::DimOp>(from) ||
