@@ -234,7 +234,10 @@ static void addFeatures(const schedule::Problem &problem,
   if (schedule.scheduler != schedule::Scheduler::Single)
     manifest["scheduler"] = std::string(stringify(schedule.scheduler));
   if (schedule.scheduler == schedule::Scheduler::Static)
-    manifest["max_ctas"] = target::findTarget(schedule.target)->sms;
+    manifest["max_ctas"] =
+        target::findTarget(schedule.target)->sms * schedule.ctasPerSm;
+  if (schedule.ctasPerSm > 1)
+    manifest["ctas_per_sm"] = schedule.ctasPerSm;
   json::Array captures;
   for (const schedule::Capture &capture : problem.captures)
     captures.push_back(

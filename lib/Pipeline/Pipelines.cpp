@@ -41,6 +41,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   plan.qTileRows = {wanted.qTileRows};
   plan.packHeads = {wanted.packHeads};
   plan.scheduler = {wanted.scheduler};
+  plan.ctasPerSm = {wanted.ctasPerSm};
   plan.splits = {wanted.splits};
   plan.batch = options.hints.batch;
   plan.qHeads = options.hints.qHeads;

@@ -381,11 +381,11 @@ llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
                    manifest.scheduler + "; leave the bound out");
   grid = *tiles;
   values[RunValue::Tiles] = grid[0];
-  if (manifest.maxCtas)
-    grid[0] = std::min(
-        grid[0], options.maxCtas
-                     ? options.maxCtas
-                     : device.multiprocessors().value_or(manifest.maxCtas));
+  if (manifest.maxCtas) {
+    std::optional<uint32_t> there = device.multiprocessors();
+    uint32_t most = there ? *there * manifest.ctasPerSm : manifest.maxCtas;
+    grid[0] = std::min(grid[0], options.maxCtas ? options.maxCtas : most);
+  }
   return llvm::Error::success();
 }
 

@@ -299,6 +299,8 @@ void readKernel(JsonNode root, Manifest &manifest) {
             .str();
   if (root.has("max_ctas"))
     manifest.maxCtas = root.field("max_ctas").unsignedInteger(1, 0x7fffffff);
+  if (root.has("ctas_per_sm"))
+    manifest.ctasPerSm = root.field("ctas_per_sm").unsignedInteger(1, 32);
   manifest.cluster = readExtents(root.field("cluster"));
   manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
   manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
@@ -336,17 +338,17 @@ llvm::Expected<Manifest> parseManifest(llvm::StringRef text) {
   std::string problem;
   JsonNode root(&*value, "manifest", problem);
   root.field("schema_version").unsignedInteger(1, 1);
-  root.fields(
-      {"schema_version", "kernel",       "target",       "dtype",
-       "head_dim",       "head_dim_v",   "v_in_k",       "mask",
-       "window_left",    "window_right", "scale",        "lse",
-       "q_tiles",        "p_placement",  "grid",         "block",
-       "cluster",        "smem_bytes",   "tmem_columns", "roles",
-       "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
-       "sink",           "score",        "captures",     "out_dtype",
-       "row_max",        "row_sum",      "unnormalised", "splits",
-       "workspace",      "combine",      "pack_heads",   "scheduler",
-       "max_ctas",       "source2",      "source2_lens", "source2_mask"});
+  root.fields({"schema_version", "kernel",       "target",       "dtype",
+               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
+               "window_left",    "window_right", "scale",        "lse",
+               "q_tiles",        "p_placement",  "grid",         "block",
+               "cluster",        "smem_bytes",   "tmem_columns", "roles",
+               "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
+               "sink",           "score",        "captures",     "out_dtype",
+               "row_max",        "row_sum",      "unnormalised", "splits",
+               "workspace",      "combine",      "pack_heads",   "scheduler",
+               "max_ctas",       "ctas_per_sm",  "source2",      "source2_lens",
+               "source2_mask"});
   readProblem(root, manifest);
   readKernel(root, manifest);
   if (!problem.empty())

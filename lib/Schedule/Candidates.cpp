@@ -9,6 +9,7 @@
 #include "Candidates.h"
 
 #include "Check.h"
+#include "Footprint.h"
 
 #include "fmha/Schedule/Resources.h"
 #include "fmha/Schedule/Splits.h"
@@ -196,6 +197,7 @@ void Search::buildWgmmaAxes() {
                                  : Values{0},
        0);
   axis("scheduler", wgmmaSchedulers(problem), 0);
+  axis("ctas_per_sm", wgmmaCtasPerSm(problem, gpu->sms), rule(3));
   axis("kv_block", wgmmaKeyBlocks(problem), rule(3));
   Values placements = {unsigned(PPlacement::Registers),
                        unsigned(PPlacement::Smem)};
@@ -242,6 +244,9 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
     return std::nullopt;
   Rings rings = ringsOf(problem, schedule);
   uint64_t others = resourcesOf(problem, schedule).smemBytes - rings.bytes();
+  uint64_t there = smemOfCta(*gpu, schedule);
+  // Of a share of an SM that would cost a stage.
+  uint64_t margin = schedule.ctasPerSm > 1 ? 0 : smemMargin;
   while (growsK || growsV) {
     // The ring that brings fewer bytes of what it must bring grows first.
     bool value = growsV && (!growsK || schedule.vStages < schedule.kvStages);
@@ -252,11 +257,11 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
     rings.stages = schedule.kvStages;
     rings.valueStages = schedule.vStages;
     uint64_t bytes = others + rings.bytes();
-    if (bytes + smemMargin <= gpu->smemBytesPerCta)
+    if (bytes + margin <= there)
       continue;
     Schedule deeper = schedule;
     --stages;
-    return bytes > gpu->smemBytesPerCta ? std::optional(deeper) : std::nullopt;
+    return bytes > there ? std::optional(deeper) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -45,6 +45,7 @@ Candidates enumerate(const Problem &problem, std::string_view target,
 std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);
 /// And the schedulers, by Scheduler.
 std::vector<unsigned> wgmmaSchedulers(const Problem &problem);
+std::vector<unsigned> wgmmaCtasPerSm(const Problem &problem, unsigned sms);
 
 /// "q_tiles = 2, p_placement = tmem, kv_stages = 5", and the other fields that
 /// are not as usual.

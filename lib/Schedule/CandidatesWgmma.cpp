@@ -21,6 +21,22 @@ std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
   return schedulers;
 }
 
+/// One CTA of several consumers loads each key once for all of them; several of
+/// one consumer wait, begin and end apart from each other, which pays where
+/// sequences are short. Which, the model can say where the launch is known; it
+/// was fitted to launches of many tiles.
+std::vector<unsigned> fmha::schedule::wgmmaCtasPerSm(const Problem &problem,
+                                                     unsigned sms) {
+  constexpr uint64_t rows = 64, rounds = 4;
+  std::optional<Workload> launch = workloadOf(problem);
+  if (!launch)
+    return {1};
+  uint64_t tiles =
+      launch->batch * launch->qHeads * ((launch->qLen + rows - 1) / rows);
+  return tiles < rounds * sms ? std::vector<unsigned>{1}
+                              : std::vector<unsigned>{1, 2, 3};
+}
+
 /// A wgmma has any multiple of 8 columns, so that a block takes what registers
 /// leave. Behind a bound the last block of a CTA is half hidden: where nothing
 /// is known of the lengths larger ones may lose more there than they win.

@@ -171,7 +171,7 @@ void Checker::checkThreads() {
 void Checker::checkRegisters() {
   if (!demand.threads || demand.warps.empty())
     return;
-  unsigned atLaunch = registersAtLaunch(demand.threads);
+  unsigned atLaunch = registersAtLaunch(demand.threads, demand.ctasPerSm);
   uint64_t pool = uint64_t(atLaunch) * demand.threads, needed = 0;
   unsigned warps = 0;
   for (const WarpRegisters &role : demand.warps) {

@@ -108,6 +108,14 @@ static Complaint checkCtaGroup(const Case &c) {
          ": no pass pairs CTAs";
 }
 
+static Complaint checkCtasPerSm(const Case &c) {
+  if (c.schedule.ctasPerSm == 1)
+    return std::nullopt;
+  return "C8: expected ctas_per_sm to be 1 on " + c.schedule.target +
+         ", where a CTA has the tensor memory of its SM, got " +
+         str(c.schedule.ctasPerSm);
+}
+
 static Complaint checkPlacement(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   switch (c.schedule.pPlacement) {
@@ -155,8 +163,8 @@ static Complaint checkStages(const Schedule &s) {
 static Complaint checkSmem(const Case &c) {
   const Schedule &s = c.schedule;
   Footprint sizes(c.problem, s);
-  uint64_t needed = sizes.smemBytes(s);
-  if (needed <= c.gpu->smemBytesPerCta)
+  uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
+  if (needed <= there)
     return checkStages(s);
   std::string text = "C6: " + tiles(s) + " of " +
                      str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
@@ -168,9 +176,9 @@ static Complaint checkSmem(const Case &c) {
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
-         " bytes of shared memory, " + str(c.gpu->smemBytesPerCta) +
-         " are there (" + str(needed - c.gpu->smemBytesPerCta) +
-         " too many); take fewer KV stages" +
+         " bytes of shared memory, " + str(there) + " are there (" +
+         str(needed - there) + " too many); take fewer KV stages" +
+         (s.ctasPerSm > 1 ? " or ctas_per_sm" : "") +
          (s.qTiles == 1 ? ", a smaller key_chunk or value_chunk" : "");
 }
 
@@ -299,13 +307,14 @@ namespace {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},        {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},       {8, checkSharing},
-    {2, checkTmem},      {4, checkCtaGroup},     {5, checkPlacement},
-    {8, checkScore},     {8, checkPackedScore},  {8, checkWideLists},
-    {8, checkEmulation}, {8, checkLoop},         {8, checkPackedLists},
-    {6, checkSmem},      {8, checkWideProducts}, {7, checkThreshold},
-    {8, checkFeatures},  {9, checkRoles},        {10, checkWarps}};
+    {1, checkTarget},      {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks},      {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},        {8, checkCtasPerSm}, {4, checkCtaGroup},
+    {5, checkPlacement},   {8, checkScore},     {8, checkPackedScore},
+    {8, checkWideLists},   {8, checkEmulation}, {8, checkLoop},
+    {8, checkPackedLists}, {6, checkSmem},      {8, checkWideProducts},
+    {7, checkThreshold},   {8, checkFeatures},  {9, checkRoles},
+    {10, checkWarps}};
 
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
 /// do.

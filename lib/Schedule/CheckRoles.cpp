@@ -134,13 +134,13 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
     total += role.registers * (threadsPerGroup / warpsPerGroup);
   }
   unsigned threads = warps * (threadsPerGroup / warpsPerGroup);
-  unsigned pool = registersAtLaunch(threads) * threads;
+  unsigned atLaunch = registersAtLaunch(threads, c.schedule.ctasPerSm);
+  unsigned pool = atLaunch * threads;
   if (total <= pool)
     return std::nullopt;
   return "C11: the roles need " + str(total) + " registers, " + str(pool) +
          " are there (" + str(total - pool) + " too many): a CTA of " +
-         str(threads) + " threads starts with " +
-         str(registersAtLaunch(threads)) + " a thread";
+         str(threads) + " threads starts with " + str(atLaunch) + " a thread";
 }
 
 /// ptxas spills, or gives up, where a role has too few. What suffices was only
@@ -160,11 +160,12 @@ static Complaint checkLeastRegisters(const Case &c) {
   return std::nullopt;
 }
 
-unsigned fmha::schedule::registersAtLaunch(unsigned threads) {
+unsigned fmha::schedule::registersAtLaunch(unsigned threads,
+                                           unsigned ctasPerSm) {
   // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
   constexpr unsigned registersPerSm = 65536, mostOfThread = 248;
-  return std::min(registersPerSm / threads / registerStep * registerStep,
-                  mostOfThread);
+  unsigned share = registersPerSm / (threads * std::max(ctasPerSm, 1u));
+  return std::min(share / registerStep * registerStep, mostOfThread);
 }
 
 Complaint fmha::schedule::checkWarps(const Case &c) {

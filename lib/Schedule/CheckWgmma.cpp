@@ -18,12 +18,18 @@ using namespace fmha::schedule;
 
 /// 65536 registers of an SM: with two consumers 240 each leave 24 for the
 /// warpgroup that loads, with three 160 leave 32 (FlashAttention-3's counts).
-/// Beside one nobody needs to give any away.
-std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles) {
+/// Beside one nobody needs to give any away, unless the SM has other CTAs.
+std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles,
+                                                unsigned ctasPerSm) {
   constexpr std::pair<unsigned, unsigned> shares[] = {
       {248, 248}, {240, 24}, {160, 32}};
   // check() refuses other counts.
   auto [consumer, producer] = shares[std::clamp(qTiles, 1u, 3u) - 1];
+  if (ctasPerSm > 1) {
+    constexpr unsigned groups = 2;
+    producer = ctasPerSm == 2 ? 40 : 24;
+    consumer = groups * registersAtLaunch(groups * 128, ctasPerSm) - producer;
+  }
   std::vector<Role> roles = {{"load", 0, 1, producer},
                              {"store", 1, 1, producer},
                              {"spare", 2, 2, producer}};
@@ -47,6 +53,13 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
   if (s.qTiles < 1 || s.qTiles > mostTiles)
     return "C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
            ", warpgroups with a tile each, got " + str(s.qTiles);
+  if (s.ctasPerSm < 1 || s.ctasPerSm > mostTiles)
+    return "C3: expected ctas_per_sm to be 1, 2 or 3 on " + s.target +
+           ", got " + str(s.ctasPerSm);
+  if (s.ctasPerSm > 1 && s.qTiles > 1)
+    return "C3: expected q_tiles = 1 with several CTAs an SM, which have the "
+           "registers of one consumer each, got " +
+           str(s.qTiles) + "; take ctas_per_sm = 1";
   if (s.qTileRows != rows)
     return "C3: expected q_tile_rows to be 64 on " + s.target +
            ", the rows of a wgmma, got " + str(s.qTileRows);
@@ -93,6 +106,8 @@ static std::string besideLoop(const Case &c) {
   if (p.scoreByKey)
     return "code on scores that reads for each key (a bias or a mask)";
   bool lists = p.cuSeqlensQ || p.keysEndInside();
+  if (lists && c.schedule.ctasPerSm > 2)
+    return "lists of lengths";
   return p.mask.left && lists
              ? "lists of lengths and a left bound of the window"
              : "";
@@ -104,15 +119,19 @@ static std::string besideLoop(const Case &c) {
 /// the f32 output does not fit, either.
 static Complaint checkWgmmaLoop(const Case &c) {
   const Schedule &s = c.schedule;
-  if (s.scheduler == Scheduler::Single || s.qTiles == 1)
+  bool ctas = s.ctasPerSm > 1;
+  if (s.scheduler == Scheduler::Single || (s.qTiles == 1 && !ctas))
     return std::nullopt;
   std::string what = besideLoop(c);
   if (what.empty())
     return std::nullopt;
-  return "C8: expected q_tiles = 1 on " + s.target + " with scheduler " +
+  return std::string("C8: expected ") + (ctas ? "ctas_per_sm" : "q_tiles") +
+         " = 1 on " + s.target + " with scheduler " +
          std::string(stringify(s.scheduler)) + " and " + what +
-         ", which roles have too few registers for beside another tile, got " +
-         str(s.qTiles) + "; take one query tile or the scheduler single";
+         ", which roles have too few registers for beside another " +
+         (ctas ? "CTA" : "tile") + ", got " +
+         str(ctas ? s.ctasPerSm : s.qTiles) + "; take one " +
+         (ctas ? "CTA an SM" : "query tile") + " or the scheduler single";
 }
 
 /// Fields that no pass of these targets builds yet.
@@ -148,8 +167,28 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   return checkWgmmaLoop(c);
 }
 
+/// All of a CTA is compiled for the registers that its threads start with, and
+/// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
+static Complaint checkAccumulators(const Schedule &s,
+                                   const WgmmaRegisters &sizes) {
+  constexpr unsigned beside = 30, threads = 256;
+  if (s.ctasPerSm == 1)
+    return std::nullopt;
+  unsigned there = registersAtLaunch(threads, s.ctasPerSm);
+  unsigned widest = std::max(sizes.scores, sizes.outputs);
+  if (widest + beside <= there)
+    return std::nullopt;
+  return "C2: a thread starts with " + str(there) +
+         " registers where an SM has " + str(s.ctasPerSm) +
+         " CTAs, of which ptxas leaves " + str(there - beside) +
+         " to S or O, got " + str(widest) +
+         " (one for each 2 columns); take fewer ctas_per_sm";
+}
+
 Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
   WgmmaRegisters sizes(c.problem, c.schedule);
+  if (Complaint complaint = checkAccumulators(c.schedule, sizes))
+    return complaint;
   unsigned needed = sizes.all(), there = sizes.there;
   if (needed <= there)
     return std::nullopt;
@@ -159,21 +198,30 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
          (sizes.captured ? ", read by code on scores " + str(sizes.captured)
                          : "") +
          "), " + str(there) + " are there beside " + "what softmax needs" +
-         (c.schedule.qTiles == 3 ? "; take two query tiles or" : "; take") +
+         (c.schedule.qTiles == 3     ? "; take two query tiles or"
+          : c.schedule.ctasPerSm > 1 ? "; take fewer ctas_per_sm or"
+                                     : "; take") +
          " a smaller kv_block, or o_columns below " + str(2 * sizes.outputs);
 }
 
 Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
-  switch (c.schedule.pPlacement) {
+  const Schedule &s = c.schedule;
+  switch (s.pPlacement) {
   case PPlacement::Registers:
-  case PPlacement::Smem:
     return std::nullopt;
+  case PPlacement::Smem:
+    if (s.ctasPerSm == 1)
+      return std::nullopt;
+    return "C5: expected p_placement to be registers with ctas_per_sm = " +
+           str(s.ctasPerSm) +
+           ": shared memory is what CTAs of an SM are short of; take "
+           "ctas_per_sm = 1";
   case PPlacement::Auto:
     return "C5: expected p_placement to be registers or smem in a schedule, "
            "got auto: the planner decides it, so leave the schedule out";
   case PPlacement::Tmem:
     break;
   }
-  return "C5: p_placement tmem cannot be had on " + c.schedule.target +
+  return "C5: p_placement tmem cannot be had on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }

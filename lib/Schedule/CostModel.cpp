@@ -242,6 +242,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.passes =
       (columns + kernel.headDimV - 1) / std::max(1u, kernel.headDimV);
   kernel.ctaGroup = schedule.ctaGroup;
+  kernel.ctasPerSm = schedule.ctasPerSm;
   kernel.pPlacement = schedule.pPlacement;
   kernel.pSlices = schedule.pSlices;
   kernel.rescaleThreshold = schedule.rescaleThreshold;
@@ -251,7 +252,7 @@ KernelModel fmha::schedule::modelOf(const Problem &problem,
   kernel.splits = schedule.splits;
   const target::Target *gpu = target::findTarget(schedule.target);
   if (schedule.scheduler == Scheduler::Static && gpu)
-    kernel.mostCtas = gpu->sms;
+    kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
   // A consumer begins the scores of the next block before it waits for these.
   if (usesWgmma(schedule))
     kernel.scoreStages = 2;
@@ -286,7 +287,8 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
     double exponentials = cost.of(Unit::Mufu) / kernel.tiles;
     WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);
     cost.chain = block.alone;
-    cost.clocks = std::max(block.all, cost.loads);
+    cost.clocks =
+        kernel.ctasPerSm > 1 ? block.all : std::max(block.all, cost.loads);
     cost.measured = true;
   }
   cost.serial = cost.chain > beside;

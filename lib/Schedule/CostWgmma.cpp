@@ -14,8 +14,23 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+/// Of one consumer beside those of other CTAs. Their rings are short, and each
+/// brings keys of its own.
+static WgmmaBlock blockOfSeveral(const KernelModel &kernel, double mma,
+                                 double exponentials) {
+  constexpr double held = 2;
+  double keys = kernel.keys, columns = (kernel.headDim + kernel.headDimV) / 2.0;
+  double stages = kernel.ringBytes / std::max<double>(kernel.messageBytes, 1);
+  double panels = keys * columns / 64 / std::max(stages - held, 0.5);
+  double waits = 550.9 + 1.145 * keys + 2.635 * panels;
+  double each = 0.3556 * mma + 0.9626 * exponentials;
+  return {waits + each, waits / kernel.ctasPerSm + each};
+}
+
 WgmmaBlock fmha::schedule::wgmmaBlock(const KernelModel &kernel, double mma,
                                       double exponentials) {
+  if (kernel.ctasPerSm > 1)
+    return blockOfSeveral(kernel, mma, exponentials);
   double keys = kernel.keys, columns = (kernel.headDim + kernel.headDimV) / 2.0;
   bool shared = kernel.pPlacement == PPlacement::Smem;
   double waits = 157 + 1.996 * keys + 2.491 * columns;
@@ -46,16 +61,49 @@ double ofEdges(const KernelModel &kernel, const Mask &mask) {
   return perKey * edges * std::max<double>(kernel.keys, rows);
 }
 
+constexpr double launch = 3000;
+
+/// Of several CTAs an SM: each waits for itself at the ends of its tiles, and
+/// the others work beside it.
+double launchOfSeveral(const KernelModel &kernel, const Cost &block,
+                       const Blocks &blocks, double tiles, double mean,
+                       bool uneven, double sms) {
+  double ctas = kernel.ctasPerSm;
+  double columns = (kernel.headDim + kernel.headDimV) / 2.0;
+  double units = block.qkClocks + block.pvClocks + block.of(Unit::Mufu);
+  double waits = 28.557 * columns;
+  if (uneven && !kernel.persistent)
+    waits += 1158.8;
+  if (!uneven && kernel.persistent)
+    waits += 190.4;
+  double works = 3.1004 * columns + 0.6243 * units;
+  double tile = waits / ctas + works;
+  double ofSm = tiles / sms, blocksOfSm = ofSm * mean;
+  if (uneven && !kernel.persistent) {
+    ofSm += ctas / 2;
+    blocksOfSm += ctas * blocks.longest / 4;
+  } else {
+    double of = uneven ? 2 : 1;
+    ofSm = ctas * of * std::ceil(std::ceil(tiles / of) / (sms * ctas));
+    blocksOfSm = ofSm * mean;
+  }
+  double alone = waits + works + blocks.longest * block.chain;
+  return launch + std::max(alone, ofSm * tile + blocksOfSm * block.clocks);
+}
+
 } // namespace
 
-double fmha::schedule::wgmmaLaunch(const KernelModel &kernel, double block,
+double fmha::schedule::wgmmaLaunch(const KernelModel &kernel, const Cost &cost,
                                    const Workload &workload,
                                    const Blocks &blocks, double heads,
                                    double sms) {
-  constexpr double launch = 3000;
+  double block = cost.clocks;
   double ofHead =
       std::ceil(double(workload.qLen) / double(queriesPerCta(kernel)));
   double tiles = heads * ofHead, mean = blocks.all / std::max(ofHead, 1.0);
+  if (kernel.ctasPerSm > 1)
+    return launchOfSeveral(kernel, cost, blocks, tiles, mean,
+                           workload.mask.rightBound().has_value(), sms);
   double edges = ofEdges(kernel, workload.mask);
   double first = ofTile(kernel, block, false) + edges;
   double next = ofTile(kernel, block, true) + edges;

@@ -133,7 +133,7 @@ double Launches::clocks(const KernelModel &kernel, const Cost &block,
   double heads = double(workload.batch * headParts(kernel, workload) *
                         kernel.passes * kernel.splits);
   if (gpu.hasWgmma)
-    return wgmmaLaunch(kernel, block.clocks, workload, blocks, heads, gpu.sms);
+    return wgmmaLaunch(kernel, block, workload, blocks, heads, gpu.sms);
   double tripsPaid = kernel.persistent ? 1 : sofar.waves;
   double even = workload.mask.isFull() ? sofar.waves * blocks.longest
                                        : heads * blocks.all / gpu.sms;
@@ -151,8 +151,9 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   result.ctas = kernel.mostCtas
                     ? std::min<uint64_t>(result.tiles, kernel.mostCtas)
                     : result.tiles;
-  result.waves = double(ceilDiv(result.tiles, gpu->sms));
-  result.occupancy = double(result.tiles) / (result.waves * gpu->sms);
+  unsigned atOnce = gpu->sms * kernel.ctasPerSm;
+  result.waves = double(ceilDiv(result.tiles, atOnce));
+  result.occupancy = double(result.tiles) / (result.waves * atOnce);
   double hertz = gpu->clockMhz * 1e6;
   double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
   double compute = clocks(kernel, block, result) / hertz;

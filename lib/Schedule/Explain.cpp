@@ -131,8 +131,9 @@ static std::string describeScheduler(const Schedule &s) {
   case Scheduler::Single:
     return "single: one tile a CTA (what others save is only modelled)";
   case Scheduler::Static:
-    return "static: at most " + str(gpu ? gpu->sms : 0) +
-           " CTAs, one an SM, do every n-th tile";
+    return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
+           " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +
+           " an SM, do every n-th tile";
   case Scheduler::Dynamic:
     return "dynamic: a CTA takes over tiles of CTAs not started yet";
   }
@@ -187,6 +188,10 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   std::string slices =
       s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
   text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);
+  if (s.ctasPerSm > 1)
+    text += line("ctas_per_sm", str(s.ctasPerSm) +
+                                    " CTAs share an SM: each works while "
+                                    "others wait");
   text += line("scheduler", describeScheduler(s));
   // The shortest digits that give the same number back.
   char threshold[32];

@@ -15,7 +15,9 @@
 #define FMHA_LIB_SCHEDULE_FOOTPRINT_H
 
 #include "fmha/Schedule/Schedule.h"
+#include "fmha/Target/Target.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fmha::schedule {
@@ -48,6 +50,14 @@ constexpr uint64_t panelsOf(uint64_t columns) {
 /// Bytes of a tile of `columns` 16-bit elements: whole panels.
 constexpr uint64_t panelTileBytes(uint64_t rows, uint64_t columns) {
   return panelsOf(columns) * rows * panelColumns * elementBytes;
+}
+
+/// Shared memory that a CTA can ask for. Of each one on an SM the hardware
+/// keeps some for itself.
+inline uint64_t smemOfCta(const target::Target &gpu, const Schedule &schedule) {
+  constexpr uint64_t kept = 1024;
+  uint64_t ofSm = gpu.smemBytesPerCta + kept;
+  return ofSm / std::max(schedule.ctasPerSm, 1u) / kept * kept - kept;
 }
 
 /// Whether the output is staged in a place of its own, so that the next tile's

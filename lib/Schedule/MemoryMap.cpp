@@ -41,7 +41,7 @@ bool fmha::schedule::stagesOutputApart(const Problem &problem,
   uint64_t needed = s.qTiles * perTile +
                     std::max(s.kvStages, twoBlocks) * stage +
                     barrierSlots * barrierBytes + smallAlignment;
-  return needed <= gpu->smemBytesPerCta;
+  return needed <= smemOfCta(*gpu, s);
 }
 
 Footprint::Footprint(const Problem &problem, const Schedule &schedule) {

@@ -45,6 +45,9 @@ constexpr ScheduleField fields[] = {
     field<&Schedule::scheduler>("scheduler", "scheduler",
                                 "which output tiles a CTA does",
                                 &Overrides::scheduler, true, schedulerWords),
+    field<&Schedule::ctasPerSm>("ctas-per-sm", "ctas_per_sm",
+                                "CTAs that an SM has at once",
+                                &Overrides::ctasPerSm),
     field<&Schedule::exp2EmulatedPercent>(
         "exp2-emulated", "exp2_emulated",
         "per cent of the exponentials that FMA units compute",

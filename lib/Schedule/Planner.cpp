@@ -53,7 +53,7 @@ Schedule fmha::schedule::withRoles(Schedule schedule) {
   if (schedule.roles.empty())
     schedule.roles =
         usesWgmma(schedule)
-            ? consumerRoles(schedule.qTiles)
+            ? consumerRoles(schedule.qTiles, schedule.ctasPerSm)
             : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent,
                            schedule.kvBlock);
   return schedule;

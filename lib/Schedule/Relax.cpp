@@ -30,6 +30,7 @@ struct Grid {
 };
 constexpr Grid grids[] = {
     {"scheduler", 1, 2},      // a choice of three
+    {"ctas_per_sm", 1, 3},    // with wgmma
     {"exp2_emulated", 1, 25}, // per cent
     {"p_offset", 1, 96},      // log2 of a finite P
     {"splits", 1, mostSplits},

@@ -229,12 +229,13 @@ static Complaint verifyCapacities(const Schedule &schedule,
     return "V6: expected tmem_columns to be a power of two from " +
            str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
            ", got " + str(map.tmemColumns);
-  if (map.smemBytes > gpu->smemBytesPerCta)
+  uint64_t there = smemOfCta(*gpu, schedule);
+  if (map.smemBytes > there)
     return "V6: " + str(map.smemBytes) +
            " bytes of shared memory are asked "
            "for, " +
-           str(gpu->smemBytesPerCta) + " are there (" +
-           str(map.smemBytes - gpu->smemBytesPerCta) + " too many)";
+           str(there) + " are there (" + str(map.smemBytes - there) +
+           " too many)";
   return std::nullopt;
 }
 

@@ -29,6 +29,9 @@ struct WgmmaRegisters {
     // FlashAttention-3 takes up to 196 of 240, and 128 of 160. ptxas 13.0
     // spills nowhere below these.
     there = s.qTiles == 3 ? 128 : 200;
+    // Of 216 and of 136 registers.
+    if (s.ctasPerSm > 1)
+      there = s.ctasPerSm == 2 ? 176 : 104;
     // P that is on its way to shared memory is in registers, too.
     if (s.pPlacement == PPlacement::Smem && s.qTiles != 3)
       there -= 24;

@@ -173,6 +173,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     pack_heads: Packing = "auto",
     share_kv: bool | Literal["auto"] = "auto",
     scheduler: Scheduler = "auto",
+    ctas_per_sm: Count = "auto",
     exp2_emulated: int | Literal["auto"] = "auto",
     p_offset: int | Literal["auto"] = "auto",
     splits: Count = "auto",
@@ -203,7 +204,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     p_placement, q_tiles and the fields after it fix parts of the schedule
     (include/fmha/Schedule/Schedule.h): pack_heads is a number of query heads of a KV
     head that share a query tile, "on" for as many as q_heads and kv_heads say that it
-    has, "off" for 1; scheduler says which output tiles a CTA does. schedule is all of
+    has, "off" for 1; scheduler says which output tiles a CTA does, ctas_per_sm
+    how many CTAs an SM has at once. schedule is all of
     it, as an attribute
     '#fmha.schedule<...>', which a module has on its op instead; if it names no target
     it is for `target`. verify_kernels verifies capacities and synchronisation at each
@@ -245,6 +247,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "share_kv": share_kv,
         "pack_heads": pack_heads,
         "scheduler": scheduler,
+        "ctas_per_sm": ctas_per_sm,
         "exp2_emulated": exp2_emulated,
         "p_offset": p_offset,
         "splits": splits,

@@ -71,6 +71,65 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
               HasSubstr("read by code on scores 64"));
 }
 
+/// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
+TEST(Wgmma, C2WhatSeveralCtasHold) {
+  auto with = [](unsigned dim, unsigned ctas, unsigned keys) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(dim);
+      s.qTiles = 1;
+      s.ctasPerSm = ctas;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+    });
+  };
+  EXPECT_EQ(with(64, 3, 96), "");
+  EXPECT_THAT(with(64, 3, 112),
+              StartsWith("C2: a thread starts with 80 registers where an SM "
+                         "has 3 CTAs, of which ptxas leaves 50 to S or O, got "
+                         "56"));
+  EXPECT_THAT(with(128, 3, 32), HasSubstr("leaves 50 to S or O, got 64"));
+  EXPECT_EQ(with(128, 2, 128), "");
+  EXPECT_THAT(with(256, 2, 32), HasSubstr("leaves 98 to S or O, got 128"));
+  // Fewer than ptxas leaves, but too many beside O and P.
+  EXPECT_THAT(with(96, 3, 96),
+              StartsWith("C2: a consumer needs 120 registers a thread (S 48, "
+                         "O 48 and P 24), 104 are there"));
+}
+
+TEST(Wgmma, SeveralCtasShareAnSm) {
+  auto with = [](unsigned tiles, unsigned ctas, unsigned stages,
+                 PPlacement place) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      s.qTiles = tiles;
+      s.ctasPerSm = ctas;
+      s.kvBlock = 64;
+      s.kvStages = stages;
+      s.pPlacement = place;
+      s.roles.clear();
+    });
+  };
+  constexpr PPlacement registers = PPlacement::Registers;
+  for (unsigned ctas : {0u, 4u})
+    EXPECT_THAT(with(1, ctas, 2, registers),
+                StartsWith("C3: expected ctas_per_sm to be 1, 2 or 3"));
+  EXPECT_THAT(with(2, 2, 2, registers),
+              StartsWith("C3: expected q_tiles = 1 with several CTAs an SM"));
+  EXPECT_THAT(with(1, 2, 2, PPlacement::Smem),
+              StartsWith("C5: expected p_placement to be registers with "
+                         "ctas_per_sm = 2"));
+  // 228 KB of an SM, of which each CTA loses one: 75 of three, Q of 8, and
+  // stages of 8 beside the barriers.
+  EXPECT_EQ(with(1, 3, 8, registers), "");
+  EXPECT_THAT(with(1, 3, 9, registers),
+              AllOf(StartsWith("C6:"), HasSubstr("76800 are there")));
+  EXPECT_EQ(with(1, 1, 9, registers), "");
+  Schedule blackwell;
+  blackwell.ctasPerSm = 2;
+  EXPECT_THAT(check(problemOf(128), withRoles(blackwell)).value_or(""),
+              StartsWith("C8: expected ctas_per_sm to be 1 on sm_100a"));
+}
+
 TEST(Wgmma, C3Tiles) {
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.qTileRows = 128; }),
               StartsWith("C3: expected q_tile_rows to be 64 on sm_90a"));
@@ -155,8 +214,40 @@ TEST(Wgmma, C8WhatALoopOverTilesLeaves) {
                       HasSubstr("got 2; take one query tile or the scheduler "
                                 "single")));
     EXPECT_EQ(with(change, 1, Scheduler::Static), "") << what;
+    EXPECT_THAT(complaint([=](Problem &p, Schedule &s) {
+                  s.qTiles = 1;
+                  s.ctasPerSm = 2;
+                  s.kvStages = 2;
+                  s.kvBlock = 64;
+                  s.scheduler = Scheduler::Static;
+                  change(p, s);
+                }),
+                AllOf(StartsWith("C8: expected ctas_per_sm = 1 on sm_90a with "
+                                 "scheduler static and " +
+                                 std::string(what)),
+                      HasSubstr("got 2; take one CTA an SM or the scheduler "
+                                "single")));
     EXPECT_EQ(with(change, 2, Scheduler::Single), "") << what;
   }
+}
+
+/// Two CTAs of an SM leave the warps that load 40 registers, three 24.
+TEST(Wgmma, C8ListsBesideTwoOtherCtas) {
+  auto with = [](unsigned ctas, Scheduler scheduler) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.kvLens = true;
+      s.qTiles = 1;
+      s.ctasPerSm = ctas;
+      s.kvBlock = 64;
+      s.scheduler = scheduler;
+    });
+  };
+  EXPECT_THAT(with(3, Scheduler::Static),
+              StartsWith("C8: expected ctas_per_sm = 1 on sm_90a with "
+                         "scheduler static and lists of lengths"));
+  EXPECT_EQ(with(2, Scheduler::Static), "");
+  EXPECT_EQ(with(3, Scheduler::Single), "");
 }
 
 TEST(Wgmma, C9RolesAreConsumers) {
@@ -168,15 +259,21 @@ TEST(Wgmma, C9RolesAreConsumers) {
 }
 
 TEST(Wgmma, RolesFillTheRegisterFile) {
-  for (unsigned tiles : {1u, 2u, 3u}) {
+  auto fill = [](unsigned tiles, unsigned ctas) {
     unsigned warps = 0, registers = 0;
-    for (const Role &role : consumerRoles(tiles)) {
+    for (const Role &role : consumerRoles(tiles, ctas)) {
       warps += role.warps;
       registers += role.warps * 32 * role.registers;
     }
     EXPECT_EQ(warps, 4 + 4 * tiles);
-    EXPECT_LE(registers, registersAtLaunch(warps * 32) * warps * 32);
-  }
+    EXPECT_LE(registers, registersAtLaunch(warps * 32, ctas) * warps * 32);
+    EXPECT_LE(registers * ctas, 65536u);
+    EXPECT_GE(registers * ctas, 61440u);
+  };
+  for (unsigned tiles : {1u, 2u, 3u})
+    fill(tiles, 1);
+  for (unsigned ctas : {2u, 3u})
+    fill(1, ctas);
 }
 
 /// Nothing but tensors and barriers is on chip, and both size models agree.
@@ -229,6 +326,22 @@ TEST(Wgmma, PlansWhatWasFastestOnAnH200) {
             std::tuple(2u, 128u, Scheduler::Static));
   EXPECT_EQ(tiles(256, Mask::None, 4096),
             std::tuple(2u, 80u, Scheduler::Static));
+}
+
+/// Where sequences are short, waits at the ends of a tile are much of it, and
+/// several CTAs wait apart (measured: benchmark/results).
+TEST(Wgmma, PlansSeveralCtasForShortSequences) {
+  auto ctas = [](unsigned batch, unsigned length) {
+    Problem problem = problemOf(64);
+    problem.mask.kind = Mask::Causal;
+    problem = withHints(problem, {batch, 32, 32, length, length});
+    return mustPlan(problem, "sm_90a").schedule.ctasPerSm;
+  };
+  EXPECT_EQ(ctas(32, 512), 3u);
+  EXPECT_EQ(ctas(1, 16384), 1u);
+  // Nothing is known of few tiles, or of no launch at all.
+  EXPECT_EQ(ctas(1, 512), 1u);
+  EXPECT_EQ(mustPlan(problemOf(64), "sm_90a").schedule.ctasPerSm, 1u);
 }
 
 TEST(Wgmma, PlansOneTileWhereRowsFitIt) {

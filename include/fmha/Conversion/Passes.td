@@ -49,6 +49,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
     FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,
     FieldOption<"scheduler", "scheduler", "Which output tiles a CTA does: single, static or dynamic">,
+    FieldOption<"ctasPerSm", "ctas-per-sm", "CTAs that an SM has at once">,
     FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
     FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
     FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, on for all of them">,

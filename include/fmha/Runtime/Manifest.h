@@ -197,6 +197,8 @@ struct Manifest : KernelLaunch {
   /// The most CTAs of a launch in x where the scheduler is static, which does
   /// with any number; 0 for as many as there are tiles.
   uint32_t maxCtas = 0;
+  /// Those of an SM among them.
+  uint32_t ctasPerSm = 1;
   uint32_t tmemColumns = 0;
   std::vector<ManifestRole> roles;
   /// Where this is more than 1 the kernel writes as many parts to a workspace,

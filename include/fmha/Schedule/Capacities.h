@@ -58,6 +58,8 @@ struct Demand {
   /// The op that stands for the launch.
   uint32_t launch = 0;
   unsigned threads = 0;
+  /// CTAs that an SM has at once.
+  unsigned ctasPerSm = 1;
   std::vector<Place> tiles;
   std::vector<Place> barriers;
   std::vector<Columns> allocations, deallocations;

@@ -95,6 +95,8 @@ struct KernelModel {
   unsigned passes = 1;
   unsigned elementBytes = 2;
   unsigned ctaGroup = 1;
+  /// CTAs that an SM has at once.
+  unsigned ctasPerSm = 1;
   PPlacement pPlacement = PPlacement::Tmem;
   unsigned pSlices = 1;
   /// S buffers of each tile.

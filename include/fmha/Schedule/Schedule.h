@@ -149,6 +149,9 @@ struct Schedule {
   /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
   unsigned exp2EmulatedPercent = 0;
   Scheduler scheduler = Scheduler::Single;
+  /// CTAs that an SM has at once: each gets its share of registers and of
+  /// shared memory, and works while another one waits.
+  unsigned ctasPerSm = 1;
   /// Parts of the KV blocks of a row block, each a CTA's own; a second kernel
   /// combines them.
   unsigned splits = 1;
@@ -219,6 +222,7 @@ struct Overrides {
   std::optional<unsigned> shareKv = {};
   /// By Scheduler.
   std::optional<unsigned> scheduler = {};
+  std::optional<unsigned> ctasPerSm = {};
   /// Per cent.
   std::optional<unsigned> exp2Emulated = {};
   /// Log2 of a factor.
@@ -256,9 +260,9 @@ bool hasWideProducts(const Problem &problem);
 bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 
 /// Registers that each thread of a CTA of `threads` starts with, out of the
-/// 65536 of an SM: ptxas takes multiples of 8. setmaxnreg moves registers
-/// inside this pool and no others.
-unsigned registersAtLaunch(unsigned threads);
+/// 65536 of an SM, which has as many such CTAs: ptxas takes multiples of 8.
+/// setmaxnreg moves registers inside this pool and no others.
+unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 
 /// Whether the target of `schedule` multiplies by wgmma: then S, O and mostly P
 /// are in registers, and a warpgroup does all the work of its query tile. An
@@ -270,7 +274,7 @@ bool usesWgmma(const Schedule &schedule);
 /// emulated or not, and with wgmma; and `schedule` with these if it has none.
 std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
                                unsigned kvBlock = 128);
-std::vector<Role> consumerRoles(unsigned qTiles);
+std::vector<Role> consumerRoles(unsigned qTiles, unsigned ctasPerSm = 1);
 Schedule withRoles(Schedule schedule);
 
 /// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
@@ -305,15 +309,16 @@ constexpr unsigned mostPOffset = 96;
 ///   C1  the target is known, and attention can be compiled for it
 ///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
 ///       tensor memory holds S and O of every query tile; with wgmma registers
-///       hold S, O and P of one
+///       hold S, O and P of one, of several CTAs of an SM their share
 ///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
 ///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
-///       at most the rows of a tile. With wgmma one to three tiles of 64 rows,
-///       and KV blocks of a multiple of 16 keys up to 256
+///       at most the rows of a tile. With wgmma one to three tiles of 64 rows
+///       (one if ctas_per_sm, at most 3, is more than 1), and KV blocks of a
+///       multiple of 16 keys up to 256
 ///   C4  one CTA issues an MMA
 ///   C5  P waits in tensor memory or in shared memory; in tensor memory only
-///       if O is in the same lanes as S. With wgmma it is in registers or in
-///       shared memory
+///       if O is in the same lanes as S. With wgmma it is in registers or, with
+///       one CTA an SM, in shared memory
 ///   C6  at least two KV stages (one where V has a ring of its own), and shared
 ///       memory holds all regions
 ///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
@@ -327,9 +332,9 @@ constexpr unsigned mostPOffset = 96;
 ///       most 256 splits; chunks and slices of P divide their block, o_columns
 ///       are whole panels, no chunk is wider than its head, and above head dim
 ///       256 one of K has at most 256 columns unless K is shared or tiles have
-///       64 rows; share_kv needs a V that is the first columns of K; what
-///       leaves softmax no registers beside another query tile: see
-///       lib/Schedule/README.md
+///       64 rows; share_kv needs a V that is the first columns of K;
+///       ctas_per_sm is 1 with tensor memory; what leaves softmax no registers
+///       beside another query tile: see lib/Schedule/README.md
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
 ///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum

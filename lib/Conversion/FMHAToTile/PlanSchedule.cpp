@@ -88,6 +88,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
   overrides.qTileRows = qTileRows.wanted;
   overrides.packHeads = packHeads.wanted;
   overrides.scheduler = scheduler.wanted;
+  overrides.ctasPerSm = ctasPerSm.wanted;
   overrides.splits = splits.wanted;
   return overrides;
 }

@@ -38,10 +38,11 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = 32;
 
+static const schedule::Schedule &scheduleOf(Operation *func) {
+  return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
+}
 static schedule::Scheduler schedulerOf(Operation *func) {
-  return func->getAttrOfType<ScheduleAttr>("fmha.schedule")
-      .getValue()
-      .scheduler;
+  return scheduleOf(func).scheduler;
 }
 
 std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
@@ -139,7 +140,8 @@ private:
       // where that is not said.
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    b.getI32IntegerAttr(schedule::registersAtLaunch(threads)));
+                    b.getI32IntegerAttr(schedule::registersAtLaunch(
+                        threads, scheduleOf(op).ctasPerSm)));
     }
     // Subnormals carry nothing here, and keeping them costs instructions around
     // every ex2.

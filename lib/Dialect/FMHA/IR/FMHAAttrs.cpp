@@ -40,9 +40,10 @@ llvm::hash_code fmha::schedule::hash_value(const Schedule &s) {
                          s.kvStages, s.pPlacement),
       llvm::hash_combine(s.vStages, s.keyChunk, s.valueChunk, s.shareKv,
                          s.oColumns, s.packHeads),
-      llvm::hash_combine(
-          s.pSlices, llvm::bit_cast<uint64_t>(s.rescaleThreshold), s.pOffset,
-          s.accumulate, s.exp2EmulatedPercent, s.scheduler, s.splits),
+      llvm::hash_combine(s.pSlices,
+                         llvm::bit_cast<uint64_t>(s.rescaleThreshold),
+                         s.pOffset, s.accumulate, s.exp2EmulatedPercent,
+                         s.scheduler, s.ctasPerSm, s.splits),
       llvm::hash_combine_range(s.roles.begin(), s.roles.end()));
 }
 
@@ -249,6 +250,7 @@ constexpr Field<Schedule> scheduleFields[] = {
     field<Schedule, &Schedule::accumulate>("accumulate"),
     field<Schedule, &Schedule::exp2EmulatedPercent>("exp2_emulated"),
     field<Schedule, &Schedule::scheduler>("scheduler"),
+    field<Schedule, &Schedule::ctasPerSm>("ctas_per_sm"),
     field<Schedule, &Schedule::splits>("splits"),
     field<Schedule, &Schedule::roles>("roles")};
 } // namespace

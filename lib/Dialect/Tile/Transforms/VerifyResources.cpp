@@ -68,6 +68,7 @@ public:
     schedule::Schedule schedule =
         func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
     demand.target = schedule.target;
+    demand.ctasPerSm = schedule.ctasPerSm;
     demand.launch = number(func);
     if (std::optional<ArrayRef<int32_t>> size = func.getKnownBlockSize())
       demand.threads = (*size)[0] * (*size)[1] * (*size)[2];

@@ -238,7 +238,8 @@ void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
 /// setmaxnreg is one instruction for the whole warpgroup, so it stands before
 /// its warps part.
 void WarpSwitch::buildGroup(unsigned group) {
-  unsigned atLaunch = schedule::registersAtLaunch(warps * 32);
+  unsigned atLaunch =
+      schedule::registersAtLaunch(warps * 32, info.schedule.ctasPerSm);
   if (!groups[group].empty())
     if (unsigned count = groups[group].front().getRegisters();
         count != atLaunch)

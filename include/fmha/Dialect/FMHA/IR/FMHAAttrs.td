@@ -91,7 +91,7 @@ def FMHA_ScheduleAttr
       key_chunk = 0, value_chunk = 0, share_kv = false, o_columns = 0,
       p_placement = tmem, p_slices = 1, rescale_threshold = 8.0, p_offset = 0,
       accumulate = f32, exp2_emulated = 0,
-      scheduler = single, splits = 1, roles = [
+      scheduler = single, ctas_per_sm = 1, splits = 1, roles = [
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
 
@@ -124,6 +124,8 @@ def FMHA_ScheduleAttr
     - `scheduler`: single, a CTA does one output tile; static, as many CTAs as the
       GPU has SMs do every n-th tile each; dynamic, a CTA that is done takes over
       the tile of one that has not started.
+    - `ctas_per_sm`: CTAs that an SM has at once, each with its share of registers
+      and of shared memory.
     - `splits`: parts of the keys that CTAs of their own do.
     - `roles`: who does what; empty leaves the choice to the planner.
 
@@ -133,7 +135,7 @@ def FMHA_ScheduleAttr
     - (S2) `q_tiles` is 1, 2 or 3.
     - (S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
     - (S4) `cta_group` is 1 or 2.
-    - (S5) `kv_stages`, `p_slices` and `splits` are positive.
+    - (S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
     - (S6) `rescale_threshold` is finite and not negative.
     - (S7) `exp2_emulated` is a percentage, 0 to 100.
     - (S8) Role names are unique.
