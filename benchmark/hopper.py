@@ -82,17 +82,18 @@ def schedule_of(ptx):
 
 def overrides_of(schedule):
     """Flags of fmha-compile for what candidates differ in."""
-    names = ("q_tiles", "kv_block", "kv_stages", "p_placement", "scheduler")
+    names = ("q_tiles", "kv_block", "kv_stages", "p_placement", "scheduler", "ctas_per_sm")
     flags = [f"--{name.replace('_', '-')}={schedule[name]}" for name in names if name in schedule]
     return flags if "scheduler" in schedule else [*flags, "--scheduler=single"]
 
 
 def candidate_flags():
-    for tiles in (2, 3, 1):
+    for tiles, ctas in ((2, 1), (3, 1), (1, 1), (1, 2), (1, 3)):
         for keys in KEY_BLOCKS:
-            for place in ("registers", "smem"):
+            for place in ("registers", "smem") if ctas == 1 else ("registers",):
                 for scheduler in ("single", "static"):
-                    yield [f"--q-tiles={tiles}", f"--kv-block={keys}", f"--p-placement={place}", f"--scheduler={scheduler}"]
+                    flags = [f"--q-tiles={tiles}", f"--kv-block={keys}", f"--p-placement={place}", f"--scheduler={scheduler}"]
+                    yield [*flags, f"--ctas-per-sm={ctas}"]
 
 
 class Folder:
@@ -353,7 +354,7 @@ def search_half(flags):
         print(f"{title(cell)}: cuDNN {tflops(cudnn)}, chosen {tflops(mine)}, best {tflops(best)} of {len(rows)} ({brief}), off {max(r['off'] for r in rows):.3f}", flush=True)
 
 
-BRIEF = ("q_tiles", "kv_block", "kv_stages", "p_placement", "scheduler")
+BRIEF = ("q_tiles", "kv_block", "kv_stages", "p_placement", "scheduler", "ctas_per_sm")
 
 
 # Results -------------------------------------------------------------------------------------------------------------

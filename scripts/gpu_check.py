@@ -65,6 +65,7 @@ def random_kernel(dice):
         ("q-tiles", (1, 2, 3, None, None)),
         ("kv-block", (32, 48, 64, 80, 128, 144, None, None)),
         ("pack-heads", (1, 1, 1, 2, 4)),
+        ("ctas-per-sm", (1, 2, 3, None)),
     ):
         if (value := dice.choice(values)) is not None:
             flags[name] = value
@@ -78,7 +79,7 @@ def words(flags):
 def compile_one(tool, flags, folder, name):
     """The flags that were compiled in the end: a schedule that cannot be had gives up a field."""
     flags = dict(flags)
-    for dropped in (None, "kv-block", "q-tiles", "p-placement", "pack-heads", "bias", "source2-k"):
+    for dropped in (None, "kv-block", "q-tiles", "p-placement", "ctas-per-sm", "pack-heads", "bias", "source2-k"):
         flags.pop(dropped, None)
         command = [tool, "--target=sm_90a", *words(flags)]
         done = subprocess.run([*command, "-o", str(folder / f"{name}.ptx")], capture_output=True, text=True)
@@ -312,6 +313,8 @@ def listed(flags):
     folder = pathlib.Path(flags.folder)
     made = json.loads((folder / "kernels.json").read_text())
     names = [name for name in made["kernels"] if not flags.only or name == flags.only.split(":")[0]]
+    share, shares = map(int, flags.share.split("/"))
+    names = names[share - 1 :: shares]
     return folder, made["seed"], {name: made["kernels"][name] for name in names}
 
 
@@ -349,6 +352,7 @@ def run_half(flags):
     torch.zeros(1, device="cuda")
     driver = launch.Driver()
     failures = ran = compared = 0
+    held = {"float64": 0, "simulator": 0}
     worst = {}
     for name, kernel in kernels.items():
         loaded, manifest = load(folder, name, driver)
@@ -360,17 +364,19 @@ def run_half(flags):
             shares = errors(torch, case, made)
             wrong = [f"{out} {share:.2f} of the tolerance" for out, share in shares.items() if not share <= 1]
             worst |= {out: max(worst.get(out, 0), share) for out, share in shares.items()}
+            held["float64"] += (numbers := sum(bits.size for bits in made.values()))
             if is_small:
                 text = difference(case, made, np.load(folder / f"{name}.{number}.npz"))
                 wrong += [text] if text else []
                 compared += 1
+                held["simulator"] += numbers
             ran += 1
             if wrong:
                 failures += 1
                 print(f"FAILED {name}:{number}{' simulated' if is_small else ''}: {', '.join(wrong)}; {' '.join(words(kernel))}; q {case.q_lens} kv {case.kv_lens} heads {case.q_heads}/{case.kv_heads}")
                 print(f"  scripts/gpu_check.py run {flags.folder} --only={name}:{number}", flush=True)
     print(f"{ran} cases of {len(kernels)} kernels, seed {seed}: {failures} failed; worst " + ", ".join(f"{n} {s:.2f}" for n, s in worst.items()))
-    print(f"{compared} of them against the simulator, bit for bit")
+    print(f"{held['float64']} numbers held to float64; {held['simulator']} of {compared} cases to the simulator too, bit for bit")
     return 1 if failures else 0
 
 
@@ -384,6 +390,7 @@ def main():
     parser.add_argument("--cases", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="KERNEL or KERNEL:CASE")
+    parser.add_argument("--share", default="1/1", metavar="I/N", help="every N-th kernel from the I-th on, for N processes at once")
     flags = parser.parse_args()
     return {"compile": compile_half, "simulate": simulate_half, "run": run_half}[flags.what](flags)
 
