@@ -29,8 +29,11 @@ kinds = [
     *itertools.product(("--head-dim=64", "--head-dim=128"), ("", f"--causal --lse {lists}"),
                        ("--q-tiles=1", "--q-tiles=2", "--q-tiles=3", "--p-placement=smem", "--q-tiles=3 --p-placement=smem")),
     # Several CTAs an SM have a third of the registers each, or half.
-    *itertools.product(("--head-dim=64 --ctas-per-sm=3 --kv-block=96", "--head-dim=64 --ctas-per-sm=3", "--head-dim=40 --head-dim-v=72 --ctas-per-sm=3",
-                        "--head-dim=128 --ctas-per-sm=2", "--head-dim=192 --head-dim-v=128 --ctas-per-sm=2"), features[:4] + features[6:7] + features[8:10], ("",)),
+    *itertools.product(("--head-dim=64 --ctas-per-sm=3 --kv-block=96", "--head-dim=96 --ctas-per-sm=3", "--head-dim=40 --head-dim-v=72 --ctas-per-sm=3",
+                        "--head-dim=128 --ctas-per-sm=2", "--head-dim=192 --head-dim-v=128 --ctas-per-sm=2"),
+                       features[:4] + features[6:7] + features[9:10] + ("--scheduler=static --causal --lse --sink",), ("",)),
+    *itertools.product(("--head-dim=64 --ctas-per-sm=2", "--head-dim=192 --head-dim-v=128 --ctas-per-sm=2"),
+                       (f"--scheduler=static --lse {lists}", f"--scheduler=static --causal --pack-heads=8 --lse {lists} --sink"), ("",)),
     # Polynomials for exponentials, where P is in registers.
     *itertools.product(dims[:3], ("", f"--causal --lse {lists}"), ("--exp2-emulated=12", "--q-tiles=2 --exp2-emulated=25", "--exp2-emulated=50")),
     # A block of 16 keys is what two matrices of scores leave.
