@@ -55,4 +55,21 @@ gpu.module @kernels {
     %2 = arith.truncf %1 : vector<4xf32> to vector<4xbf16>
     llvm.return %2 : vector<4xbf16>
   }
+
+  // A number that goes through vectors is used where it was put in.
+  // CHECK: llvm.func @elements(%[[A:[^:]*]]: f32, %[[B:[^:]*]]: f32)
+  // CHECK-NEXT: %[[D:.*]] = llvm.fsub %[[B]], %[[A]] : f32
+  // CHECK-NEXT: llvm.return %[[D]] : f32
+  llvm.func @elements(%a: f32, %b: f32) -> f32 attributes {fmha.schedule = #fmha.schedule<target = "sm_90a">} {
+    %c0 = llvm.mlir.constant(0 : i32) : i32
+    %c1 = llvm.mlir.constant(1 : i32) : i32
+    %p = llvm.mlir.poison : vector<2xf32>
+    %u = llvm.insertelement %a, %p[%c0 : i32] : vector<2xf32>
+    %v = llvm.insertelement %b, %u[%c1 : i32] : vector<2xf32>
+    %w = llvm.shufflevector %v, %v [1, 2] : vector<2xf32>
+    %0 = llvm.extractelement %w[%c0 : i32] : vector<2xf32>
+    %1 = llvm.extractelement %w[%c1 : i32] : vector<2xf32>
+    %d = llvm.fsub %0, %1 : f32
+    llvm.return %d : f32
+  }
 }
