@@ -41,17 +41,20 @@ Complaint fmha::schedule::checkScore(const Case &c) {
 }
 
 /// ptxas 13.0 spills there (ALiBi; 168 bytes of one tile with a second source,
-/// 4 with a loop and lists): what a row has of its head meets, in every score,
-/// what a block has of its source or sequence.
+/// 4 with a loop and lists; 12 to 24 of ALiBi, a bias and a softcap behind a
+/// left bound): what a row has of its head meets, in every score, what a block
+/// has of its source or sequence, or what is read for each key.
 Complaint fmha::schedule::checkPackedScore(const Case &c) {
   const Problem &p = c.problem;
   bool lists = hasLists(p) && loops(c.schedule);
-  if (p.captures.empty() || !(p.source2 || lists) ||
+  bool reads = p.scoreByKey && p.captures.size() > 1 && p.mask.left;
+  if (p.captures.empty() || !(p.source2 || lists || reads) ||
       c.schedule.packHeads == 1 || c.schedule.qTileRows == 64)
     return std::nullopt;
   return "C8: expected q_tile_rows = 64 with packed heads, " +
          std::string(p.source2 ? "a second source of keys"
-                               : "lists of lengths, a loop over tiles") +
+                     : lists   ? "lists of lengths, a loop over tiles"
+                               : "a left bound, reads for each key") +
          " and code on scores that reads, which softmax has too few registers "
          "for otherwise, got " +
          str(c.schedule.qTileRows) +

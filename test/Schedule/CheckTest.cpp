@@ -341,6 +341,30 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
   EXPECT_THAT(with(384, 320), StartsWith("C8: expected key_chunk from 64"));
 }
 
+TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
+  // All of these at once: any of them left out, the kernel can be had.
+  auto without = [](int left, unsigned rows = 128) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.captures = {{"f32", 1}};
+      if (left != 0)
+        p.captures.push_back({"f32", 4});
+      p.scoreByKey = left != 1;
+      if (left != 2)
+        p.mask.left = 100;
+      s.packHeads = left == 3 ? 1 : 8;
+      s.qTiles = 1;
+      s.qTileRows = rows;
+    });
+  };
+  EXPECT_THAT(without(-1),
+              StartsWith("C8: expected q_tile_rows = 64 with packed heads, a "
+                         "left bound, reads for each key and code on scores "
+                         "that reads"));
+  EXPECT_EQ(without(-1, 64), "");
+  for (int left = 0; left < 4; ++left)
+    EXPECT_EQ(without(left), "") << left;
+}
+
 TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),

@@ -167,6 +167,12 @@ found = [
     ("--head-dim=64 --q-tiles=2", "smem", ("--window-right=30", "--softcap=30", "--alibi", "--row-sum")),
     ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=64", "--splits=3", "--cu-seqlens-q")),
     ("--head-dim=128", "tmem", ("--scheduler=static", "--window-left=100", "--cu-seqlens-k", "--sink", "--lse")),
+    # Numbers that all roles share, in uniform registers, beside the descriptors of wide products.
+    ("--head-dim=256", "tmem", ("--scheduler=static", "--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--lse", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
+    ("--head-dim=256", "smem", ("--scheduler=dynamic", "--source2-k", "--source2-lens", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
+    ("--head-dim=288 --head-dim-v=256", "tmem", ()), ("--head-dim=320 --head-dim-v=240", "tmem", ("--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--scheduler=static")),
+    ("--head-dim=128 --q-tiles=1", "tmem", ("--scheduler=static", "--source2-k", "--source2-lens", "--lse", "--exp2-emulated=25")),
+    ("--head-dim=48", "tmem", ("--window-left=100", "--softcap=30", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
 ]
 
 

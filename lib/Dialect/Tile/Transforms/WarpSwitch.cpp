@@ -44,6 +44,7 @@ private:
   void makeNumbersUniform(RoleOp role);
   void buildPrologue();
   void buildEpilogue();
+  void freeTmem();
   void buildGroups(unsigned group);
   void buildGroup(unsigned group);
   void buildRoles(ArrayRef<RoleOp> roles);
@@ -182,19 +183,20 @@ void WarpSwitch::buildPrologue() {
   syncAround(b, info);
 }
 
-/// Nobody may leave while the tensor memory is in use, and it must be freed. A
-/// loop over tiles ends behind a barrier of its own.
+void WarpSwitch::freeTmem() {
+  Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
+  TmemDeallocOp::create(b, base, info.map.tmemColumns);
+}
+
+/// Nobody may leave while the tensor memory is in use, and it must be freed.
+/// Behind a loop over tiles, which ends with a barrier of its own, its role has
+/// done so.
 void WarpSwitch::buildEpilogue() {
-  if (!hasTmem())
+  if (!hasTmem() || tiles.isNeeded())
     return;
-  if (!tiles.isNeeded()) {
-    SyncWarpOp::create(b);
-    syncAround(b, info);
-  }
-  ifThen(isWarp(mma.getFirstWarp()), [&] {
-    Value base = TmemBaseOp::create(b, b.getI32Type(), tmemOffset());
-    TmemDeallocOp::create(b, base, info.map.tmemColumns);
-  });
+  SyncWarpOp::create(b);
+  syncAround(b, info);
+  ifThen(isWarp(mma.getFirstWarp()), [&] { freeTmem(); });
 }
 
 /// TMA and MMA are issued by one thread, which stays the same throughout:
@@ -222,6 +224,10 @@ void WarpSwitch::buildRole(RoleOp role) {
     makeNumbersUniform(role);
     inlineFor(leader);
   });
+  // Behind all roles the warp would have to be told from others, by a predicate
+  // that ptxas 13.0 keeps throughout them and spills where they are wide.
+  if (hasTmem() && role == mma)
+    freeTmem();
 }
 
 void WarpSwitch::buildRoles(ArrayRef<RoleOp> roles) {
