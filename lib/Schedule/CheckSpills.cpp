@@ -107,19 +107,23 @@ Complaint fmha::schedule::checkWideProducts(const Case &c) {
 }
 
 /// ptxas 13.0 spills there (24 to 120 bytes, with packed heads or with a sink
-/// and LSE): bounds of a window in a sequence are numbers that softmax keeps
-/// over a loop over tiles.
+/// and LSE; 44 to 52 with splits of two sources): bounds of a window in a
+/// sequence are numbers that softmax keeps over a loop over tiles, or beside
+/// those of its part and of each source.
 Complaint fmha::schedule::checkLoop(const Case &c) {
   const Problem &p = c.problem;
+  bool parts = c.schedule.splits > 1 && p.source2;
   if (!p.mask.left || !hasLists(p) || c.schedule.qTiles == 1 ||
-      !loops(c.schedule))
+      !(loops(c.schedule) || parts))
     return std::nullopt;
-  return "C8: expected q_tiles = 1 with scheduler " +
-         std::string(stringify(c.schedule.scheduler)) +
+  return "C8: expected q_tiles = 1 with " +
+         (loops(c.schedule)
+              ? "scheduler " + std::string(stringify(c.schedule.scheduler))
+              : "splits, a second source") +
          ", lists of lengths and a left bound of the window, which softmax has "
          "too few registers for beside another tile, got " +
-         str(c.schedule.qTiles) +
-         "; take one query tile or the scheduler single";
+         str(c.schedule.qTiles) + "; take one query tile" +
+         (parts ? "" : " or the scheduler single");
 }
 
 /// What keeps polynomials from a second query tile, or nothing.

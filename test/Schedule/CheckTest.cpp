@@ -290,6 +290,24 @@ TEST(Check, C8LoopsOverTilesKeepBoundsOfSequences) {
     EXPECT_EQ(without(left), "") << left;
 }
 
+TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
+  auto without = [](int left) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.kvLens = left != 0;
+      if (left != 1)
+        p.mask.left = 100;
+      p.source2 = left != 2;
+      s.splits = left == 3 ? 1 : 3;
+      s.qTiles = left == 4 ? 1 : 2;
+      s.rescaleThreshold = 0;
+    });
+  };
+  EXPECT_THAT(without(-1), StartsWith("C8: expected q_tiles = 1 with splits, a "
+                                      "second source, lists of lengths"));
+  for (int left = 0; left < 5; ++left)
+    EXPECT_EQ(without(left), "") << left;
+}
+
 TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
   auto without = [](int left, unsigned tiles, Scheduler scheduler) {
     return complaint([=](Problem &p, Schedule &s) {
