@@ -4,6 +4,7 @@ The contract is what #fmha.schedule says of numbers: the growth of a row maximum
 factor on P, and the share of the exponentials that FMA units compute. Prints a table in Markdown: shares of the tolerances of fmha-run (1 is
 at the limit), cosine and relative L2 error, the worst of some shapes of N(0,1) inputs."""
 
+import argparse
 import itertools
 import json
 import os
@@ -31,8 +32,11 @@ def report(tool, seed, dtype, growth, share, shape):
 
 
 def main():
-    tool = sys.argv[1]
-    seed = next((int(word[7:]) for word in sys.argv[2:] if word.startswith("--seed=")), 0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool", metavar="FMHA_RUN", help="path of fmha-run, such as build/bin/fmha-run")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    tool, seed = options.tool, options.seed
     print("| type | threshold | P times | emulated | share of the tolerance | rel. L2 | 1 - cosine | LSE error |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for dtype, growth, share in itertools.product(("bf16", "f16"), GROWTHS, SHARES):

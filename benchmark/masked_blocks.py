@@ -4,6 +4,7 @@ A window of 128 keys, 128 queries, causal, head dim 128, policy eager: warp inst
 kv_len. The blocks that some row sees are as many throughout, so the counts should be the same; README wants them within
 15 % of those at kv_len 256."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -19,7 +20,10 @@ def instructions(tool, keys):
 
 
 def main():
-    counts = {keys: instructions(sys.argv[1], keys) for keys in (256, 512, 1024, 2048, 4096)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool", metavar="FMHA_RUN", help="path of fmha-run, such as build/bin/fmha-run")
+    tool = parser.parse_args().tool
+    counts = {keys: instructions(tool, keys) for keys in (256, 512, 1024, 2048, 4096)}
     for keys, count in counts.items():
         print(f"kv_len {keys:5}  {count:8,} warp instructions  {count / counts[256]:.3f} of those at 256")
 

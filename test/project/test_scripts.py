@@ -38,6 +38,13 @@ def test_help(script):
     assert f"scripts/{script}" in done.stdout and "#" not in done.stdout
 
 
+@pytest.mark.parametrize("script", ["accuracy.py", "masked_blocks.py"])
+def test_benchmark_without_its_tool_says_how_it_is_called(script):
+    done = run(sys.executable, ROOT / "benchmark" / script)
+    assert done.returncode == 2
+    assert f"usage: {script}" in done.stderr and "FMHA_RUN" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_ci_runs_exactly_the_tests():
     commands = [
         line
