@@ -100,11 +100,15 @@ constexpr double largestSoftcap = 256;
 static llvm::Error readSoftcap(llvm::StringRef text,
                                std::optional<double> &softcap) {
   double cap = 0;
-  if (!text.getAsDouble(cap) && std::isnormal(float(cap)) && cap > 0 &&
-      cap <= largestSoftcap) {
+  bool isInRange = !text.getAsDouble(cap) && cap > 0 && cap <= largestSoftcap;
+  if (isInRange && std::isnormal(float(cap))) {
     softcap = cap;
     return llvm::Error::success();
   }
+  if (isInRange)
+    return failure("--softcap: expected a normal number of f32, 1.17549435e-38 "
+                   "or more, by which scores can be divided, got '" +
+                   text + "'");
   return failure("--softcap: expected a positive number of at most 256, beyond "
                  "which its tanh is too coarse, got '" +
                  text + "'");

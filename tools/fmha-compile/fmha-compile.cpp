@@ -206,7 +206,8 @@ llvm::Error printSchedule(const CompileResult &result) {
 
 llvm::Error drawSchedule(const CompileFlags &flags,
                          const CompileResult &result) {
-  if (std::error_code code = llvm::sys::fs::create_directories(flags.drawTo))
+  // Its parent is to be there, as for -o: a slip of the pen makes no folders.
+  if (std::error_code code = llvm::sys::fs::create_directory(flags.drawTo))
     return failure("cannot create '" + flags.drawTo + "': " + code.message());
   for (const schedule::Picture &picture :
        schedule::drawPictures(result.spec.problem, *result.plan)) {

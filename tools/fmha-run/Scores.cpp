@@ -34,11 +34,30 @@ static llvm::Error readArray(const std::optional<std::string> &path,
   return llvm::Error::success();
 }
 
+/// As of a sink: what is no number would be one in every score of its head.
+static llvm::Error checkSlopes(const std::optional<NpyArray> &slopes) {
+  if (!slopes)
+    return llvm::Error::success();
+  auto *begin = reinterpret_cast<const float *>(slopes->data.data());
+  auto *end = begin + slopes->shape[0];
+  auto *bad = std::find_if_not(
+      begin, end, [](float slope) { return std::isfinite(slope); });
+  if (bad == end)
+    return llvm::Error::success();
+  return failure("--alibi: expected finite slopes, got " +
+                 llvm::Twine(std::isnan(*bad) ? "nan"
+                             : *bad > 0       ? "inf"
+                                              : "-inf") +
+                 " as entry " + llvm::Twine(bad - begin));
+}
+
 llvm::Expected<Scores> readScores(const ProblemFlags &flags) {
   Scores scores;
   scores.softcap = flags.softcap;
   if (llvm::Error error =
           readArray(flags.alibi, "alibi", NpyType::F32, 1, scores.alibi))
+    return std::move(error);
+  if (llvm::Error error = checkSlopes(scores.alibi))
     return std::move(error);
   if (llvm::Error error =
           readArray(flags.bias, "bias", NpyType::F32, 4, scores.bias))
