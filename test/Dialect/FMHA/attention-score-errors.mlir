@@ -18,7 +18,7 @@ func.func @names(%x: !t, %o: !t) {
 
 func.func @function(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants, elementwise ops of arith on numbers, and of math on f32 absf, ceil, copysign, exp, exp2, floor, fma, log, log2, roundeven, rsqrt, sqrt, tanh, trunc, in the region `score`, got math.sin : 'f32'}}
+    // expected-error @below {{fmha.attention C25: expected fmha.read, constants, elementwise ops of arith on numbers, and of math on f32 absf, ceil, copysign, exp, exp2, floor, fma, log, log2, roundeven, rsqrt, sqrt, tanh, trunc, which targets compute without a library, in the region `score`, got math.sin : 'f32'; write it with those}}
     %y = math.sin %s : f32
     fmha.yield %y : f32
   }
@@ -46,7 +46,7 @@ func.func @half(%x: !t, %o: !t) {
 func.func @two_results(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %a = arith.index_cast %i : index to i32
-    // expected-error @below {{trunc, in the region `score`, got arith.addui_extended}}
+    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got arith.addui_extended}}
     %c, %d = arith.addui_extended %a, %a : i32, i1
     fmha.yield %s : f32
   }
@@ -72,7 +72,7 @@ func.func @outside(%x: !t, %o: !t, %cap: f32) {
 
 func.func @load(%x: !t, %o: !t, %bias: memref<16xf32>) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{trunc, in the region `score`, got memref.load : 'f32'}}
+    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got memref.load : 'f32'}}
     %y = memref.load %bias[%j] : memref<16xf32>
     fmha.yield %y : f32
   }
@@ -189,7 +189,7 @@ func.func @number(%x: !t, %o: !t) {
 
 func.func @wide(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{trunc, in the region `score`, got arith.fptosi : 'i128'}}
+    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got arith.fptosi : 'i128'}}
     %n128 = arith.fptosi %s : f32 to i128
     fmha.yield %s : f32
   }
@@ -234,4 +234,12 @@ func.func @rank_9(%x: !t, %o: !t, %bias: !r9) {
     fmha.yield %e : f32
   }
   return
+}
+
+// -----
+
+func.func @read_outside(%bias: memref<4xf32>, %i: index) -> f32 {
+  // expected-error @below {{'fmha.read' op expected to stand in the region `score` of fmha.attention, got func.func; outside of it memref.load or tensor.extract reads an element}}
+  %e = fmha.read %bias[%i] : memref<4xf32>
+  return %e : f32
 }

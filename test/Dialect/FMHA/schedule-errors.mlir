@@ -202,3 +202,9 @@ func.func private @no_field() attributes {a = #fmha.schedule<3>}
 
 // expected-error @below {{expected one of auto, tmem, smem, registers}}
 func.func private @no_word() attributes {a = #fmha.schedule<p_placement = 3>}
+
+// -----
+
+// A bit pattern of 32 bits is no NaN in 64.
+// expected-error @below {{expected a decimal number, such as 8.0, got the bit pattern of}}
+func.func private @pattern() attributes {a = #fmha.schedule<rescale_threshold = 0x7FC00000>}

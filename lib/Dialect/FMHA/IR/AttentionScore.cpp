@@ -98,6 +98,15 @@ void ReadOp::getEffects(
 }
 
 LogicalResult ReadOp::verify() {
+  // Ops of the dialect tile take the region over; nothing else lowers a read.
+  Operation *parent = (*this)->getParentOp();
+  if (parent && !isa<AttentionOp>(parent) &&
+      parent->getName().getDialectNamespace() != "tile")
+    return emitOpError() << "expected to stand in the region `score` of "
+                            "fmha.attention, got "
+                         << parent->getName()
+                         << "; outside of it memref.load or tensor.extract "
+                            "reads an element";
   auto type = cast<ShapedType>(getSource().getType());
   if (int64_t(getIndices().size()) == type.getRank())
     return success();
@@ -181,10 +190,12 @@ static LogicalResult verifyBody(AttentionOp op) {
           << "expected fmha.read, constants, elementwise ops of arith on "
              "numbers, and of math on f32 "
           << llvm::join(ArrayRef(knownFunctions), ", ")
-          << ", in the region `score`, got " << inner.getName();
-      return inner.getNumResults() == 1
-                 ? error << " : " << inner.getResult(0).getType()
-                 : error;
+          << ", which targets compute without a library, in the region "
+             "`score`, got "
+          << inner.getName();
+      if (inner.getNumResults() == 1)
+        error << " : " << inner.getResult(0).getType();
+      return error << "; write it with those";
     }
     for (OpOperand &use : inner.getOpOperands())
       if (failed(verifyUse(op, use)))

@@ -118,8 +118,20 @@ static void printValue(AsmPrinter &printer, const std::string &value) {
   printer.printString(value);
 }
 
+/// A bit pattern is one of 64 bits, which none of 32 says: 0x7FC00000, no
+/// number in f32, would be a tiny one. MLIR prints whole numbers of many digits
+/// so, and no smaller ones.
 static ParseResult parseValue(AsmParser &parser, double &value) {
-  return parser.parseFloat(value);
+  constexpr double shortest = 1e6;
+  SMLoc location = parser.getCurrentLocation();
+  bool isPattern = StringRef(location.getPointer(), 2) == "0x";
+  if (parser.parseFloat(value))
+    return failure();
+  if (isPattern && std::abs(value) < shortest)
+    return parser.emitError(location)
+           << "expected a decimal number, such as 8.0, got the bit pattern of "
+           << value;
+  return success();
 }
 static void printValue(AsmPrinter &printer, double value) {
   printer.printFloat(APFloat(value));
