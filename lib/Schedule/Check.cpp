@@ -16,6 +16,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <span>
 #include <utility>
 
@@ -142,6 +143,8 @@ static Complaint checkPlacement(const Case &c) {
 }
 
 /// K and V in one ring: the MMA role holds a V while it waits for the next K.
+static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
+
 static Complaint checkStages(const Schedule &s) {
   if (s.vStages == 0 && s.kvStages < 2)
     return "C6: expected at least 2 KV stages, since the MMA role holds a V "
@@ -156,8 +159,37 @@ static Complaint checkStages(const Schedule &s) {
   if (barriers > barrierSlots)
     return "C6: " + str(uint64_t(s.kvStages) + s.vStages) +
            " stages of K and V need " + str(barriers) + " mbarriers, " +
-           str(barrierSlots) + " are kept; take fewer KV stages";
+           str(barrierSlots) + " are kept; take fewer " +
+           (s.kvStages > leastStages(s) ? "KV" : "V") + " stages";
   return std::nullopt;
+}
+
+/// What would need less shared memory and can be had: one of each kind is
+/// enough to say, where there is one.
+static std::string smallerInSmem(const Case &c) {
+  const Schedule &s = c.schedule;
+  bool wgmma = c.gpu->hasWgmma;
+  std::vector<std::string> ways;
+  auto offer = [&](bool possible, const char *way) {
+    if (possible)
+      ways.push_back(way);
+  };
+  offer(s.kvStages > leastStages(s), "fewer KV stages");
+  offer(s.vStages > 1, "fewer V stages");
+  offer(s.ctasPerSm > 1, "fewer ctas_per_sm");
+  offer(s.qTiles > 1, "fewer query tiles");
+  bool chunks = !wgmma && !s.shareKv && s.qTiles == 1;
+  unsigned keyColumns = s.keyChunk ? s.keyChunk : c.problem.headDim;
+  unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
+  offer(chunks && keyColumns > panelColumns, "a smaller key_chunk");
+  offer(chunks && keys > 16, "a smaller value_chunk");
+  offer((wgmma || ways.empty()) && s.kvBlock > (wgmma ? 16 : 64),
+        "a smaller kv_block");
+  offer(ways.empty(), "a narrower head");
+  std::string text = ways[0];
+  for (size_t i = 1; i < ways.size(); ++i)
+    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
+  return text;
 }
 
 static Complaint checkSmem(const Case &c) {
@@ -177,13 +209,18 @@ static Complaint checkSmem(const Case &c) {
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
          " bytes of shared memory, " + str(there) + " are there (" +
-         str(needed - there) + " too many); take fewer KV stages" +
-         (s.ctasPerSm > 1 ? " or ctas_per_sm" : "") +
-         (s.qTiles == 1 ? ", a smaller key_chunk or value_chunk" : "");
+         str(needed - there) + " too many); take " + smallerInSmem(c);
 }
 
 double fmha::schedule::mostGrowth(DataType type) {
   return type == DataType::F16 ? 15 : mostPOffset;
+}
+
+/// Of six digits, however large: all that a threshold may have is shown.
+static std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
 }
 
 /// Without a rescale P grows to 2^(threshold + offset).
@@ -194,11 +231,11 @@ static Complaint checkThreshold(const Case &c) {
     return "C7: expected rescale_threshold = 0 with row_max, row_sum, an "
            "unnormalised output or splits, which depend on the true maximum, "
            "got " +
-           std::to_string(got);
+           digits(got) + "; write rescale_threshold = 0.0";
   if (!(std::isfinite(got) && got >= 0 && got <= limit))
     return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
            " for " + std::string(stringify(c.problem.dtype)) + ", got " +
-           std::to_string(got) + ": P grows to 2^rescale_threshold";
+           digits(got) + ": P grows to 2^rescale_threshold";
   double most = limit - got;
   if (c.schedule.pOffset > most)
     return "C7: expected p_offset of at most " + str(uint64_t(most)) + " for " +
@@ -313,7 +350,7 @@ constexpr Entry entries[] = {
     {5, checkPlacement},   {8, checkScore},     {8, checkPackedScore},
     {8, checkWideLists},   {8, checkEmulation}, {8, checkLoop},
     {8, checkPackedLists}, {6, checkSmem},      {8, checkWideProducts},
-    {7, checkThreshold},   {8, checkFeatures},  {9, checkRoles},
+    {8, checkFeatures},    {7, checkThreshold}, {9, checkRoles},
     {10, checkWarps}};
 
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
@@ -322,7 +359,7 @@ constexpr Entry wgmmaEntries[] = {
     {1, checkTarget},        {3, checkWgmmaTiles},     {2, checkHeadDims},
     {8, checkWgmmaFeatures}, {8, checkChunks},         {2, checkWgmmaRegisters},
     {4, checkCtaGroup},      {5, checkWgmmaPlacement}, {6, checkSmem},
-    {7, checkThreshold},     {8, checkFeatures},       {9, checkRoles},
+    {8, checkFeatures},      {7, checkThreshold},      {9, checkRoles},
     {10, checkWarps}};
 
 std::span<const Entry> entriesOf(const target::Target *gpu) {

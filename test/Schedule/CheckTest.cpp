@@ -389,10 +389,34 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
       StartsWith("C8: expected scheduler to be single, static or "
                  "dynamic, since no pass builds it otherwise; got 3"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
+                // The default threshold goes with no number of splits.
                 s.splits = 257;
-                s.rescaleThreshold = 0;
               }),
               StartsWith("C8: expected splits to be from 1 to 256"));
+}
+
+TEST(Check, C6NamesOnlyWhatCanBeHad) {
+  auto with = [](const char *target, unsigned headDim, unsigned stages) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.headDim = p.headDimV = headDim;
+      s.target = target;
+      s.qTiles = 1;
+      s.qTileRows = 64;
+      s.kvStages = stages;
+      s.pPlacement = PPlacement::Smem;
+      if (s.target == "sm_90a") {
+        s.pPlacement = PPlacement::Registers;
+        s.kvBlock = 32;
+      }
+    });
+  };
+  EXPECT_THAT(with("sm_100a", 256, 4),
+              EndsWith("take fewer KV stages, a smaller key_chunk or a smaller "
+                       "value_chunk"));
+  EXPECT_THAT(with("sm_100a", 512, 2),
+              EndsWith("take a smaller key_chunk or a smaller value_chunk"));
+  EXPECT_THAT(with("sm_90a", 256, 20),
+              EndsWith("take fewer KV stages or a smaller kv_block"));
 }
 
 TEST(Check, C7WhatDependsOnTheTrueMaximum) {
@@ -410,7 +434,11 @@ TEST(Check, C7WhatDependsOnTheTrueMaximum) {
         EXPECT_THAT(said, StartsWith(rule));
     }
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
-              StartsWith(rule));
+              AllOf(StartsWith(rule),
+                    EndsWith("got 8; write rescale_threshold = 0.0")));
+  EXPECT_THAT(
+      complaint([](auto &, Schedule &s) { s.rescaleThreshold = 1e300; }),
+      HasSubstr("got 1e+300: "));
   // An output in f32 alone is divided by the sum of whatever maximum.
   EXPECT_EQ(complaint([](Problem &p, Schedule &) { p.outF32 = true; }), "");
 }
@@ -491,7 +519,7 @@ TEST(Check, C8Chunks) {
   EXPECT_THAT(
       wideComplaint([](auto &, Schedule &s) { s.keyChunk = s.valueChunk = 0; }),
       AllOf(StartsWith("C6: "), HasSubstr("2 KV stages of 147456 bytes"),
-            HasSubstr("a smaller key_chunk or value_chunk")));
+            HasSubstr("take a smaller key_chunk or a smaller value_chunk")));
 }
 
 TEST(Check, C3TwoTilesTakeWholeBlocks) {
