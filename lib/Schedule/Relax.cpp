@@ -27,20 +27,27 @@ namespace {
 struct Grid {
   std::string_view name;
   unsigned step, most;
+  /// 0 stands for all there are, and so lies beyond `most`.
+  bool zeroIsAll = false;
+  /// Where MMAs are wgmma, if other than `most`.
+  unsigned mostOfWgmma = 0;
 };
 constexpr Grid grids[] = {
-    {"scheduler", 1, 2},      // a choice of three
-    {"ctas_per_sm", 1, 3},    // with wgmma
-    {"exp2_emulated", 1, 25}, // per cent
-    {"p_offset", 1, 96},      // log2 of a finite P
+    {"scheduler", 1, 2},   // a choice of three
+    {"ctas_per_sm", 1, 3}, // with wgmma
+    // Per cent.
+    {"exp2_emulated", 1, 25, /*zeroIsAll=*/false, /*mostOfWgmma=*/50},
+    {"p_offset", 1, 96}, // log2 of a finite P
     {"splits", 1, mostSplits},
-    {"p_slices", 1, 16},      // whole K steps of 16 keys of a block
-    {"kv_stages", 1, 32},     // two mbarriers each of the 64 that are kept
-    {"v_stages", 1, 32},      // likewise
-    {"key_chunk", 64, 2048},  // panels of a K whose Q fits shared memory
-    {"value_chunk", 16, 256}, // K steps of a block
-    {"share_kv", 1, 1},       // a switch
-    {"o_columns", 16, 512},   // steps of an MMA, as tensor memory has columns
+    {"p_slices", 1, 16},  // whole K steps of 16 keys of a block
+    {"kv_stages", 1, 32}, // two mbarriers each of the 64 that are kept
+    {"v_stages", 1, 32},  // likewise
+    // Panels of a K whose Q fits shared memory.
+    {"key_chunk", 64, 2048, /*zeroIsAll=*/true},
+    {"value_chunk", 16, 256, /*zeroIsAll=*/true}, // K steps of a block
+    {"share_kv", 1, 1},                           // a switch
+    // Steps of an MMA, as tensor memory has columns.
+    {"o_columns", 16, 512, /*zeroIsAll=*/true},
     {"pack_heads", 1, 128},   // rows of a query tile
     {"kv_block", 16, 256},    // columns of an MMA
     {"q_tile_rows", 16, 128}, // lanes of tensor memory
@@ -66,11 +73,17 @@ struct Request {
 
 using Changes = std::vector<std::string>;
 
-const Grid *gridOf(std::string_view name) {
+std::optional<Grid> gridOf(std::string_view name, std::string_view target) {
   const Grid *found =
       std::find_if(std::begin(grids), std::end(grids),
                    [&](const Grid &grid) { return grid.name == name; });
-  return found == std::end(grids) ? nullptr : found;
+  if (found == std::end(grids))
+    return std::nullopt;
+  Grid grid = *found;
+  const target::Target *gpu = target::findTarget(target);
+  if (gpu && gpu->hasWgmma && grid.mostOfWgmma)
+    grid.most = grid.mostOfWgmma;
+  return grid;
 }
 
 /// The values of `grid` but `wanted`, the nearest first, of two as near the
@@ -81,8 +94,12 @@ std::vector<unsigned> around(unsigned wanted, const Grid &grid, bool zero) {
        value += grid.step)
     if (value != wanted)
       values.push_back(value);
+  auto place = [&](unsigned value) {
+    return value == 0 && grid.zeroIsAll ? grid.most + grid.step : value;
+  };
   auto distance = [&](unsigned value) {
-    return value < wanted ? wanted - value : value - wanted;
+    unsigned from = place(wanted), to = place(value);
+    return to < from ? from - to : to - from;
   };
   std::stable_sort(values.begin(), values.end(), [&](unsigned a, unsigned b) {
     return distance(a) < distance(b);
@@ -94,7 +111,7 @@ std::optional<unsigned> closestValue(Request request,
                                      const ScheduleField &field) {
   std::optional<unsigned> &value = request.overrides.*field.wanted;
   unsigned wanted = *value;
-  const Grid *grid = gridOf(field.name);
+  std::optional<Grid> grid = gridOf(field.name, request.target);
   if (!grid)
     return std::nullopt;
   for (unsigned other : around(wanted, *grid, field.zeroChooses)) {
@@ -122,12 +139,16 @@ Changes relaxOverrides(const Request &request) {
 }
 
 /// Sets the head dims that `which` names (1 head_dim, 2 head_dim_v, 3 both).
-bool plansWith(Request request, unsigned which, unsigned dim) {
+Request withDims(Request request, unsigned which, unsigned dim) {
   if (which & 1)
     request.problem.headDim = dim;
   if (which & 2)
     request.problem.headDimV = dim;
-  return request.plan().has_value();
+  return request;
+}
+
+bool plansWith(const Request &request, unsigned which, unsigned dim) {
+  return withDims(request, which, dim).plan().has_value();
 }
 
 /// The next dim that can be planned from `dim` upwards, where padding with
@@ -146,14 +167,21 @@ std::optional<unsigned> closestDim(const Request &request, unsigned which,
   return std::nullopt;
 }
 
-Changes relaxHeadDims(const Request &request) {
+/// Other head dims, and what they are called.
+struct Dims {
+  std::string text;
+  Request request;
+};
+
+std::vector<Dims> otherHeadDims(const Request &request) {
   const Problem &p = request.problem;
-  Changes changes;
+  std::vector<Dims> changes;
   auto look = [&](unsigned which, const char *name, unsigned dim) {
     std::optional<unsigned> other = closestDim(request, which, dim);
     if (other)
-      changes.push_back(name + std::to_string(*other) +
-                        (*other > dim ? ", padded with zeros" : ""));
+      changes.push_back({name + std::to_string(*other) +
+                             (*other > dim ? ", padded with zeros" : ""),
+                         withDims(request, which, *other)});
   };
   if (p.headDim == p.headDimV) {
     look(3, "head_dim = head_dim_v = ", p.headDim);
@@ -170,9 +198,17 @@ Changes relaxHeadDims(const Request &request) {
     *dim = (*dim + dimStep - 1) / dimStep * dimStep;
   if (padded.plan())
     changes.push_back(
-        "head_dim = " + std::to_string(padded.problem.headDim) +
-        " and head_dim_v = " + std::to_string(padded.problem.headDimV) +
-        ", padded with zeros");
+        {"head_dim = " + std::to_string(padded.problem.headDim) +
+             " and head_dim_v = " + std::to_string(padded.problem.headDimV) +
+             ", padded with zeros",
+         padded});
+  return changes;
+}
+
+Changes relaxHeadDims(const Request &request) {
+  Changes changes;
+  for (const Dims &dims : otherHeadDims(request))
+    changes.push_back(dims.text);
   return changes;
 }
 
@@ -213,6 +249,22 @@ Changes relaxTogether(const Request &request) {
   return text.empty() || !freed.plan() ? Changes() : Changes{text};
 }
 
+/// Head dims that nothing serves, beside fields that have to change in any
+/// case: the head dims are looked for with all fields free, and the fields that
+/// then still stand in the way take the planner's values.
+Changes relaxFieldsAndHeadDims(const Request &request) {
+  Request freed = request;
+  freed.overrides = {};
+  if (freed.plan())
+    return {};
+  for (Dims &dims : otherHeadDims(freed)) {
+    dims.request.overrides = request.overrides;
+    if (Changes fields = relaxTogether(dims.request); !fields.empty())
+      return {fields.front() + " and " + dims.text};
+  }
+  return {};
+}
+
 Changes relaxTarget(Request request) {
   for (const std::string &name : target::names(/*supported=*/true)) {
     request.target = name;
@@ -239,7 +291,8 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   const target::Target *gpu = target::findTarget(target);
   // For a GPU that nothing is compiled for no other change helps.
   if (gpu && gpu->supported)
-    for (auto relax : {relaxOverrides, relaxHeadDims, relaxTogether})
+    for (auto relax :
+         {relaxOverrides, relaxHeadDims, relaxTogether, relaxFieldsAndHeadDims})
       if (Changes changes = relax(request); !changes.empty())
         return listed(changes);
   Changes changes = relaxTarget(request);

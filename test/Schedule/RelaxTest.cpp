@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../lib/Schedule/Relax.h"
 #include "Planning.h"
 
 #include "fmha/Schedule/Overrides.h"
@@ -23,9 +24,10 @@ struct Request {
   Problem problem;
   Overrides overrides;
 
+  /// Without advice, which takes as long as hundreds of plans.
   bool plans() const {
     std::string error;
-    return plan(problem, "sm_100a", overrides, error).has_value();
+    return planStrictly(problem, "sm_100a", overrides, error).has_value();
   }
   std::string describe() const {
     std::ostringstream text;
@@ -81,6 +83,26 @@ TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
   }
 }
 
+TEST(Relax, TakesZeroForAllWhereItStandsForAll) {
+  // The MMA role has registers for products of 256 of the 512 columns.
+  Overrides wanted;
+  wanted.keyChunk = 0;
+  wanted.qTileRows = 128;
+  EXPECT_THAT(changesOf(512, wanted), testing::Contains("key_chunk = 256"));
+}
+
+TEST(Relax, KnowsHowMuchEachTargetEmulates) {
+  Overrides wanted;
+  wanted.exp2Emulated = 60;
+  for (auto [target, most] : {std::pair("sm_90a", 50u), {"sm_100a", 25u}}) {
+    EXPECT_EQ(changesOf(128, wanted, target),
+              Strings{"exp2_emulated = " + std::to_string(most)});
+    Overrides more;
+    more.exp2Emulated = most + 1;
+    mustFail(problemOf(128), target, more);
+  }
+}
+
 TEST(Relax, NamesEachFieldThatHelps) {
   Overrides wanted;
   wanted.kvStages = 6;
@@ -114,20 +136,6 @@ TEST(Relax, NamesFieldsThatHaveToChangeTogether) {
                                           testing::HasSubstr("kv_stages = "))));
 }
 
-TEST(Relax, PadsHeadsBeforeItNarrowsThem) {
-  EXPECT_EQ(changesOf(60),
-            Strings{"head_dim = head_dim_v = 64, padded with zeros"});
-  // 8 columns more than 576, where the planner has passes over O's columns.
-  EXPECT_EQ(changesOf(580),
-            Strings{"head_dim = head_dim_v = 584, padded with zeros"});
-  Request both{problemOf(100), {}};
-  both.problem.headDimV = 60;
-  EXPECT_EQ(changesFor(both),
-            Strings{"head_dim = 104 and head_dim_v = 64, padded with zeros"});
-  EXPECT_EQ(changesOf(128, {}, "sm_80"), Strings{"target = sm_100a"});
-  EXPECT_EQ(changesOf(128, {}, "sm_42"), Strings{"target = sm_100a"});
-}
-
 /// Applies "name = value", and more behind " and ", to `request`.
 void apply(const std::string &change, Request &request) {
   std::istringstream words(change);
@@ -157,6 +165,53 @@ void apply(const std::string &change, Request &request) {
   }
 }
 
+/// Says the changes that `request` is told of, each of which has to do.
+Strings soundChanges(const Request &request, std::string_view target) {
+  Strings changes = changesFor(request, target);
+  for (const std::string &change : changes) {
+    Request changed = request;
+    apply(change, changed);
+    std::string error;
+    EXPECT_TRUE(plan(changed.problem, target, changed.overrides, error))
+        << change << ": " << error;
+  }
+  return changes;
+}
+
+TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
+  Request wide{problemOf(2000), {}};
+  wide.overrides.pSlices = 3;
+  EXPECT_THAT(soundChanges(wide, "sm_100a"),
+              testing::ElementsAre(testing::AllOf(
+                  testing::StartsWith("p_slices = "),
+                  testing::HasSubstr(" and head_dim = head_dim_v = "))));
+  Request ring{problemOf(1656), {}};
+  ring.overrides.vStages = 2;
+  EXPECT_THAT(soundChanges(ring, "sm_90a"),
+              testing::ElementsAre(testing::AllOf(
+                  testing::StartsWith("v_stages = 0 and "),
+                  testing::HasSubstr("head_dim = head_dim_v = "))));
+  // Two head dims, each of which may be the one that is too wide.
+  Request apart{problemOf(2000), {}};
+  apart.problem.headDimV = 64;
+  apart.overrides.pSlices = 3;
+  EXPECT_THAT(soundChanges(apart, "sm_100a"), testing::Not(testing::IsEmpty()));
+}
+
+TEST(Relax, PadsHeadsBeforeItNarrowsThem) {
+  EXPECT_EQ(changesOf(60),
+            Strings{"head_dim = head_dim_v = 64, padded with zeros"});
+  // 8 columns more than 576, where the planner has passes over O's columns.
+  EXPECT_EQ(changesOf(580),
+            Strings{"head_dim = head_dim_v = 584, padded with zeros"});
+  Request both{problemOf(100), {}};
+  both.problem.headDimV = 60;
+  EXPECT_EQ(changesFor(both),
+            Strings{"head_dim = 104 and head_dim_v = 64, padded with zeros"});
+  EXPECT_EQ(changesOf(128, {}, "sm_80"), Strings{"target = sm_100a"});
+  EXPECT_EQ(changesOf(128, {}, "sm_42"), Strings{"target = sm_100a"});
+}
+
 /// Heads and fields that are often right, often a little wrong, and at times
 /// far off.
 Request randomRequest(std::mt19937 &dice) {
@@ -184,12 +239,14 @@ std::optional<unsigned> nearer(const Request &request,
                                const ScheduleField &field, unsigned named) {
   unsigned wanted = *(request.overrides.*field.wanted);
   unsigned distance = named > wanted ? named - wanted : wanted - named;
+  // 0 stands for all there are of these, and is no small number.
+  bool hasZero = field.zeroChooses && field.name != "key_chunk" &&
+                 field.name != "value_chunk" && field.name != "o_columns";
   for (unsigned step = 1; step < distance; ++step)
     for (unsigned value : {wanted - step, wanted + step}) {
       Request other = request;
       other.overrides.*field.wanted = value;
-      if (value <= wanted + step && !(value == 0 && !field.zeroChooses) &&
-          other.plans())
+      if (value <= wanted + step && !(value == 0 && !hasZero) && other.plans())
         return value;
     }
   return std::nullopt;
