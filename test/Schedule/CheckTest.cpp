@@ -171,48 +171,6 @@ TEST(Check, C6SharedMemory) {
   EXPECT_THAT(stages(~0u, PPlacement::Tmem), StartsWith("C6: "));
 }
 
-TEST(Check, C7Threshold) {
-  auto with = [](DataType type, double threshold) {
-    return complaint([=](Problem &p, Schedule &s) {
-      p.dtype = type;
-      s.rescaleThreshold = threshold;
-    });
-  };
-  EXPECT_EQ(with(DataType::F16, 0), "");
-  EXPECT_EQ(with(DataType::F16, 15), "");
-  EXPECT_THAT(with(DataType::F16, 15.5), StartsWith("C7: "));
-  EXPECT_EQ(with(DataType::BF16, 15.5), "");
-  EXPECT_THAT(with(DataType::BF16, 127), StartsWith("C7: "));
-  EXPECT_THAT(with(DataType::BF16, -1), StartsWith("C7: "));
-  EXPECT_THAT(with(DataType::BF16, NAN), StartsWith("C7: "));
-}
-
-/// P grows to 2^(threshold + offset).
-TEST(Check, C7OffsetBesideTheThreshold) {
-  auto with = [](DataType type, double threshold, unsigned offset) {
-    return complaint([=](Problem &p, Schedule &s) {
-      p.dtype = type;
-      s.rescaleThreshold = threshold;
-      s.pOffset = offset;
-    });
-  };
-  EXPECT_EQ(with(DataType::F16, 8, 7), "");
-  EXPECT_EQ(with(DataType::F16, 0, 15), "");
-  EXPECT_THAT(with(DataType::F16, 8, 8),
-              StartsWith("C7: expected p_offset of at most 7 for f16"));
-  EXPECT_THAT(with(DataType::F16, 0.5, 15),
-              StartsWith("C7: expected p_offset"));
-  EXPECT_THAT(with(DataType::F16, 0, ~0u), StartsWith("C7: expected p_offset"));
-  EXPECT_EQ(with(DataType::BF16, 8, 88), "");
-  EXPECT_THAT(with(DataType::BF16, 8, 89), StartsWith("C7: expected p_offset"));
-}
-
-TEST(Check, C7SumsAreOfF32) {
-  EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.accumulate = Accumulate::F16; }),
-      StartsWith("C7: expected accumulate = f32, got f16"));
-}
-
 TEST(Check, C8EmulatedExponentialsNeedRegisters) {
   auto with = [](unsigned percent, unsigned tiles, bool emulating = true,
                  unsigned headDim = 128) {
@@ -417,30 +375,6 @@ TEST(Check, C6NamesOnlyWhatCanBeHad) {
               EndsWith("take a smaller key_chunk or a smaller value_chunk"));
   EXPECT_THAT(with("sm_90a", 256, 20),
               EndsWith("take fewer KV stages or a smaller kv_block"));
-}
-
-TEST(Check, C7WhatDependsOnTheTrueMaximum) {
-  const char *rule = "C7: expected rescale_threshold = 0 with row_max";
-  for (bool Problem::*wanted :
-       {&Problem::rowMax, &Problem::rowSum, &Problem::unnormalised})
-    for (double threshold : {0.0, 0.5}) {
-      std::string said = complaint([=](Problem &p, Schedule &s) {
-        p.*wanted = true;
-        s.rescaleThreshold = threshold;
-      });
-      if (threshold == 0)
-        EXPECT_EQ(said, "");
-      else
-        EXPECT_THAT(said, StartsWith(rule));
-    }
-  EXPECT_THAT(complaint([](auto &, Schedule &s) { s.splits = 2; }),
-              AllOf(StartsWith(rule),
-                    EndsWith("got 8; write rescale_threshold = 0.0")));
-  EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.rescaleThreshold = 1e300; }),
-      HasSubstr("got 1e+300: "));
-  // An output in f32 alone is divided by the sum of whatever maximum.
-  EXPECT_EQ(complaint([](Problem &p, Schedule &) { p.outF32 = true; }), "");
 }
 
 TEST(Check, C8SlicesOfP) {
