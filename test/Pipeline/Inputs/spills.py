@@ -172,6 +172,7 @@ found = [
     ("--head-dim=256", "smem", ("--scheduler=dynamic", "--source2-k", "--source2-lens", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=288 --head-dim-v=256", "tmem", ()), ("--head-dim=320 --head-dim-v=240", "tmem", ("--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--scheduler=static")),
     ("--head-dim=128 --q-tiles=1", "tmem", ("--scheduler=static", "--source2-k", "--source2-lens", "--lse", "--exp2-emulated=25")),
+    ("--head-dim=104 --q-tiles=1", "tmem", ("--scheduler=static", "--exp2-emulated=12", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=48", "tmem", ("--window-left=100", "--softcap=30", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
 ]
 

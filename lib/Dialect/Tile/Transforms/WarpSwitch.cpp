@@ -76,6 +76,14 @@ private:
   bool fillsUniformRegisters() const {
     return schedule::fillsUniformRegisters(info.problem, info.schedule);
   }
+  /// Whether the role that took tensor memory frees it behind its loop over
+  /// tiles. Behind all roles its warp has to be told from others, by a
+  /// predicate that ptxas 13.0 keeps throughout them, and spills beside wide
+  /// products. Beside others, without it, ptxas spills what the grid is counted
+  /// with.
+  bool freesInRole() const {
+    return tiles.isNeeded() && schedule::hasWideProducts(info.problem);
+  }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;
   }
@@ -188,14 +196,15 @@ void WarpSwitch::freeTmem() {
   TmemDeallocOp::create(b, base, info.map.tmemColumns);
 }
 
-/// Nobody may leave while the tensor memory is in use, and it must be freed.
-/// Behind a loop over tiles, which ends with a barrier of its own, its role has
-/// done so.
+/// Nobody may leave while the tensor memory is in use, and it must be freed. A
+/// loop over tiles ends behind a barrier of its own.
 void WarpSwitch::buildEpilogue() {
-  if (!hasTmem() || tiles.isNeeded())
+  if (!hasTmem() || freesInRole())
     return;
-  SyncWarpOp::create(b);
-  syncAround(b, info);
+  if (!tiles.isNeeded()) {
+    SyncWarpOp::create(b);
+    syncAround(b, info);
+  }
   ifThen(isWarp(mma.getFirstWarp()), [&] { freeTmem(); });
 }
 
@@ -224,9 +233,7 @@ void WarpSwitch::buildRole(RoleOp role) {
     makeNumbersUniform(role);
     inlineFor(leader);
   });
-  // Behind all roles the warp would have to be told from others, by a predicate
-  // that ptxas 13.0 keeps throughout them and spills where they are wide.
-  if (hasTmem() && role == mma)
+  if (hasTmem() && freesInRole() && role == mma)
     freeTmem();
 }
 
