@@ -24,10 +24,7 @@
 #include "Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -46,15 +43,7 @@ void tile::syncAround(ImplicitLocOpBuilder &b, const KernelInfo &info) {
 void TileLoop::prepare(Block &entry) {
   if (!isNeeded())
     return;
-  for (Operation &op : entry) {
-    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return ofTile.contains(operand.getDefiningOp());
-    });
-    bool begins =
-        isa<gpu::BlockIdOp>(op) || (rereadsExtents() && isa<memref::DimOp>(op));
-    if (begins || (follows && !isa<SpecialiseOp>(op)))
-      ofTile.insert(&op);
-  }
+  ofTile = TileNumbers::of(entry, rereadsExtents());
   first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (isDynamic())
     answered = BarrierOp::create(b, BarrierType::get(b.getContext(), 1),
@@ -69,50 +58,6 @@ void TileLoop::ifThen(Value condition, function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(made.thenBlock());
   body();
-}
-
-//===----------------------------------------------------------------------===//
-// Coordinates
-//===----------------------------------------------------------------------===//
-
-/// `value` as it is for the tile that `made` maps block ids to. An extent is
-/// made uniform so that nothing moves it out of the loop.
-Value TileLoop::remake(Value value, IRMapping &made) {
-  Operation *op = value.getDefiningOp();
-  if (!ofTile.contains(op))
-    return value;
-  if (isa<memref::DimOp>(op) && !made.contains(value))
-    made.map(value, UniformOp::create(b, value));
-  if (!made.contains(value)) {
-    for (Value operand : op->getOperands())
-      if (!made.contains(operand))
-        made.map(operand, remake(operand, made));
-    b.clone(*op, made);
-  }
-  return made.lookup(value);
-}
-
-/// Makes anew what the role uses and a tile decides.
-void TileLoop::placeRole(RoleOp role, Value tile) {
-  IRMapping made;
-  for (Operation *op : ofTile)
-    if (isa<gpu::BlockIdOp>(op))
-      made.map(op->getResult(0), tile);
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(role.getBody(), used);
-  for (Value value : used) {
-    Value here = remake(value, made);
-    if (here != value)
-      value.replaceUsesWithIf(here, [&](OpOperand &use) {
-        return role->isProperAncestor(use.getOwner());
-      });
-  }
-}
-
-void TileLoop::finish() {
-  for (Operation *op : llvm::reverse(ofTile))
-    if (isOpTriviallyDead(op))
-      op->erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,7 +127,7 @@ void TileLoop::build(RoleOp role, Value leader, function_ref<void()> body) {
   Block *each =
       b.createBlock(&loop.getBefore(), {}, {b.getIndexType()}, {b.getLoc()});
   Value tile = each->getArgument(0);
-  placeRole(role, tile);
+  ofTile.place(b, role, tile);
   Value keeper = isKeeper(role) ? leader : Value();
   if (keeper && isDynamic())
     ifThen(keeper, [&] { askForTile(); });

@@ -9,13 +9,12 @@
 #ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_TILELOOP_H
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_TILELOOP_H
 
+#include "TileNumbers.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace fmha::tile {
 
@@ -43,14 +42,12 @@ public:
   /// is the thread that issues, null where all threads do the role's work.
   void build(RoleOp role, mlir::Value leader, llvm::function_ref<void()> body);
   /// Erases what no loop is left to use.
-  void finish();
+  void finish() { ofTile.eraseDead(); }
 
   /// The role that says which tile is next, and makes barriers anew.
   static bool isKeeper(RoleOp role) { return role.getName() == "load"; }
 
 private:
-  void placeRole(RoleOp role, mlir::Value tile);
-  mlir::Value remake(mlir::Value value, mlir::IRMapping &made);
   void askForTile();
   mlir::Value chooseNext(mlir::Value tile);
   void renewBarriers();
@@ -74,7 +71,7 @@ private:
   const KernelInfo &info;
   /// The first tile, and what above the roles follows from it.
   mlir::Value first;
-  llvm::SetVector<mlir::Operation *> ofTile;
+  TileNumbers ofTile;
   mlir::SmallVector<BarrierOp> barriers;
   /// Signals the response to a request for a tile; null where none is made.
   mlir::Value answered;

@@ -132,18 +132,6 @@ static bool endsLoop(Value number, Region &region) {
   });
 }
 
-/// What `region` uses and others define: also values in a loop over tiles that
-/// the region is yet to be moved into.
-static SetVector<Value> usedOfOthers(Region &region) {
-  SetVector<Value> used;
-  region.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!region.isAncestor(operand.getParentRegion()))
-        used.insert(operand);
-  });
-  return used;
-}
-
 /// Behind a minimum or maximum ptxas 13.0 no longer knows that a number is the
 /// same in all threads: one from a list of lengths, the first key of a window
 /// or of a part of the keys, or the first row where a window ends behind it and
@@ -165,10 +153,7 @@ void WarpSwitch::makeNumbersUniform(RoleOp role) {
         isa_and_nonnull<arith::ConstantOp, memref::DimOp>(from) ||
         !isWanted(number, role.getBody()))
       continue;
-    Value uniform = UniformOp::create(b, number);
-    number.replaceUsesWithIf(uniform, [&](OpOperand &use) {
-      return role->isProperAncestor(use.getOwner());
-    });
+    replaceInRole(role, number, UniformOp::create(b, number));
   }
 }
 

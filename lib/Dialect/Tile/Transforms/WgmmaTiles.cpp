@@ -22,14 +22,12 @@
 #include "WgmmaTiles.h"
 
 #include "Distribute.h"
+#include "TileNumbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -89,34 +87,6 @@ private:
   Value count, grid, several;
 };
 
-/// What above the roles follows from the number of the CTA.
-SetVector<Operation *> dependents(Block &entry) {
-  SetVector<Operation *> found;
-  for (Operation &op : entry) {
-    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return found.contains(operand.getDefiningOp());
-    });
-    if (isa<gpu::BlockIdOp>(op) || (follows && !isa<SpecialiseOp>(op)))
-      found.insert(&op);
-  }
-  return found;
-}
-
-/// `value` as it is for the tile that `made` maps block ids to.
-Value remake(ImplicitLocOpBuilder &b, const SetVector<Operation *> &ofTile,
-             Value value, IRMapping &made) {
-  Operation *op = value.getDefiningOp();
-  if (!ofTile.contains(op))
-    return value;
-  if (!made.contains(value)) {
-    for (Value operand : op->getOperands())
-      if (!made.contains(operand))
-        made.map(operand, remake(b, ofTile, operand, made));
-    b.clone(*op, made);
-  }
-  return made.lookup(value);
-}
-
 /// Behind a minimum or a load ptxas no longer knows that a number is the same
 /// in all threads. One thread alone has nobody to ask.
 bool needsUniform(RoleOp role, const KernelInfo &info, Block &entry) {
@@ -129,26 +99,10 @@ bool needsUniform(RoleOp role, const KernelInfo &info, Block &entry) {
 void placeRole(ImplicitLocOpBuilder &b, RoleOp role, const KernelInfo &info,
                Block *body) {
   Block &entry = role->getParentOp()->getBlock()->getParent()->front();
-  SetVector<Operation *> ofTile = dependents(entry);
-  IRMapping made;
-  for (Operation *op : ofTile)
-    if (isa<gpu::BlockIdOp>(op))
-      made.map(op->getResult(0), body->getArgument(0));
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(role.getBody(), used);
-  bool uniform = needsUniform(role, info, entry);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
-  for (Value value : used) {
-    Value here = remake(b, ofTile, value, made);
-    if (here == value)
-      continue;
-    if (uniform && here.getType().isIndex())
-      here = UniformOp::create(b, here);
-    value.replaceUsesWithIf(here, [&](OpOperand &use) {
-      return role->isProperAncestor(use.getOwner());
-    });
-  }
+  TileNumbers::of(entry).place(b, role, body->getArgument(0),
+                               needsUniform(role, info, entry));
 }
 
 } // namespace
