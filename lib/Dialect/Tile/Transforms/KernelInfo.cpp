@@ -181,8 +181,8 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   if (auto error = schedule::check(info.problem, info.schedule))
     return func.emitError() << *error;
   info.map = schedule::layOut(info.problem, info.schedule);
-  assert(!schedule::verify(info.problem, info.schedule, info.map) &&
-         "check() takes no schedule whose map does not verify");
+  if (auto error = schedule::verify(info.problem, info.schedule, info.map))
+    return func.emitError() << *error;
   if (failed(checkOffsets(func, info.schedule.pOffset)))
     return failure();
   return info;
