@@ -9,10 +9,11 @@
 //
 // Exit status 0 if every case came out as the table says.
 
+#include "probe.cuh"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cuda.h>
 #include <string>
 #include <vector>
 
@@ -90,15 +91,6 @@ __global__ void touch(const __grid_constant__ CUtensorMap map, Copy copy,
                " mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n"
                " @!p bra wait;\n}" ::"r"(full)
                : "memory");
-}
-
-static void check(CUresult result, const char *what) {
-  if (result == CUDA_SUCCESS)
-    return;
-  const char *name = nullptr;
-  cuGetErrorName(result, &name);
-  std::fprintf(stderr, "%s: %s\n", what, name);
-  std::exit(2);
 }
 
 /// One mapped granule in the middle of 64 reserved ones.

@@ -8,11 +8,12 @@
 //
 // Exit status 0 if every case came out as said.
 
+#include "probe.cuh"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 #include <random>
 #include <vector>
 
@@ -65,15 +66,6 @@ __global__ void copy(const __grid_constant__ CUtensorMap from,
     asm volatile("cp.async.bulk.commit_group;\n cp.async.bulk.wait_group 0;" ::
                      : "memory");
   }
-}
-
-static void check(CUresult result, const char *what) {
-  if (result == CUDA_SUCCESS)
-    return;
-  const char *name = nullptr;
-  cuGetErrorName(result, &name);
-  std::fprintf(stderr, "%s: %s\n", what, name);
-  std::exit(2);
 }
 
 struct Tensor {

@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+from excerpt import missing
+
 source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
 text = (source / "README.md").read_text()
 modules = re.findall(r"^```mlir\n(.*?)^```", text, re.M | re.S)
@@ -22,18 +24,12 @@ def plain(line):
 
 texts = [subprocess.run([compiler, "-"], input=module, stdout=subprocess.PIPE, text=True, check=True).stdout for module in modules]
 lines = [plain(line) for line in texts[0].splitlines()]
-wrong, at = 0, 0
+wrong = 0
 if round(len(lines), -2) != int(excerpt[1]):
     print(f"README.md: expected {round(len(lines), -2)} lines of PTX, got {excerpt[1]}")
     wrong += 1
-shown = excerpt[2].splitlines()
-for line in shown:
-    pattern = re.compile(".*".join(map(re.escape, plain(re.sub(r"  +//.*", "", line)).split("…"))) + "$")
-    found = [n for n, there in enumerate(lines) if pattern.match(there)]
-    behind = [n for n in found if n >= at]
-    if not behind:
-        print(f"README.md: {'the PTX has it ahead of the line before' if found else 'the PTX has no such line'}: {line}")
-        wrong += 1
-    at = behind[0] + 1 if behind else at
+# README explains lines in comments of its own.
+shown = [re.sub(r"  +//.*", "", line) for line in excerpt[2].splitlines()]
+wrong += missing(shown, lines, plain, "the PTX")
 print(f"{len(shown)} lines of {len(lines)} looked for, {wrong} wrong")
 sys.exit(1 if wrong else 0)

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+from excerpt import missing
+
 source, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 demo = (source / "scripts/demo").read_text()
 length = re.search(r"^length=(\d+)$", demo, re.M)[1]
@@ -36,13 +38,7 @@ def plain(line):
 
 wrong = 0
 for text in (report(), report()):
-    lines, at = [plain(line) for line in text.splitlines()], 0
-    for line in excerpt.splitlines():
-        pattern = re.compile(".*".join(map(re.escape, plain(line).split("…"))) + "$")
-        behind = [n for n in range(at, len(lines)) if pattern.match(lines[n])]
-        if not behind:
-            print(f"README.md: the report has no such line, or has it ahead of the one before: {line}")
-            wrong += 1
-        at = behind[0] + 1 if behind else at
+    lines = [plain(line) for line in text.splitlines()]
+    wrong += missing(excerpt.splitlines(), lines, plain, "the report")
 print(f"{len(excerpt.splitlines())} lines of {len(lines)} looked for, {wrong} wrong")
 sys.exit(1 if wrong else 0)
