@@ -14,20 +14,24 @@ gpu.module @m {
     %a = llvm.mlir.constant(7 : i64) : i64
     %acc = arith.constant dense<0.0> : vector<4xf32>
     %p = arith.constant dense<0> : vector<4xi32>
-    // A fence of nothing has no operands.
-    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "" : () -> ()
-    tile.wgmma_fence
-    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,=l,0,1,2,3,4" {{.*}} -> !llvm.struct<(f32, f32, f32, f32, i64)>
-    %f:2 = tile.wgmma_fence of %acc, %a : vector<4xf32>, i64
+    %p2 = arith.constant dense<0> : vector<8xi32>
+    %n = llvm.mlir.constant(1 : i32) : i32
     // D alone: scale-d is false, and nothing goes in but the descriptors, $4 and $5. K-major on both sides: no transposition.
-    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,l,l"
-    %s = tile.wgmma %a, %f#1 of bf16 : i64, i64 -> vector<4xf32>
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 0, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,l,l"
+    %s = tile.wgmma %a, %a of bf16 : i64, i64 -> vector<4xf32>
     // D is added to: it is $0 to $3 and $4 to $7. -A.
-    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, -1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l"
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, -1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l"
     %t = tile.wgmma %a, %a negate plus %s : vector<4xf32> of f16 : i64, i64 -> vector<4xf32>
     // A in registers has no transposition.
-    // CHECK: llvm.inline_asm has_side_effects "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 1; }", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l"
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 1; }", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l"
     %u = tile.wgmma %p, %a transpose_b plus %t : vector<4xf32> of bf16 : vector<4xi32>, i64 -> vector<4xf32>
+    // Two K steps, 32 and 2048 bytes apart, 2 and 128 units of the descriptor; only the first overwrites D.
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 0, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, p, 1, 1, 0, 0;\0A\09setp.ne.b32 p, 1, 0;\0A\09add.s64 a, $4, 2;\0A\09add.s64 b, $5, 128;
+    // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, a, b, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,l,l"
+    %s2 = tile.wgmma %a steps [0, 32], %a steps [0, 2048] of bf16 : i64, i64 -> vector<4xf32>
+    // Registers of A, 4 a step.
+    // CHECK: {$8, $9, $10, $11}, $16, p, 1, 1, 1;\0A\09add.s64 b, $16, 128;{{.*}} {$12, $13, $14, $15}, b, p, 1, 1, 1; }", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,r,r,r,r,l"
+    %s3 = tile.wgmma %p2, %a steps [0, 2048] transpose_b plus %s2 : vector<4xf32> of bf16 : vector<8xi32>, i64 -> vector<4xf32>
     // CHECK: llvm.inline_asm has_side_effects "wgmma.commit_group.sync.aligned;", "" : () -> ()
     tile.wgmma_commit
     // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7"

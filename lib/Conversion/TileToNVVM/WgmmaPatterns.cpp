@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Statements and not nvvm ops: fence and wait take the registers as well and
-// give them back, so that LLVM moves nothing that writes or reads them across.
+// Statements and not nvvm ops: a product, with its fence, and a wait take the
+// registers and give them back, so that LLVM moves nothing that writes or reads
+// them across.
 // An operand that comes out where it went in costs no instruction.
 //
 //===----------------------------------------------------------------------===//
@@ -27,11 +28,29 @@ static Value constant(ImplicitLocOpBuilder &b, int32_t value) {
                                   b.getI32IntegerAttr(value));
 }
 
+/// The elements that vectorOf() made `vector` of, or nothing: from one
+/// statement to the next they need no vector between, which takes LLVM long to
+/// see.
+static SmallVector<Value> elementsMade(Value vector) {
+  int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
+  SmallVector<Value> elements(size);
+  for (int64_t n = size - 1; n >= 0; --n) {
+    auto insert = vector.getDefiningOp<LLVM::InsertElementOp>();
+    if (!insert || getConstantIntValue(insert.getPosition()) != n)
+      return {};
+    elements[n] = insert.getValue();
+    vector = insert.getVector();
+  }
+  return elements;
+}
+
 /// A vector's elements, or a number.
 static void appendElements(ImplicitLocOpBuilder &b, Value vector,
                            SmallVectorImpl<Value> &elements) {
   if (!isa<VectorType>(vector.getType()))
     return elements.push_back(vector);
+  if (SmallVector<Value> made = elementsMade(vector); !made.empty())
+    return elements.append(made);
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
   for (int64_t n = 0; n < size; ++n)
     elements.push_back(
@@ -100,18 +119,6 @@ static SmallVector<Value> passThrough(ImplicitLocOpBuilder &b,
 
 namespace {
 
-struct LowerWgmmaFence : public OpConversionPattern<WgmmaFenceOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(WgmmaFenceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, passThrough(b, adaptor.getValues(), "wgmma.fence.sync.aligned;"));
-    return success();
-  }
-};
-
 struct LowerWgmmaWait : public OpConversionPattern<WgmmaWaitOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -121,7 +128,7 @@ struct LowerWgmmaWait : public OpConversionPattern<WgmmaWaitOp> {
     std::string text = "wgmma.wait_group.sync.aligned " +
                        std::to_string(op.getPending()) + ";";
     // LLVM would make one of two alike, ahead of the branch that they are in.
-    if (op->hasAttr("rescales"))
+    if (op.getRescales())
       text += " // and rescale";
     rewriter.replaceOp(op, passThrough(b, adaptor.getValues(), text));
     return success();
@@ -159,7 +166,8 @@ struct LowerWgmma : public OpConversionPattern<WgmmaOp> {
         constraints += "," + std::to_string(n);
     }
     unsigned firstOfA = size + operands.size();
-    appendFactors(b, adaptor, operands);
+    appendElements(b, adaptor.getA(), operands);
+    operands.push_back(adaptor.getB());
     for (Value factor : ArrayRef(operands).drop_front(firstOfA - size))
       constraints += "," + std::string(constraintOf(factor.getType()));
     SmallVector<Type> results(size, b.getF32Type());
@@ -171,40 +179,67 @@ struct LowerWgmma : public OpConversionPattern<WgmmaOp> {
   }
 
 private:
-  static void appendFactors(ImplicitLocOpBuilder &b, OpAdaptor adaptor,
-                            SmallVectorImpl<Value> &operands) {
-    appendElements(b, adaptor.getA(), operands);
-    operands.push_back(adaptor.getB());
-  }
+  static constexpr unsigned wordsOfA = 4;
 
+  static std::string operand(unsigned number) {
+    return "$" + std::to_string(number);
+  }
   /// "{$0, $1, ...}"
   static std::string list(unsigned first, unsigned count) {
     std::string text = "{";
     for (unsigned n = 0; n < count; ++n)
-      text += (n ? ", $" : "$") + std::to_string(first + n);
+      text += (n ? ", " : "") + operand(first + n);
     return text + "}";
   }
 
-  /// { .reg .pred p; setp.ne.b32 p, 1, 0;
-  ///   wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {d}, a, b, p,
-  ///     scale of a, scale of b, transposition of A in memory, of B; }
+  /// wgmma.fence.sync.aligned;
+  /// { .reg .pred p; .reg .b64 a, b;
+  /// setp.ne.b32 p, 0, 0; ...
+  /// setp.ne.b32 p, 1, 0; ... }, where the first step overwrites D.
   static std::string textOf(WgmmaOp op, unsigned firstOfA) {
-    constexpr unsigned words = 4;
+    std::string text = "wgmma.fence.sync.aligned;\n\t"
+                       "{ .reg .pred p; .reg .b64 a, b;";
+    for (int64_t step = 0; step < op.countSteps(); ++step) {
+      bool adds = step > 0 || op.getAcc();
+      if (step == 0 || (step == 1 && !op.getAcc()))
+        text +=
+            std::string("\n\tsetp.ne.b32 p, ") + (adds ? "1" : "0") + ", 0;";
+      text += stepText(op, firstOfA, step);
+    }
+    return text + " }";
+  }
+
+  /// add.s64 a, $8, 2; add.s64 b, $9, 2;
+  /// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {d}, a, b, p,
+  ///   scale of a, scale of b, transposition of A in memory, of B;
+  static std::string stepText(WgmmaOp op, unsigned firstOfA, int64_t step) {
     unsigned size = cast<VectorType>(op.getType()).getDimSize(0);
-    bool inRegisters = isa<VectorType>(op.getA().getType());
-    std::string type = op.getElement().isF16() ? "f16" : "bf16";
+    bool inRegisters = op.hasRegistersOfA();
+    unsigned firstOfB =
+        firstOfA + (inRegisters ? wordsOfA * op.countSteps() : 1);
+    std::string text;
     std::string a =
-        inRegisters ? list(firstOfA, words) : "$" + std::to_string(firstOfA);
-    unsigned b = firstOfA + (inRegisters ? words : 1);
-    std::string text = "{ .reg .pred p; setp.ne.b32 p, ";
-    text += op.getAcc() ? "1" : "0";
-    text += ", 0; wgmma.mma_async.sync.aligned.m64n" +
-            std::to_string(2 * size) + "k16.f32." + type + "." + type + " " +
-            list(0, size) + ", " + a + ", $" + std::to_string(b) + ", p, ";
-    text += op.getNegate() ? "-1, 1" : "1, 1";
+        inRegisters ? list(firstOfA + wordsOfA * step, wordsOfA)
+                    : behind(operand(firstOfA), op.stepOfA(step), "a", text);
+    std::string b = behind(operand(firstOfB), op.stepOfB(step), "b", text);
+    std::string type = op.getElement().isF16() ? "f16" : "bf16";
+    text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * size) +
+            "k16.f32." + type + "." + type + " " + list(0, size) + ", " + a +
+            ", " + b + ", p, " + (op.getNegate() ? "-1, 1" : "1, 1");
     if (!inRegisters)
       text += ", 0";
-    return text + (op.getTransposeB() ? ", 1; }" : ", 0; }");
+    return text + (op.getTransposeB() ? ", 1;" : ", 0;");
+  }
+
+  /// The descriptor of what begins `bytes` further on: its address counts 16
+  /// bytes, and ends before the field does. `text` makes it in `made`.
+  static std::string behind(const std::string &descriptor, int64_t bytes,
+                            const char *made, std::string &text) {
+    if (bytes == 0)
+      return descriptor;
+    text += std::string("\n\tadd.s64 ") + made + ", " + descriptor + ", " +
+            std::to_string(bytes >> 4) + ";";
+    return made;
   }
 };
 
@@ -225,7 +260,7 @@ struct LowerStoreMatrix : public OpConversionPattern<StoreMatrixOp> {
   }
 };
 
-/// "$0, $1" as the operands of a named barrier.
+/// Its number is an immediate, or a sum in a register.
 template <typename OpTy>
 struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;

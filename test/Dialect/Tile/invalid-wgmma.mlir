@@ -61,7 +61,47 @@ func.func @pending(%s: vector<64xf32>) {
 // -----
 
 func.func @half_a_step(%a: vector<2xi32>, %b: i64) {
-  // expected-error@+1 {{operand #0 must be 64-bit signless integer or vector of 4 x i32, but got 'vector<2xi32>'}}
+  // expected-error@+1 {{expected 4 registers of A for the 1 steps of B, got 2}}
   %0 = tile.wgmma %a, %b of bf16 : vector<2xi32>, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @other_steps(%a: i64, %b: i64) {
+  // expected-error@+1 {{expected 2 steps of A for the 2 steps of B, got 3}}
+  %0 = tile.wgmma %a steps [0, 32, 64], %b steps [0, 32] of bf16 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @steps_of_registers(%a: vector<4xi32>, %b: i64) {
+  // expected-error@+1 {{expected no steps of A, which is in registers, got some}}
+  %0 = tile.wgmma %a steps [0], %b of bf16 : vector<4xi32>, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @no_step(%a: i64, %b: i64) {
+  // expected-error@+1 {{expected one K step or more, got none}}
+  %0 = tile.wgmma %a steps [], %b steps [] of bf16 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @unaligned_step(%a: i64, %b: i64) {
+  // expected-error@+1 {{expected steps at multiples of 16 bytes, got 40}}
+  %0 = tile.wgmma %a steps [0, 32], %b steps [0, 40] of bf16 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @step_ahead(%a: i64, %b: i64) {
+  // expected-error@+1 {{expected steps at multiples of 16 bytes, got -16}}
+  %0 = tile.wgmma %a steps [-16], %b of bf16 : i64, i64 -> vector<64xf32>
   return
 }

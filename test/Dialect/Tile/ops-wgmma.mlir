@@ -17,21 +17,23 @@ func.func @tiles(%s: !s, %p: !p) -> !s {
 }
 
 // CHECK-LABEL: func.func @products
-func.func @products(%a: i64, %b: i64, %p: vector<4xi32>, %acc: vector<32xf32>) {
-  // CHECK: tile.wgmma_fence{{$}}
-  tile.wgmma_fence
-  // CHECK: %[[F:.*]]:3 = tile.wgmma_fence of %{{.*}}, %{{.*}}, %{{.*}} : vector<32xf32>, vector<4xi32>, i64
-  %f:3 = tile.wgmma_fence of %acc, %p, %b : vector<32xf32>, vector<4xi32>, i64
+func.func @products(%a: i64, %b: i64, %p: vector<4xi32>, %p2: vector<8xi32>, %acc: vector<32xf32>) {
   // CHECK: %[[S:.*]] = tile.wgmma %{{.*}}, %{{.*}} of bf16 : i64, i64 -> vector<64xf32>
   %s = tile.wgmma %a, %b of bf16 : i64, i64 -> vector<64xf32>
   // CHECK: tile.wgmma %{{.*}}, %{{.*}} negate plus %[[S]] : vector<64xf32> of f16 : i64, i64 -> vector<64xf32>
   %t = tile.wgmma %a, %b negate plus %s : vector<64xf32> of f16 : i64, i64 -> vector<64xf32>
-  // CHECK: tile.wgmma %[[F]]#1, %[[F]]#2 transpose_b plus %[[F]]#0 : vector<32xf32> of bf16 : vector<4xi32>, i64 -> vector<32xf32>
-  %o = tile.wgmma %f#1, %f#2 transpose_b plus %f#0 : vector<32xf32> of bf16 : vector<4xi32>, i64 -> vector<32xf32>
+  // CHECK: tile.wgmma %{{.*}}, %{{.*}} transpose_b plus %{{.*}} : vector<32xf32> of bf16 : vector<4xi32>, i64 -> vector<32xf32>
+  %o = tile.wgmma %p, %b transpose_b plus %acc : vector<32xf32> of bf16 : vector<4xi32>, i64 -> vector<32xf32>
+  // CHECK: tile.wgmma %{{.*}} steps [0, 32], %{{.*}} steps [0, 48] of bf16 : i64, i64 -> vector<32xf32>
+  %u = tile.wgmma %a steps [0, 32], %b steps [0, 48] of bf16 : i64, i64 -> vector<32xf32>
+  // CHECK: tile.wgmma %{{.*}}, %{{.*}} steps [0, 2048] transpose_b plus %{{.*}} : vector<32xf32> of bf16 : vector<8xi32>, i64 -> vector<32xf32>
+  %v = tile.wgmma %p2, %b steps [0, 2048] transpose_b plus %acc : vector<32xf32> of bf16 : vector<8xi32>, i64 -> vector<32xf32>
   // CHECK: tile.wgmma_commit
   tile.wgmma_commit
   // CHECK: tile.wgmma_wait 1 of %{{.*}} : vector<64xf32>
   %w = tile.wgmma_wait 1 of %t : vector<64xf32>
+  // CHECK: tile.wgmma_wait 0 rescales of %{{.*}} : vector<32xf32>
+  %x = tile.wgmma_wait 0 rescales of %o : vector<32xf32>
   // CHECK: tile.wgmma_wait 0{{$}}
   tile.wgmma_wait 0
   return

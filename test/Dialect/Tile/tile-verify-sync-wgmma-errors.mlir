@@ -16,8 +16,7 @@ gpu.module @touched {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      %f = tile.wgmma_fence of %d : i64
-      %s = tile.wgmma %f, %f of bf16 : i64, i64 -> vector<16xf32>
+      %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
       // expected-error@+1 {{Y1: uses registers that a product may still write: expected tile.wgmma_wait of them between}}
       %t = arith.negf %s : vector<16xf32>
@@ -43,8 +42,7 @@ gpu.module @half_touched {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      %f = tile.wgmma_fence of %d : i64
-      %s = tile.wgmma %f, %f of bf16 : i64, i64 -> vector<16xf32>
+      %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
       // expected-error@+1 {{Y1: uses registers that a product may still write: expected tile.wgmma_wait of them between}}
       %t = vector.extract_strided_slice %s {offsets = [0], sizes = [4], strides = [1]} : vector<16xf32> to vector<4xf32>
@@ -71,9 +69,8 @@ gpu.module @factor {
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     %a = arith.constant dense<0> : vector<4xi32>
     scf.if %consumer {
-      %f:2 = tile.wgmma_fence of %a, %d : vector<4xi32>, i64
       // expected-error@+1 {{Y1: reads A from registers that no wait hands on: expected the wait for this product to name them}}
-      %s = tile.wgmma %f#0, %f#1 of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+      %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
       %w = tile.wgmma_wait 0 of %s : vector<16xf32>
     }
@@ -98,68 +95,11 @@ gpu.module @factor_early {
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     %a = arith.constant dense<0> : vector<4xi32>
     scf.if %consumer {
-      %f:2 = tile.wgmma_fence of %a, %d : vector<4xi32>, i64
       // expected-note@+1 {{the access that it meets}}
-      %s = tile.wgmma %f#0, %f#1 of bf16 : vector<4xi32>, i64 -> vector<16xf32>
+      %s = tile.wgmma %a, %d of bf16 : vector<4xi32>, i64 -> vector<16xf32>
       tile.wgmma_commit
       // expected-error@+1 {{Y1: threads of "consumer0" writes its registers, which a wgmma of "consumer0" reads: expected wgmma_commit behind the wgmma, and a wgmma_wait that lets fewer groups run on}}
       %b = tile.wgmma_wait 1 of %a : vector<4xi32>
-      %w = tile.wgmma_wait 0 of %s : vector<16xf32>
-    }
-    gpu.return
-  }
-}
-
-// -----
-
-// The group before has ended, and threads may have used registers since.
-#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
-!t = memref<?x?x?x64xbf16>
-gpu.module @unfenced {
-  gpu.func @unfenced(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
-    %thread = gpu.thread_id x
-    %consumer = arith.cmpi uge, %thread, %c128 : index
-    %p = tile.smem_address 0 : !llvm.ptr<3>
-    %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
-    scf.if %consumer {
-      tile.wgmma_fence
-      %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
-      tile.wgmma_commit
-      %w = tile.wgmma_wait 0 of %s : vector<16xf32>
-      // expected-error@+1 {{Y9: expected tile.wgmma_fence between the group before and this product}}
-      %t = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
-      tile.wgmma_commit
-      %x = tile.wgmma_wait 0 of %t : vector<16xf32>
-    }
-    gpu.return
-  }
-}
-
-// -----
-
-// What did not go through the fence may be written behind it.
-#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
-!t = memref<?x?x?x64xbf16>
-gpu.module @around_fence {
-  gpu.func @around_fence(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
-    %thread = gpu.thread_id x
-    %consumer = arith.cmpi uge, %thread, %c128 : index
-    %p = tile.smem_address 0 : !llvm.ptr<3>
-    %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
-    %acc = arith.constant dense<0.0> : vector<16xf32>
-    scf.if %consumer {
-      tile.wgmma_fence
-      // expected-error@+1 {{Y9: uses registers that others may have written: expected tile.wgmma_fence to hand them on}}
-      %s = tile.wgmma %d, %d plus %acc : vector<16xf32> of bf16 : i64, i64 -> vector<16xf32>
-      tile.wgmma_commit
       %w = tile.wgmma_wait 0 of %s : vector<16xf32>
     }
     gpu.return
@@ -185,7 +125,6 @@ gpu.module @half_a_group {
     %below = arith.cmpi ult, %thread, %c192 : index
     %half = arith.andi %consumer, %below : i1
     scf.if %half {
-      tile.wgmma_fence
       // expected-error@+1 {{Y9: expected the 128 threads of a warpgroup, or of several, to carry this out together, got 64 of 2 warps}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       // expected-error@+1 {{Y9: expected the 128 threads of a warpgroup}}
@@ -213,7 +152,6 @@ gpu.module @too_early {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      tile.wgmma_fence
       // expected-note@+1 {{the access that it meets}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
@@ -241,7 +179,6 @@ gpu.module @uncommitted {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      tile.wgmma_fence
       // expected-note@+2 {{the access that it meets}}
       // expected-error@+1 {{Y6: this wgmma may run on after the CTA has exited: expected wgmma_commit behind it and a wgmma_wait for its group}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
@@ -268,7 +205,6 @@ gpu.module @left {
     %p = tile.smem_address 0 : !llvm.ptr<3>
     %d = tile.descriptor %p plus 0 fields 4611686293305360384 : <3>
     scf.if %consumer {
-      tile.wgmma_fence
       // expected-error@+1 {{Y6: this wgmma may run on after the CTA has exited}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
@@ -297,7 +233,6 @@ gpu.module @not_proxied {
     llvm.store %zero, %p : f32, !llvm.ptr<3>
     tile.sync_cta
     scf.if %consumer {
-      tile.wgmma_fence
       // expected-error@+1 {{Y1: a wgmma of "consumer0" reads bytes [0, 8192), of each 128 from 0 to 32, of shared memory, which threads of "load" writes: expected a fence proxy_async by the writing threads before they signal}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
@@ -328,7 +263,6 @@ gpu.module @alone {
       tile.store_matrix %words, %p : vector<4xi32>, !llvm.ptr<3>
       tile.fence proxy_async
       tile.sync_warp
-      tile.wgmma_fence
       // expected-error@+1 {{Y1: a wgmma of "consumer0" reads bytes [0, 8192), of each 128 from 0 to 32, of shared memory, which threads of "consumer0" writes: expected a barrier, or a channel, between the two}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
@@ -363,7 +297,6 @@ gpu.module @slot {
     }
     tile.sync_cta
     scf.if %consumer {
-      tile.wgmma_fence
       // expected-note@+1 {{the access that it meets}}
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit

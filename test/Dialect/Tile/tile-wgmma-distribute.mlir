@@ -17,18 +17,12 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // The producer's warpgroup gives registers away, consumers take them.
 // CHECK: tile.set_registers 24 from 168
 // CHECK: tile.set_registers 240 from 168
-// K steps of 16 columns: 32 bytes inside the panel of 128-byte rows, 2 units of 16 in the descriptor. Fields without bit 46:
+// K steps of 16 columns: 32 bytes inside the panel of 128-byte rows. Fields without bit 46:
 // 0x4000 << 48 | 1024 / 16 << 32 | 16 / 16 << 16.
 // CHECK: %[[DB:.*]] = tile.descriptor %{{.*}} plus 0 fields 4611686293305360384 : <3>
-// CHECK: %[[F:.*]]:2 = tile.wgmma_fence of %{{.*}}, %[[DB]] : i64, i64
-// CHECK: %[[S0:.*]] = tile.wgmma %[[F]]#0, %[[F]]#1 of bf16 : i64, i64 -> vector<16xf32>
-// CHECK: %[[C2:.*]] = arith.constant 2 : i64
-// CHECK: %[[B1:.*]] = arith.addi %[[F]]#1, %[[C2]] : i64
-// CHECK: %[[A1:.*]] = arith.addi %[[F]]#0, %[[C2]] : i64
-// CHECK: %[[S1:.*]] = tile.wgmma %[[A1]], %[[B1]] plus %[[S0]] : vector<16xf32> of bf16
-// CHECK-COUNT-2: tile.wgmma %
+// CHECK: %[[S0:.*]] = tile.wgmma %{{.*}} steps [0, 32, 64, 96], %[[DB]] steps [0, 32, 64, 96] of bf16 : i64, i64 -> vector<16xf32>
 // CHECK-NEXT: tile.wgmma_commit
-// CHECK: %[[S:.*]] = tile.wgmma_wait 0 of %{{.*}} : vector<16xf32>
+// CHECK: %[[S:.*]] = tile.wgmma_wait 0 of %[[S0]] : vector<16xf32>
 // The mask is a branch for the whole CTA; a row's maximum goes through its quad.
 // CHECK: scf.if
 // CHECK: arith.select {{.*}} : vector<16xi1>, vector<16xf32>
@@ -43,11 +37,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // Two elements of P a word.
 // CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>
 // CHECK: scf.for {{.*}}(vector<2xf32>, vector<2xf32>, vector<32xf32>, vector<8xi32>
-// V is MN-major: 16 rows of 128 bytes a K step, 128 units of 16.
-// CHECK: tile.wgmma_fence of {{.*}} : vector<32xf32>, vector<8xi32>, i64
-// CHECK: tile.wgmma {{.*}} transpose_b plus {{.*}} : vector<32xf32> of bf16 : vector<4xi32>, i64 -> vector<32xf32>
-// CHECK: arith.constant 128 : i64
-// CHECK: tile.wgmma {{.*}} transpose_b plus {{.*}} : vector<4xi32>, i64 -> vector<32xf32>
+// V is MN-major: 16 rows of 128 bytes a K step.
+// CHECK: tile.wgmma %{{.*}}, %{{.*}} steps [0, 2048] transpose_b plus {{.*}} : vector<32xf32> of bf16 : vector<8xi32>, i64 -> vector<32xf32>
 // CHECK-NEXT: tile.wgmma_commit
 // CHECK: tile.wgmma_wait 1 of %{{.*}} : vector<16xf32>
 // CHECK: tile.wgmma_wait 0 of %{{.*}}, %{{.*}} : vector<32xf32>, vector<8xi32>

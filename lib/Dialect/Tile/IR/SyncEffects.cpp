@@ -217,19 +217,14 @@ static int64_t leadingOffset(uint64_t fields) {
 /// MMA takes.
 static constexpr int64_t rowBytes = 128, rowElements = 64, depth = 16;
 
-/// What `descriptor` was made of: numbers are added to one, and fences hand it
-/// on.
+/// What `descriptor` was made of: numbers are added to one.
 static DescriptorOp descriptorOf(Value descriptor) {
   while (Operation *op = descriptor.getDefiningOp()) {
     if (auto made = dyn_cast<DescriptorOp>(op))
       return made;
-    if (auto fence = dyn_cast<WgmmaFenceOp>(op))
-      descriptor =
-          fence.getValues()[cast<OpResult>(descriptor).getResultNumber()];
-    else if (isa<arith::AddIOp>(op))
-      descriptor = op->getOperand(0);
-    else
+    if (!isa<arith::AddIOp>(op))
       break;
+    descriptor = op->getOperand(0);
   }
   return {};
 }
@@ -237,10 +232,10 @@ static DescriptorOp descriptorOf(Value descriptor) {
 /// The bytes of an operand: K-major the panel's rows, of which the MMA takes a
 /// strip; MN-major `depth` rows of each panel.
 static void readShared(Unit unit, Value descriptor, int64_t extent,
-                       bool transposed, Effects &effects) {
+                       bool transposed, Effects &effects, int64_t behind = 0) {
   auto read = [&](int64_t offset, int64_t bytes) {
-    effects.push_back(
-        access(unit, Memory::Shared, false, descriptor, offset, bytes));
+    effects.push_back(access(unit, Memory::Shared, false, descriptor,
+                             behind + offset, bytes));
     effects.back().ofDescriptor = true;
   };
   DescriptorOp op = descriptorOf(descriptor);
@@ -290,17 +285,18 @@ static SyncEffect withAmount(Action action, int64_t amount) {
   return effect;
 }
 
-/// What a fence hands on is told by SSA.
-void WgmmaFenceOp::getSyncEffects(Effects &) {}
-
 void WgmmaOp::getSyncEffects(Effects &effects) {
   constexpr int64_t rows = 64;
-  if (isa<VectorType>(getA().getType()))
-    effects.push_back(onRegisters(Unit::Wgmma, false, getA()));
-  else
-    readShared(Unit::Wgmma, getA(), rows, /*transposed=*/false, effects);
   int64_t columns = 2 * cast<VectorType>(getType()).getDimSize(0);
-  readShared(Unit::Wgmma, getB(), columns, getTransposeB(), effects);
+  if (hasRegistersOfA())
+    effects.push_back(onRegisters(Unit::Wgmma, false, getA()));
+  for (int64_t step = 0; step < countSteps(); ++step) {
+    if (!hasRegistersOfA())
+      readShared(Unit::Wgmma, getA(), rows, /*transposed=*/false, effects,
+                 stepOfA(step));
+    readShared(Unit::Wgmma, getB(), columns, getTransposeB(), effects,
+               stepOfB(step));
+  }
   effects.push_back(onRegisters(Unit::Wgmma, true, getResult()));
 }
 

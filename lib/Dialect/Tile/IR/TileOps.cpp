@@ -477,6 +477,34 @@ LogicalResult TmemWaitOp::verify() {
 // wgmma
 //===----------------------------------------------------------------------===//
 
+/// A's steps are registers or places, as many as B has; a place is counted in
+/// the 16 bytes of a descriptor's address.
+static LogicalResult checkSteps(WgmmaOp op) {
+  constexpr int64_t words = 4, unit = 16;
+  int64_t count = op.countSteps();
+  if (count == 0)
+    return op.emitOpError() << "expected one K step or more, got none";
+  if (op.hasRegistersOfA() && op.getASteps())
+    return op.emitOpError()
+           << "expected no steps of A, which is in registers, got some";
+  int64_t got = op.hasRegistersOfA()
+                    ? cast<VectorType>(op.getA().getType()).getDimSize(0)
+                : op.getASteps() ? op.getASteps()->size()
+                                 : 1;
+  int64_t expected = op.hasRegistersOfA() ? words * count : count;
+  if (got != expected)
+    return op.emitOpError()
+           << "expected " << expected
+           << (op.hasRegistersOfA() ? " registers" : " steps")
+           << " of A for the " << count << " steps of B, got " << got;
+  for (auto steps : {op.getASteps(), op.getBSteps()})
+    for (int32_t bytes : steps.value_or(ArrayRef<int32_t>()))
+      if (bytes < 0 || bytes % unit)
+        return op.emitOpError()
+               << "expected steps at multiples of 16 bytes, got " << bytes;
+  return success();
+}
+
 LogicalResult WgmmaOp::verify() {
   constexpr int64_t most = 128, step = 4;
   int64_t count = cast<VectorType>(getType()).getDimSize(0);
@@ -490,5 +518,5 @@ LogicalResult WgmmaOp::verify() {
   if (!getElement().isF16() && !getElement().isBF16())
     return emitOpError() << "expected factors of f16 or bf16, got "
                          << getElement();
-  return success();
+  return checkSteps(*this);
 }

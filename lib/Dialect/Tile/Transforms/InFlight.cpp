@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-static Value throughFence(WgmmaFenceOp fence, Value result) {
-  return fence.getValues()[cast<OpResult>(result).getResultNumber()];
-}
-
 /// Whether `op` is a product that only begins.
 static bool begins(Operation *op) {
   auto dot = dyn_cast_or_null<DotOp>(op);
@@ -44,8 +40,6 @@ void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
   Value acc = begins(op) ? accumulatorOf(op) : Value();
   if (acc && begins(acc.getDefiningOp()))
     return appendRegisters(acc, registers);
-  if (auto fence = dyn_cast_or_null<WgmmaFenceOp>(op))
-    return appendRegisters(throughFence(fence, value), registers);
   if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
     return appendRegisters(part.getSource(), registers);
   if (auto joined = dyn_cast_or_null<vector::InsertStridedSliceOp>(op)) {
@@ -107,49 +101,12 @@ static LogicalResult checkFactor(Operation *product) {
             "there before";
 }
 
-//===----------------------------------------------------------------------===//
-// Fences
-//===----------------------------------------------------------------------===//
-
-static bool isFenced(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (auto part = dyn_cast_or_null<vector::ExtractStridedSliceOp>(op))
-    return isFenced(part.getSource());
-  return isa_and_nonnull<WgmmaFenceOp, WgmmaOp>(op);
-}
-
-/// Since the group before has ended.
-static bool followsFence(Operation *op) {
-  for (op = op->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<WgmmaFenceOp>(op))
-      return true;
-    if (isa<WgmmaCommitOp, WgmmaWaitOp>(op) || op->getNumRegions())
-      return false;
-  }
-  return false;
-}
-
-static LogicalResult checkFence(WgmmaOp product) {
-  if (!followsFence(product))
-    return product.emitError() << "Y9: expected tile.wgmma_fence between the "
-                                  "group before and this product";
-  for (Value used : {Value(product.getAcc()), factorOf(product)})
-    if (used && !isFenced(used))
-      return product.emitError()
-             << "Y9: uses registers that others may have written: expected "
-                "tile.wgmma_fence to hand them on";
-  return success();
-}
-
 LogicalResult tile::checkRegistersInFlight(gpu::GPUFuncOp func) {
   WalkResult result = func.walk([](Operation *op) -> WalkResult {
     if (!begins(op))
       return WalkResult::advance();
-    auto wgmma = dyn_cast<WgmmaOp>(op);
-    if (failed(checkUses(op->getResult(0))) || failed(checkFactor(op)) ||
-        (wgmma && failed(checkFence(wgmma))))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+    return failure(failed(checkUses(op->getResult(0))) ||
+                   failed(checkFactor(op)));
   });
   return failure(result.wasInterrupted());
 }

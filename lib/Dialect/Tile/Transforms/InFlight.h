@@ -22,15 +22,15 @@
 namespace fmha::tile {
 
 /// What stands for the registers of `value`: of a chain of products that add up
-/// the first one's result, of what passed a fence or is a part of a vector that
-/// vector, of parts next to each other each one's.
+/// the first one's result, of a part of a vector that vector, of parts next to
+/// each other each one's.
 void appendRegisters(mlir::Value value,
                      llvm::SmallVectorImpl<mlir::Value> &registers);
 
 /// Fails with a diagnostic where registers that a product may still use are
-/// touched, or where it uses some that did not pass a fence:
+/// touched:
 ///
-///   %s = tile.wgmma ...            // no tile.wgmma_fence ahead of it: Y9
+///   %s = tile.wgmma ...
 ///   %t = arith.mulf %s, %c         // no tile.wgmma_wait between: Y1
 mlir::LogicalResult checkRegistersInFlight(mlir::gpu::GPUFuncOp func);
 

@@ -322,12 +322,6 @@ bool TraceReader::readAddress(Operation *op, Steps &steps) {
                    constant(llvm::Log2_64(descriptorUnit), steps), steps);
         return true;
       })
-      .Case<WgmmaFenceOp>([&](WgmmaFenceOp fence) {
-        for (auto [from, to] : llvm::zip(fence.getValues(), fence.getResults()))
-          if (isTracked(to.getType()))
-            steps.push_back(valueStep(StepCode::Copy, id(to), id(from)));
-        return true;
-      })
       .Case<TmemBaseOp>([&](TmemBaseOp base) {
         steps.push_back(valueStep(StepCode::Constant, id(base)));
         return false;

@@ -114,11 +114,9 @@ struct SliceFragment : public FragmentPattern<SliceOp> {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// One wgmma for each 16 elements of the inner extent, which A has; B may have
+/// A K step for each 16 elements of the inner extent, which A has; B may have
 /// more and begin at one of its rows:
-///   tile.wgmma_fence
-///   %d0 = tile.wgmma %a0, %b0 plus %acc
-///   %d1 = tile.wgmma %a1, %b1 plus %d0 ...
+///   %d = tile.wgmma %a steps [...], %b steps [...] plus %acc
 ///   tile.wgmma_commit
 /// More columns of D than an instruction has are parts next to each other, each
 /// with its columns of B.
@@ -138,7 +136,6 @@ struct DotFragment : public FragmentPattern<DotOp> {
                     descriptor(b, adaptor.getB(), tileOfB(op))};
     if (!a.inFragments())
       factors.a = descriptor(b, factors.a, panelsOf(a).kMajor());
-    fence(b, factors);
     SmallVector<Value> parts;
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       parts.push_back(issuePart(b, op, factors, n));
@@ -155,19 +152,6 @@ private:
   struct Factors {
     Value acc, a, b;
   };
-
-  /// Registers that other instructions wrote pass through it.
-  static void fence(ImplicitLocOpBuilder &b, Factors &factors) {
-    SmallVector<Value> values;
-    for (Value value : {factors.acc, factors.a, factors.b})
-      if (value)
-        values.push_back(value);
-    auto made = WgmmaFenceOp::create(b, ValueRange(values).getTypes(), values);
-    unsigned next = 0;
-    for (Value *value : {&factors.acc, &factors.a, &factors.b})
-      if (*value)
-        *value = made.getResult(next++);
-  }
 
   static Value join(ImplicitLocOpBuilder &b, ArrayRef<Value> parts) {
     if (parts.size() == 1)
@@ -201,33 +185,27 @@ private:
     if (acc)
       acc = slice(b, acc, n / 2, columns / 2);
     TileType a = op.getA().getType();
-    int64_t firstStep = op.getRows().value_or(0) / wgmmaDepth;
-    for (int64_t step = 0; step < a.getColumns() / wgmmaDepth; ++step) {
-      uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
-      acc = WgmmaOp::create(b, type, stepOfA(b, a, factors.a, step),
-                            behind(b, factors.b, offset), acc,
-                            /*transpose_b=*/!op.getTransposeB(), op.getNegate(),
-                            a.getElementType());
-    }
-    return acc;
+    int64_t count = a.getColumns() / wgmmaDepth;
+    int64_t first = op.getRows().value_or(0) / wgmmaDepth;
+    DenseI32ArrayAttr stepsOfA;
+    if (!a.inFragments())
+      stepsOfA = steps(b, count, [&](int64_t step) {
+        return panelsOf(a).kMajor().kStepOffset(step);
+      });
+    auto stepsOfB = steps(b, count, [&](int64_t step) {
+      return tile.mnOffset(n) + tile.kStepOffset(first + step);
+    });
+    return WgmmaOp::create(b, type, factors.a, factors.b, acc, stepsOfA,
+                           stepsOfB, /*transpose_b=*/!op.getTransposeB(),
+                           op.getNegate(), a.getElementType());
   }
 
-  static Value stepOfA(ImplicitLocOpBuilder &b, TileType tile, Value a,
-                       int64_t step) {
-    if (tile.inFragments())
-      return slice(b, a, step * wordsOfA, wordsOfA);
-    return behind(b, a, panelsOf(tile).kMajor().kStepOffset(step));
-  }
-
-  /// The descriptor of what begins `bytes` further on: its address counts 16
-  /// bytes, and ends before the field does.
-  static Value behind(ImplicitLocOpBuilder &b, Value descriptor,
-                      uint32_t bytes) {
-    if (!bytes)
-      return descriptor;
-    return arith::AddIOp::create(
-        b, descriptor,
-        arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes >> 4)));
+  static DenseI32ArrayAttr steps(Builder &b, int64_t count,
+                                 function_ref<uint32_t(int64_t)> offsetOf) {
+    SmallVector<int32_t> offsets;
+    for (int64_t step = 0; step < count; ++step)
+      offsets.push_back(int32_t(offsetOf(step)));
+    return b.getDenseI32ArrayAttr(offsets);
   }
 
   /// That of wgmma lacks the version of tcgen05's, bit 46; the codes of the
@@ -261,14 +239,15 @@ struct WaitFragment : public FragmentPattern<WaitDotsOp> {
         return rewriter.notifyMatchFailure(op, "expected #tile.fragment");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     ValueRange values = adaptor.getValues();
-    auto wait = [&] {
-      return SmallVector<Value>(
-          WgmmaWaitOp::create(b, values.getTypes(), op.getPending(), values)
-              .getResults());
+    auto wait = [&](bool rescales) {
+      return SmallVector<Value>(WgmmaWaitOp::create(b, values.getTypes(),
+                                                    op.getPending(), rescales,
+                                                    values)
+                                    .getResults());
     };
     RescaleOp rescale = rescaleOf(op);
     if (!rescale) {
-      rewriter.replaceOp(op, wait());
+      rewriter.replaceOp(op, wait(/*rescales=*/false));
       return success();
     }
     Value factors = rewriter.getRemappedValue(rescale.getAlpha());
@@ -277,14 +256,13 @@ struct WaitFragment : public FragmentPattern<WaitDotsOp> {
         scf::IfOp::create(b, values.getTypes(), isNeeded(b, factors, sums),
                           /*withElseRegion=*/true);
     b.setInsertionPointToStart(branch.thenBlock());
-    SmallVector<Value> results = wait();
-    results[0].getDefiningOp()->setAttr("rescales", b.getUnitAttr());
+    SmallVector<Value> results = wait(/*rescales=*/true);
     int64_t size = cast<VectorType>(results[0].getType()).getDimSize(0);
     results[0] =
         arith::MulFOp::create(b, results[0], spreadRows(b, factors, size));
     scf::YieldOp::create(b, results);
     b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, wait());
+    scf::YieldOp::create(b, wait(/*rescales=*/false));
     rewriter.replaceOp(op, branch.getResults());
     return success();
   }

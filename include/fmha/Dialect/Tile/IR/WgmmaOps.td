@@ -39,52 +39,50 @@ def Tile_WaitDotsOp
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// Registers that wgmma reads or writes: an accumulator, or one K step of A.
+/// Registers that wgmma reads or writes: an accumulator, K steps of A, or one.
 def Tile_Accumulator : FixedVectorOfRankAndType<[1], [F32]>;
+def Tile_StepsOfA : FixedVectorOfRankAndType<[1], [I32]>;
 def Tile_FragmentOfA : AllOfType<[FixedVectorOfRankAndType<[1], [I32]>, FixedVectorOfLengthAndType<[4], [I32]>],
                                  "vector of 4 x i32", "::mlir::VectorType">;
 def Tile_WgmmaRegisters : AnyTypeOf<[FixedVectorOfRankAndType<[1], [F32, I32]>]>;
 
-class Tile_WgmmaHandOver<string mnemonic, Type handed, dag extra = (ins)>
-    : Tile_MachineOp<mnemonic, [RangedTypesMatchWith<"results are the values", "values", "results", "$_self">]> {
-  let arguments = !con(extra, (ins Variadic<handed>:$values));
-  let results = (outs Variadic<handed>:$results);
-}
-
-def Tile_WgmmaFenceOp : Tile_WgmmaHandOver<"wgmma_fence", AnyTypeOf<[Tile_WgmmaRegisters, I64]>> {
-  let summary = "wgmma.fence: earlier accesses to registers that wgmma is to use are done";
-  let description = [{
-    Hands the registers on, so that nothing that writes them can move behind it; and descriptors, so that those of all K
-    steps are not made ahead of a loop and kept.
-    `%acc2, %db2 = tile.wgmma_fence of %acc, %db : vector<32xf32>, i64`
-  }];
-  let assemblyFormat = "(`of` $values^ `:` type($values))? attr-dict";
-}
-
 def Tile_WgmmaOp : Tile_MachineOp<"wgmma"> {
-  let summary = "wgmma.mma_async.m64nNk16 on f16 or bf16";
+  let summary = "wgmma.fence, and wgmma.mma_async.m64nNk16 on f16 or bf16 for each K step";
   let description = [{
     64 rows and N columns, twice as many as a thread has elements of the result, which is overwritten where there is no
-    `acc`. `a` is a descriptor, or the registers of one K step; with `transpose_b` the columns of B follow each other in
-    shared memory (MN-major); `negate` takes -A. The registers may be touched behind `wgmma_wait` only.
+    `acc`. `a` is a descriptor, or the registers of all K steps, 4 each; with `transpose_b` the columns of B follow each other
+    in shared memory (MN-major); `negate` takes -A. The registers may be touched behind `wgmma_wait` only.
+
+    A K step is 16 elements of the inner extent. Where there are several, `steps` says how many bytes behind the one that the
+    descriptor names each begins. All of them are one op with the fence for their registers, and one statement of PTX: nothing
+    can come between, nothing that writes the registers can move behind the fence, and LLVM carries them in and out once.
 
     ```mlir
     %s = tile.wgmma %da, %db of bf16 : i64, i64 -> vector<64xf32>
-    %t = tile.wgmma %da2, %db2 plus %s of bf16 : i64, i64 -> vector<64xf32>
-    %o = tile.wgmma %p, %dv transpose_b plus %acc of bf16 : vector<4xi32>, i64 -> vector<32xf32>
+    %t = tile.wgmma %da steps [0, 32], %db steps [0, 32] plus %s of bf16 : i64, i64 -> vector<64xf32>
+    %o = tile.wgmma %p, %dv steps [0, 2048] transpose_b plus %acc of bf16 : vector<8xi32>, i64 -> vector<32xf32>
     ```
 
-    Constraints: the result has a multiple of 4 elements of at most 128, `acc` is of its type, and the element type is f16
-    or bf16.
+    Constraints: the result has a multiple of 4 elements of at most 128, `acc` is of its type, A and B have the same steps, at
+    multiples of 16 bytes, and the element type is f16 or bf16.
   }];
-  let arguments = (ins AnyTypeOf<[I64, Tile_FragmentOfA]>:$a, I64:$b, Optional<Tile_Accumulator>:$acc, UnitAttr:$transpose_b,
-                       UnitAttr:$negate, TypeAttr:$element);
+  let arguments = (ins AnyTypeOf<[I64, Tile_StepsOfA]>:$a, I64:$b, Optional<Tile_Accumulator>:$acc,
+                       OptionalAttr<DenseI32ArrayAttr>:$a_steps, OptionalAttr<DenseI32ArrayAttr>:$b_steps,
+                       UnitAttr:$transpose_b, UnitAttr:$negate, TypeAttr:$element);
   let results = (outs Tile_Accumulator:$result);
   let assemblyFormat = [{
-    $a `,` $b (`transpose_b` $transpose_b^)? (`negate` $negate^)? (`plus` $acc^ `:` type($acc))? `of` $element attr-dict
-    `:` type($a) `,` type($b) `->` type($result)
+    $a (`steps` $a_steps^)? `,` $b (`steps` $b_steps^)? (`transpose_b` $transpose_b^)? (`negate` $negate^)?
+    (`plus` $acc^ `:` type($acc))? `of` $element attr-dict `:` type($a) `,` type($b) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether A is in registers.
+    bool hasRegistersOfA() { return ::llvm::isa<::mlir::VectorType>(getA().getType()); }
+    int64_t countSteps() { return getBSteps() ? getBSteps()->size() : 1; }
+    /// Bytes from the descriptor to a K step.
+    int64_t stepOfA(int64_t step) { return getASteps() ? (*getASteps())[step] : 0; }
+    int64_t stepOfB(int64_t step) { return getBSteps() ? (*getBSteps())[step] : 0; }
+  }];
 }
 
 def Tile_WgmmaCommitOp : Tile_MachineOp<"wgmma_commit"> {
@@ -94,12 +92,18 @@ def Tile_WgmmaCommitOp : Tile_MachineOp<"wgmma_commit"> {
 }
 
 def Tile_WgmmaWaitOp
-    : Tile_WgmmaHandOver<"wgmma_wait", Tile_WgmmaRegisters, (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending)> {
+    : Tile_MachineOp<"wgmma_wait", [RangedTypesMatchWith<"results are the values", "values", "results", "$_self">]> {
   let summary = "wgmma.wait_group: all groups but the `pending` newest are complete";
   let description = [{
     Hands on the registers of those groups. `%s2 = tile.wgmma_wait 1 of %s : vector<64xf32>`
+
+    `rescales` tells the wait in the branch that scales what it hands on from the one in the branch that does not. LLVM would
+    otherwise take them for the same and make one of them, ahead of the branch: `%o2 = tile.wgmma_wait 0 rescales of %o : ...`
   }];
-  let assemblyFormat = "$pending (`of` $values^ `:` type($values))? attr-dict";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<7>]>:$pending, UnitAttr:$rescales,
+                       Variadic<Tile_WgmmaRegisters>:$values);
+  let results = (outs Variadic<Tile_WgmmaRegisters>:$results);
+  let assemblyFormat = "$pending (`rescales` $rescales^)? (`of` $values^ `:` type($values))? attr-dict";
 }
 
 def Tile_StoreMatrixOp : Tile_MachineOp<"store_matrix"> {

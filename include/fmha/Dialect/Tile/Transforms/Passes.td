@@ -159,8 +159,8 @@ def TileWgmmaDistribute : Tile_Pass<"tile-wgmma-distribute"> {
   let summary = "As tile-distribute, for kernels whose target multiplies by wgmma";
   let description = [{
     A tile in `#tile.fragment` becomes a vector of what a thread has of it, two rows' elements by turns; of 16 bits, two
-    elements a word. A row's maximum and sum go through the four threads that share it. A dot becomes a fence, a wgmma for
-    each K step, and a commit.
+    elements a word. A row's maximum and sum go through the four threads that share it. A dot becomes a wgmma of
+    all K steps, and a commit.
 
     Before:
     ```mlir
@@ -169,9 +169,7 @@ def TileWgmmaDistribute : Tile_Pass<"tile-wgmma-distribute"> {
     ```
     After:
     ```mlir
-    tile.wgmma_fence
-    %s0 = tile.wgmma %q0, %k0 of bf16 : i64, i64 -> vector<64xf32>
-    %s1 = tile.wgmma %q1, %k1 plus %s0 of bf16 : i64, i64 -> vector<64xf32>
+    %s1 = tile.wgmma %q steps [0, 32, 64, 96], %k steps [0, 32, 64, 96] of bf16 : i64, i64 -> vector<64xf32>
     tile.wgmma_commit
     %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
     ```
