@@ -88,6 +88,8 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void addNVVM(OpPassManager &pm) {
+  // Behind the verifiers of the level before, which know roles apart only.
+  kernels(pm).addPass(tile::createTileShareConsumers());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTileToNVVM());
   module.addPass(createConvertKernelToLLVM());

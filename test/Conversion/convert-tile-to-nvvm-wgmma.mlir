@@ -43,6 +43,9 @@ gpu.module @m {
     tile.sync_named 1 threads 256
     // CHECK: llvm.inline_asm has_side_effects "barrier.cta.arrive.aligned 2, 256;", "~{memory}"
     tile.arrive_named 2 threads 256
+    // CHECK: %[[N:.*]] = llvm.add %{{.*}}, %{{.*}} : i32
+    // CHECK: llvm.inline_asm has_side_effects "barrier.cta.sync.aligned $0, 384;", "r,~{memory}" %[[N]]
+    tile.sync_named 1 plus %n threads 384
     gpu.return
   }
 }

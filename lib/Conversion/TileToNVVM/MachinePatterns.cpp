@@ -123,7 +123,13 @@ struct MachinePattern : public OpConversionPattern<OpTy> {
 // Barriers
 //===----------------------------------------------------------------------===//
 
-MACHINE_PATTERN(BarrierOp) { return sharedAddress(b, op.getOffset()); }
+MACHINE_PATTERN(BarrierOp) {
+  Value first = sharedAddress(b, op.getOffset());
+  if (!adaptor.getBehind())
+    return first;
+  return LLVM::GEPOp::create(b, first.getType(), b.getI8Type(), first,
+                             ArrayRef<LLVM::GEPArg>{adaptor.getBehind()});
+}
 
 MACHINE_PATTERN(InitBarrierOp) {
   unsigned count = op.getBarrier().getType().getCount();
@@ -429,6 +435,14 @@ MACHINE_PATTERN(UniformOp) {
   return arith::IndexCastOp::create(b, b.getIndexType(), number);
 }
 
+MACHINE_PATTERN(RereadOp) {
+  auto made = LLVM::InlineAsmOp::create(
+      b, b.getI32Type(), toI32(b, adaptor.getNumber()), "mov.b32 $0, $1;",
+      "=r,r", /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return arith::IndexCastOp::create(b, b.getIndexType(), made.getResult(0));
+}
+
 MACHINE_PATTERN(SyncWarpOp) {
   NVVM::SyncWarpOp::create(b, i32(b, -1));
   return {};
@@ -443,14 +457,15 @@ MACHINE_PATTERN(SyncCtaOp) {
 
 void fmha::populateMachinePatterns(RewritePatternSet &patterns,
                                    const TypeConverter &converter) {
-  patterns.add<
-      LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
-      LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp, LowerSmemAddressOp,
-      LowerTmemAddressOp, LowerDescriptorOp, LowerTmaLoadOp, LowerTmaStoreOp,
-      LowerTmaStoreWaitOp, LowerTmemAllocOp, LowerTmemBaseOp,
-      LowerTmemDeallocOp, LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp,
-      LowerMmaOp, LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
-      LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp, LowerElectOp,
-      LowerAnyInWarpOp, LowerUniformOp, LowerSyncWarpOp, LowerSyncCtaOp>(
-      converter, patterns.getContext());
+  patterns.add<LowerBarrierOp, LowerInitBarrierOp, LowerWaitOp, LowerArriveOp,
+               LowerArriveExpectTxOp, LowerCommitOp, LowerFenceOp,
+               LowerSmemAddressOp, LowerTmemAddressOp, LowerDescriptorOp,
+               LowerTmaLoadOp, LowerTmaStoreOp, LowerTmaStoreWaitOp,
+               LowerTmemAllocOp, LowerTmemBaseOp, LowerTmemDeallocOp,
+               LowerTmemLoadOp, LowerTmemStoreOp, LowerTmemWaitOp, LowerMmaOp,
+               LowerInvalBarrierOp, LowerTryCancelOp, LowerQueryCancelOp,
+               LowerSetNextTileOp, LowerNextTileOp, LowerSetRegistersOp,
+               LowerElectOp, LowerAnyInWarpOp, LowerUniformOp, LowerRereadOp,
+               LowerSyncWarpOp, LowerSyncCtaOp>(converter,
+                                                patterns.getContext());
 }

@@ -265,15 +265,21 @@ template <typename OpTy>
 struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(OpTy op, typename OpTy::Adaptor,
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> number;
+    if (Value behind = adaptor.getBehind())
+      number.push_back(
+          LLVM::AddOp::create(b, behind, constant(b, op.getBarrier())));
+    std::string operands =
+        (number.empty() ? std::to_string(op.getBarrier()) : "$0") + ", " +
+        std::to_string(op.getThreads()) + ";";
     bool waits = std::is_same_v<OpTy, SyncNamedOp>;
-    statement(b, {}, {},
+    statement(b, {}, number,
               std::string("barrier.cta.") + (waits ? "sync" : "arrive") +
-                  ".aligned " + std::to_string(op.getBarrier()) + ", " +
-                  std::to_string(op.getThreads()) + ";",
-              "~{memory}");
+                  ".aligned " + operands,
+              number.empty() ? "~{memory}" : "r,~{memory}");
     rewriter.eraseOp(op);
     return success();
   }
@@ -283,8 +289,8 @@ struct LowerNamedBarrier : public OpConversionPattern<OpTy> {
 
 void fmha::populateWgmmaPatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
-  patterns.add<LowerWgmmaFence, LowerWgmmaWait, LowerWgmmaCommit, LowerWgmma,
-               LowerStoreMatrix, LowerNamedBarrier<SyncNamedOp>,
-               LowerNamedBarrier<ArriveNamedOp>>(converter,
-                                                 patterns.getContext());
+  patterns
+      .add<LowerWgmmaWait, LowerWgmmaCommit, LowerWgmma, LowerStoreMatrix,
+           LowerNamedBarrier<SyncNamedOp>, LowerNamedBarrier<ArriveNamedOp>>(
+          converter, patterns.getContext());
 }

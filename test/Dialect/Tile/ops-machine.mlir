@@ -109,6 +109,8 @@ func.func @warps() {
   %n = arith.constant 7 : index
   // CHECK-NEXT: tile.uniform %[[N]]
   %same = tile.uniform %n
+  // CHECK-NEXT: tile.reread %[[N]]
+  %again = tile.reread %n
   // CHECK-NEXT: tile.sync_warp
   tile.sync_warp
   // CHECK-NEXT: tile.sync_cta

@@ -40,12 +40,18 @@ func.func @products(%a: i64, %b: i64, %p: vector<4xi32>, %p2: vector<8xi32>, %ac
 }
 
 // CHECK-LABEL: func.func @others
-func.func @others(%v: vector<4xi32>, %p: !llvm.ptr<3>) {
+func.func @others(%v: vector<4xi32>, %p: !llvm.ptr<3>, %n: i32) {
   // CHECK: tile.store_matrix %{{.*}}, %{{.*}} : vector<4xi32>, <3>
   tile.store_matrix %v, %p : vector<4xi32>, !llvm.ptr<3>
   // CHECK: tile.sync_named 1 threads 256
   tile.sync_named 1 threads 256
   // CHECK: tile.arrive_named 2 threads 256
   tile.arrive_named 2 threads 256
+  // CHECK: tile.barrier "q0.full" at 65536 plus %{{.*}} arrivals 1 : <1>
+  %q = tile.barrier "q0.full" at 65536 plus %n arrivals 1 : !tile.barrier<1>
+  // CHECK: tile.sync_named 1 plus %{{.*}} threads 384
+  tile.sync_named 1 plus %n threads 384
+  // CHECK: tile.arrive_named 2 plus %{{.*}} threads 384
+  tile.arrive_named 2 plus %n threads 384
   return
 }

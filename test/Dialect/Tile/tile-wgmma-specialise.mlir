@@ -30,6 +30,10 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.role "consumer0" warps 4 to 8 registers 240
 // CHECK: scf.if
 // The first consumer needs no leave to begin, and passes its turn on at once.
+// CHECK: %[[NO:.*]] = arith.constant false
+// CHECK-NEXT: scf.if %[[NO]] {
+// CHECK-NEXT: tile.sync_named 1 threads 256
+// CHECK-NEXT: }
 // CHECK-NOT: tile.sync_named
 // CHECK: tile.dot {{.*}} transpose_b
 // CHECK-NEXT: tile.arrive_named 2 threads 256
@@ -53,13 +57,19 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.rescale %[[DONE]]#0
 // CHECK: scf.yield
 // It takes the turn that the other one passes on last, so that no arrival is left.
-// CHECK: tile.sync_named 1 threads 256
+// CHECK: %[[LAST:.*]] = arith.constant true
+// CHECK-NEXT: scf.if %[[LAST]] {
+// CHECK-NEXT: tile.sync_named 1 threads 256
+// CHECK-NEXT: }
 // CHECK: tile.dot
 // CHECK: tile.wait_dots {{.*}} pending 0
 // CHECK: tile.normalize
 // CHECK: tile.publish %[[O0]]
 // CHECK: tile.role "consumer1" warps 8 to 12
-// CHECK: tile.sync_named 2 threads 256
+// CHECK: %[[YES:.*]] = arith.constant true
+// CHECK-NEXT: scf.if %[[YES]] {
+// CHECK-NEXT: tile.sync_named 2 threads 256
+// CHECK-NEXT: }
 // CHECK-NEXT: {{.*}}arith
 // CHECK: tile.dot {{.*}} transpose_b
 // CHECK-NEXT: tile.arrive_named 1 threads 256

@@ -93,8 +93,8 @@ private:
 Value ChannelLowering::makeBarrier(const Twine &name, unsigned count,
                                    unsigned arrivals) {
   auto type = BarrierType::get(b.getContext(), count);
-  Value made =
-      BarrierOp::create(b, type, b.getStringAttr(name), nextOffset, arrivals);
+  Value made = BarrierOp::create(b, type, b.getStringAttr(name), nextOffset,
+                                 arrivals, Value());
   nextOffset += 8 * count;
   return made;
 }

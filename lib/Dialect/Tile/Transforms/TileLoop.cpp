@@ -48,7 +48,7 @@ void TileLoop::prepare(Block &entry) {
   if (isDynamic())
     answered = BarrierOp::create(b, BarrierType::get(b.getContext(), 1),
                                  b.getStringAttr("next_tile"),
-                                 place(NextTile::barrier), 1);
+                                 place(NextTile::barrier), 1, Value());
   for (BarrierOp barrier : entry.getOps<BarrierOp>())
     barriers.push_back(barrier);
 }

@@ -273,7 +273,7 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<QueryCancelOp>([&](auto) { return add(StepCode::Unknown); })
       .Case<ElectOp>([&](auto) { return add(StepCode::Leader); })
       .Case<AnyInWarpOp>([&](auto) { return add(StepCode::Oracle); })
-      .Case<UniformOp>([&](UniformOp same) {
+      .Case<UniformOp, RereadOp>([&](auto same) {
         steps.push_back(
             valueStep(StepCode::Copy, result, id(same.getNumber())));
         return true;

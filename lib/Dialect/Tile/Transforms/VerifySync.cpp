@@ -64,10 +64,26 @@ LogicalResult checkRoles(gpu::GPUFuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// Barriers of which the place is computed stand for several at once.
+LogicalResult checkBarriers(gpu::GPUFuncOp func) {
+  auto check = [](auto op) -> WalkResult {
+    if (!op.getBehind())
+      return WalkResult::advance();
+    return op.emitOpError()
+           << "expected a barrier in a fixed place, got a computed one; run "
+              "tile-verify-sync ahead of tile-share-consumers";
+  };
+  return failure(
+      func.walk([&](BarrierOp op) { return check(op); }).wasInterrupted() ||
+      func.walk([&](SyncNamedOp op) { return check(op); }).wasInterrupted() ||
+      func.walk([&](ArriveNamedOp op) { return check(op); }).wasInterrupted());
+}
+
 /// The first scenario with complaints tells enough.
 LogicalResult verify(gpu::GPUFuncOp func, const KernelInfo &info) {
   if (failed(checkLoadedRegisters(func)) ||
-      failed(checkRegistersInFlight(func)) || failed(checkRoles(func)))
+      failed(checkRegistersInFlight(func)) || failed(checkRoles(func)) ||
+      failed(checkBarriers(func)))
     return failure();
   FailureOr<KernelTrace> trace = KernelTrace::read(func, info);
   if (failed(trace))

@@ -87,6 +87,7 @@ private:
   void releaseQuery(unsigned tile);
   void shareP(ConsumerParts &tile);
   void takeTurn(unsigned tile);
+  void takeTurnIf(bool condition, unsigned tile);
   void passTurn(unsigned tile);
 
   Operation *clone(Operation *op, IRMapping &numbers);
@@ -238,13 +239,21 @@ void WgmmaSpecialiser::buildStore() {
 /// that every arrival is met.
 void WgmmaSpecialiser::takeTurn(unsigned tile) {
   if (parts.tiles.size() > 1)
-    SyncNamedOp::create(b, 1 + tile, 2 * groupThreads);
+    SyncNamedOp::create(b, 1 + tile, 2 * groupThreads, Value());
+}
+
+/// A branch on a constant, so that all consumers look the same and can share
+/// their code.
+void WgmmaSpecialiser::takeTurnIf(bool condition, unsigned tile) {
+  if (parts.tiles.size() > 1)
+    ifThen(arith::ConstantOp::create(b, b.getBoolAttr(condition)),
+           [&] { takeTurn(tile); });
 }
 
 void WgmmaSpecialiser::passTurn(unsigned tile) {
   if (parts.tiles.size() > 1)
     ArriveNamedOp::create(b, 1 + (tile + 1) % parts.tiles.size(),
-                          2 * groupThreads);
+                          2 * groupThreads, Value());
 }
 
 SmallVector<Value> WgmmaSpecialiser::await(ValueRange values,
@@ -325,7 +334,8 @@ WgmmaSpecialiser::yielded(ConsumerParts &tile, Value acc, IRMapping &numbers) {
 void WgmmaSpecialiser::shareP(ConsumerParts &tile) {
   FenceOp::create(b, FenceKind::ProxyAsync);
   unsigned number = &tile - parts.tiles.data();
-  SyncNamedOp::create(b, 1 + parts.tiles.size() + number, groupThreads);
+  SyncNamedOp::create(b, 1 + parts.tiles.size() + number, groupThreads,
+                      Value());
 }
 
 /// The registers that a product of `state` uses, to be left alone until it is
@@ -369,8 +379,7 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
   ConsumerParts &tile = parts.tiles[number];
   Value zero = index(0);
   IRMapping first = numbersOf(zero);
-  if (number)
-    takeTurn(number);
+  takeTurnIf(number != 0, number);
   Value begun = issueScores(tile, query, zero, first);
   passTurn(number);
   Value scores = await(begun, 0).front();
@@ -387,8 +396,7 @@ WgmmaSpecialiser::State WgmmaSpecialiser::buildBlocks(unsigned number,
     scf::YieldOp::create(b, after);
   }
   releaseQuery(number);
-  if (!number)
-    takeTurn(number);
+  takeTurnIf(number == 0, number);
   State all(loop.getResults());
   SmallVector<Value> used = {issueProducts(tile, all, last)};
   appendFactors(all, used);

@@ -24,13 +24,18 @@ class Tile_MachineOp<string mnemonic, list<Trait> traits = []>
 def Tile_BarrierOp : Tile_Op<"barrier", [Pure]> {
   let summary = "mbarriers at a byte offset in dynamic shared memory";
   let description = [{
-    `arrivals` is the count that completes a phase.
-    `%full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>`
+    `arrivals` is the count that completes a phase. Where roles share their code, a barrier of each lies some bytes `plus` its
+    offset.
+
+    ```mlir
+    %full = tile.barrier "kv.full" at 229376 arrivals 1 : !tile.barrier<3>
+    %own = tile.barrier "q0.full" at 229440 plus %bytes arrivals 1 : !tile.barrier<1>
+    ```
   }];
   let hasVerifier = 1;
-  let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals);
+  let arguments = (ins StrAttr:$name, Tile_AlignedOffsetAttr<8>:$offset, Tile_ArrivalsAttr:$arrivals, Optional<I32>:$behind);
   let results = (outs Tile_BarrierType:$result);
-  let assemblyFormat = "$name `at` $offset `arrivals` $arrivals attr-dict `:` type($result)";
+  let assemblyFormat = "$name `at` $offset (`plus` $behind^)? `arrivals` $arrivals attr-dict `:` type($result)";
 }
 
 def Tile_InitBarrierOp : Tile_MachineOp<"init_barrier"> {
@@ -382,6 +387,17 @@ def Tile_UniformOp : Tile_MachineOp<"uniform"> {
     The number itself, which ptxas then knows to be the same in the warp and keeps in a uniform register. All threads of
     the warp are here, and hold the same number.
     `%n = tile.uniform %m`
+  }];
+  let arguments = (ins Index:$number);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$number attr-dict";
+}
+
+def Tile_RereadOp : Tile_MachineOp<"reread"> {
+  let summary = "A number, of which nothing computed is kept";
+  let description = [{
+    The number itself, which LLVM takes for a new one: what is computed of it stays where it stands, behind the loop's head
+    and not ahead of the loop, in registers that are free again at once. `%n = tile.reread %m`
   }];
   let arguments = (ins Index:$number);
   let results = (outs Index:$result);

@@ -121,18 +121,27 @@ def Tile_NamedBarrierAttr : ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<1
 def Tile_BarrierThreadsAttr : ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<1024>, Tile_MultipleOf<32>]>;
 
 class Tile_NamedBarrierOp<string mnemonic> : Tile_MachineOp<mnemonic> {
-  let arguments = (ins Tile_NamedBarrierAttr:$barrier, Tile_BarrierThreadsAttr:$threads);
-  let assemblyFormat = "$barrier `threads` $threads attr-dict";
+  let arguments = (ins Tile_NamedBarrierAttr:$barrier, Tile_BarrierThreadsAttr:$threads, Optional<I32>:$behind);
+  let assemblyFormat = "$barrier (`plus` $behind^)? `threads` $threads attr-dict";
 }
 
 def Tile_SyncNamedOp : Tile_NamedBarrierOp<"sync_named"> {
   let summary = "barrier.sync of some threads: waits until all of them have come";
-  let description = [{ `tile.sync_named 1 threads 256` }];
+  let description = [{
+    Where roles share their code, the barrier's number is the sum of two, the same in all threads of the warp.
+
+    ```mlir
+    tile.sync_named 1 threads 256
+    tile.sync_named 1 plus %consumer threads 256
+    ```
+  }];
 }
 
 def Tile_ArriveNamedOp : Tile_NamedBarrierOp<"arrive_named"> {
   let summary = "barrier.arrive: counts as having come, and goes on";
-  let description = [{ `tile.arrive_named 2 threads 256` }];
+  let description = [{
+    `tile.arrive_named 2 threads 256`, or `tile.arrive_named 2 plus %n threads 256` as for `tile.sync_named`.
+  }];
 }
 
 #endif // FMHA_DIALECT_TILE_IR_WGMMAOPS_TD

@@ -176,6 +176,36 @@ def TileWgmmaDistribute : Tile_Pass<"tile-wgmma-distribute"> {
   }];
 }
 
+def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
+  let summary = "One body for the consumers of a wgmma kernel, which differ in numbers only";
+  let description = [{
+    Consumers do the same on other rows: they differ in shared memory addresses, numbers of named barriers, constants, and
+    values from above the roles. Where the bodies of all warpgroups from one on are alike but for those, one body is left; what
+    differed is computed from the number of the warpgroup, uniform in each warp. LLVM, ptxas and the instruction cache then have
+    one consumer instead of up to three. It is computed where it is needed, so that it takes no register over the loop. Other kernels, and consumers that differ in more, are left as they are. What the
+    verifiers ask for is known of the bodies apart, so they run ahead of this pass.
+
+    Before:
+    ```mlir
+    scf.if %is_first {
+      %p = tile.smem_address 0 : !llvm.ptr<3>
+      tile.wait %q0_full[%c0] parity %c0 : !tile.barrier<1>
+    } else {
+      %p = tile.smem_address 16384 : !llvm.ptr<3>
+      tile.wait %q1_full[%c0] parity %c0 : !tile.barrier<1>
+    }
+    ```
+    After:
+    ```mlir
+    %n = tile.uniform ...
+    %full = tile.barrier "q0.full" at 65536 plus %n_times_16 arrivals 1 : !tile.barrier<1>
+    %a = tile.smem_address 0 : !llvm.ptr<3>
+    %p = llvm.getelementptr %a[%n_times_16384] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    tile.wait %full[%c0] parity %c0 : !tile.barrier<1>
+    ```
+  }];
+}
+
 def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let summary = "Verify that a placed kernel fits its target";
   let description = [{

@@ -1,0 +1,350 @@
+//===- ShareConsumers.cpp - One body for roles that differ in numbers -----===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   if (warp < 8) { f(0, %a) }           %n = uniform(warp / 4 - 1)
+//   else if (warp < 12) { f(64, %b) } -> f(64 %n, n == 0 ? %a : n == 1 ? %b :
+//   %c) else { f(128, %c) }
+//
+// Consumers do the same on other rows. LLVM and ptxas have their work with one
+// of them alone, and the instruction cache of an SM is filled once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+#include "RoleMatcher.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILESHARECONSUMERS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+constexpr int64_t warpsPerGroup = 4;
+
+/// if (warp < bounds[0]) arms[0] else if (warp < bounds[1]) arms[1] ... else
+/// the last arm.
+struct WarpChain {
+  Value warp;
+  SmallVector<int64_t> bounds;
+  SmallVector<Region *> arms;
+
+  /// Whether each arm is for one warpgroup, from that of warp `first` to the
+  /// last one of a CTA.
+  bool isOfWarpgroups(int64_t first, int64_t warps) const {
+    for (auto [n, bound] : llvm::enumerate(bounds))
+      if (bound != first + int64_t(n + 1) * warpsPerGroup)
+        return false;
+    return bounds.back() + warpsPerGroup == warps;
+  }
+};
+
+/// The only op of `region` that does something, if it is an `if`.
+scf::IfOp onlyIf(Region &region) {
+  scf::IfOp found;
+  for (Operation &op : region.front().without_terminator()) {
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (found)
+        return {};
+      found = branch;
+    } else if (!isPure(&op)) {
+      return {};
+    }
+  }
+  return found;
+}
+
+/// The number of the thread by 32.
+bool isWarp(Value value) {
+  constexpr int64_t log2OfThreads = 5;
+  auto shift = value.getDefiningOp<arith::ShRUIOp>();
+  if (!shift || getConstantIntValue(shift.getRhs()) != log2OfThreads)
+    return false;
+  auto cast = shift.getLhs().getDefiningOp<arith::IndexCastOp>();
+  auto thread =
+      cast ? cast.getIn().getDefiningOp<gpu::ThreadIdOp>() : gpu::ThreadIdOp();
+  return thread && thread.getDimension() == gpu::Dimension::x;
+}
+
+/// warp < constant, or nothing.
+std::optional<std::pair<Value, int64_t>> boundOf(scf::IfOp branch) {
+  auto compared = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  IntegerAttr bound;
+  if (!compared || compared.getPredicate() != arith::CmpIPredicate::ult ||
+      !isWarp(compared.getLhs()) ||
+      !matchPattern(compared.getRhs(), m_Constant(&bound)))
+    return std::nullopt;
+  return std::pair(compared.getLhs(), bound.getInt());
+}
+
+/// The first warp that comes to `branch`, if that can be told.
+std::optional<int64_t> firstWarpAt(scf::IfOp branch) {
+  auto around = dyn_cast<scf::IfOp>(branch->getParentOp());
+  if (!around)
+    return 0;
+  auto bound = boundOf(around);
+  if (!bound || branch->getParentRegion() != &around.getElseRegion())
+    return std::nullopt;
+  return bound->second;
+}
+
+std::optional<WarpChain> chainAt(scf::IfOp branch) {
+  WarpChain chain;
+  Region *rest = nullptr;
+  while (branch && branch.elseBlock() && branch.getNumResults() == 0) {
+    auto bound = boundOf(branch);
+    if (!bound || (chain.warp && bound->first != chain.warp))
+      break;
+    chain.warp = bound->first;
+    chain.bounds.push_back(bound->second);
+    chain.arms.push_back(&branch.getThenRegion());
+    rest = &branch.getElseRegion();
+    branch = onlyIf(*rest);
+  }
+  if (!rest)
+    return std::nullopt;
+  chain.arms.push_back(rest);
+  return chain;
+}
+
+/// A number and what is added to it, if that is a constant.
+struct Sum {
+  OpFoldResult of;
+  int64_t constant = 0;
+
+  static Sum read(OpFoldResult value) {
+    if (auto constant = getConstantIntValue(value))
+      return {OpFoldResult(), *constant};
+    auto op = cast<Value>(value).getDefiningOp<arith::AddIOp>();
+    if (!op)
+      return {value};
+    if (auto constant = getConstantIntValue(op.getRhs()))
+      return {op.getLhs(), *constant};
+    return {value};
+  }
+};
+
+/// What lies between one arm's number and the next one's, if that is always the
+/// same. It costs no register beside the arm's own number, and choosing does.
+std::optional<int64_t> pitchOf(ArrayRef<OpFoldResult> values) {
+  Sum first = Sum::read(values[0]);
+  int64_t pitch = Sum::read(values[1]).constant - first.constant;
+  for (auto [n, value] : llvm::enumerate(values)) {
+    Sum sum = Sum::read(value);
+    if (sum.of != first.of ||
+        sum.constant != first.constant + int64_t(n) * pitch)
+      return std::nullopt;
+  }
+  return pitch;
+}
+
+/// The barriers of a difference, or none.
+SmallVector<BarrierOp> barriersOf(const Difference &difference) {
+  SmallVector<BarrierOp> barriers;
+  for (OpFoldResult one : difference.values)
+    if (auto value = dyn_cast<Value>(one))
+      if (auto barrier = value.getDefiningOp<BarrierOp>())
+        barriers.push_back(barrier);
+  return barriers;
+}
+
+/// Gives what one arm has the numbers of the others.
+class Sharing {
+public:
+  Sharing(ImplicitLocOpBuilder &b, Value warp, int64_t first) : b(b) {
+    Value behind =
+        arith::SubIOp::create(b, warp, number(warp.getType(), first));
+    Value group = arith::DivUIOp::create(b, behind,
+                                         number(warp.getType(), warpsPerGroup));
+    which = UniformOp::create(
+        b, arith::IndexCastUIOp::create(b, b.getIndexType(), group));
+  }
+
+  /// Whether apply() can: barriers are no values to choose from.
+  static bool canApply(const Difference &difference) {
+    SmallVector<BarrierOp> barriers = barriersOf(difference);
+    return barriers.empty() ||
+           (barriers.size() == difference.values.size() &&
+            pitchOf(offsetsOf(barriers)) && areAlike(barriers));
+  }
+
+  /// What takes the place of a number is computed where it is needed: kept over
+  /// the loop it would take registers that the arms did not need.
+  void apply(const Difference &difference) {
+    if (auto address = dyn_cast<SmemAddressOp>(difference.op))
+      return place(address, difference);
+    b.setInsertionPoint(difference.op);
+    if (difference.operand)
+      return difference.op->setOperand(*difference.operand,
+                                       operandFor(difference));
+    TypeSwitch<Operation *>(difference.op)
+        .Case<SyncNamedOp, ArriveNamedOp>([&](auto op) {
+          op.getBehindMutable().assign(distance(difference.values));
+        });
+  }
+
+private:
+  static SmallVector<OpFoldResult> offsetsOf(ArrayRef<BarrierOp> barriers) {
+    SmallVector<OpFoldResult> offsets;
+    for (BarrierOp barrier : barriers)
+      offsets.push_back(barrier.getOffsetAttr());
+    return offsets;
+  }
+  static bool areAlike(ArrayRef<BarrierOp> barriers) {
+    BarrierOp first = barriers.front();
+    return llvm::all_of(barriers, [&](BarrierOp barrier) {
+      return !barrier.getBehind() &&
+             barrier.getArrivals() == first.getArrivals();
+    });
+  }
+
+  Value number(Type type, int64_t value) {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
+  }
+  Value valueOf(OpFoldResult one) {
+    if (auto value = dyn_cast<Value>(one))
+      return value;
+    return arith::ConstantOp::create(b, cast<TypedAttr>(cast<Attribute>(one)));
+  }
+
+  Value operandFor(const Difference &difference) {
+    SmallVector<BarrierOp> barriers = barriersOf(difference);
+    if (!barriers.empty()) {
+      BarrierOp first = barriers.front();
+      return BarrierOp::create(b, first.getType(), first.getName(),
+                               first.getOffset(), first.getArrivals(),
+                               distance(offsetsOf(barriers)));
+    }
+    std::optional<int64_t> pitch = pitchOf(difference.values);
+    Value first = valueOf(difference.values.front());
+    if (!pitch || !first.getType().isIndex())
+      return choose(difference.values);
+    return arith::AddIOp::create(
+        b, first,
+        arith::MulIOp::create(b, RereadOp::create(b, which),
+                              number(b.getIndexType(), *pitch)));
+  }
+
+  /// %which == 0 ? values[0] : %which == 1 ? values[1] : ...
+  Value choose(ArrayRef<OpFoldResult> values) {
+    Value arm = RereadOp::create(b, which);
+    Value chosen = valueOf(values.back());
+    for (int64_t n = int64_t(values.size()) - 2; n >= 0; --n) {
+      Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arm,
+                                       number(b.getIndexType(), n));
+      chosen = arith::SelectOp::create(b, is, valueOf(values[n]), chosen);
+    }
+    return chosen;
+  }
+
+  /// How far the numbers of the arms lie behind the first one's.
+  Value distance(ArrayRef<OpFoldResult> values) {
+    if (auto pitch = pitchOf(values)) {
+      Value arm = RereadOp::create(b, which);
+      return arith::MulIOp::create(
+          b, arith::IndexCastUIOp::create(b, b.getI32Type(), arm),
+          constantI32(b, int32_t(*pitch)));
+    }
+    SmallVector<OpFoldResult> behind;
+    for (OpFoldResult one : values)
+      behind.push_back(b.getI32IntegerAttr(int32_t(
+          *getConstantIntValue(one) - *getConstantIntValue(values.front()))));
+    return choose(behind);
+  }
+
+  /// The address of the first arm, and the distance, for each of its users.
+  void place(SmemAddressOp op, const Difference &difference) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      b.setInsertionPoint(use.getOwner());
+      use.set(LLVM::GEPOp::create(
+          b, op.getType(), b.getI8Type(), op,
+          ArrayRef<LLVM::GEPArg>{distance(difference.values)}));
+    }
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value which;
+};
+
+/// Puts one arm for all of them in the place of `branch`, where they are alike.
+bool share(scf::IfOp branch, int64_t warps) {
+  std::optional<WarpChain> chain = chainAt(branch);
+  std::optional<int64_t> first = firstWarpAt(branch);
+  if (!chain || !first || !chain->isOfWarpgroups(*first, warps))
+    return false;
+  RoleMatcher matcher(*chain->arms.front());
+  for (Region *arm : ArrayRef(chain->arms).drop_front())
+    if (!matcher.add(*arm))
+      return false;
+  SmallVector<Difference> differences = matcher.getDifferences();
+  if (!llvm::all_of(differences, Sharing::canApply))
+    return false;
+  ImplicitLocOpBuilder b(branch.getLoc(), branch);
+  Sharing sharing(b, chain->warp, *first);
+  for (const Difference &difference : differences)
+    sharing.apply(difference);
+  Block &body = chain->arms.front()->front();
+  body.getTerminator()->erase();
+  branch->getBlock()->getOperations().splice(branch->getIterator(),
+                                             body.getOperations());
+  branch.erase();
+  return true;
+}
+
+/// Uses what comes into a loop in place of what is carried through it unchanged:
+/// the address of P in shared memory. Computed, both would differ.
+void forwardInvariants(scf::ForOp loop) {
+  for (auto [init, yielded, carried, result] :
+       llvm::zip(loop.getInitArgs(), loop.getYieldedValues(),
+                 loop.getRegionIterArgs(), loop.getResults()))
+    if (init == yielded) {
+      carried.replaceAllUsesWith(init);
+      result.replaceAllUsesWith(init);
+    }
+}
+
+/// Whether there was something to share. The outermost branches come first.
+bool shareOnce(gpu::GPUFuncOp func, int64_t warps) {
+  return func
+      .walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
+        return share(branch, warps) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+struct TileShareConsumersPass
+    : public fmha::tile::impl::TileShareConsumersBase<TileShareConsumersPass> {
+  void runOnOperation() override {
+    if (!isWgmmaKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) || failed(expectStage(getOperation(), KernelStage::Machine,
+                                           getArgument())))
+      return signalPassFailure();
+    getOperation().walk(forwardInvariants);
+    const schedule::Role &last = info->schedule.roles.back();
+    while (shareOnce(getOperation(), last.firstWarp + last.warps)) {
+    }
+  }
+};
+
+} // namespace
