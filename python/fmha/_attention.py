@@ -248,6 +248,7 @@ class Options(TypedDict, total=False):
     q_tiles: QTiles
     pack_heads: Packing
     scheduler: Scheduler
+    ctas_per_sm: Count
     exp2_emulated: Count
     p_offset: Count
     schedule: str | None
@@ -312,6 +313,7 @@ def attention(
     q_tiles: QTiles = "auto",
     pack_heads: Packing = "auto",
     scheduler: Scheduler = "auto",
+    ctas_per_sm: Count = "auto",
     exp2_emulated: Count = "auto",
     p_offset: Count = "auto",
     schedule: str | None = None,
@@ -361,8 +363,8 @@ def attention(
     without; the sink is in neither. unnormalised leaves the output undivided by that
     sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
-    target, p_placement, q_tiles, pack_heads, scheduler, exp2_emulated (per cent of the
-    exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
+    target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
+    (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
     small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
     keys of a row, whose parts a second kernel combines) are those of compile().
 
@@ -400,7 +402,7 @@ def attention(
     kernel = _kernel(
         dtype=kind, head_dim=head_dim, head_dim_v=head_dim_v, v_in_k=v_in_k, causal=causal, mask=mask,
         lists=tuple(name for name, value in lists.items() if value is not None),
-        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, exp2_emulated=exp2_emulated, p_offset=p_offset,
+        softcap=softcap, alibi=alibi is not None, bias=bias is not None, attn_mask=attn_mask is not None, window=window_bounds(window), source2=second is not None, source2_mask=source2_mask, scale=scale, lse=lse, row_max=return_row_max, row_sum=return_row_sum, unnormalised=unnormalised, out_dtype=out_dtype, target=target, p_placement=p_placement, q_tiles=q_tiles, schedule=schedule, splits=splits, pack_heads=pack_heads, scheduler=scheduler, ctas_per_sm=ctas_per_sm, exp2_emulated=exp2_emulated, p_offset=p_offset,
         **(dict(q_heads=q_heads, kv_heads=inputs[1].shape[2]) if pack_heads == "on" else {}),
     )  # fmt: skip
 

@@ -268,6 +268,15 @@ def test_policies_and_seeds_give_the_same_bits(random):
         assert np.array_equal(got, expected), (policy, seed)
 
 
+def test_ctas_that_share_an_sm_change_no_bit(random):
+    q, k, v = draw(random, np.float16, 1, 130, 130, 2, 2, 64)
+    options = dict(causal=True, target="sm_90a", q_tiles=1)
+    alone = fmha.attention(q, k, v, ctas_per_sm=1, **options)
+    assert np.array_equal(alone, fmha.attention(q, k, v, ctas_per_sm=2, **options))
+    with pytest.raises(fmha.CompileError, match="ctas_per_sm"):
+        fmha.attention(q, k, v, ctas_per_sm=2, causal=True, target="sm_100a")
+
+
 @pytest.mark.parametrize("scheduler", ["static", "dynamic"])
 def test_schedulers_change_no_bit(random, scheduler):
     q, k, v = (random.normal(0, 1, (1, 300, 2, 64)).astype(np.float16) for _ in range(3))
