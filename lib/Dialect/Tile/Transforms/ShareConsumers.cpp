@@ -309,8 +309,8 @@ bool share(scf::IfOp branch, int64_t warps) {
   return true;
 }
 
-/// Uses what comes into a loop in place of what is carried through it unchanged:
-/// the address of P in shared memory. Computed, both would differ.
+/// Uses what comes into a loop in place of what is carried through it
+/// unchanged: the address of P in shared memory. Computed, both would differ.
 void forwardInvariants(scf::ForOp loop) {
   for (auto [init, yielded, carried, result] :
        llvm::zip(loop.getInitArgs(), loop.getYieldedValues(),
