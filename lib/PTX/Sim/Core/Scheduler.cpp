@@ -183,8 +183,12 @@ bool Scheduler::watchForLivelock() {
   if (quiet < (yields && plain ? kSpin : kSuspicious))
     return false;
   // Brent's cycle search over the states after each sweep: a state that comes
-  // back, with nothing changed in between, comes back for ever.
+  // back, with nothing changed in between, comes back for ever. One that was
+  // looked at ahead of other clusters' turn has not come back.
+  if (suspicious && cluster.steps == lookedSince)
+    return false;
   suspicious = true;
+  lookedSince = cluster.steps;
   uint64_t state = 0;
   for (Warp *warp : warps)
     if (!warp->finished())

@@ -78,7 +78,7 @@ private:
   uint64_t changesAtStall = 0, softRounds = 0;
   // Livelock: a state that comes back while nothing in the machine changes.
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
-  uint64_t snapshot = 0;
+  uint64_t snapshot = 0, lookedSince = 0;
   bool suspicious = false, stuck = false, yields = false;
   uint64_t visitedSince = 0, changesOfOthers = 0;
   /// Quiet instructions of a visit after which other clusters have a turn.

@@ -401,6 +401,26 @@ TEST(Spread, ClustersThatAllSpinAreALivelock) {
   }
 }
 
+TEST(Spread, ALongQuietLoopIsNoLivelock) {
+  Kernel kernel;
+  kernel.grid = {3, 1, 1};
+  kernel.block = {64, 1, 1};
+  kernel.declarations = ".shared .align 4 .b32 flag;\n";
+  // Warp 0 polls what warp 1 writes behind a long loop; the atomics keep
+  // clusters in order, so that others have turns in between.
+  kernel.body = "mov.u32 %r4, 0; st.volatile.shared.u32 [flag], %r4;\n"
+                "bar.sync 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra COUNT;\n"
+                "POLL: ld.volatile.shared.u32 %r5, [flag];\n"
+                "setp.ne.u32 %p2, %r5, 7; @%p2 bra POLL;\n"
+                "atom.global.add.u32 %r6, [%rd0], 1; bra DONE;\n"
+                "COUNT: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 300000;\n"
+                "@%p2 bra COUNT; mov.u32 %r5, 7;\n"
+                "st.volatile.shared.u32 [flag], %r5;\nDONE:";
+  LaunchResult result = kernel.run();
+  EXPECT_EQ(result.status, Status::Ok) << describe(result);
+  EXPECT_EQ(kernel.out[0], 96u);
+}
+
 TEST(Spread, WrittenMarksAreThoseOfTheOrder) {
   // The last CTA reads a word that nobody wrote, in memory that others write.
   Kernel kernel;
