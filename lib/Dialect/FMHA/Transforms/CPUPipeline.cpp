@@ -35,12 +35,13 @@ void fmha::buildCPUPipeline(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
+  // Functions of bf16 become those of f32 between conversions, expanded next.
+  pm.addPass(createFMHAMathToLibm());
   // bf16 has no conversion instructions on most hosts; in plain integer
   // arithmetic it needs no run-time library either.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -18,15 +18,25 @@ class ArithDialect;
 namespace bufferization {
 class BufferizationDialect;
 } // namespace bufferization
+namespace func {
+class FuncDialect;
+} // namespace func
 namespace linalg {
 class LinalgDialect;
 } // namespace linalg
+namespace LLVM {
+class LLVMDialect;
+} // namespace LLVM
 namespace math {
 class MathDialect;
 } // namespace math
 namespace tensor {
 class TensorDialect;
 } // namespace tensor
+namespace vector {
+class VectorDialect;
+} // namespace vector
+class ModuleOp;
 class OpPassManager;
 class RewriterBase;
 } // namespace mlir

@@ -54,4 +54,32 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
   ];
 }
 
+def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
+  let summary = "functions that libm has become its calls, and the rest stay";
+  let description = [{
+    Upstream's convert-math-to-libm fails where it meets a function that libm has not, such as `math.isnan` or
+    `math.absi`, and calls a `rsqrtf` that no libm has. Here those become arith and math ops that LLVM lowers, or are
+    left to it. Code on scores may hold every function of `math`, and runs on the CPU by way of this.
+
+    Example:
+    ```mlir
+    %y = math.sin %x : f32
+    %z = math.clampf %y to [%a, %b] : f32
+    %n = math.absi %i : i32
+    // becomes
+    %y = func.call @sinf(%x) : (f32) -> f32
+    %m = arith.minimumf %y, %b : f32
+    %z = arith.maximumf %m, %a : f32
+    %n = math.absi %i : i32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // FMHA_DIALECT_FMHA_TRANSFORMS_PASSES_TD
