@@ -38,12 +38,15 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     // other.
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
     int64_t pitch = tile.getColumns() / slicesOf(tile);
-    int64_t piece = std::gcd(inSlice, pieceColumns);
+    int64_t piece =
+        std::gcd(inSlice, code.isLong() ? longPieceColumns : pieceColumns);
     for (int64_t column = 0; column < columns; column += piece) {
       int64_t place = column / inSlice * pitch + column % inSlice;
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, place));
-      Value part = code.apply(slice(b, x, column, piece), key);
+      Value own = slice(b, x, column, piece);
+      Value part =
+          code.isLong() ? code.applyInBlock(own, key) : code.apply(own, key);
       made = vector::InsertStridedSliceOp::create(
           b, part, made, ArrayRef<int64_t>{column}, ArrayRef<int64_t>{1});
     }
@@ -52,6 +55,8 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   }
 
 private:
+  static constexpr int64_t longPieceColumns = 2;
+
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {
     Value own = firstOwnColumn(b, op.getType());

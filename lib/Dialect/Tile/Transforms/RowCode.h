@@ -12,6 +12,8 @@
 #include "Distribute.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -88,6 +90,36 @@ public:
     finishRun();
     return spread(own.lookupOrDefault(body.getTerminator()->getOperand(0)),
                   count);
+  }
+
+  /// The same in a block of its own, which keys, never negative, always enter:
+  /// ptxas 13.0 otherwise begins long code of all pieces of a row at once, and
+  /// spills what they compute (1.7 KB, a sine beside another tile).
+  mlir::Value applyInBlock(mlir::Value scores, mlir::Value first) {
+    mlir::Value always =
+        mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::sge, first,
+                                    mlir::arith::ConstantIndexOp::create(b, 0));
+    auto branch =
+        mlir::scf::IfOp::create(b, mlir::TypeRange{scores.getType()}, always,
+                                /*withElseRegion=*/true);
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    mlir::scf::YieldOp::create(b, scores);
+    b.setInsertionPointToStart(branch.thenBlock());
+    mlir::Value made = apply(scores, first);
+    mlir::scf::YieldOp::create(b, made);
+    return branch.getResult(0);
+  }
+
+  /// Whether more is computed for each key than one function and a few sums
+  /// and products.
+  bool isLong() {
+    constexpr unsigned most = 32;
+    unsigned length = 0;
+    for (mlir::Operation &op : body.without_terminator())
+      if (varying.contains(op.getResult(0)))
+        length += isLongAlone(op) ? most + 1 : isFunction(op) ? most / 2 : 1;
+    return length > most;
   }
 
 private:
@@ -177,6 +209,20 @@ private:
     mlir::OperationState state(op.getLoc(), op.getName(), operands, type,
                                op.getAttrs());
     return b.create(state)->getResult(0);
+  }
+
+  /// What is several instructions, and what is many.
+  static bool isFunction(mlir::Operation &op) {
+    return llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op, mlir::math::LogOp,
+                     mlir::math::Log2Op, mlir::math::RsqrtOp,
+                     mlir::math::SqrtOp, mlir::math::TanhOp>(op);
+  }
+  static bool isLongAlone(mlir::Operation &op) {
+    return llvm::isa<mlir::arith::CeilDivSIOp, mlir::arith::CeilDivUIOp,
+                     mlir::arith::DivFOp, mlir::arith::DivSIOp,
+                     mlir::arith::DivUIOp, mlir::arith::FloorDivSIOp,
+                     mlir::arith::RemFOp, mlir::arith::RemSIOp,
+                     mlir::arith::RemUIOp, mlir::math::RoundOp>(op);
   }
 
   /// Comparisons, and what picks by them.
