@@ -79,6 +79,7 @@ static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
 
 static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
+  kernel.addPass(tile::createTileExpandMath());
   kernel.addPass(tile::createTileLowerChannels());
   kernel.addPass(tile::createTileDistribute());
   kernel.addPass(tile::createTileWgmmaDistribute());

@@ -9,10 +9,26 @@
 #include "ScoreCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace fmha;
+
+/// The region of a tile has ops of one result.
+static void cloneInto(ImplicitLocOpBuilder &b, IRMapping &mapping,
+                      Operation &op) {
+  auto both = dyn_cast<math::SincosOp>(op);
+  if (!both) {
+    b.clone(op, mapping);
+    return;
+  }
+  Value x = mapping.lookup(both.getOperand());
+  mapping.map(both.getSin(),
+              math::SinOp::create(b, x, both.getFastmath()).getResult());
+  mapping.map(both.getCos(),
+              math::CosOp::create(b, x, both.getFastmath()).getResult());
+}
 
 /// What stands for `value` of the region; constants from outside come along,
 /// with what they are made of.
@@ -22,7 +38,8 @@ static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
   Operation *op = value.getDefiningOp();
   for (Value used : op->getOperands())
     valueIn(b, mapping, used);
-  return b.clone(*op, mapping)->getResult(0);
+  cloneInto(b, mapping, *op);
+  return mapping.lookup(value);
 }
 
 /// score(%s, %b, ...) { ... }  ->  tile.modify %s { %x = %s * scale; ... }
@@ -56,7 +73,7 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   for (Operation &inner : op.getScore().front().without_terminator()) {
     for (Value used : inner.getOperands())
       valueIn(b, mapping, used);
-    b.clone(inner, mapping);
+    cloneInto(b, mapping, inner);
   }
   Operation *end = op.getScore().front().getTerminator();
   tile::YieldOp::create(b, valueIn(b, mapping, end->getOperand(0)));

@@ -18,9 +18,10 @@ func.func @names(%x: !t, %o: !t) {
 
 func.func @function(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{fmha.attention C25: expected fmha.read, constants, elementwise ops of arith on numbers, and of math on f32 absf, ceil, copysign, exp, exp2, floor, fma, log, log2, roundeven, rsqrt, sqrt, tanh, trunc, which targets compute without a library, in the region `score`, got math.sin : 'f32'; write it with those}}
-    %y = math.sin %s : f32
-    fmha.yield %y : f32
+    %y = arith.extf %s : f32 to f64
+    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.sin : 'f64'; functions take f32, f16, bf16, i32 or i64; convert their arguments}}
+    %e = math.sin %y : f64
+    fmha.yield %s : f32
   }
   return
 }
@@ -29,11 +30,38 @@ func.func @function(%x: !t, %o: !t) {
 
 !t = memref<1x16x4x64xf16>
 
-func.func @half(%x: !t, %o: !t) {
+func.func @whole_power(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    %y = arith.truncf %s : f32 to f16
-    // expected-error @below {{in the region `score`, got math.exp : 'f16'}}
-    %e = math.exp %y : f16
+    %a = arith.index_cast %i : index to i32
+    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.ipowi : 'i32'; a power of integers is a loop; write it as products}}
+    %e = math.ipowi %a, %a : i32
+    fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @bits_of_an_index(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{C25: expected functions of math that targets compute, got math.ctlz : 'index'; an index has 32 bits in kernels and 64 elsewhere; take it to i32 or i64 by arith.index_cast}}
+    %e = math.ctlz %i : index
+    fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @small_integer(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    %a = arith.index_cast %i : index to i16
+    // expected-error @below {{got math.absi : 'i16'; functions take f32, f16, bf16, i32 or i64; convert their arguments}}
+    %e = math.absi %a : i16
     fmha.yield %s : f32
   }
   return
@@ -46,7 +74,7 @@ func.func @half(%x: !t, %o: !t) {
 func.func @two_results(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %a = arith.index_cast %i : index to i32
-    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got arith.addui_extended}}
+    // expected-error @below {{expected fmha.read, constants, and elementwise ops of arith and math on numbers in the region `score`, got arith.addui_extended; write it with those}}
     %c, %d = arith.addui_extended %a, %a : i32, i1
     fmha.yield %s : f32
   }
@@ -72,7 +100,7 @@ func.func @outside(%x: !t, %o: !t, %cap: f32) {
 
 func.func @load(%x: !t, %o: !t, %bias: memref<16xf32>) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got memref.load : 'f32'}}
+    // expected-error @below {{elementwise ops of arith and math on numbers in the region `score`, got memref.load : 'f32'; write it with those}}
     %y = memref.load %bias[%j] : memref<16xf32>
     fmha.yield %y : f32
   }
@@ -189,7 +217,7 @@ func.func @number(%x: !t, %o: !t) {
 
 func.func @wide(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
-    // expected-error @below {{trunc, which targets compute without a library, in the region `score`, got arith.fptosi : 'i128'}}
+    // expected-error @below {{elementwise ops of arith and math on numbers in the region `score`, got arith.fptosi : 'i128'; write it with those}}
     %n128 = arith.fptosi %s : f32 to i128
     fmha.yield %s : f32
   }

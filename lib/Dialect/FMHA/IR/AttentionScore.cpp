@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Support/DebugStringHelper.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -119,15 +118,29 @@ LogicalResult ReadOp::verify() {
 // C25: what the region may hold
 //===----------------------------------------------------------------------===//
 
-/// Those of math that the targets compute without a library, on f32.
-static constexpr StringLiteral knownFunctions[] = {
-    "absf", "ceil", "copysign",  "exp",   "exp2", "floor", "fma",
-    "log",  "log2", "roundeven", "rsqrt", "sqrt", "tanh",  "trunc"};
+/// Whether kernels compute a number of `type` in f32.
+static bool isSingle(Type type) {
+  return isa<Float16Type, BFloat16Type, Float32Type>(type);
+}
 
-static bool isKnownFunction(Operation *op) {
-  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-         llvm::is_contained(knownFunctions, op->getName().stripDialect()) &&
-         op->getResult(0).getType().isF32();
+static bool isFunction(Operation *op) {
+  return isa_and_nonnull<math::MathDialect>(op->getDialect());
+}
+
+/// Why the targets do not compute a function of math, or nothing: they do all
+/// of numbers up to f32, but for powers of integers, which are a loop.
+static std::string refusal(Operation *op) {
+  if (isa<math::IPowIOp>(op))
+    return "a power of integers is a loop; write it as products";
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<IndexType>))
+    return "an index has 32 bits in kernels and 64 elsewhere; take it to i32 "
+           "or i64 by arith.index_cast";
+  bool isKnown = llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return isSingle(type) || type.isInteger(32) || type.isInteger(64);
+  });
+  return isKnown ? ""
+                 : "functions take f32, f16, bf16, i32 or i64; convert their "
+                   "arguments";
 }
 
 /// Those that every target computes with.
@@ -141,14 +154,15 @@ static bool isNumber(Type type) {
 static bool mayStand(Operation *op) {
   if (isa<ReadOp, YieldOp>(op))
     return true;
+  if (isFunction(op))
+    return refusal(op).empty();
   if (op->getNumResults() != 1 || !isNumber(op->getResult(0).getType()) ||
       op->getNumRegions())
     return false;
   if (isa<arith::ConstantOp>(op))
     return true;
   bool isArithmetic = isa_and_nonnull<arith::ArithDialect>(op->getDialect());
-  return (isArithmetic && op->hasTrait<OpTrait::Elementwise>()) ||
-         isKnownFunction(op);
+  return isArithmetic && op->hasTrait<OpTrait::Elementwise>();
 }
 
 static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
@@ -179,24 +193,27 @@ static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
          << " from outside; pass it in memory and read it by fmha.read";
 }
 
+static LogicalResult refuse(Operation *op) {
+  InFlightDiagnostic error = errorAt(op, 25);
+  if (isFunction(op))
+    return error << "expected functions of math that targets compute, got "
+                 << op->getName() << " : " << op->getOperandTypes().front()
+                 << "; " << refusal(op);
+  error << "expected fmha.read, constants, and elementwise ops of arith and "
+           "math on numbers in the region `score`, got "
+        << op->getName();
+  if (op->getNumResults() == 1)
+    error << " : " << op->getResult(0).getType();
+  return error << "; write it with those";
+}
+
 static LogicalResult verifyBody(AttentionOp op) {
   Block &body = op.getScore().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return errorAt(op, 25) << "expected fmha.yield at the end of the region";
   for (Operation &inner : op.getScore().front()) {
-    if (!mayStand(&inner)) {
-      InFlightDiagnostic error =
-          errorAt(&inner, 25)
-          << "expected fmha.read, constants, elementwise ops of arith on "
-             "numbers, and of math on f32 "
-          << llvm::join(ArrayRef(knownFunctions), ", ")
-          << ", which targets compute without a library, in the region "
-             "`score`, got "
-          << inner.getName();
-      if (inner.getNumResults() == 1)
-        error << " : " << inner.getResult(0).getType();
-      return error << "; write it with those";
-    }
+    if (!mayStand(&inner))
+      return refuse(&inner);
     for (OpOperand &use : inner.getOpOperands())
       if (failed(verifyUse(op, use)))
         return failure();

@@ -97,7 +97,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     are not there, whose results do not count: it must not rely on more bits, nor
     divide by a length that is 0. tanh is off by at most 2^-20, or, where it says
     `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50. Times the cap that is
-    the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are those of PTX's approximations. Large finite scores (-1e9 for a key
+    the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are those of PTX's approximations. Other functions are
+    made of those and of polynomials (`tile-expand-math`), also those of f16 and bf16, which are computed in f32; how far each is off
+    stands in lib/Dialect/Tile/README.md: 5e-7 or less times max(1, |f|) for most, 3e-6 for atan, atan2 and cbrt, 1.5e-5 for powers of what is
+    no small constant. Sines have these digits up to |x| = 2^22, and none beyond 2^48. Large finite scores (-1e9 for a key
     that is not to be seen) are as coarse as f32 has them.
 
     `sink` [q_heads] is one more logit for each query head, which brings no value:
@@ -225,11 +228,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       contiguous.
     - (C25) The region takes an f32 and six indices, with two sources seven, and
       yields an f32. Its ops
-      are `fmha.read`, constants, and elementwise ops of `arith` and `math`
-      (of `math` absf, ceil, copysign, exp, exp2, floor, fma, log, log2,
-      roundeven, rsqrt, sqrt, tanh and trunc, on f32) on numbers: index, i1, i8,
-      i16, i32, i64, f16, bf16, f32, f64. From outside it takes constants, and
-      what it reads.
+      are `fmha.read`, constants, and elementwise ops of `arith` and `math` on numbers: index, i1, i8,
+      i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
+      takes constants, and what it reads.
     - (C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
       rank 1 to 8 with elements f32, f16, bf16, i32 or i8; as a memref it is
       strided with contiguous rows (stride 1 in the last dimension), lies in

@@ -94,6 +94,35 @@ def TileLowerChannels : Tile_Pass<"tile-lower-channels"> {
   }];
 }
 
+def TileExpandMath : Tile_Pass<"tile-expand-math"> {
+  let summary = "Make functions that PTX lacks of those that it has";
+  let description = [{
+    In the code on scores, which has one score yet: a `tile.modify` on a whole tile, before it is cut into threads. exp,
+    log, log2 and tanh stay, since the units of ex2 and lg2 make them; so do roots and what rounds. The rest becomes
+    upstream's polynomials and expansions, around which stands what they leave out: sine and cosine take whole turns off
+    their argument in three steps, a power looks at the sign of its base, arc tangents at the quadrant. f16 and bf16 are
+    computed in f32. How far each is off stands in lib/Dialect/Tile/README.md.
+
+    Before:
+    ```mlir
+    %y = math.tan %x : f32
+    %z = math.log10 %y : f32
+    ```
+    After, shortened:
+    ```mlir
+    %turns = arith.mulf %x, %per_turn : f32
+    %whole = math.roundeven %turns : f32
+    %rest0 = math.fma %whole, %minus_turn0, %x : f32
+    %rest1 = math.fma %whole, %minus_turn1, %rest0 : f32
+    ...                                             // sine and cosine of the rest, as polynomials
+    %y = arith.divf %sin, %cos : f32
+    %log = math.log2 %y : f32
+    %z = arith.mulf %log, %log10_2 : f32
+    ```
+    What no target computes, f64 and powers of integers, is an error.
+  }];
+}
+
 def TileDistribute : Tile_Pass<"tile-distribute"> {
   let summary = "Give tiles to threads, and roles to warps";
   let description = [{

@@ -1,0 +1,35 @@
+// Functions that no target computes: fmha.attention refuses them (C25), and so does the pass, in IR that began below.
+
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-expand-math)))' --split-input-file --verify-diagnostics
+
+!x = !tile.tile<128x128xf32>
+gpu.module @kernels {
+  gpu.func @double(%i: index) kernel {
+    %x = tile.fill 1.0 : !x
+    %y = tile.modify %x at [%i, %i] : !x {
+    ^bb0(%e: f32, %row: index, %key: index):
+      %d = arith.extf %e : f32 to f64
+      // expected-error @below {{expected a function of f32, f16 or bf16, got math.sin : 'f64'; take its argument to f32 by arith.truncf}}
+      %a = math.sin %d : f64
+      tile.yield %e : f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!x = !tile.tile<128x128xf32>
+gpu.module @kernels {
+  gpu.func @whole(%i: index) kernel {
+    %x = tile.fill 1.0 : !x
+    %y = tile.modify %x at [%i, %i] : !x {
+    ^bb0(%e: f32, %row: index, %key: index):
+      %n = arith.index_cast %key : index to i32
+      // expected-error @below {{expected functions of one number that targets compute, got math.ipowi; write a power as products}}
+      %a = math.ipowi %n, %n : i32
+      tile.yield %e : f32
+    }
+    gpu.return
+  }
+}

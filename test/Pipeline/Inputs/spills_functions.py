@@ -1,0 +1,61 @@
+"""spills_functions.py: assembles kernels with long code on each score, and asks ptxas for spills."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PTXAS = os.environ.get("FMHA_PTXAS", "ptxas")
+# Polynomials and choices, units and products, divisions, quotients.
+CODES = {
+    "sine": "%a = math.sin %s : f32\n%f = arith.mulf %a, %s : f32",
+    "powers": "%n = arith.index_cast %j : index to i32\n%x = arith.sitofp %n : i32 to f32\n%a = math.powf %s, %x : f32\n%f = math.atan2 %a, %x : f32",
+    "quotients": "%r = arith.remui %j, %i : index\n%n = arith.index_cast %r : index to i32\n%x = arith.sitofp %n : i32 to f32\n"
+                 "%t = arith.divf %s, %x : f32\n%f = math.round %t : f32",
+    "gate": "%a = math.erf %s : f32\n%c = math.log1p %a : f32\n%f = arith.mulf %s, %c : f32",
+}
+KERNELS = [
+    ("sine", "sm_100a", 64, "none", "--q-tiles=2 --p-placement=smem"),
+    ("powers", "sm_100a", 128, "causal", "--q-tiles=2 --p-placement=tmem"),
+    ("quotients", "sm_100a", 256, "causal", "--q-tiles=2"),
+    ("gate", "sm_90a", 64, "causal", ""),
+]
+TEXT = """!q = memref<1x?x4x{dim}xbf16>
+!l = memref<1x4x?xf32>
+func.func @attention(%q: !q, %k: !q, %v: !q, %o: !q, %l: !l) {{
+  fmha.attention ins(%q, %k, %v : !q, !q, !q) outs(%o, %l : !q, !l) {{mask = #fmha.mask<{mask}>}}
+  score(%s, %b, %h, %i, %j, %q_len, %kv_len) {{
+    {code}
+    fmha.yield %f : f32
+  }}
+  return
+}}
+"""
+
+
+def assembled(folder, code, target, dim, mask, flags):
+    """What ptxas says."""
+    op, ptx = folder / "op.mlir", folder / "op.ptx"
+    op.write_text(TEXT.format(dim=dim, mask=mask, code=CODES[code]))
+    subprocess.run(["fmha-compile", op, f"--target={target}", *flags.split(), "-o", ptx], check=True)
+    done = subprocess.run([PTXAS, f"-arch={target}", "-v", ptx, "-o", os.devnull], capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def main():
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in KERNELS:
+            log = assembled(pathlib.Path(folder), *kernel)
+            # C75..: products that ptxas serialises.
+            if re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log) != [("0", "0")] or "(C75" in log or "ignored" in log:
+                print("FAILED", *kernel, log)
+                failures += 1
+    print(f"{len(KERNELS)} kernels, {len(KERNELS) - failures} without spills")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
