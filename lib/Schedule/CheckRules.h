@@ -58,7 +58,6 @@ Complaint checkWarps(const Case &c);
 Complaint checkScore(const Case &c);
 Complaint checkPackedScore(const Case &c);
 Complaint checkPackedLists(const Case &c);
-Complaint checkWideLists(const Case &c);
 Complaint checkWideProducts(const Case &c);
 Complaint checkLoop(const Case &c);
 Complaint checkEmulation(const Case &c);

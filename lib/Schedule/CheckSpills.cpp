@@ -74,23 +74,6 @@ Complaint fmha::schedule::checkPackedLists(const Case &c) {
          str(s.qTiles) + "; take one query tile or pack_heads = 1";
 }
 
-/// ptxas 13.0 spills there: the MMA role's descriptors fill the uniform
-/// registers, and numbers that several lists give, a second source or splits
-/// are as many again.
-Complaint fmha::schedule::checkWideLists(const Case &c) {
-  const Problem &p = c.problem;
-  bool lists = p.kvLens + p.cuSeqlensQ + p.cuSeqlensK > 1;
-  bool splits = c.schedule.splits > 1;
-  if (!fillsUniformRegisters(p, c.schedule) || !(lists || p.source2 || splits))
-    return std::nullopt;
-  return "C8: expected q_tiles = 1 with a head dim above 240 and " +
-         std::string(lists       ? "several lists of lengths"
-                     : p.source2 ? "a second source of keys"
-                                 : "splits") +
-         ", which roles have too few registers for beside another tile, got " +
-         str(c.schedule.qTiles) + "; take one query tile";
-}
-
 /// ptxas 13.0 spills there (4 to 20 bytes): a product has two descriptors for
 /// each 16 columns. K that V shares and tiles of 64 rows spill nothing.
 Complaint fmha::schedule::checkWideProducts(const Case &c) {

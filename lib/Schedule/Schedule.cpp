@@ -127,7 +127,7 @@ std::string_view fmha::schedule::stringify(PPlacement placement) {
 }
 
 bool fmha::schedule::hasWideProducts(const Problem &problem) {
-  constexpr unsigned widest = 15 * 16;
+  constexpr unsigned widest = 14 * 16;
   return problem.headDim > widest;
 }
 

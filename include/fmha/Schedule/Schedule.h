@@ -253,7 +253,7 @@ struct Plan {
 };
 
 /// Whether the descriptors of products of wide heads leave the MMA role few
-/// uniform registers for other numbers: ptxas 13.0 keeps all up to 15 steps of
+/// uniform registers for other numbers: ptxas 13.0 keeps all up to 14 steps of
 /// 16 columns.
 bool hasWideProducts(const Problem &problem);
 /// Whether those of two tiles leave none.

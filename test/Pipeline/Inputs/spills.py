@@ -177,6 +177,17 @@ found = [
 ]
 
 
+# Two tiles of wide heads: no role shares a number with the MMA role, whose descriptors fill the uniform registers.
+pair = "--q-tiles=2 --head-dim="
+group = ("--pack-heads=8", "--q-heads=16", "--kv-heads=2")
+shared = [
+    *itertools.product((f"{pair}232", f"{pair}240 --head-dim-v=256", f"{pair}256"), ("tmem",),
+                       (("--source2-k",), ("--out-dtype=f32", *group), ("--cu-seqlens-q",), ("--splits=3", "--lse", *lists))),
+    (f"{pair}248", "tmem", ("--window-left=100", "--alibi", "--unnormalised", "--out-dtype=f32")),
+    (f"{pair}256", "smem", (*twice, "--splits=3", *lists)), (f"{pair}256", "tmem", (*twice, "--scheduler=static", *lists, *group)),
+]
+
+
 # A factor on P is one more number of a row.
 offset = [
     *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2", "--head-dim=80 --q-tile-rows=64", "--head-dim=256"), ("tmem", "smem"),
@@ -231,7 +242,7 @@ def assemble(numbered):
 def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         flags = [*map(flags_of, itertools.chain(kinds, wide)), *map(half_flags, half), *map(sliced_flags, sliced),
-                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, found)),
+                 *map(placed_flags, itertools.chain(placed, scored, open_ended, packed, two_sources, written, offset, beside, found, shared)),
                  *map(crowded_flags, itertools.chain(crowded, looped))]
         results = list(pool.map(assemble, enumerate(flags)))
     for good, text in results:

@@ -69,12 +69,17 @@ private:
   }
   void ifThen(Value condition, function_ref<void()> body,
               function_ref<void()> otherwise = nullptr);
-  /// The 16 steps of a product of wide heads, for two tiles, leave no uniform
+  /// The steps of a product of wide heads, for two tiles, leave no uniform
   /// register for the number of blocks and the first of them, which all roles
   /// use: ptxas 13.0 spills them unless each role has its own. In the load role
   /// coordinates would then be spilled instead.
   bool fillsUniformRegisters() const {
     return schedule::fillsUniformRegisters(info.problem, info.schedule);
+  }
+  /// Nor do they leave any for where the tile lies and its sequence begins:
+  /// each role computes that for itself, as it does in a loop over tiles.
+  bool remakesNumbers() const {
+    return !tiles.isNeeded() && hasTmem() && fillsUniformRegisters();
   }
   /// Whether the role that took tensor memory frees it behind its loop over
   /// tiles. Behind all roles its warp has to be told from others, by a
@@ -92,6 +97,8 @@ private:
   const KernelInfo &info;
   ImplicitLocOpBuilder b;
   TileLoop tiles;
+  /// What roles make anew without a loop over tiles.
+  TileNumbers ownNumbers;
   /// Roles by warpgroup.
   SmallVector<SmallVector<RoleOp>> groups;
   /// The role whose warp allocates and frees tensor memory.
@@ -210,6 +217,8 @@ void WarpSwitch::buildRole(RoleOp role) {
     leader ? ifThen(leader, inlineBody) : inlineBody();
   };
   if (!tiles.isNeeded()) {
+    if (remakesNumbers())
+      ownNumbers.place(b, role, gpu::BlockIdOp::create(b, gpu::Dimension::x));
     makeNumbersUniform(role);
     return inlineFor(elect());
   }
@@ -292,12 +301,15 @@ LogicalResult WarpSwitch::run() {
   b.setInsertionPoint(hasTmem() ? op->getPrevNode() : op.getOperation());
   hasLists = !op->getBlock()->getOps<memref::LoadOp>().empty();
   tiles.prepare(*op->getBlock());
+  if (remakesNumbers())
+    ownNumbers = TileNumbers::of(*op->getBlock(), /*withExtents=*/true);
   buildPrologue();
   b.setInsertionPoint(op);
   buildGroups(0);
   buildEpilogue();
   op.erase();
   tiles.finish();
+  ownNumbers.eraseDead();
   return success();
 }
 
