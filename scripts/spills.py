@@ -2,9 +2,10 @@
 """Compiles kernels of random options, of all features at once, and has ptxas say whether a register is spilled.
 
     scripts/spills.py --minutes=30              from a seed, as long as one wants
+    scripts/spills.py --targets=sm_90a          of one target alone
 
-A kernel is right if ptxas takes it, spills nothing and heeds setmaxnreg. What a rule refuses is counted by the rule's
-number. A failure prints the command that repeats it. Exit status 0 if nothing failed."""
+A kernel is right if ptxas takes it, spills nothing, heeds setmaxnreg and adds no wait to wgmma. What a rule refuses is
+counted by the rule's number. A failure prints the command that repeats it. Exit status 0 if nothing failed."""
 
 import argparse
 import collections
@@ -24,9 +25,9 @@ SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]
 PAIRS = [(192, 128), (576, 512), (64, 256), (64, 512), (512, 512), (40, 72), (128, 64), (248, 256), (280, 240), (320, 256), (384, 128)]
+TARGETS = ["sm_100a", "sm_103a", "sm_90a"]
 # Each is drawn by itself: the flags that it may bring, the plain one first.
 CHOICES = {
-    "target": ["--target=sm_100a", "--target=sm_103a"],
     "dtype": ["--dtype=bf16", "--dtype=f16"],
     "placement": ["", "--p-placement=tmem", "--p-placement=smem"],
     "tiles": ["", "--q-tiles=1", "--q-tiles=2", "--q-tile-rows=64"],
@@ -57,19 +58,30 @@ CHOICES = {
     "slices": ["", "", "", "--p-slices=2", "--p-slices=4"],
     "scale": ["", "", "", "--scale=-0.1"],
 }
+# What wgmma has in place of these: other values, and one that tensor memory lacks.
+WGMMA = {
+    "placement": ["", "--p-placement=registers", "--p-placement=smem"],
+    "tiles": ["", "--q-tiles=1", "--q-tiles=2", "--q-tiles=3"],
+    "ctas": ["", "", "--ctas-per-sm=2", "--ctas-per-sm=3"],
+    "block": ["", "", "--kv-block=64", "--kv-block=80", "--kv-block=128", "--kv-block=176"],
+    "scheduler": ["", "--scheduler=static"],
+    "exponentials": ["", "", "--exp2-emulated=25", "--exp2-emulated=50"],
+    "slices": [""],
+}
 
 
-def draw(rng):
+def draw(rng, targets):
     """The flags of one kernel."""
+    target = rng.choice(targets)
     # Those that models have as often as all the others.
     dim = rng.choice(DIMS) if rng.random() < 0.5 else rng.randrange(8, 257, 8)
     dims = rng.choice(PAIRS) if rng.random() < 0.25 else (dim, dim)
-    flags = [f"--head-dim={dims[0]}", f"--head-dim-v={dims[1]}"]
+    flags = [f"--target={target}", f"--head-dim={dims[0]}", f"--head-dim-v={dims[1]}"]
     if dims[1] <= dims[0] and rng.random() < 0.2:
         flags.append("--v-in-k")
     # Features come in all numbers, few and many.
     share = rng.random()
-    for options in CHOICES.values():
+    for options in (CHOICES | WGMMA if target == "sm_90a" else CHOICES).values():
         flags += (rng.choice(options) if rng.random() < share else options[0]).split()
     return flags
 
@@ -86,7 +98,8 @@ def assemble(tools, folder, number, flags):
     os.remove(ptx)
     log = done.stdout + done.stderr
     spills = SPILL.findall(log)
-    clean = done.returncode == 0 and spills and all(pair == ("0", "0") for pair in spills) and "ignored" not in log
+    heeded = "ignored" not in log and "(C75" not in log
+    clean = done.returncode == 0 and spills and all(pair == ("0", "0") for pair in spills) and heeded
     return ("right", "") if clean else ("wrong", log)
 
 
@@ -97,6 +110,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels at a time (default: the cores)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS, help="drawn from (default: all)")
     tools = parser.parse_args()
     print(f"seed {tools.seed}", flush=True)
     rng = random.Random(tools.seed)
@@ -105,7 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(tools.jobs) as pool:
         numbers = itertools.count()
         while time.monotonic() < end:
-            batch = [(next(numbers), draw(rng)) for _ in range(8 * tools.jobs)]
+            batch = [(next(numbers), draw(rng, tools.targets)) for _ in range(8 * tools.jobs)]
             for (_, flags), (verdict, text) in zip(batch, pool.map(lambda one: assemble(tools, folder, *one), batch)):
                 counts[verdict] += 1
                 if verdict == "refused":
