@@ -171,18 +171,18 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
 /// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
 static Complaint checkAccumulators(const Schedule &s,
                                    const WgmmaRegisters &sizes) {
-  constexpr unsigned beside = 30, threads = 256;
-  if (s.ctasPerSm == 1)
-    return std::nullopt;
-  unsigned there = registersAtLaunch(threads, s.ctasPerSm);
+  constexpr unsigned beside = 30, group = 128;
+  unsigned there = registersAtLaunch((1 + s.qTiles) * group, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
   if (widest + beside <= there)
     return std::nullopt;
-  return "C2: a thread starts with " + str(there) +
-         " registers where an SM has " + str(s.ctasPerSm) +
-         " CTAs, of which ptxas leaves " + str(there - beside) +
-         " to S or O, got " + str(widest) +
-         " (one for each 2 columns); take fewer ctas_per_sm";
+  bool ctas = s.ctasPerSm > 1;
+  return "C2: a thread starts with " + str(there) + " registers where " +
+         (ctas ? "an SM has " + str(s.ctasPerSm) + " CTAs"
+               : "a CTA has " + str(s.qTiles) + " consumers") +
+         ", of which ptxas leaves " + str(there - beside) + " to S or O, got " +
+         str(widest) + " (one for each 2 columns); take " +
+         (ctas ? "fewer ctas_per_sm" : "two query tiles");
 }
 
 Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {

@@ -32,19 +32,32 @@ struct WgmmaRegisters {
     // Of 216 and of 136 registers.
     if (s.ctasPerSm > 1)
       there = s.ctasPerSm == 2 ? 176 : 104;
-    // P that is on its way to shared memory is in registers, too.
-    if (s.pPlacement == PPlacement::Smem && s.qTiles != 3)
-      there -= 24;
-    // Code on scores reads for many keys at once, of every tensor of matrices.
-    if (problem.scoreByKey) {
-      unsigned matrices = 0;
-      for (const Capture &capture : problem.captures)
-        matrices += capture.rank > 1;
-      captured = scores * std::max(matrices, 1u);
-      there += matrices > 1 ? -10 : 8;
-    }
+    // P that is on its way to shared memory is in registers, too: of three
+    // consumers only where S is widest.
+    constexpr unsigned wideScores = 88;
+    if (s.pPlacement == PPlacement::Smem)
+      there -= s.qTiles != 3 ? 24 : scores > wideScores ? 8 : 0;
+    bool loops = s.scheduler != Scheduler::Single;
+    // Polynomials, or code that reads, in a loop: beside narrow O they fit.
+    if (s.qTiles == 3 && loops && outputs >= scores &&
+        (s.exp2EmulatedPercent || !problem.captures.empty()))
+      there -= 12;
+    if (problem.scoreByKey)
+      addCaptures(problem.captures, loops);
   }
   unsigned all() const { return scores + outputs + probabilities + captured; }
+
+private:
+  /// Code on scores reads for many keys at once, of every tensor of matrices,
+  /// and computes for them what a tensor of vectors (ALiBi) brings besides.
+  void addCaptures(const std::vector<Capture> &captures, bool loops) {
+    unsigned matrices = 0;
+    for (const Capture &capture : captures)
+      matrices += capture.rank > 1;
+    unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
+    captured = scores * tensors;
+    there += tensors > 1 || loops ? -10 : 8;
+  }
 };
 
 } // namespace fmha::schedule

@@ -71,6 +71,70 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
               HasSubstr("read by code on scores 64"));
 }
 
+TEST(Wgmma, C2CodeThatReadsForEachKey) {
+  // Vectors that it reads as well, or a loop, take what a matrix takes.
+  auto with = [](unsigned keys, bool vector, bool loops) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.score = p.scoreByKey = true;
+      p.captures = {{"f32", 4}};
+      if (vector)
+        p.captures.push_back({"f32", 1});
+      s.qTiles = 1;
+      s.kvBlock = keys;
+      if (loops)
+        s.scheduler = Scheduler::Static;
+    });
+  };
+  EXPECT_EQ(with(128, false, false), "");
+  EXPECT_THAT(with(128, true, false),
+              AllOf(StartsWith("C2: a consumer needs 256 registers"),
+                    HasSubstr("read by code on scores 128), 190 are there")));
+  EXPECT_EQ(with(80, true, false), "");
+  EXPECT_THAT(with(128, false, true),
+              AllOf(StartsWith("C2: a consumer needs 192 registers"),
+                    HasSubstr("190 are there")));
+  EXPECT_EQ(with(112, false, true), "");
+}
+
+TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
+  auto with = [](unsigned dim, unsigned keys, PPlacement placement,
+                 unsigned emulated = 0,
+                 Scheduler scheduler = Scheduler::Single) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(dim);
+      s.qTiles = 3;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+      s.pPlacement = placement;
+      s.exp2EmulatedPercent = emulated;
+      s.scheduler = scheduler;
+    });
+  };
+  constexpr auto smem = PPlacement::Smem, registers = PPlacement::Registers;
+  // ptxas leaves no accumulator more than 98 registers.
+  EXPECT_EQ(with(192, 16, smem), "");
+  EXPECT_EQ(with(208, 16, smem),
+            "C2: a thread starts with 128 registers where a CTA has 3 "
+            "consumers, of which ptxas leaves 98 to S or O, got 104 (one for "
+            "each 2 columns); take two query tiles");
+  // P on its way to shared memory, beside S of more than 176 keys.
+  EXPECT_EQ(with(64, 176, smem), "");
+  EXPECT_EQ(with(48, 192, smem), "");
+  EXPECT_THAT(with(64, 192, smem), HasSubstr("120 are there"));
+  // Polynomials in a loop, beside O that is as wide as S.
+  EXPECT_EQ(with(128, 80, registers), "");
+  EXPECT_EQ(with(128, 80, registers, 25), "");
+  EXPECT_EQ(with(128, 80, registers, 0, Scheduler::Static), "");
+  EXPECT_EQ(with(64, 128, registers, 25, Scheduler::Static), "");
+  for (unsigned keys : {80u, 64u})
+    EXPECT_EQ(with(128, keys, registers, 25, Scheduler::Static) == "",
+              keys == 64);
+  EXPECT_THAT(with(96, 96, registers, 25, Scheduler::Static),
+              HasSubstr("120 registers a thread (S 48, O 48 and P 24), 116 "
+                        "are there"));
+}
+
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
 TEST(Wgmma, C2WhatSeveralCtasHold) {
   auto with = [](unsigned dim, unsigned ctas, unsigned keys) {

@@ -36,6 +36,10 @@ kinds = [
                        (f"--scheduler=static --lse {lists}", f"--scheduler=static --causal --pack-heads=8 --lse {lists} --sink"), ("",)),
     # Polynomials for exponentials, where P is in registers.
     *itertools.product(dims[:3], ("", f"--causal --lse {lists}"), ("--exp2-emulated=12", "--q-tiles=2 --exp2-emulated=25", "--exp2-emulated=50")),
+    # Code that reads for each key beside what it reads for each row, or in a loop; three consumers with wide S or O.
+    *itertools.product(("--head-dim=64", "--head-dim=96", "--head-dim=256"), ("--alibi --bias", "--scheduler=static --q-tiles=1 --mask-file --row-sum"), ("", lists)),
+    ("--head-dim=56", "--softcap=30 --alibi --splits=3", "--q-tiles=3 --p-placement=smem"), ("--head-dim=192", "", "--q-tiles=3"),
+    *itertools.product(("--head-dim=112", "--head-dim=128"), ("--scheduler=static --causal --row-max",), ("--q-tiles=3 --exp2-emulated=50", "--q-tiles=3 --alibi")),
     # A block of 16 keys is what two matrices of scores leave.
     ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
     ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
