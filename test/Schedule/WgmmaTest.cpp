@@ -68,7 +68,21 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
                 p.score = p.scoreByKey = true;
                 s.kvBlock = 128;
               }),
-              HasSubstr("read by code on scores 64"));
+              HasSubstr("for code on scores 64"));
+}
+
+TEST(Wgmma, C2LongCodeOnScores) {
+  auto with = [](unsigned keys) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.score = p.scoreIsLong = true;
+      s.kvBlock = keys;
+    });
+  };
+  EXPECT_EQ(with(112), "");
+  EXPECT_THAT(with(128),
+              AllOf(StartsWith("C2: a consumer needs 192 registers"),
+                    HasSubstr("for code on scores 64), 184 are there")));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
@@ -89,7 +103,7 @@ TEST(Wgmma, C2CodeThatReadsForEachKey) {
   EXPECT_EQ(with(128, false, false), "");
   EXPECT_THAT(with(128, true, false),
               AllOf(StartsWith("C2: a consumer needs 256 registers"),
-                    HasSubstr("read by code on scores 128), 190 are there")));
+                    HasSubstr("for code on scores 128), 190 are there")));
   EXPECT_EQ(with(80, true, false), "");
   EXPECT_THAT(with(128, false, true),
               AllOf(StartsWith("C2: a consumer needs 192 registers"),
@@ -237,6 +251,26 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
                 s.qTiles = 3;
               }),
               StartsWith("C8: expected q_tiles of at most 2 on sm_90a"));
+  auto isLong = [](unsigned tiles, unsigned ctas,
+                   Scheduler scheduler = Scheduler::Single) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.score = p.scoreIsLong = true;
+      s.qTiles = tiles;
+      s.ctasPerSm = ctas;
+      s.kvBlock = 64;
+      s.kvStages = 2;
+      s.scheduler = scheduler;
+    });
+  };
+  EXPECT_THAT(isLong(2, 1, Scheduler::Static),
+              StartsWith("C8: expected scheduler = single on sm_90a with code "
+                         "on scores that calls long functions"));
+  EXPECT_THAT(isLong(3, 1), StartsWith("C8: expected q_tiles of at most 2"));
+  EXPECT_THAT(isLong(1, 3),
+              StartsWith("C8: expected ctas_per_sm of at most 2"));
+  EXPECT_EQ(isLong(2, 1), "");
+  EXPECT_EQ(isLong(1, 2), "");
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.vStages = 2; }),
               StartsWith("C8: expected v_stages to be 0 on sm_90a"));
   EXPECT_THAT(

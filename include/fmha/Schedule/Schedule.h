@@ -67,6 +67,8 @@ struct Problem {
   std::vector<Capture> captures;
   /// It reads elements for each key, and not for a row or head alone.
   bool scoreByKey = false;
+  /// It calls functions of many instructions, or divides.
+  bool scoreIsLong = false;
   /// Keys and values of a second source under the same softmax, with a mask of
   /// its own, none or causal; how many a sequence has may be read from memory.
   bool source2 = false, source2Lens = false;

@@ -14,6 +14,9 @@ CODES = {
     "powers": "%n = arith.index_cast %j : index to i32\n%x = arith.sitofp %n : i32 to f32\n%a = math.powf %s, %x : f32\n%f = math.atan2 %a, %x : f32",
     "quotients": "%r = arith.remui %j, %i : index\n%n = arith.index_cast %r : index to i32\n%x = arith.sitofp %n : i32 to f32\n"
                  "%t = arith.divf %s, %x : f32\n%f = math.round %t : f32",
+    "gelu": "%a = math.erf %s : f32\n%f = arith.mulf %s, %a : f32",
+    "rotation": "%n = arith.index_cast %j : index to i32\n%x = arith.sitofp %n : i32 to f32\n"
+                "%a, %c = math.sincos %x : f32\n%t = arith.mulf %s, %a : f32\n%f = arith.addf %t, %c : f32",
     "gate": "%a = math.erf %s : f32\n%c = math.log1p %a : f32\n%f = arith.mulf %s, %c : f32",
 }
 KERNELS = [
@@ -21,6 +24,11 @@ KERNELS = [
     ("powers", "sm_100a", 128, "causal", "--q-tiles=2 --p-placement=tmem"),
     ("quotients", "sm_100a", 256, "causal", "--q-tiles=2"),
     ("gate", "sm_90a", 64, "causal", ""),
+    ("gelu", "sm_90a", 64, "none", ""),
+    ("gelu", "sm_90a", 128, "causal", ""),
+    ("rotation", "sm_90a", 64, "none", ""),
+    ("gelu", "sm_90a", 64, "causal", "--q-tiles=1 --ctas-per-sm=2"),
+    ("gate", "sm_90a", 256, "causal", ""),
 ]
 TEXT = """!q = memref<1x?x4x{dim}xbf16>
 !l = memref<1x4x?xf32>

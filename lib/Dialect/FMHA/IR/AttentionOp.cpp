@@ -101,6 +101,7 @@ schedule::Problem AttentionOp::getProblem() {
   problem.mask2 = getSource2Mask();
   problem.score = !getScore().empty();
   problem.scoreByKey = readsByKey();
+  problem.scoreIsLong = isScoreLong();
   for (Value source : getCaptures()) {
     auto type = cast<ShapedType>(source.getType());
     problem.captures.push_back(
@@ -163,6 +164,8 @@ DictionaryAttr AttentionOp::getProblemAttr() {
     entries.push_back(b.getNamedAttr("score", b.getUnitAttr()));
   if (problem.scoreByKey)
     entries.push_back(b.getNamedAttr("score_by_key", b.getUnitAttr()));
+  if (problem.scoreIsLong)
+    entries.push_back(b.getNamedAttr("score_is_long", b.getUnitAttr()));
   if (!problem.captures.empty())
     entries.push_back(b.getNamedAttr("captures", getCaptureTypes(*this)));
   if (getMask().left)

@@ -88,6 +88,27 @@ bool AttentionOp::readsByKey() {
   });
 }
 
+/// What takes a few instructions at most.
+static constexpr StringLiteral shortFunctions[] = {
+    "absf",      "absi",  "ceil",  "clampf",   "copysign", "ctlz",
+    "ctpop",     "cttz",  "exp",   "exp2",     "floor",    "fma",
+    "isfinite",  "isinf", "isnan", "isnormal", "log",      "log2",
+    "roundeven", "rsqrt", "sqrt",  "tanh",     "trunc"};
+
+static bool isLong(Operation *op) {
+  if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
+    return !llvm::is_contained(shortFunctions, op->getName().stripDialect());
+  return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivFOp,
+             arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemFOp,
+             arith::RemSIOp, arith::RemUIOp>(op);
+}
+
+bool AttentionOp::isScoreLong() {
+  return !getScore().empty() &&
+         llvm::any_of(getScore().front(),
+                      [](Operation &op) { return isLong(&op); });
+}
+
 void ReadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {

@@ -50,6 +50,7 @@ schedule::Problem tile::readOptionalOperands(Operation *func) {
   problem.source2 = said.contains("source2");
   problem.score = said.contains("score");
   problem.scoreByKey = said.contains("score_by_key");
+  problem.scoreIsLong = said.contains("score_is_long");
   if (auto captures = said.getAs<ArrayAttr>("captures"))
     for (auto entry : captures.getAsRange<TypeAttr>()) {
       auto memref = cast<MemRefType>(entry.getValue());

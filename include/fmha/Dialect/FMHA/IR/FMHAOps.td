@@ -319,6 +319,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ::llvm::SmallVector<::mlir::Value> getCaptures();
     /// Whether the region reads elements that depend on the key or the score.
     bool readsByKey();
+    /// Whether the score region calls functions that take many instructions
+    /// (tile-expand-math makes polynomials of most), or divides.
+    bool isScoreLong();
     /// What the planner needs to know; static lengths become hints. The op must
     /// have been verified.
     ::fmha::schedule::Problem getProblem();
