@@ -134,7 +134,6 @@ static Complaint checkWgmmaLoop(const Case &c) {
          (ctas ? "CTA an SM" : "query tile") + " or the scheduler single";
 }
 
-/// Fields that no pass of these targets builds yet.
 /// ptxas 13.0 spills there (an error function times the score: 36 to 104 bytes
 /// of three consumers, up to 136 in a loop over tiles).
 static Complaint checkWgmmaLongScore(const Case &c) {
@@ -145,7 +144,7 @@ static Complaint checkWgmmaLongScore(const Case &c) {
     return "C8: expected " + what + " on " + s.target +
            " with code on scores that calls long functions or divides, which "
            "needs more registers than a consumer has otherwise, got " +
-           got;
+           got + "; take that";
   };
   if (s.scheduler != Scheduler::Single)
     return must("scheduler = single", std::string(stringify(s.scheduler)));
@@ -155,6 +154,7 @@ static Complaint checkWgmmaLongScore(const Case &c) {
                           : std::nullopt;
 }
 
+/// Fields that no pass of these targets builds yet.
 Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   const Schedule &s = c.schedule;
   auto must = [&](const char *field, const char *value, unsigned got,

@@ -90,7 +90,7 @@ def test_spills_says_which_kernel_spills(tmp_path, spilled, code):
     done = run("python3", SCRIPTS / "spills.py", "--minutes=0.001", "--jobs=1",
                f"--fmha-compile={tmp_path}/fmha-compile", f"--ptxas={tmp_path}/ptxas")
     assert done.returncode == code, done.stdout + done.stderr
-    assert ("FAILED fmha-compile --head-dim=" in done.stdout) == (spilled > 0)
+    assert ("FAILED fmha-compile --target=" in done.stdout) == (spilled > 0)
 
 
 def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):

@@ -93,7 +93,7 @@ func.func @no_step(%a: i64, %b: i64) {
 // -----
 
 func.func @unaligned_step(%a: i64, %b: i64) {
-  // expected-error@+1 {{expected steps at multiples of 16 bytes, got 40}}
+  // expected-error@+1 {{expected steps at multiples of 16 bytes below 262144, got 40}}
   %0 = tile.wgmma %a steps [0, 32], %b steps [0, 40] of bf16 : i64, i64 -> vector<64xf32>
   return
 }
@@ -101,7 +101,15 @@ func.func @unaligned_step(%a: i64, %b: i64) {
 // -----
 
 func.func @step_ahead(%a: i64, %b: i64) {
-  // expected-error@+1 {{expected steps at multiples of 16 bytes, got -16}}
+  // expected-error@+1 {{expected steps at multiples of 16 bytes below 262144, got -16}}
   %0 = tile.wgmma %a steps [-16], %b of bf16 : i64, i64 -> vector<64xf32>
+  return
+}
+
+// -----
+
+func.func @step_behind(%a: i64, %b: i64) {
+  // expected-error@+1 {{expected steps at multiples of 16 bytes below 262144, got 262144}}
+  %0 = tile.wgmma %a steps [0], %b steps [262144] of bf16 : i64, i64 -> vector<64xf32>
   return
 }

@@ -74,15 +74,20 @@ SmallVector<Value> AttentionOp::getCaptures() {
   return sources.takeVector();
 }
 
-bool AttentionOp::readsByKey() {
-  if (getScore().empty() || getScore().getNumArguments() < 7)
-    return false;
-  DenseSet<Value> varying = {getScore().getArgument(0),
-                             getScore().getArgument(4)};
-  for (Operation &op : getScore().front())
+/// What is computed for each key: of the score and of the number of the key.
+static DenseSet<Value> varyingByKey(Region &score) {
+  DenseSet<Value> varying = {score.getArgument(0), score.getArgument(4)};
+  for (Operation &op : score.front())
     if (llvm::any_of(op.getOperands(),
                      [&](Value v) { return varying.contains(v); }))
       varying.insert_range(op.getResults());
+  return varying;
+}
+
+bool AttentionOp::readsByKey() {
+  if (getScore().empty() || getScore().getNumArguments() < 7)
+    return false;
+  DenseSet<Value> varying = varyingByKey(getScore());
   return llvm::any_of(getScore().getOps<ReadOp>(), [&](ReadOp read) {
     return varying.contains(read.getResult());
   });
@@ -103,10 +108,27 @@ static bool isLong(Operation *op) {
              arith::RemSIOp, arith::RemUIOp>(op);
 }
 
+/// Numbers of 64 bits take several instructions each.
+static bool isWide(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](Type type) {
+    return type.isF64() || type.isInteger(64);
+  });
+}
+
 bool AttentionOp::isScoreLong() {
-  return !getScore().empty() &&
-         llvm::any_of(getScore().front(),
-                      [](Operation &op) { return isLong(&op); });
+  if (getScore().empty() || getScore().getNumArguments() < 7)
+    return false;
+  DenseSet<Value> varying = varyingByKey(getScore());
+  unsigned functions = 0;
+  for (Operation &op : getScore().front().without_terminator()) {
+    if (!varying.contains(op.getResult(0)) || isa<ReadOp>(op))
+      continue;
+    functions += isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op,
+                     math::RsqrtOp, math::SqrtOp, math::TanhOp>(op);
+    if (isLong(&op) || isWide(&op) || functions > 1)
+      return true;
+  }
+  return false;
 }
 
 void ReadOp::getEffects(
@@ -153,6 +175,8 @@ static bool isFunction(Operation *op) {
 static std::string refusal(Operation *op) {
   if (isa<math::IPowIOp>(op))
     return "a power of integers is a loop; write it as products";
+  if (isa<math::FPowIOp>(op) && op->getOperand(1).getType().isInteger(64))
+    return "an exponent has 32 bits; take it to i32 by arith.trunci";
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<IndexType>))
     return "an index has 32 bits in kernels and 64 elsewhere; take it to i32 "
            "or i64 by arith.index_cast";

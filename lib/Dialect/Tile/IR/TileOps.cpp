@@ -480,7 +480,8 @@ LogicalResult TmemWaitOp::verify() {
 /// A's steps are registers or places, as many as B has; a place is counted in
 /// the 16 bytes of a descriptor's address.
 static LogicalResult checkSteps(WgmmaOp op) {
-  constexpr int64_t words = 4, unit = 16;
+  // The 14 bits of a descriptor's address count 16 bytes.
+  constexpr int64_t words = 4, unit = 16, end = unit << 14;
   int64_t count = op.countSteps();
   if (count == 0)
     return op.emitOpError() << "expected one K step or more, got none";
@@ -499,9 +500,10 @@ static LogicalResult checkSteps(WgmmaOp op) {
            << " of A for the " << count << " steps of B, got " << got;
   for (auto steps : {op.getASteps(), op.getBSteps()})
     for (int32_t bytes : steps.value_or(ArrayRef<int32_t>()))
-      if (bytes < 0 || bytes % unit)
+      if (bytes < 0 || bytes % unit || bytes >= end)
         return op.emitOpError()
-               << "expected steps at multiples of 16 bytes, got " << bytes;
+               << "expected steps at multiples of 16 bytes below " << end
+               << ", got " << bytes;
   return success();
 }
 

@@ -112,13 +112,16 @@ public:
   }
 
   /// Whether more is computed for each key than one function and a few sums
-  /// and products.
+  /// and products, or something that the function's argument is kept for: of a
+  /// whole row ptxas then keeps both.
   bool isLong() {
     constexpr unsigned most = 32;
     unsigned length = 0;
     for (mlir::Operation &op : body.without_terminator())
       if (varying.contains(op.getResult(0)))
-        length += isLongAlone(op) ? most + 1 : isFunction(op) ? most / 2 : 1;
+        length += isLongAlone(op) || keepsArgument(op) ? most + 1
+                  : isFunction(op)                     ? most / 2
+                                                       : 1;
     return length > most;
   }
 
@@ -218,11 +221,20 @@ private:
                      mlir::math::SqrtOp, mlir::math::TanhOp>(op);
   }
   static bool isLongAlone(mlir::Operation &op) {
-    return llvm::isa<mlir::arith::CeilDivSIOp, mlir::arith::CeilDivUIOp,
-                     mlir::arith::DivFOp, mlir::arith::DivSIOp,
-                     mlir::arith::DivUIOp, mlir::arith::FloorDivSIOp,
-                     mlir::arith::RemFOp, mlir::arith::RemSIOp,
-                     mlir::arith::RemUIOp, mlir::math::RoundOp>(op);
+    return llvm::isa<
+               mlir::arith::CeilDivSIOp, mlir::arith::CeilDivUIOp,
+               mlir::arith::DivFOp, mlir::arith::DivSIOp, mlir::arith::DivUIOp,
+               mlir::arith::FloorDivSIOp, mlir::arith::RemFOp,
+               mlir::arith::RemSIOp, mlir::arith::RemUIOp, mlir::math::CosOp,
+               mlir::math::LogOp, mlir::math::Log2Op, mlir::math::RoundOp,
+               mlir::math::RsqrtOp, mlir::math::SinOp, mlir::math::SqrtOp>(
+               op) ||
+           op.getResult(0).getType().isF64() ||
+           op.getResult(0).getType().isInteger(64);
+  }
+
+  static bool keepsArgument(mlir::Operation &op) {
+    return isFunction(op) && !op.getOperand(0).hasOneUse();
   }
 
   /// Comparisons, and what picks by them.

@@ -21,9 +21,16 @@
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <optional>
 
@@ -95,13 +102,15 @@ std::optional<std::pair<Value, int64_t>> boundOf(scf::IfOp branch) {
   return std::pair(compared.getLhs(), bound.getInt());
 }
 
-/// The first warp that comes to `branch`, if that can be told.
+/// The first warp that comes to `branch`, all of its threads and all behind it,
+/// if that can be told.
 std::optional<int64_t> firstWarpAt(scf::IfOp branch) {
-  auto around = dyn_cast<scf::IfOp>(branch->getParentOp());
-  if (!around)
+  if (isa<gpu::GPUFuncOp>(branch->getParentOp()))
     return 0;
-  auto bound = boundOf(around);
-  if (!bound || branch->getParentRegion() != &around.getElseRegion())
+  auto around = dyn_cast<scf::IfOp>(branch->getParentOp());
+  auto bound = around ? boundOf(around) : std::nullopt;
+  if (!bound || branch->getParentRegion() != &around.getElseRegion() ||
+      !firstWarpAt(around))
     return std::nullopt;
   return bound->second;
 }
@@ -133,7 +142,8 @@ struct Sum {
   static Sum read(OpFoldResult value) {
     if (auto constant = getConstantIntValue(value))
       return {OpFoldResult(), *constant};
-    auto op = cast<Value>(value).getDefiningOp<arith::AddIOp>();
+    auto sum = dyn_cast<Value>(value);
+    auto op = sum ? sum.getDefiningOp<arith::AddIOp>() : arith::AddIOp();
     if (!op)
       return {value};
     if (auto constant = getConstantIntValue(op.getRhs()))
@@ -178,9 +188,23 @@ public:
         b, arith::IndexCastUIOp::create(b, b.getIndexType(), group));
   }
 
-  /// Whether apply() can: barriers are no values to choose from.
+  /// Whether apply() can: barriers are no values to choose from, constants are
+  /// made anew by arith.constant, and an op has one number that is added.
   static bool canApply(const Difference &difference) {
+    if (!difference.operand)
+      return TypeSwitch<Operation *, bool>(difference.op)
+          .Case<SyncNamedOp, ArriveNamedOp>(
+              [](auto op) { return !op.getBehind(); })
+          .Default(true);
+    Type type = difference.op->getOperand(*difference.operand).getType();
+    for (OpFoldResult one : difference.values)
+      if (auto constant = dyn_cast<Attribute>(one))
+        if (auto typed = dyn_cast<TypedAttr>(constant);
+            !typed || typed.getType() != type)
+          return false;
     SmallVector<BarrierOp> barriers = barriersOf(difference);
+    if (barriers.empty() && isa<BarrierType>(type))
+      return false;
     return barriers.empty() ||
            (barriers.size() == difference.values.size() &&
             pitchOf(offsetsOf(barriers)) && areAlike(barriers));
@@ -342,7 +366,11 @@ struct TileShareConsumersPass
       return signalPassFailure();
     getOperation().walk(forwardInvariants);
     const schedule::Role &last = info->schedule.roles.back();
-    while (shareOnce(getOperation(), last.firstWarp + last.warps)) {
+    int64_t warps = last.firstWarp + last.warps;
+    auto threads = getOperation().getKnownBlockSize();
+    if (threads && threads->front() != warps * 32)
+      return;
+    while (shareOnce(getOperation(), warps)) {
     }
   }
 };
