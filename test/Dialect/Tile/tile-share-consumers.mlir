@@ -213,3 +213,67 @@ gpu.module @apart {
     gpu.return
   }
 }
+
+// -----
+
+// Constants that are no integers are chosen from; a named barrier that has a sum already stays as it is.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+!t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+gpu.module @odd {
+  // CHECK-LABEL: gpu.func @floats
+  // CHECK-COUNT-2: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+  // CHECK: arith.addf
+  // CHECK-NOT: arith.addf
+  gpu.func @floats(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 384, 1, 1>} {
+    %thread = gpu.thread_id x
+    %t = arith.index_cast %thread : index to i32
+    %c4 = arith.constant 4 : i32
+    %c5 = arith.constant 5 : i32
+    %c8 = arith.constant 8 : i32
+    %warp = arith.shrui %t, %c5 : i32
+    %producer = arith.cmpi ult, %warp, %c4 : i32
+    scf.if %producer {
+      tile.set_registers 24 from 168
+    } else {
+      %first = arith.cmpi ult, %warp, %c8 : i32
+      scf.if %first {
+        %one = arith.constant 1.0 : f32
+        %two = arith.addf %one, %one : f32
+      } else {
+        %none = arith.constant -0.0 : f32
+        %two = arith.addf %none, %none : f32
+      }
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @sums
+  // CHECK: tile.sync_named 1 plus %[[OWN:.*]] threads 256
+  // CHECK: tile.sync_named 2 plus %[[OWN]] threads 256
+  gpu.func @sums(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #schedule, known_block_size = array<i32: 384, 1, 1>} {
+    %thread = gpu.thread_id x
+    %t = arith.index_cast %thread : index to i32
+    %c4 = arith.constant 4 : i32
+    %c5 = arith.constant 5 : i32
+    %c8 = arith.constant 8 : i32
+    %warp = arith.shrui %t, %c5 : i32
+    %own = arith.muli %warp, %c4 : i32
+    %producer = arith.cmpi ult, %warp, %c4 : i32
+    scf.if %producer {
+      tile.set_registers 24 from 168
+    } else {
+      %first = arith.cmpi ult, %warp, %c8 : i32
+      scf.if %first {
+        tile.sync_named 1 plus %own threads 256
+      } else {
+        tile.sync_named 2 plus %own threads 256
+      }
+    }
+    gpu.return
+  }
+}

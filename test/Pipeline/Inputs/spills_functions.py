@@ -17,6 +17,8 @@ CODES = {
     "gelu": "%a = math.erf %s : f32\n%f = arith.mulf %s, %a : f32",
     "rotation": "%n = arith.index_cast %j : index to i32\n%x = arith.sitofp %n : i32 to f32\n"
                 "%a, %c = math.sincos %x : f32\n%t = arith.mulf %s, %a : f32\n%f = arith.addf %t, %c : f32",
+    "entropy": "%a = math.log2 %s : f32\n%f = arith.mulf %a, %s : f32",
+    "double": "%d = arith.extf %s : f32 to f64\n%e = arith.mulf %d, %d : f64\n%f = arith.truncf %e : f64 to f32",
     "gate": "%a = math.erf %s : f32\n%c = math.log1p %a : f32\n%f = arith.mulf %s, %c : f32",
 }
 KERNELS = [
@@ -24,6 +26,9 @@ KERNELS = [
     ("powers", "sm_100a", 128, "causal", "--q-tiles=2 --p-placement=tmem"),
     ("quotients", "sm_100a", 256, "causal", "--q-tiles=2"),
     ("gate", "sm_90a", 64, "causal", ""),
+    ("entropy", "sm_100a", 128, "causal", ""),
+    ("double", "sm_100a", 64, "causal", ""),
+    ("double", "sm_90a", 128, "causal", ""),
     ("gelu", "sm_90a", 64, "none", ""),
     ("gelu", "sm_90a", 128, "causal", ""),
     ("rotation", "sm_90a", 64, "none", ""),
