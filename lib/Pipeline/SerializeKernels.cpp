@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelSerializer.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Pipeline/Passes.h"
@@ -71,11 +72,7 @@ LogicalResult checkLevel(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// The level of LLVM's own optimisation is 0: MLIR hands over straight code,
-/// ptxas optimises it, and what LLVM adds (it moves address arithmetic out of
-/// loops) costs the roles registers that they do not have. With wgmma it is 1:
-/// at 0 LLVM copies accumulators between instructions that must follow each
-/// other untouched, and ptxas then serialises them.
+/// serializeToPtx() says why the levels are these.
 NVVM::NVVMTargetAttr targetAttr(MLIRContext *ctx, StringRef name) {
   Builder b(ctx);
   NamedAttribute ftz(b.getStringAttr("ftz"), b.getUnitAttr());
@@ -172,7 +169,7 @@ LogicalResult makeBinary(Operation *op, gpu::GPUModuleOp module,
   NVVM::NVVMTargetAttr attr = targetAttr(op->getContext(), target);
   auto interface = cast<gpu::TargetAttrInterface>(attr);
   gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
-  auto text = interface.serializeToObject(module, options);
+  auto text = serializeToPtx(module, attr, options);
   if (!text)
     return op->emitError() << "could not be serialized for " << target;
   Attribute object =

@@ -1,0 +1,90 @@
+//===- KernelSerializer.cpp - LLVM dialect to PTX -------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelSerializer.h"
+
+#include "mlir/Target/LLVM/NVVM/Utils.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+
+using namespace mlir;
+
+namespace {
+
+/// Upstream's way from a gpu.module to PTX, with other passes between.
+class KernelSerializer : public NVVM::SerializeGPUModuleBase {
+public:
+  using SerializeGPUModuleBase::SerializeGPUModuleBase;
+
+private:
+  using Libraries = SmallVector<std::unique_ptr<llvm::Module>>;
+
+  /// Kernels call no function of libdevice.
+  std::optional<Libraries> loadBitcodeFiles(llvm::Module &) override {
+    return Libraries();
+  }
+  LogicalResult optimizeModule(llvm::Module &module, int level) override;
+  FailureOr<SmallVector<char, 0>> moduleToObject(llvm::Module &module) override;
+};
+
+} // namespace
+
+static void combine(llvm::Module &module, llvm::TargetMachine *machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  passes.addPass(llvm::InstCombinePass());
+  llvm::createModuleToFunctionPassAdaptor(std::move(passes))
+      .run(module, modules);
+}
+
+LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
+                                               int level) {
+  FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
+  if (failed(machine))
+    return getOperation().emitError()
+           << "expected LLVM with its NVPTX back end, got none for " << chip;
+  (*machine)->setOptLevel(llvm::CodeGenOptLevel(level));
+  if (level > 0)
+    combine(module, *machine);
+  return success();
+}
+
+FailureOr<SmallVector<char, 0>>
+KernelSerializer::moduleToObject(llvm::Module &module) {
+  FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
+  if (failed(machine))
+    return failure();
+  auto text = translateModuleToISA(
+      module, **machine, [&] { return getOperation().emitError(); });
+  if (failed(text))
+    return failure();
+  return SmallVector<char, 0>(text->begin(), text->end());
+}
+
+std::optional<SmallVector<char, 0>>
+fmha::serializeToPtx(gpu::GPUModuleOp module, NVVM::NVVMTargetAttr target,
+                     const gpu::TargetOptions &options) {
+  NVVM::SerializeGPUModuleBase::init();
+  return KernelSerializer(*module, target, options).run();
+}
