@@ -51,8 +51,7 @@ static void combine(llvm::Module &module, llvm::TargetMachine *machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
   llvm::FunctionPassManager passes;
-  passes.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
   passes.addPass(llvm::InstCombinePass());
   llvm::createModuleToFunctionPassAdaptor(std::move(passes))
       .run(module, modules);
@@ -75,8 +74,8 @@ KernelSerializer::moduleToObject(llvm::Module &module) {
   FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
   if (failed(machine))
     return failure();
-  auto text = translateModuleToISA(
-      module, **machine, [&] { return getOperation().emitError(); });
+  auto text = translateModuleToISA(module, **machine,
+                                   [&] { return getOperation().emitError(); });
   if (failed(text))
     return failure();
   return SmallVector<char, 0>(text->begin(), text->end());
