@@ -144,7 +144,7 @@ static Complaint checkWgmmaLongScore(const Case &c) {
     return "C8: expected " + what + " on " + s.target +
            " with code on scores that calls long functions or divides, which "
            "needs more registers than a consumer has otherwise, got " +
-           got + "; take that";
+           got + "; take it so, or leave the choice to the planner";
   };
   if (s.scheduler != Scheduler::Single)
     return must("scheduler = single", std::string(stringify(s.scheduler)));

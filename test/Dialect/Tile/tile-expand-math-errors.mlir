@@ -9,7 +9,7 @@ gpu.module @kernels {
     %y = tile.modify %x at [%i, %i] : !x {
     ^bb0(%e: f32, %row: index, %key: index):
       %d = arith.extf %e : f32 to f64
-      // expected-error @below {{expected a function of f32, f16 or bf16, got math.sin : 'f64'; take its argument to f32 by arith.truncf}}
+      // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.sin of 'f64'; convert its arguments to one of those}}
       %a = math.sin %d : f64
       tile.yield %e : f32
     }
@@ -26,9 +26,42 @@ gpu.module @kernels {
     %y = tile.modify %x at [%i, %i] : !x {
     ^bb0(%e: f32, %row: index, %key: index):
       %n = arith.index_cast %key : index to i32
-      // expected-error @below {{expected functions of one number that targets compute, got math.ipowi; write a power as products}}
+      // expected-error @below {{expected functions that targets compute, got math.ipowi; write a power of integers as products}}
       %a = math.ipowi %n, %n : i32
       tile.yield %e : f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!x = !tile.tile<128x128xf32>
+gpu.module @kernels {
+  gpu.func @vector(%i: index) kernel {
+    %x = tile.fill 1.0 : !x
+    %y = tile.modify %x at [%i, %i] : !x {
+    ^bb0(%e: f32, %row: index, %key: index):
+      %v = vector.broadcast %e : f32 to vector<2xf32>
+      // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.sin of 'vector<2xf32>'}}
+      %a = math.sin %v : vector<2xf32>
+      tile.yield %e : f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!x = !tile.tile<128x128xf32>
+gpu.module @kernels {
+  gpu.func @index(%i: index) kernel {
+    %x = tile.fill 1.0 : !x
+    %y = tile.modify %x at [%i, %i] : !x {
+    ^bb0(%e: f32, %row: index, %key: index):
+      // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.fpowi of 'index'}}
+      %a = math.fpowi %e, %key : f32, index
+      tile.yield %a : f32
     }
     gpu.return
   }

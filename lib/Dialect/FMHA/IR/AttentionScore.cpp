@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScore.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCode.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -100,19 +102,9 @@ static constexpr StringLiteral shortFunctions[] = {
     "isfinite",  "isinf", "isnan", "isnormal", "log",      "log2",
     "roundeven", "rsqrt", "sqrt",  "tanh",     "trunc"};
 
-static bool isLong(Operation *op) {
-  if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
-    return !llvm::is_contained(shortFunctions, op->getName().stripDialect());
-  return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivFOp,
-             arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemFOp,
-             arith::RemSIOp, arith::RemUIOp>(op);
-}
-
-/// Numbers of 64 bits take several instructions each.
-static bool isWide(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), [](Type type) {
-    return type.isF64() || type.isInteger(64);
-  });
+static bool isLongFunction(Operation *op) {
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+         !llvm::is_contained(shortFunctions, op->getName().stripDialect());
 }
 
 bool AttentionOp::isScoreLong() {
@@ -123,9 +115,8 @@ bool AttentionOp::isScoreLong() {
   for (Operation &op : getScore().front().without_terminator()) {
     if (!varying.contains(op.getResult(0)) || isa<ReadOp>(op))
       continue;
-    functions += isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op,
-                     math::RsqrtOp, math::SqrtOp, math::TanhOp>(op);
-    if (isLong(&op) || isWide(&op) || functions > 1)
+    functions += isUnitFunction(&op);
+    if (isLongFunction(&op) || isDivision(&op) || isWide(&op) || functions > 1)
       return true;
   }
   return false;

@@ -206,22 +206,32 @@ private:
     if (isKnown && known.abs().ule(uint64_t(mostFactors)))
       return product(op.getLhs(), int(known.getSExtValue()));
     Value exponent = arith::SIToFPOp::create(b, b.getF32Type(), op.getRhs());
-    return powerOfAny(op.getLhs(), exponent);
+    // Beyond 2^24 an f32 no longer tells odd from even.
+    Value bit = arith::AndIOp::create(
+        b, op.getRhs(), arith::ConstantOp::create(b, b.getI32IntegerAttr(1)));
+    Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), bit);
+    Value result = powerOfSize(op.getLhs(), exponent);
+    return choose(isOdd, withSign(result, op.getLhs()), result);
+  }
+
+  /// |x|^y; 1 of |x| = 1 and y = 0, whatever the other is.
+  Value powerOfSize(Value x, Value y) {
+    Value size = absolute(x), one = number(1);
+    Value isOne =
+        either(compare(Is::OEQ, size, one), compare(Is::OEQ, y, number(0)));
+    return choose(isOne, one, math::PowFOp::create(b, size, y));
   }
 
   /// |x|^y, with the sign of x where y is odd, and no number for negative x
-  /// where y is not whole; 1 of |x| = 1 and y = 0, whatever the other is.
+  /// where y is not whole.
   Value powerOfAny(Value x, Value y) {
-    Value size = absolute(x), one = number(1), zero = number(0);
-    Value isOne =
-        either(compare(Is::OEQ, size, one), compare(Is::OEQ, y, zero));
-    Value result = choose(isOne, one, math::PowFOp::create(b, size, y));
+    Value result = powerOfSize(x, y);
     Value half = multiply(y, number(0.5)), isWhole = isEqualToFloor(y);
     Value isEven = isEqualToFloor(half);
     result =
         choose(isEven, result, choose(isWhole, withSign(result, x), result));
-    Value isNegative = both(compare(Is::OLT, x, zero),
-                            compare(Is::ONE, size, number(infinity)));
+    Value isNegative = both(compare(Is::OLT, x, number(0)),
+                            compare(Is::ONE, absolute(x), number(infinity)));
     Value isNone = choose(isWhole, no(), isNegative);
     return choose(isNone, number(std::numeric_limits<float>::quiet_NaN()),
                   result);
@@ -350,23 +360,23 @@ private:
 
 } // namespace
 
+static bool isExpandable(Type type) {
+  return type.isF32() || isNarrow(type) || isa<IntegerType>(type);
+}
+
 /// Before anything is written.
 LogicalResult TileExpandMathPass::check(ModifyOp op) {
   for (Operation *inner : functionsOf(op)) {
-    auto isWide = [](Type type) {
-      return isa<FloatType>(type) && !type.isF32() && !isNarrow(type);
-    };
-    if (llvm::any_of(inner->getOperandTypes(), isWide))
+    auto other = llvm::find_if_not(inner->getOperandTypes(), isExpandable);
+    if (other != inner->getOperandTypes().end())
       return inner->emitError()
-             << "expected a function of f32, f16 or bf16, got "
-             << inner->getName() << " : "
-             << *llvm::find_if(inner->getOperandTypes(), isWide)
-             << "; take its argument to f32 by arith.truncf";
-    if (isa<math::IPowIOp, math::SincosOp>(inner))
+             << "expected functions of f32, f16, bf16 or integers, got "
+             << inner->getName() << " of " << *other
+             << "; convert its arguments to one of those";
+    if (isa<math::IPowIOp>(inner))
       return inner->emitError()
-             << "expected functions of one number that targets compute, got "
-             << inner->getName()
-             << "; write a power as products, math.sin and math.cos apart";
+             << "expected functions that targets compute, got "
+             << inner->getName() << "; write a power of integers as products";
   }
   return success();
 }

@@ -11,6 +11,7 @@
 
 #include "Distribute.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -120,7 +121,7 @@ public:
     for (mlir::Operation &op : body.without_terminator())
       if (varying.contains(op.getResult(0)))
         length += isLongAlone(op) || keepsArgument(op) ? most + 1
-                  : isFunction(op)                     ? most / 2
+                  : isUnitFunction(&op)                ? most / 2
                                                        : 1;
     return length > most;
   }
@@ -214,27 +215,16 @@ private:
     return b.create(state)->getResult(0);
   }
 
-  /// What is several instructions, and what is many.
-  static bool isFunction(mlir::Operation &op) {
-    return llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op, mlir::math::LogOp,
-                     mlir::math::Log2Op, mlir::math::RsqrtOp,
-                     mlir::math::SqrtOp, mlir::math::TanhOp>(op);
-  }
+  /// What is long by itself of what functions became.
   static bool isLongAlone(mlir::Operation &op) {
-    return llvm::isa<
-               mlir::arith::CeilDivSIOp, mlir::arith::CeilDivUIOp,
-               mlir::arith::DivFOp, mlir::arith::DivSIOp, mlir::arith::DivUIOp,
-               mlir::arith::FloorDivSIOp, mlir::arith::RemFOp,
-               mlir::arith::RemSIOp, mlir::arith::RemUIOp, mlir::math::CosOp,
-               mlir::math::LogOp, mlir::math::Log2Op, mlir::math::RoundOp,
-               mlir::math::RsqrtOp, mlir::math::SinOp, mlir::math::SqrtOp>(
-               op) ||
-           op.getResult(0).getType().isF64() ||
-           op.getResult(0).getType().isInteger(64);
+    return isDivision(&op) || isWide(&op) ||
+           llvm::isa<mlir::math::CosOp, mlir::math::LogOp, mlir::math::Log2Op,
+                     mlir::math::RoundOp, mlir::math::RsqrtOp,
+                     mlir::math::SinOp, mlir::math::SqrtOp>(op);
   }
 
   static bool keepsArgument(mlir::Operation &op) {
-    return isFunction(op) && !op.getOperand(0).hasOneUse();
+    return isUnitFunction(&op) && !op.getOperand(0).hasOneUse();
   }
 
   /// Comparisons, and what picks by them.

@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -258,11 +259,11 @@ private:
                                distance(offsetsOf(barriers)));
     }
     std::optional<int64_t> pitch = pitchOf(difference.values);
-    Value first = valueOf(difference.values.front());
-    if (!pitch || !first.getType().isIndex())
+    Type type = difference.op->getOperand(*difference.operand).getType();
+    if (!pitch || !type.isIndex())
       return choose(difference.values);
     return arith::AddIOp::create(
-        b, first,
+        b, valueOf(difference.values.front()),
         arith::MulIOp::create(b, RereadOp::create(b, which),
                               number(b.getIndexType(), *pitch)));
   }
@@ -333,18 +334,6 @@ bool share(scf::IfOp branch, int64_t warps) {
   return true;
 }
 
-/// Uses what comes into a loop in place of what is carried through it
-/// unchanged: the address of P in shared memory. Computed, both would differ.
-void forwardInvariants(scf::ForOp loop) {
-  for (auto [init, yielded, carried, result] :
-       llvm::zip(loop.getInitArgs(), loop.getYieldedValues(),
-                 loop.getRegionIterArgs(), loop.getResults()))
-    if (init == yielded) {
-      carried.replaceAllUsesWith(init);
-      result.replaceAllUsesWith(init);
-    }
-}
-
 /// Whether there was something to share. The outermost branches come first.
 bool shareOnce(gpu::GPUFuncOp func, int64_t warps) {
   return func
@@ -357,6 +346,13 @@ bool shareOnce(gpu::GPUFuncOp func, int64_t warps) {
 
 struct TileShareConsumersPass
     : public fmha::tile::impl::TileShareConsumersBase<TileShareConsumersPass> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    scf::ForOp::getCanonicalizationPatterns(set, context);
+    loopPatterns = std::move(set);
+    return success();
+  }
+
   void runOnOperation() override {
     if (!isWgmmaKernel(getOperation()))
       return;
@@ -364,7 +360,8 @@ struct TileShareConsumersPass
     if (failed(info) || failed(expectStage(getOperation(), KernelStage::Machine,
                                            getArgument())))
       return signalPassFailure();
-    getOperation().walk(forwardInvariants);
+    if (failed(simplifyLoops()))
+      return signalPassFailure();
     const schedule::Role &last = info->schedule.roles.back();
     int64_t warps = last.firstWarp + last.warps;
     auto threads = getOperation().getKnownBlockSize();
@@ -373,6 +370,17 @@ struct TileShareConsumersPass
     while (shareOnce(getOperation(), warps)) {
     }
   }
+
+private:
+  /// What comes into a loop and is carried through it unchanged is used as it
+  /// stands: the address of P in shared memory. Computed, both would differ.
+  LogicalResult simplifyLoops() {
+    SmallVector<Operation *> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    return applyOpPatternsGreedily(loops, loopPatterns);
+  }
+
+  FrozenRewritePatternSet loopPatterns;
 };
 
 } // namespace
