@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/DivRemPairs.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 
@@ -53,6 +54,7 @@ static void combine(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
   passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::DivRemPairsPass());
   llvm::createModuleToFunctionPassAdaptor(std::move(passes))
       .run(module, modules);
 }

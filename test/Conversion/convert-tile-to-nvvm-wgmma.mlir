@@ -19,6 +19,8 @@ gpu.module @m {
     // D alone: scale-d is false, and nothing goes in but the descriptors, $4 and $5. K-major on both sides: no transposition.
     // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 0, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,l,l"
     %s = tile.wgmma %a, %a of bf16 : i64, i64 -> vector<4xf32>
+    // What one statement gives the next one takes, with no vector between.
+    // CHECK-NOT: llvm.extractelement
     // D is added to: it is $0 to $3 and $4 to $7. -A.
     // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{ .reg .pred p; .reg .b64 a, b;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, -1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l"
     %t = tile.wgmma %a, %a negate plus %s : vector<4xf32> of f16 : i64, i64 -> vector<4xf32>
@@ -36,6 +38,9 @@ gpu.module @m {
     tile.wgmma_commit
     // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7"
     %w:2 = tile.wgmma_wait 1 of %u, %p : vector<4xf32>, vector<4xi32>
+    // A wait that scales what it hands on is not the other one, for LLVM.
+    // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0; // and rescale", "=f,=f,=f,=f,0,1,2,3"
+    %w2 = tile.wgmma_wait 0 rescales of %w#0 : vector<4xf32>
     // CHECK: nvvm.stmatrix
     %m = tile.smem_address 0 : !llvm.ptr<3>
     tile.store_matrix %w#1, %m : vector<4xi32>, !llvm.ptr<3>
@@ -46,6 +51,18 @@ gpu.module @m {
     // CHECK: %[[N:.*]] = llvm.add %{{.*}}, %{{.*}} : i32
     // CHECK: llvm.inline_asm has_side_effects "barrier.cta.sync.aligned $0, 384;", "r,~{memory}" %[[N]]
     tile.sync_named 1 plus %n threads 384
+    // CHECK: llvm.inline_asm has_side_effects "barrier.cta.arrive.aligned $0, 384;", "r,~{memory}"
+    tile.arrive_named 2 plus %n threads 384
+    // Which LLVM takes for a number of its own.
+    %i = arith.constant 5 : index
+    // CHECK: llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %{{.*}} : (i32) -> i32
+    %again = tile.reread %i
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[1024] {{.*}}!llvm.ptr<3>, i8
+    // CHECK: %[[OWN:.*]] = llvm.getelementptr %[[AT]][%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    // CHECK: %[[STAGE:.*]] = llvm.getelementptr %[[OWN]][0]
+    // CHECK: nvvm.mbarrier.init %[[STAGE]],
+    %own = tile.barrier "own" at 1024 plus %n arrivals 1 : !tile.barrier<1>
+    tile.init_barrier %own arrivals 1 : !tile.barrier<1>
     gpu.return
   }
 }

@@ -33,7 +33,7 @@ func.func @function(%x: !t, %o: !t) {
 func.func @whole_power(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %a = arith.index_cast %i : index to i32
-    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.ipowi : 'i32'; a power of integers is a loop; write it as products}}
+    // expected-error @below {{fmha.attention C25: expected functions of math that targets compute, got math.ipowi : 'i32', 'i32'; a power of integers is a loop; write it as products}}
     %e = math.ipowi %a, %a : i32
     fmha.yield %s : f32
   }
@@ -49,6 +49,19 @@ func.func @bits_of_an_index(%x: !t, %o: !t) {
     // expected-error @below {{C25: expected functions of math that targets compute, got math.ctlz : 'index'; an index has 32 bits in kernels and 64 elsewhere; take it to i32 or i64 by arith.index_cast}}
     %e = math.ctlz %i : index
     fmha.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+!t = memref<1x16x4x64xf16>
+
+func.func @power_by_an_index(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
+    // expected-error @below {{C25: expected functions of math that targets compute, got math.fpowi : 'f32', 'index'; an index has 32 bits in kernels}}
+    %e = math.fpowi %s, %i : f32, index
+    fmha.yield %e : f32
   }
   return
 }

@@ -412,3 +412,19 @@ gpu.module @again {
     gpu.return
   }
 }
+
+// -----
+
+// A computed place is several barriers at once.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_stages = 3, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 248>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 248>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @shared {
+  gpu.func @shared(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %n = llvm.mlir.constant(8 : i32) : i32
+    // expected-error@+1 {{expected a barrier in a fixed place, got a computed one; run tile-verify-sync ahead of tile-share-consumers}}
+    %b = tile.barrier "q0.full" at 1024 plus %n arrivals 1 : !tile.barrier<1>
+    gpu.return
+  }
+}

@@ -233,8 +233,8 @@ static LogicalResult refuse(Operation *op) {
   InFlightDiagnostic error = errorAt(op, 25);
   if (isFunction(op))
     return error << "expected functions of math that targets compute, got "
-                 << op->getName() << " : " << op->getOperandTypes().front()
-                 << "; " << refusal(op);
+                 << op->getName() << " : " << op->getOperandTypes() << "; "
+                 << refusal(op);
   error << "expected fmha.read, constants, and elementwise ops of arith and "
            "math on numbers in the region `score`, got "
         << op->getName();

@@ -96,10 +96,12 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     Kernels compute indices in 32 bits, and may run the code for rows and keys that
     are not there, whose results do not count: it must not rely on more bits, nor
     divide by a length that is 0. tanh is off by at most 2^-20, or, where it says
-    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50. Times the cap that is
-    the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are those of PTX's approximations. Other functions are
-    made of those and of polynomials (`tile-expand-math`), also those of f16 and bf16, which are computed in f32; how far each is off
-    stands in lib/Dialect/Tile/README.md: 5e-7 or less times max(1, |f|) for most, 3e-6 for atan, atan2 and cbrt, 1.5e-5 for powers of what is
+    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50. Times the cap
+    that is the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2
+    are those of PTX's approximations. Other functions are made of those and of
+    polynomials (`tile-expand-math`), also those of f16 and bf16, which are computed
+    in f32; how far each is off stands in lib/Dialect/Tile/README.md: 5e-7 or less
+    times max(1, |f|) for most, 3e-6 for atan, atan2 and cbrt, 1.5e-5 for powers of what is
     no small constant. Sines have these digits up to |x| = 2^22, and none beyond 2^48. Large finite scores (-1e9 for a key
     that is not to be seen) are as coarse as f32 has them.
 

@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
-  let summary = "the executable meaning of fmha.attention and fmha.merge, as linalg ops";
+  let summary = "The executable meaning of fmha.attention and fmha.merge, as linalg ops";
   let description = [{
     Rewrites every `fmha.attention` into linalg, arith and math ops in the order
     of its definition: scores, scale and mask, row maximum, exponentials, row
@@ -55,7 +55,7 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
 }
 
 def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
-  let summary = "functions that libm has become its calls, and the rest stay";
+  let summary = "Make calls to libm of the functions that it has";
   let description = [{
     Upstream's convert-math-to-libm fails where it meets a function that libm has not, such as `math.isnan` or
     `math.absi`, and calls a `rsqrtf` that no libm has. Here those become arith and math ops that LLVM lowers, or are

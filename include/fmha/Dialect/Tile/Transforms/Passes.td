@@ -209,10 +209,11 @@ def TileShareConsumers : Tile_Pass<"tile-share-consumers"> {
   let summary = "One body for the consumers of a wgmma kernel, which differ in numbers only";
   let description = [{
     Consumers do the same on other rows: they differ in shared memory addresses, numbers of named barriers, constants, and
-    values from above the roles. Where the bodies of all warpgroups from one on are alike but for those, one body is left; what
-    differed is computed from the number of the warpgroup, uniform in each warp. LLVM, ptxas and the instruction cache then have
-    one consumer instead of up to three. It is computed where it is needed, so that it takes no register over the loop. Other kernels, and consumers that differ in more, are left as they are. What the
-    verifiers ask for is known of the bodies apart, so they run ahead of this pass.
+    values from above the roles. Where the bodies of all warpgroups from one on are alike but for those, one body is left;
+    what differed is computed from the number of the warpgroup, uniform in each warp. LLVM, ptxas and the instruction cache
+    then have one consumer instead of up to three. It is computed where it is needed, so that it takes no register over the
+    loop. Other kernels, and consumers that differ in more, are left as they are. What the verifiers ask for is known of the
+    bodies apart, so they run ahead of this pass.
 
     Before:
     ```mlir
