@@ -32,12 +32,9 @@ struct WgmmaRegisters {
     // Of 216 and of 136 registers.
     if (s.ctasPerSm > 1)
       there = s.ctasPerSm == 2 ? 176 : 104;
-    // P that is on its way to shared memory is in registers, too: of three
-    // consumers only where S is widest.
-    constexpr unsigned wideScores = 88;
-    if (s.pPlacement == PPlacement::Smem)
-      there -= s.qTiles != 3 ? 24 : scores > wideScores ? 8 : 0;
     bool loops = s.scheduler != Scheduler::Single;
+    if (s.pPlacement == PPlacement::Smem)
+      there -= ofMovingP(problem, s.qTiles, loops);
     // Polynomials, or code that reads, in a loop: beside narrow O they fit.
     if (s.qTiles == 3 && loops && outputs >= scores &&
         (s.exp2EmulatedPercent || !problem.captures.empty()))
@@ -55,6 +52,17 @@ struct WgmmaRegisters {
   unsigned all() const { return scores + outputs + probabilities + captured; }
 
 private:
+  /// P that is on its way to shared memory is in registers, too: of three
+  /// consumers only where S is widest, in a loop, and beside code on scores.
+  unsigned ofMovingP(const Problem &problem, unsigned qTiles, bool loops) {
+    constexpr unsigned wideScores = 88;
+    if (qTiles != 3)
+      return 24;
+    if (problem.score)
+      return 12;
+    return scores > wideScores ? 8 : loops ? 4 : 0;
+  }
+
   /// Code on scores reads for many keys at once, of every tensor of matrices,
   /// and computes for them what a tensor of vectors (ALiBi) brings besides.
   void addCaptures(const std::vector<Capture> &captures, bool loops) {

@@ -43,6 +43,11 @@ kinds = [
     # A block of 16 keys is what two matrices of scores leave.
     ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
     ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
+    # What loads needs registers, too, for the places of sequences; three consumers that move P have none left for code on scores.
+    ("--head-dim=8 --v-in-k", f"{lists} --sink --row-max --scheduler=static", "--q-tiles=2 --p-placement=registers --exp2-emulated=25"),
+    ("--head-dim=512", "--kv-lens --window-right=30 --sink", ""), ("--head-dim=128", "--kv-lens --cu-seqlens-q --lse --scheduler=static", ""),
+    ("--head-dim=128", "--mask=causal-top-left --alibi --lse --sink", "--window-right=30 --v-in-k"), ("--head-dim=128", "--window-right=30 --alibi --cu-seqlens-q", "--p-offset=7"),
+    ("--head-dim=576 --head-dim-v=512", "--mask=causal-top-left --kv-lens --alibi --mask-file --row-sum --unnormalised", "--out-dtype=f32 --q-tiles=2 --exp2-emulated=25 --p-offset=7"),
 ]
 
 
