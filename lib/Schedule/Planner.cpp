@@ -37,9 +37,9 @@ static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
 std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
                                                unsigned kvBlock) {
   unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
-  unsigned softmax0 = qTiles == 2 ? ofTwo : 200;
+  unsigned softmax0 = qTiles == 2 ? ofTwo : 216;
   unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
-  unsigned correction = qTiles == 2 ? 256 - ofTwo : 144, other = correction;
+  unsigned correction = qTiles == 2 ? 256 - ofTwo : 136, other = correction;
   return {{"softmax0", 0, 4, softmax0},
           {"softmax1", 4, 4, softmax1},
           {"correction", 8, 4, correction},

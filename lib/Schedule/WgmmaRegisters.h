@@ -35,12 +35,14 @@ struct WgmmaRegisters {
     bool loops = s.scheduler != Scheduler::Single;
     if (s.pPlacement == PPlacement::Smem)
       there -= ofMovingP(problem, s.qTiles, loops);
+    else if (s.qTiles == 3 && problem.score)
+      there -= 8;
     // Polynomials, or code that reads, in a loop: beside narrow O they fit.
     if (s.qTiles == 3 && loops && outputs >= scores &&
         (s.exp2EmulatedPercent || !problem.captures.empty()))
       there -= 12;
     if (problem.scoreByKey)
-      addCaptures(problem.captures, loops);
+      addCaptures(problem.captures, loops, s.qTiles);
     // ptxas begins long code for all keys at once (an error function times the
     // score: 48 to 216 bytes of spill stores with blocks of 128 keys and more,
     // 0 below).
@@ -65,13 +67,16 @@ private:
 
   /// Code on scores reads for many keys at once, of every tensor of matrices,
   /// and computes for them what a tensor of vectors (ALiBi) brings besides.
-  void addCaptures(const std::vector<Capture> &captures, bool loops) {
+  void addCaptures(const std::vector<Capture> &captures, bool loops,
+                   unsigned qTiles) {
     unsigned matrices = 0;
     for (const Capture &capture : captures)
       matrices += capture.rank > 1;
     unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
     captured = scores * tensors;
-    there += tensors > 1 || loops ? -10 : 8;
+    // Two consumers have 8 registers each less than others.
+    unsigned most = qTiles == 2 ? 0 : 8;
+    there += tensors > 1 || loops ? -10 : most;
   }
 };
 

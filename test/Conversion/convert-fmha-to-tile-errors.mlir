@@ -25,10 +25,10 @@ func.func @without_roles(%x: !t, %o: !t) {
 
 !t = memref<1x256x2x64xf16>
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 func.func @twice(%x: !t, %o: !t) {
   // expected-error@+1 {{has a kernel already, @kernels::@fmha_fwd; drop fmha.kernel to make another one}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #schedule, fmha.kernel = @kernels::@fmha_fwd}

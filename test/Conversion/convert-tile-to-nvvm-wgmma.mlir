@@ -3,9 +3,9 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(convert-tile-to-nvvm))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @m {
   // CHECK-LABEL: llvm.func @k

@@ -38,9 +38,9 @@ TEST(Check, C9OneTileNeedsNoSecondSoftmax) {
   auto without = [](unsigned qTiles) {
     return complaint([=](auto &, Schedule &s) {
       s.qTiles = qTiles;
-      s.roles = {{"softmax0", 0, 4, 200}, {"correction", 4, 4, 144},
-                 {"load", 8, 1, 144},     {"mma", 9, 1, 144},
-                 {"store", 10, 1, 144},   {"spare", 11, 1, 144}};
+      s.roles = {{"softmax0", 0, 4, 216}, {"correction", 4, 4, 136},
+                 {"load", 8, 1, 136},     {"mma", 9, 1, 136},
+                 {"store", 10, 1, 136},   {"spare", 11, 1, 136}};
     });
   };
   EXPECT_EQ(without(1), "");

@@ -5,10 +5,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !x = !tile.tile<128x64xf32, #tile.registers>
 !row = !tile.tile<128xf32, #tile.registers>
@@ -16,7 +16,7 @@ gpu.module @kernels {
   // CHECK: gpu.func @shares
   gpu.func @shares(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.specialise {
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 1.0 : !row
         %x = tile.fill 1.0 : !x
         // CHECK: vector.extract_strided_slice %[[X:.*]] {offsets = [0], sizes = [12], strides = [1]}
@@ -47,7 +47,7 @@ gpu.module @kernels {
         %all = tile.exp2 %x, %m scale 0.125 emulated 100 : !x, !row
         %w = tile.row_sum %all, %m, %m : !x, !row
       }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
     gpu.return
   }

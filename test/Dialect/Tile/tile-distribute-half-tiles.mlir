@@ -7,7 +7,7 @@
 // columns on.
 // CHECK: gpu.module @fmha_fwd_kernel {
 // CHECK: %[[BASE:.*]] = tile.tmem_base
-// CHECK: tile.set_registers 200
+// CHECK: tile.set_registers 216
 // CHECK: %[[S0:.*]] = tile.tmem_address 0 from %[[BASE]] of_warp
 // CHECK: tile.tmem_load %[[S0]] split 64 : <6> -> vector<32xi32>
 // CHECK: %[[S1:.*]] = tile.tmem_address 32 from %[[BASE]] of_warp

@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @lists
@@ -28,7 +28,7 @@ gpu.module @kernels {
     // CHECK: tile.sync_cta
     tile.specialise {
       // Both the list's number and one that it may meet; no constant and no parameter.
-      // CHECK: tile.set_registers 200
+      // CHECK: tile.set_registers 216
       // CHECK-DAG: %[[COUNT:.*]] = tile.uniform %[[LENGTH]]
       // CHECK-DAG: %[[STAGE:.*]] = tile.uniform %[[BLOCK]]
       // CHECK-NOT: tile.uniform
@@ -36,7 +36,7 @@ gpu.module @kernels {
       // CHECK-NEXT: tile.arrive %{{.*}}[%[[STAGE]]]
       // CHECK-NEXT: tile.arrive %{{.*}}[%[[EXTENT]]]
       // CHECK: tile.arrive %{{.*}}[%[[COUNT]]]
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         scf.for %i = %c0 to %length step %c1 {
           tile.arrive %a[%block] : !tile.barrier<2>
           tile.arrive %a[%extent] : !tile.barrier<2>
@@ -52,15 +52,15 @@ gpu.module @kernels {
       // CHECK-NEXT: tile.elect
       // CHECK-NEXT: scf.if
       // CHECK-NEXT: scf.for %{{.*}} = %c0 to %[[COUNT]] step %c1
-      tile.role "load" warps 12 to 13 registers 144 single_thread {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
         scf.for %i = %c0 to %length step %c1 {
           tile.arrive_expect_tx %a[%c0] bytes 64 : !tile.barrier<2>
         }
       }
       // CHECK-NOT: tile.uniform
-      tile.role "mma" warps 13 to 14 registers 144 { tile.fence proxy_async }
-      tile.role "store" warps 14 to 15 registers 144 { }
-      tile.role "spare" warps 15 to 16 registers 144 { }
+      tile.role "mma" warps 13 to 14 registers 136 { tile.fence proxy_async }
+      tile.role "store" warps 14 to 15 registers 136 { }
+      tile.role "spare" warps 15 to 16 registers 136 { }
     }
     gpu.return
   }
@@ -74,12 +74,12 @@ gpu.module @kernels {
     %c1 = arith.constant 1 : index
     %block = gpu.block_id x
     tile.specialise {
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         scf.for %i = %c0 to %block step %c1 {
           tile.arrive %a[%c0] : !tile.barrier<2>
         }
       }
-      tile.role "mma" warps 13 to 14 registers 144 { tile.fence proxy_async }
+      tile.role "mma" warps 13 to 14 registers 136 { tile.fence proxy_async }
     }
     gpu.return
   }

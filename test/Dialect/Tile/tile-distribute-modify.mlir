@@ -5,10 +5,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !b = memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>
 !x = !tile.tile<128x128xf32, #tile.registers>
@@ -21,7 +21,7 @@ gpu.module @kernels {
     %row = gpu.block_id x
     %col = gpu.block_id y
     tile.specialise {
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
         %x = tile.fill 1.0 : !x
         // CHECK: %[[THREAD:.*]] = arith.andi %{{.*}}, %c127_i32
@@ -30,17 +30,17 @@ gpu.module @kernels {
         // CHECK: %[[TWICE:.*]] = arith.addi %[[I]], %[[I]] : index
         // CHECK: %[[SLOPE:.*]] = tile.gather %[[BIAS]][%[[I]], %[[TWICE]]] : {{.*}}, index, index -> f32
         // CHECK-NOT: -> f32
-        // CHECK: %[[PART:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16], strides = [1]}
-        // CHECK: %[[JS:.*]] = vector.broadcast %[[J:.*]] : index to vector<16xindex>
-        // CHECK: %[[KEYS:.*]] = arith.addi %[[JS]], %{{.*}} : vector<16xindex>
-        // CHECK: %[[A:.*]] = tile.gather %[[BIAS]][%[[I]], %[[J]]] : {{.*}}, index, index -> vector<16xf32>
-        // CHECK: %[[B:.*]] = tile.gather %[[BIAS]][%[[KEYS]], %[[I]]] : {{.*}}, vector<16xindex>, index -> vector<16xf32>
-        // CHECK: %[[T:.*]] = arith.addf %[[A]], %[[B]] : vector<16xf32>
-        // CHECK: arith.addf %[[T]], %[[PART]] : vector<16xf32>
+        // CHECK: %[[PART:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [4], strides = [1]}
+        // CHECK: %[[JS:.*]] = vector.broadcast %[[J:.*]] : index to vector<4xindex>
+        // CHECK: %[[KEYS:.*]] = arith.addi %[[JS]], %{{.*}} : vector<4xindex>
+        // CHECK: %[[A:.*]] = tile.gather %[[BIAS]][%[[I]], %[[J]]] : {{.*}}, index, index -> vector<4xf32>
+        // CHECK: %[[B:.*]] = tile.gather %[[BIAS]][%[[KEYS]], %[[I]]] : {{.*}}, vector<4xindex>, index -> vector<4xf32>
+        // CHECK: %[[T:.*]] = arith.addf %[[A]], %[[B]] : vector<4xf32>
+        // CHECK: arith.addf %[[T]], %[[PART]] : vector<4xf32>
         // CHECK: arith.cmpf ogt, %{{.*}}, %[[SLOPE]] : f32
         // CHECK-NEXT: arith.select %{{.*}}, %{{.*}}, %[[SLOPE]] : f32
-        // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [0], strides = [1]} : vector<16xf32> into vector<128xf32>
-        // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [112], strides = [1]}
+        // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [0], strides = [1]} : vector<4xf32> into vector<128xf32>
+        // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [124], strides = [1]}
         // CHECK-NOT: tile.modify
         %y = tile.modify %x at [%row, %col] : !x {
         ^bb0(%e: f32, %i: index, %j: index):
@@ -57,7 +57,7 @@ gpu.module @kernels {
         %m = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
         %max, %alpha = tile.row_max %y, %m scale 1.0 threshold 8.0 : !x, !tile.tile<128xf32, #tile.registers>
       }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
     gpu.return
   }

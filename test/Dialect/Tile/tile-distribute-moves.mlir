@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = smem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 !x = !tile.tile<128x128xf32, #tile.registers>
@@ -25,8 +25,8 @@ gpu.module @kernels {
     // CHECK: tile.sync_cta
     // CHECK: %[[BASE:.*]] = tile.tmem_base
     tile.specialise {
-      // CHECK: tile.set_registers 200
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      // CHECK: tile.set_registers 216
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         // 128 columns are 4 loads, and one wait stands behind all of them. A thread
         // reads the lanes of its own warp.
         // CHECK: %[[T0:.*]] = tile.tmem_address 0 from %[[BASE]] of_warp
@@ -71,7 +71,7 @@ gpu.module @kernels {
         %3 = tile.move %1 : !h to !ps
         tile.arrive %b[%c0] : !tile.barrier<1>
       }
-      tile.role "correction" warps 8 to 12 registers 144 {
+      tile.role "correction" warps 8 to 12 registers 136 {
         // One number a row: 4 bytes times the row.
         // CHECK: %[[ALPHA:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
         %stat = tile.slot %c0 : !stat
@@ -94,7 +94,7 @@ gpu.module @kernels {
         %acc = tile.slot %c0 : !o
         %5 = tile.rescale %acc, %4 : !o, !row
       }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.sync_warp }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
     gpu.return
   }

@@ -17,10 +17,10 @@
 //   O, 64 columns: 1 << 4 | 1 << 7 | 1 << 10 | 1 << 16 | 8 << 17 | 8 << 24 = 135333008
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !q = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
 !k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
@@ -36,7 +36,7 @@ gpu.module @kernels {
     // CHECK: %[[LATER:.*]] = arith.cmpi sgt
     // CHECK: %[[BASE:.*]] = tile.tmem_base
     tile.specialise {
-      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %0 = tile.slot %c0 : !q
         %1 = tile.slot %stage : !k
         %2 = tile.slot %c0 : !p
@@ -93,10 +93,10 @@ gpu.module @kernels {
 // columns of tensor memory.
 //   O, 256 columns: 1 << 4 | 1 << 7 | 1 << 10 | 1 << 16 | 32 << 17 | 8 << 24 = 138478736
 #wide = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 2, value_chunk = 64, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !w = memref<?x?x?x320xbf16, strided<[?, ?, ?, 1]>>
 !v = !tile.tile<64x320xbf16, #tile.smem<offset = 81920, stages = 2>>
 !half = !tile.tile<128x64xbf16, #tile.tmem<column = 96>>
@@ -107,7 +107,7 @@ gpu.module @parts {
     %c0 = arith.constant 0 : index
     // CHECK: %[[BASE:.*]] = tile.tmem_base
     tile.specialise {
-      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %0 = tile.slot %c0 : !p
         %1 = tile.slot %c0 : !v
         %2 = tile.slot %c0 : !out

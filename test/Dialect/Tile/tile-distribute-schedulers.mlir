@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, scheduler = static, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @static
@@ -22,7 +22,7 @@ gpu.module @kernels {
     %row = arith.remui %block, %c7 : index
     // CHECK: tile.sync_cta
     tile.specialise {
-      // CHECK: tile.set_registers 200
+      // CHECK: tile.set_registers 216
       // CHECK-NEXT: scf.while (%[[TILE:.*]] = %[[BLOCK]]) : (index) -> index {
       // CHECK-NEXT: %[[ROW:.*]] = arith.remui %[[TILE]], %c7
       // CHECK-NEXT: tile.arrive %[[A]][%[[ROW]]]
@@ -39,7 +39,7 @@ gpu.module @kernels {
       // CHECK-NEXT: } do {
       // CHECK-NEXT: ^bb0(%[[AGAIN:.*]]: index):
       // CHECK-NEXT: scf.yield %[[AGAIN]] : index
-      tile.role "softmax0" warps 0 to 4 registers 200 { tile.arrive %a[%row] : !tile.barrier<2> }
+      tile.role "softmax0" warps 0 to 4 registers 216 { tile.arrive %a[%row] : !tile.barrier<2> }
       // Those without work come to the barriers, too.
       // CHECK: tile.set_registers 24
       // CHECK-NEXT: scf.while
@@ -48,7 +48,7 @@ gpu.module @kernels {
       tile.role "softmax1" warps 4 to 8 registers 24 { }
       // CHECK: scf.while
       // CHECK-COUNT-2: tile.sync_cta
-      tile.role "correction" warps 8 to 12 registers 144 { tile.arrive %a[%block] : !tile.barrier<2> }
+      tile.role "correction" warps 8 to 12 registers 136 { tile.arrive %a[%block] : !tile.barrier<2> }
       // The thread that issues is the same one for all tiles.
       // CHECK: %[[LEADER:.*]] = tile.elect
       // CHECK-NEXT: scf.while (%[[TILE:.*]] = %[[BLOCK]])
@@ -71,10 +71,10 @@ gpu.module @kernels {
       // CHECK-NEXT: }
       // CHECK-NEXT: tile.sync_warp
       // CHECK-NEXT: tile.sync_cta
-      tile.role "load" warps 12 to 13 registers 144 single_thread { tile.arrive_expect_tx %a[%block] bytes 64 : !tile.barrier<2> }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { tile.commit %a[%row] : !tile.barrier<2> }
-      tile.role "store" warps 14 to 15 registers 144 single_thread { }
-      tile.role "spare" warps 15 to 16 registers 144 { }
+      tile.role "load" warps 12 to 13 registers 136 single_thread { tile.arrive_expect_tx %a[%block] bytes 64 : !tile.barrier<2> }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.commit %a[%row] : !tile.barrier<2> }
+      tile.role "store" warps 14 to 15 registers 136 single_thread { }
+      tile.role "spare" warps 15 to 16 registers 136 { }
     }
     gpu.return
   }
@@ -83,10 +83,10 @@ gpu.module @kernels {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, scheduler = dynamic, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @dynamic
@@ -97,9 +97,9 @@ gpu.module @kernels {
     // CHECK: %[[B:.*]] = tile.barrier "next_tile" at {{[0-9]+}} arrivals 1 : <1>
     // CHECK: tile.init_barrier %[[B]] arrivals 1
     tile.specialise {
-      tile.role "softmax0" warps 0 to 4 registers 200 { }
+      tile.role "softmax0" warps 0 to 4 registers 216 { }
       tile.role "softmax1" warps 4 to 8 registers 24 { }
-      tile.role "correction" warps 8 to 12 registers 144 { }
+      tile.role "correction" warps 8 to 12 registers 136 { }
       // The request goes out before the tile's own work, and is looked at behind it.
       // CHECK: %[[LEADER:.*]] = tile.elect
       // CHECK-NEXT: scf.while
@@ -117,10 +117,10 @@ gpu.module @kernels {
       // CHECK-NEXT: tile.inval_barrier %[[B]]
       // CHECK-NEXT: tile.init_barrier %[[A]] arrivals 128
       // CHECK-NEXT: tile.init_barrier %[[B]] arrivals 1
-      tile.role "load" warps 12 to 13 registers 144 single_thread { tile.arrive_expect_tx %a[%block] bytes 64 : !tile.barrier<2> }
-      tile.role "mma" warps 13 to 14 registers 144 single_thread { }
-      tile.role "store" warps 14 to 15 registers 144 single_thread { }
-      tile.role "spare" warps 15 to 16 registers 144 { }
+      tile.role "load" warps 12 to 13 registers 136 single_thread { tile.arrive_expect_tx %a[%block] bytes 64 : !tile.barrier<2> }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { }
+      tile.role "store" warps 14 to 15 registers 136 single_thread { }
+      tile.role "spare" warps 15 to 16 registers 136 { }
     }
     gpu.return
   }

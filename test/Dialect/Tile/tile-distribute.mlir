@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @roles
@@ -38,9 +38,9 @@ gpu.module @kernels {
       // acts on a whole warpgroup, and so stands in front of what parts its warps.
       // CHECK: arith.cmpi ult, %[[WARP]], %c4_i32
       // CHECK-NEXT: scf.if
-      // CHECK-NEXT: tile.set_registers 200 from 128
+      // CHECK-NEXT: tile.set_registers 216 from 128
       // CHECK-NEXT: tile.arrive
-      tile.role "softmax0" warps 0 to 4 registers 200 { tile.arrive %a[%c0] : !tile.barrier<2> }
+      tile.role "softmax0" warps 0 to 4 registers 216 { tile.arrive %a[%c0] : !tile.barrier<2> }
       // A role that does nothing gives its registers up all the same.
       // CHECK: } else {
       // CHECK: arith.cmpi ult, %[[WARP]], %c8_i32
@@ -55,22 +55,22 @@ gpu.module @kernels {
       tile.role "correction" warps 8 to 12 registers 128 { tile.commit %a[%c0] : !tile.barrier<2> }
       // The last warpgroup needs no comparison; it parts by warps.
       // CHECK: } else {
-      // CHECK-NEXT: tile.set_registers 144 from 128
+      // CHECK-NEXT: tile.set_registers 136 from 128
       // CHECK-NEXT: %[[IS12:.*]] = arith.cmpi eq, %[[WARP]], %c12_i32
       // CHECK-NEXT: scf.if %[[IS12]]
       // A single thread issues; the election is made once.
       // CHECK-NEXT: %[[ONE:.*]] = tile.elect
       // CHECK-NEXT: scf.if %[[ONE]]
       // CHECK-NEXT: tile.arrive_expect_tx
-      tile.role "load" warps 12 to 13 registers 144 single_thread {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
         tile.arrive_expect_tx %a[%c0] bytes 64 : !tile.barrier<2>
       }
       // CHECK: scf.if %[[MMA]]
       // CHECK-NOT: tile.elect
       // CHECK: tile.fence proxy_async
-      tile.role "mma" warps 13 to 14 registers 144 { tile.fence proxy_async }
-      tile.role "store" warps 14 to 15 registers 144 { }
-      tile.role "spare" warps 15 to 16 registers 144 { }
+      tile.role "mma" warps 13 to 14 registers 136 { tile.fence proxy_async }
+      tile.role "store" warps 14 to 15 registers 136 { }
+      tile.role "spare" warps 15 to 16 registers 136 { }
     }
     // Nobody leaves while tensor memory is in use; who allocated it frees it.
     // CHECK: tile.sync_warp

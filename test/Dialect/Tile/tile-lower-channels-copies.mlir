@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 2, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
 !q = !tile.tile<128x128xf16, #tile.smem<offset = 0>>
 gpu.module @kernels {
@@ -22,7 +22,7 @@ gpu.module @kernels {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
     %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!q>
     tile.specialise {
-      tile.role "load" warps 12 to 13 registers 144 single_thread {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
         // Both boxes together: 128 x 128 x 2 bytes, one arrival.
         // CHECK: tile.arrive_expect_tx %[[FULL:.*]][%{{.*}}] bytes 32768
         // CHECK-NOT: tile.arrive_expect_tx
@@ -47,12 +47,12 @@ gpu.module @kernels {
       // CHECK: %[[END:.*]] = arith.maxsi %[[BEHIND]], %c1
       // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 0 before %[[END]] to
       // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 64 before %[[END]] to
-      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %slot = tile.acquire %ch[%r] : !tile.channel<!q> -> !q
         %0 = tile.load %q[%b, %r, %h] within [%b, %h] into %slot as !q : !t -> !q
       }
       // CHECK: tile.role "store"
-      tile.role "store" warps 14 to 15 registers 144 single_thread {
+      tile.role "store" warps 14 to 15 registers 136 single_thread {
         %0 = tile.receive %out[%b] : !tile.channel<!q> -> !q
         // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %[[R]], %[[H]]] column 0
         // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %[[R]], %[[H]]] column 64

@@ -4,10 +4,10 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels)))'
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiled {
   // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a tiled one; run tile-place first}}
@@ -20,10 +20,10 @@ gpu.module @tiled {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @placed {
   // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a placed one; run tile-specialise first}}
@@ -36,15 +36,15 @@ gpu.module @placed {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @synchronised {
   // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a synchronised one: tile-lower-channels has been run on it already}}
   gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    tile.specialise { tile.role "mma" warps 13 to 14 registers 144 { tile.sync_warp } }
+    tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
   }
 }
@@ -52,10 +52,10 @@ gpu.module @synchronised {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
   // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a machine one: tile-lower-channels has been run on it already}}

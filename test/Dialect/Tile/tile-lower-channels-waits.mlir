@@ -5,10 +5,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
@@ -34,13 +34,13 @@ gpu.module @kernels {
       // CHECK-COUNT-2: tile.wait %[[KFREE]]
       // CHECK-NOT: tile.wait
       // CHECK: tile.role "softmax0"
-      tile.role "load" warps 12 to 13 registers 144 single_thread {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
         %0 = tile.acquire %kv[%c0] : !tile.channel<!k> -> !k
         %1 = tile.acquire %kv[%c2] : !tile.channel<!k> -> !k
         %2 = tile.acquire %kv[%c3] : !tile.channel<!k> -> !k
         %3 = tile.acquire %kv[%n] : !tile.channel<!k> -> !k
       }
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: tile.wait %[[SFULL]]
         %0 = tile.receive %s[%n] : !tile.channel<!s> -> !s
         %1 = tile.acquire %p[%n] : !tile.channel<!p> -> !p

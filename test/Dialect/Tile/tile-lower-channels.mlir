@@ -6,10 +6,10 @@
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-channels,cse)))' | FileCheck %s
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
-  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 200>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
-  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 144>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 144>,
-  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 144>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 144>,
-  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 144>]>
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
@@ -40,7 +40,7 @@ gpu.module @kernels {
     %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!o>
     tile.specialise {
       // CHECK: tile.role "load"
-      tile.role "load" warps 12 to 13 registers 144 single_thread {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
         // CHECK: %[[ROUND:.*]] = arith.divui %[[N]], %c3
         // CHECK: %[[BIT:.*]] = arith.andi %[[ROUND]], %c1
         // CHECK: %[[OTHER:.*]] = arith.xori %[[BIT]], %c1
@@ -61,7 +61,7 @@ gpu.module @kernels {
         tile.publish %kv[%n] : !tile.channel<!k>
       }
       // CHECK: tile.role "mma"
-      tile.role "mma" warps 13 to 14 registers 144 single_thread {
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
         // CHECK: %[[ROUND:.*]] = arith.divui %[[N]], %c3
         // CHECK: %[[BIT:.*]] = arith.andi %[[ROUND]], %c1
         // CHECK: %[[STAGE:.*]] = arith.remui %[[N]], %c3
@@ -100,7 +100,7 @@ gpu.module @kernels {
         %5 = tile.dot %3, %3 transpose_b : !k, !k -> !s
       }
       // CHECK: tile.role "softmax0"
-      tile.role "softmax0" warps 0 to 4 registers 200 {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: tile.wait %[[SFULL]]
         // CHECK-NEXT: tile.fence tcgen05_after
         %0 = tile.receive %s[%n] : !tile.channel<!s> -> !s
@@ -117,7 +117,7 @@ gpu.module @kernels {
         tile.publish %r[%n] : !tile.channel<!r>
       }
       // CHECK: tile.role "correction"
-      tile.role "correction" warps 8 to 12 registers 144 {
+      tile.role "correction" warps 8 to 12 registers 136 {
         // CHECK-NOT: tile.fence
         // CHECK: tile.wait %[[RFULL]]
         %0 = tile.receive %r[%n] : !tile.channel<!r> -> !r

@@ -149,9 +149,9 @@ gpu.module @three {
 // Not alike: another op, other steps of a product, one op more, an operand of another place inside; or for other warps. All
 // stay apart.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @apart {
   // CHECK-LABEL: gpu.func @apart
@@ -218,9 +218,9 @@ gpu.module @apart {
 
 // Constants that are no integers are chosen from; a named barrier that has a sum already stays as it is.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @odd {
   // CHECK-LABEL: gpu.func @floats
@@ -237,7 +237,7 @@ gpu.module @odd {
     %warp = arith.shrui %t, %c5 : i32
     %producer = arith.cmpi ult, %warp, %c4 : i32
     scf.if %producer {
-      tile.set_registers 24 from 168
+      tile.set_registers 40 from 168
     } else {
       %first = arith.cmpi ult, %warp, %c8 : i32
       scf.if %first {
@@ -265,7 +265,7 @@ gpu.module @odd {
     %own = arith.muli %warp, %c4 : i32
     %producer = arith.cmpi ult, %warp, %c4 : i32
     scf.if %producer {
-      tile.set_registers 24 from 168
+      tile.set_registers 40 from 168
     } else {
       %first = arith.cmpi ult, %warp, %c8 : i32
       scf.if %first {

@@ -15,8 +15,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK-NOT: tmem
 // CHECK-NOT: tcgen05
 // The producer's warpgroup gives registers away, consumers take them.
-// CHECK: tile.set_registers 24 from 168
-// CHECK: tile.set_registers 240 from 168
+// CHECK: tile.set_registers 40 from 168
+// CHECK: tile.set_registers 232 from 168
 // K steps of 16 columns: 32 bytes inside the panel of 128-byte rows. Fields without bit 46:
 // 0x4000 << 48 | 1024 / 16 << 32 | 16 / 16 << 16.
 // CHECK: %[[DB:.*]] = tile.descriptor %{{.*}} plus 0 fields 4611686293305360384 : <3>

@@ -3,9 +3,9 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-wgmma-place)))'
 
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @unmarked {
   gpu.func @unmarked(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
@@ -18,9 +18,9 @@ gpu.module @unmarked {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @third {
   gpu.func @third(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
@@ -33,9 +33,9 @@ gpu.module @third {
 // -----
 
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @twice {
   // expected-error@+1 {{tile-wgmma-place expects a tiled kernel, as convert-fmha-to-tile makes it, got a placed one}}
@@ -49,9 +49,9 @@ gpu.module @twice {
 
 // What wgmma has in registers are 64 rows.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 gpu.module @rows {
   gpu.func @rows(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
@@ -65,9 +65,9 @@ gpu.module @rows {
 
 // An output in f32 has no memory to be staged in.
 #schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_stages = 4, p_placement = registers, roles = [
-  #fmha.role<"load", first_warp = 0, warps = 1, registers = 24>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 24>,
-  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 24>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 240>,
-  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 240>]>
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>,
+  #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !o = memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
 gpu.module @unstaged {

@@ -27,7 +27,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // CHECK: tile.receive %[[O0]]
 // CHECK: tile.store
 // CHECK: tile.role "spare" warps 2 to 4
-// CHECK: tile.role "consumer0" warps 4 to 8 registers 240
+// CHECK: tile.role "consumer0" warps 4 to 8 registers 232
 // CHECK: scf.if
 // The first consumer needs no leave to begin, and passes its turn on at once.
 // CHECK: %[[NO:.*]] = arith.constant false

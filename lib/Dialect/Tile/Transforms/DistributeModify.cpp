@@ -39,7 +39,7 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
     int64_t pitch = tile.getColumns() / slicesOf(tile);
     int64_t piece =
-        std::gcd(inSlice, code.isLong() ? longPieceColumns : pieceColumns);
+        std::gcd(inSlice, code.isLong() ? longPieceColumns : shortPieceColumns);
     for (int64_t column = 0; column < columns; column += piece) {
       int64_t place = column / inSlice * pitch + column % inSlice;
       Value key = arith::AddIOp::create(
@@ -55,7 +55,9 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   }
 
 private:
-  static constexpr int64_t longPieceColumns = 2;
+  /// ptxas 13.0 begins several pieces at once, and with 16 columns to a piece
+  /// spills (280 bytes, ALiBi on two sources in a loop over tiles).
+  static constexpr int64_t longPieceColumns = 2, shortPieceColumns = 4;
 
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {
