@@ -25,18 +25,12 @@ struct WgmmaRegisters {
     scores = s.kvBlock * 2 / threadsOfRowPair;
     outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
     probabilities = s.pPlacement == PPlacement::Registers ? scores / 2 : 0;
-    // What public kernels leave for addresses, statistics and exponentials:
-    // FlashAttention-3 takes up to 196 of 240, and 128 of 160. ptxas 13.0
-    // spills nowhere below these.
-    there = s.qTiles == 3 ? 128 : 200;
-    // Of 216 and of 136 registers.
-    if (s.ctasPerSm > 1)
-      there = s.ctasPerSm == 2 ? 176 : 104;
+    there = ofConsumer(s);
     bool loops = s.scheduler != Scheduler::Single;
     if (s.pPlacement == PPlacement::Smem)
       there -= ofMovingP(problem, s.qTiles, loops);
-    else if (s.qTiles == 3 && problem.score)
-      there -= 8;
+    if (problem.score)
+      there -= ofCode(s);
     // Polynomials, or code that reads, in a loop: beside narrow O they fit.
     if (s.qTiles == 3 && loops && outputs >= scores &&
         (s.exp2EmulatedPercent || !problem.captures.empty()))
@@ -54,10 +48,29 @@ struct WgmmaRegisters {
   unsigned all() const { return scores + outputs + probabilities + captured; }
 
 private:
+  /// Of 176 keys.
+  static constexpr unsigned wideScores = 88;
+
+  /// What public kernels leave for addresses, statistics and exponentials:
+  /// FlashAttention-3 takes up to 196 of 240, and 128 of 160. ptxas 13.0 spills
+  /// nowhere below these; of several CTAs an SM each has 216 or 136.
+  static unsigned ofConsumer(const Schedule &s) {
+    if (s.ctasPerSm > 1)
+      return s.ctasPerSm == 2 ? 176 : 104;
+    return s.qTiles == 3 ? 128 : 200;
+  }
+
+  /// Code on scores needs some where P takes what there is, and many beside a
+  /// wide row: a cap and ALiBi spilled 4 to 40 bytes at 176 keys.
+  unsigned ofCode(const Schedule &s) const {
+    bool few = s.qTiles == 3 || s.ctasPerSm == 3;
+    return (few && probabilities ? 8 : 0) + (scores >= wideScores ? 40 : 0);
+  }
+
   /// P that is on its way to shared memory is in registers, too: of three
   /// consumers only where S is widest, in a loop, and beside code on scores.
-  unsigned ofMovingP(const Problem &problem, unsigned qTiles, bool loops) {
-    constexpr unsigned wideScores = 88;
+  unsigned ofMovingP(const Problem &problem, unsigned qTiles,
+                     bool loops) const {
     if (qTiles != 3)
       return 24;
     if (problem.score)

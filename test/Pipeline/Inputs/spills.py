@@ -173,6 +173,11 @@ found = [
     ("--head-dim=288 --head-dim-v=256", "tmem", ()), ("--head-dim=320 --head-dim-v=240", "tmem", ("--cu-seqlens-q", "--cu-seqlens-k", "--causal", "--scheduler=static")),
     ("--head-dim=128 --q-tiles=1", "tmem", ("--scheduler=static", "--source2-k", "--source2-lens", "--lse", "--exp2-emulated=25")),
     ("--head-dim=104 --q-tiles=1", "tmem", ("--scheduler=static", "--exp2-emulated=12", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
+    # Distances for ALiBi ahead of the scores that need them, in a loop over tiles; what packed heads of several sequences read, beside a row.
+    ("--head-dim=248", "smem", ("--alibi", "--source2-k", "--scheduler=dynamic")), ("--head-dim=256", "tmem", ("--alibi", "--unnormalised", "--source2-k", "--scheduler=static")),
+    ("--head-dim=248 --head-dim-v=256", "smem", ("--alibi", "--row-max", "--scheduler=dynamic")),
+    ("--head-dim=56 --v-in-k", "smem", (*lists, "--kv-stages=2", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2", "--exp2-emulated=25", "--p-slices=2")),
+    ("--head-dim=96", "tmem", ("--causal", "--window-left=100", "--window-right=30", "--softcap=30", "--alibi", "--bias", "--source2-k", "--source2-lens", "--source2-mask=causal", "--exp2-emulated=25", "--p-offset=7", "--p-slices=4")),
     ("--head-dim=48", "tmem", ("--window-left=100", "--softcap=30", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
 ]
 
