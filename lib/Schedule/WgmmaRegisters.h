@@ -42,7 +42,7 @@ struct WgmmaRegisters {
     // 0 below).
     if (problem.scoreIsLong) {
       captured += scores;
-      there -= 16;
+      there -= s.qTiles == 2 ? 24 : 16;
     }
   }
   unsigned all() const { return scores + outputs + probabilities + captured; }
