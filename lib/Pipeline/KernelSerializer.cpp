@@ -8,6 +8,7 @@
 
 #include "KernelSerializer.h"
 
+#include "mlir/Target/LLVM/ModuleToObject.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 
 #include "llvm/IR/Module.h"
@@ -22,25 +23,20 @@ using namespace mlir;
 
 namespace {
 
-/// Upstream's way from a gpu.module to PTX, with other passes between.
-class KernelSerializer : public NVVM::SerializeGPUModuleBase {
+/// Upstream's way from a gpu.module to PTX, with other passes between and
+/// without libdevice, of which kernels call nothing.
+class KernelSerializer : public LLVM::ModuleToObject {
 public:
-  using SerializeGPUModuleBase::SerializeGPUModuleBase;
+  using ModuleToObject::ModuleToObject;
 
 private:
-  using Libraries = SmallVector<std::unique_ptr<llvm::Module>>;
-
-  /// Kernels call no function of libdevice.
-  std::optional<Libraries> loadBitcodeFiles(llvm::Module &) override {
-    return Libraries();
-  }
   LogicalResult optimizeModule(llvm::Module &module, int level) override;
   FailureOr<SmallVector<char, 0>> moduleToObject(llvm::Module &module) override;
 };
 
 } // namespace
 
-static void combine(llvm::Module &module, llvm::TargetMachine *machine) {
+static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
@@ -59,15 +55,15 @@ static void combine(llvm::Module &module, llvm::TargetMachine *machine) {
       .run(module, modules);
 }
 
+/// Without a machine for the target upstream has said so.
 LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
                                                int level) {
   FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
   if (failed(machine))
-    return getOperation().emitError()
-           << "expected LLVM with its NVPTX back end, got none for " << chip;
+    return failure();
   (*machine)->setOptLevel(llvm::CodeGenOptLevel(level));
   if (level > 0)
-    combine(module, *machine);
+    optimise(module, *machine);
   return success();
 }
 
@@ -84,8 +80,9 @@ KernelSerializer::moduleToObject(llvm::Module &module) {
 }
 
 std::optional<SmallVector<char, 0>>
-fmha::serializeToPtx(gpu::GPUModuleOp module, NVVM::NVVMTargetAttr target,
-                     const gpu::TargetOptions &options) {
+fmha::serializeToPtx(gpu::GPUModuleOp module, NVVM::NVVMTargetAttr target) {
   NVVM::SerializeGPUModuleBase::init();
-  return KernelSerializer(*module, target, options).run();
+  return KernelSerializer(*module, target.getTriple(), target.getChip(),
+                          target.getFeatures(), target.getO())
+      .run();
 }

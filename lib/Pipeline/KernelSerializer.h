@@ -28,8 +28,8 @@ namespace fmha {
 /// halves the time that selecting takes, and remainders computed of quotients,
 /// without which ptxas spills an address here and there.
 std::optional<llvm::SmallVector<char, 0>>
-serializeToPtx(mlir::gpu::GPUModuleOp module, mlir::NVVM::NVVMTargetAttr target,
-               const mlir::gpu::TargetOptions &options);
+serializeToPtx(mlir::gpu::GPUModuleOp module,
+               mlir::NVVM::NVVMTargetAttr target);
 
 } // namespace fmha
 

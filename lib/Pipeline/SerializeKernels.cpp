@@ -169,7 +169,7 @@ LogicalResult makeBinary(Operation *op, gpu::GPUModuleOp module,
   NVVM::NVVMTargetAttr attr = targetAttr(op->getContext(), target);
   auto interface = cast<gpu::TargetAttrInterface>(attr);
   gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
-  auto text = serializeToPtx(module, attr, options);
+  auto text = serializeToPtx(module, attr);
   if (!text)
     return op->emitError() << "could not be serialized for " << target;
   Attribute object =

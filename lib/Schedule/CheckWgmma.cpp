@@ -115,10 +115,10 @@ static std::string besideLoop(const Case &c) {
              : "";
 }
 
-/// ptxas 13.0 spills there (4 to 316 bytes, 1168 of a mask): the load role, of
-/// 24 registers beside two consumers, makes anew for each tile what says where
-/// its blocks are, and consumers what code on scores reads; of three consumers
-/// the f32 output does not fit, either.
+/// ptxas 13.0 spilled there (4 to 316 bytes, 1168 of a mask) while the load
+/// role beside two consumers had 24 registers: it makes anew for each tile what
+/// says where its blocks are, and consumers what code on scores reads; of three
+/// consumers the f32 output does not fit, either.
 static Complaint checkWgmmaLoop(const Case &c) {
   const Schedule &s = c.schedule;
   bool ctas = s.ctasPerSm > 1;
@@ -220,7 +220,8 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
          str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
          str(sizes.probabilities) +
          (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
-         "), " + str(there) + " are there beside " + "what softmax needs" +
+         "), " + str(there) + " are there beside what softmax " +
+         (c.problem.score ? "and code on scores need" : "needs") +
          (c.schedule.qTiles == 3     ? "; take two query tiles or"
           : c.schedule.ctasPerSm > 1 ? "; take fewer ctas_per_sm or"
                                      : "; take") +

@@ -48,12 +48,13 @@ struct WgmmaRegisters {
   unsigned all() const { return scores + outputs + probabilities + captured; }
 
 private:
-  /// Of 176 keys.
+  /// Of 176 keys: from there on code on scores has to leave room, beyond it P.
   static constexpr unsigned wideScores = 88;
 
   /// What public kernels leave for addresses, statistics and exponentials:
   /// FlashAttention-3 takes up to 196 of 240, and 128 of 160. ptxas 13.0 spills
-  /// nowhere below these; of several CTAs an SM each has 216 or 136.
+  /// nowhere below these, of 248 or 232 and of 160 registers; of several CTAs
+  /// an SM each has 216 or 136.
   static unsigned ofConsumer(const Schedule &s) {
     if (s.ctasPerSm > 1)
       return s.ctasPerSm == 2 ? 176 : 104;
@@ -87,9 +88,11 @@ private:
       matrices += capture.rank > 1;
     unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
     captured = scores * tensors;
-    // Two consumers have 8 registers each less than others.
-    unsigned most = qTiles == 2 ? 0 : 8;
-    there += tensors > 1 || loops ? -10 : most;
+    // Two consumers of 232 registers have nothing more.
+    if (tensors > 1 || loops)
+      there -= 10;
+    else if (qTiles != 2)
+      there += 8;
   }
 };
 

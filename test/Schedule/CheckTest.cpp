@@ -222,6 +222,16 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
                 HasSubstr("exp2_emulated and lists of lengths"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.outF32 = true; }),
               HasSubstr("exp2_emulated and an output of f32"));
+  auto undivided = [](Scheduler scheduler) {
+    return [=](Problem &p, Schedule &s) {
+      p.unnormalised = true;
+      s.rescaleThreshold = 0;
+      s.scheduler = scheduler;
+    };
+  };
+  EXPECT_EQ(emulating(undivided(Scheduler::Single)), "");
+  EXPECT_THAT(emulating(undivided(Scheduler::Static)),
+              HasSubstr("and an undivided output in a loop over tiles"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
               HasSubstr("exp2_emulated and code on scores that reads"));
   EXPECT_THAT(emulating([](auto &, Schedule &s) {

@@ -82,7 +82,7 @@ TEST(Wgmma, C2LongCodeOnScores) {
   EXPECT_EQ(with(112), "");
   EXPECT_THAT(with(128),
               AllOf(StartsWith("C2: a consumer needs 192 registers"),
-                    HasSubstr("for code on scores 64), 184 are there")));
+                    HasSubstr("for code on scores 64), 176 are there")));
 }
 
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
@@ -147,6 +147,55 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   EXPECT_THAT(with(96, 96, registers, 25, Scheduler::Static),
               HasSubstr("120 registers a thread (S 48, O 48 and P 24), 116 "
                         "are there"));
+}
+
+TEST(Wgmma, C2CodeBesideFewRegisters) {
+  auto with = [](unsigned dim, unsigned tiles, unsigned keys,
+                 PPlacement placement, bool code,
+                 Scheduler scheduler = Scheduler::Single) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(dim);
+      p.score = code;
+      s.qTiles = tiles;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+      s.pPlacement = placement;
+      s.scheduler = scheduler;
+    });
+  };
+  constexpr auto smem = PPlacement::Smem, registers = PPlacement::Registers;
+  // Three consumers have 128: none for code, nor for P on its way in a loop.
+  EXPECT_EQ(with(64, 3, 128, registers, false), "");
+  EXPECT_THAT(with(64, 3, 128, registers, true),
+              HasSubstr("120 are there beside what softmax and code on scores "
+                        "need"));
+  EXPECT_EQ(with(64, 3, 112, registers, true), "");
+  EXPECT_EQ(with(128, 3, 128, smem, false), "");
+  EXPECT_THAT(with(128, 3, 128, smem, false, Scheduler::Static),
+              HasSubstr("124 are there"));
+  EXPECT_EQ(with(128, 3, 112, smem, false, Scheduler::Static), "");
+  EXPECT_THAT(with(128, 3, 112, smem, true), HasSubstr("116 are there"));
+  EXPECT_EQ(with(128, 3, 96, smem, true), "");
+  // Beside 176 keys code needs more.
+  EXPECT_EQ(with(64, 2, 176, registers, false), "");
+  EXPECT_THAT(with(64, 2, 176, registers, true), HasSubstr("160 are there"));
+  EXPECT_EQ(with(64, 2, 160, registers, true), "");
+}
+
+TEST(Wgmma, C2ReadsBesideTwoConsumers) {
+  auto with = [](unsigned tiles, unsigned keys) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p.score = p.scoreByKey = true;
+      p.captures = {{"f32", 4}};
+      s.qTiles = tiles;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+    });
+  };
+  // S 56, O 64, P 28 and 56 that are read: 204.
+  EXPECT_EQ(with(1, 112), "");
+  EXPECT_THAT(with(2, 112), HasSubstr("200 are there"));
+  EXPECT_EQ(with(2, 96), "");
 }
 
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.

@@ -398,6 +398,18 @@ func.func @modify_results(%s: !tile.tile<128x128xf32>, %i: index) {
 
 // -----
 
+func.func @modify_vectors(%s: !tile.tile<128x128xf32>, %i: index) {
+  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  ^bb0(%e: f32, %row: index, %column: index):
+    // expected-error@+1 {{expected a number as the result of each op in a tile.modify, got 'vector<2xf32>'; write it for one score}}
+    %two = vector.broadcast %e : f32 to vector<2xf32>
+    tile.yield %e : f32
+  }
+  return
+}
+
+// -----
+
 func.func @modify_nothing(%s: !tile.tile<128x128xf32>, %i: index) {
   %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
   ^bb0(%e: f32, %row: index, %column: index):

@@ -1,5 +1,5 @@
 // Code on scores: what depends on neither score nor key is computed once a row, the rest
-// for 16 keys at once; choices one by one. What is read by the key itself follows each other
+// for 4 keys at once; choices one by one. What is read by the key itself follows each other
 // in memory; other indices are vectors.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-distribute,cse)))' | FileCheck %s
@@ -57,6 +57,55 @@ gpu.module @kernels {
         %m = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
         %max, %alpha = tile.row_max %y, %m scale 1.0 threshold 8.0 : !x, !tile.tile<128xf32, #tile.registers>
       }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
+    }
+    gpu.return
+  }
+}
+
+// In a loop over tiles the columns have blocks of their own where something follows from keys alone, and none where nothing does.
+#loop = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, scheduler = static, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+gpu.module @loops {
+  // CHECK-LABEL: gpu.func @loops
+  gpu.func @loops(%q: !t, %k: !t, %v: !t, %o: !t) kernel
+      attributes {fmha.schedule = #loop, fmha.problem = {score}} {
+    %row = gpu.block_id x
+    %col = gpu.block_id y
+    tile.specialise {
+      tile.role "softmax0" warps 0 to 4 registers 216 {
+        // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
+        %x = tile.fill 1.0 : !x
+        // CHECK: %[[PART:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [4], strides = [1]}
+        // CHECK: %[[ALWAYS:.*]] = arith.cmpi sge, %{{.*}}, %c0 : index
+        // CHECK: %[[FIRST:.*]] = scf.if %[[ALWAYS]] -> (vector<4xf32>) {
+        // CHECK: arith.addf %[[PART]], %{{.*}} : vector<4xf32>
+        // CHECK: } else {
+        // CHECK-NEXT: scf.yield %[[PART]]
+        // CHECK-COUNT-31: scf.if {{.*}} -> (vector<4xf32>)
+        // The row is put together behind the last of them.
+        // CHECK: vector.insert_strided_slice %[[FIRST]], %{{.*}} {offsets = [0], strides = [1]} : vector<4xf32> into vector<128xf32>
+        %y = tile.modify %x at [%row, %col] : !x {
+        ^bb0(%e: f32, %i: index, %j: index):
+          %n = arith.index_cast %j : index to i32
+          %f = arith.sitofp %n : i32 to f32
+          %s = arith.addf %e, %f : f32
+          tile.yield %s : f32
+        }
+        // CHECK-NOT: -> (vector<4xf32>)
+        // CHECK: math.tanh %{{.*}} : vector<4xf32>
+        %z = tile.modify %y at [%row, %col] : !x {
+        ^bb0(%e: f32, %i: index, %j: index):
+          %s = math.tanh %e : f32
+          tile.yield %s : f32
+        }
+        %m = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
+        %max, %alpha = tile.row_max %z, %m scale 1.0 threshold 8.0 : !x, !tile.tile<128xf32, #tile.registers>
+      }
+      tile.role "load" warps 12 to 13 registers 136 single_thread { tile.sync_warp }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
     gpu.return

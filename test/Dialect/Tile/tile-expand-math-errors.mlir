@@ -38,23 +38,6 @@ gpu.module @kernels {
 
 !x = !tile.tile<128x128xf32>
 gpu.module @kernels {
-  gpu.func @vector(%i: index) kernel {
-    %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
-    ^bb0(%e: f32, %row: index, %key: index):
-      %v = vector.broadcast %e : f32 to vector<2xf32>
-      // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.sin of 'vector<2xf32>'}}
-      %a = math.sin %v : vector<2xf32>
-      tile.yield %e : f32
-    }
-    gpu.return
-  }
-}
-
-// -----
-
-!x = !tile.tile<128x128xf32>
-gpu.module @kernels {
   gpu.func @index(%i: index) kernel {
     %x = tile.fill 1.0 : !x
     %y = tile.modify %x at [%i, %i] : !x {

@@ -110,7 +110,7 @@ FUNCTIONS |= {
     **{f"powf {value}": power_of(value) for value in (0.0, 1.0, 2.0, -3.0, 0.5, 1.5, 65.0)},
     "fpowi": (WHOLE.format("%y") + "%f = math.fpowi %x, %e : f32, i32", lambda x, y: power(x, to_int(y)), 1.5e-5),
     "fpowi -5": ("%e = arith.constant -5 : i32\n%f = math.fpowi %x, %e : f32, i32", lambda x, y: power(x, -5), 2e-6),
-    # An exponent that f32 takes for an even one.
+    # An exponent that f32 takes for an even one: of the result the sign, zeros and infinities.
     "fpowi 2^24 + 1": ("%e = arith.constant 16777217 : i32\n%f = math.fpowi %x, %e : f32, i32",
                        lambda x, y: power(x, 16777217) if not 0.6 < abs(x) < 1.4 or abs(x) == 1 else None, 0),
     "sincos": ("%fs, %c = math.sincos %x : f32\n%f = arith.addf %fs, %c : f32", of_numpy(lambda x, y: np.sin(x) + np.cos(x)), 6e-7),

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScore.h"
-#include "fmha/Dialect/FMHA/IR/ScoreCode.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -277,10 +277,16 @@ LogicalResult ModifyOp::verify() {
   Block &body = getBody().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return emitOpError() << "expected tile.yield at the end of the region";
-  for (Operation &inner : body.without_terminator())
+  for (Operation &inner : body.without_terminator()) {
     if (inner.getNumResults() != 1 || inner.getNumRegions())
       return inner.emitOpError()
              << "expected ops of one result and no region in a tile.modify";
+    Type type = inner.getResult(0).getType();
+    if (!type.isIntOrIndexOrFloat())
+      return inner.emitOpError() << "expected a number as the result of each "
+                                    "op in a tile.modify, got "
+                                 << type << "; write it for one score";
+  }
   if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
     return success();
   return emitOpError() << "expected a region of (" << TypeRange(expected)

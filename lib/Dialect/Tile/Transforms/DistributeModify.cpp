@@ -33,30 +33,29 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
     RowCode code(b, op, RowPlace::ofThread(b, op));
-    Value made = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
     // Piece by piece, for the sake of registers; keys of one slice follow each
     // other.
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
     int64_t pitch = tile.getColumns() / slicesOf(tile);
     int64_t piece =
         std::gcd(inSlice, code.isLong() ? longPieceColumns : shortPieceColumns);
-    bool apart = code.isLong() || loopsOverTiles();
+    bool apart = code.isLong() || (loopsOverTiles() && code.readsKeys());
+    SmallVector<Value> parts;
     for (int64_t column = 0; column < columns; column += piece) {
       int64_t place = column / inSlice * pitch + column % inSlice;
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, place));
       Value own = slice(b, x, column, piece);
-      Value part = apart ? code.applyInBlock(own, key) : code.apply(own, key);
-      made = vector::InsertStridedSliceOp::create(
-          b, part, made, ArrayRef<int64_t>{column}, ArrayRef<int64_t>{1});
+      parts.push_back(apart ? code.applyInBlock(own, key)
+                            : code.apply(own, key));
     }
-    rewriter.replaceOp(op, made);
+    rewriter.replaceOp(op, together(b, parts, x.getType()));
     return success();
   }
 
 private:
-  /// There ptxas 13.0 makes what needs no score, distances for ALiBi, of all
-  /// columns ahead of the others (200 bytes of spill stores).
+  /// There ptxas 13.0 makes what follows from keys alone, distances for ALiBi,
+  /// of all columns ahead of their scores (200 bytes of spill stores).
   bool loopsOverTiles() const {
     return context.info.schedule.scheduler != schedule::Scheduler::Single;
   }
@@ -64,6 +63,20 @@ private:
   /// ptxas 13.0 begins several pieces at once, and with 16 columns to a piece
   /// spills (280 bytes, ALiBi on two sources in a loop over tiles).
   static constexpr int64_t longPieceColumns = 2, shortPieceColumns = 4;
+
+  /// One vector of the pieces: extended behind each of their blocks it would
+  /// be copied there, all of it.
+  static Value together(ImplicitLocOpBuilder &b, ArrayRef<Value> parts,
+                        Type type) {
+    Value made = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    int64_t column = 0;
+    for (Value part : parts) {
+      made = vector::InsertStridedSliceOp::create(
+          b, part, made, ArrayRef<int64_t>{column}, ArrayRef<int64_t>{1});
+      column += cast<VectorType>(part.getType()).getDimSize(0);
+    }
+    return made;
+  }
 
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {

@@ -207,9 +207,13 @@ private:
       return product(op.getLhs(), int(known.getSExtValue()));
     Value exponent = arith::SIToFPOp::create(b, b.getF32Type(), op.getRhs());
     // Beyond 2^24 an f32 no longer tells odd from even.
-    Value bit = arith::AndIOp::create(
-        b, op.getRhs(), arith::ConstantOp::create(b, b.getI32IntegerAttr(1)));
-    Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), bit);
+    Type type = op.getRhs().getType();
+    auto whole = [&](int64_t value) {
+      return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
+    };
+    Value bit = arith::AndIOp::create(b, op.getRhs(), whole(1));
+    Value isOdd =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, whole(0));
     Value result = powerOfSize(op.getLhs(), exponent);
     return choose(isOdd, withSign(result, op.getLhs()), result);
   }

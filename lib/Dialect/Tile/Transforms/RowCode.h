@@ -11,7 +11,7 @@
 
 #include "Distribute.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/FMHA/IR/ScoreCode.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -46,7 +46,7 @@ struct RowPlace {
 ///
 ///   %e = fmha.read %bias[%h, %i, %j]    %e = tile.gather %bias[%h, %i, %keys]
 ///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e :
-///   vector<16xf32>
+///   vector<4xf32>
 class RowCode {
 public:
   RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const RowPlace &place)
@@ -94,8 +94,9 @@ public:
   }
 
   /// The same in a block of its own, which keys, never negative, always enter:
-  /// ptxas 13.0 otherwise begins long code of all pieces of a row at once, and
-  /// spills what they compute (1.7 KB, a sine beside another tile).
+  /// ptxas 13.0 otherwise begins long code of all pieces of a row at once, in
+  /// loops over tiles any code on keys, and spills what they compute (1.7 KB, a
+  /// sine beside another tile).
   mlir::Value applyInBlock(mlir::Value scores, mlir::Value first) {
     mlir::Value always =
         mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::sge, first,
@@ -110,6 +111,21 @@ public:
     mlir::Value made = apply(scores, first);
     mlir::scf::YieldOp::create(b, made);
     return branch.getResult(0);
+  }
+
+  /// Whether something is computed of keys, and not of scores.
+  bool readsKeys() {
+    llvm::DenseSet<mlir::Value> ofScores = {body.getArgument(0)};
+    for (mlir::Operation &op : body.without_terminator()) {
+      bool usesScore = llvm::any_of(op.getOperands(), [&](mlir::Value v) {
+        return ofScores.contains(v);
+      });
+      if (usesScore)
+        ofScores.insert(op.getResult(0));
+      else if (varying.contains(op.getResult(0)))
+        return true;
+    }
+    return false;
   }
 
   /// Whether more is computed for each key than one function and a few sums

@@ -170,7 +170,7 @@ def TileWgmmaSpecialise : Tile_Pass<"tile-wgmma-specialise"> {
 
     After, shortened:
     ```mlir
-    tile.role "consumer0" warps 4 to 8 registers 240 {
+    tile.role "consumer0" warps 4 to 8 registers 232 {
       ...
       scf.for %j = ... {
         tile.sync_named 1 threads 256

@@ -1,4 +1,4 @@
-//===- ScoreCode.cpp - What ops of code on scores cost --------------------===//
+//===- ScoreCost.cpp - What ops of code on scores cost --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Dialect/FMHA/IR/ScoreCode.h"
+#include "fmha/Dialect/FMHA/IR/ScoreCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,4 +1,4 @@
-//===- ScoreCode.h - What ops of code on scores cost ------------*- C++ -*-===//
+//===- ScoreCost.h - What ops of code on scores cost ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_DIALECT_FMHA_IR_SCORECODE_H
-#define FMHA_DIALECT_FMHA_IR_SCORECODE_H
+#ifndef FMHA_DIALECT_FMHA_IR_SCORECOST_H
+#define FMHA_DIALECT_FMHA_IR_SCORECOST_H
 
 #include "mlir/IR/Operation.h"
 
@@ -32,4 +32,4 @@ bool isUnitFunction(mlir::Operation *op);
 
 } // namespace fmha
 
-#endif // FMHA_DIALECT_FMHA_IR_SCORECODE_H
+#endif // FMHA_DIALECT_FMHA_IR_SCORECOST_H
