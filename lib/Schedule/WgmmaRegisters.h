@@ -36,7 +36,7 @@ struct WgmmaRegisters {
         (s.exp2EmulatedPercent || !problem.captures.empty()))
       there -= 12;
     if (problem.scoreByKey)
-      addCaptures(problem.captures, loops, s.qTiles);
+      addCaptures(problem.captures, s, loops);
     // ptxas begins long code for all keys at once (an error function times the
     // score: 48 to 216 bytes of spill stores with blocks of 128 keys and more,
     // 0 below).
@@ -81,18 +81,22 @@ private:
 
   /// Code on scores reads for many keys at once, of every tensor of matrices,
   /// and computes for them what a tensor of vectors (ALiBi) brings besides.
-  void addCaptures(const std::vector<Capture> &captures, bool loops,
-                   unsigned qTiles) {
+  void addCaptures(const std::vector<Capture> &captures, const Schedule &s,
+                   bool loops) {
     unsigned matrices = 0;
     for (const Capture &capture : captures)
       matrices += capture.rank > 1;
     unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
     captured = scores * tensors;
     // Two consumers of 232 registers have nothing more.
-    if (tensors > 1 || loops)
+    if (tensors > 1 && loops)
+      there -= 20;
+    else if (tensors > 1 || loops)
       there -= 10;
-    else if (qTiles != 2)
+    else if (s.qTiles != 2)
       there += 8;
+    if (s.packHeads > 1)
+      there -= 8;
   }
 };
 

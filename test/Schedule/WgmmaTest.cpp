@@ -182,20 +182,37 @@ TEST(Wgmma, C2CodeBesideFewRegisters) {
   EXPECT_EQ(with(64, 2, 160, registers, true), "");
 }
 
-TEST(Wgmma, C2ReadsBesideTwoConsumers) {
-  auto with = [](unsigned tiles, unsigned keys) {
+TEST(Wgmma, C2ReadsBesideOthers) {
+  using Change = void (*)(Problem &, Schedule &);
+  auto with = [](
+                  unsigned dim, unsigned tiles, unsigned keys,
+                  Change change = [](Problem &, Schedule &) {}) {
     return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(dim);
       p.score = p.scoreByKey = true;
       p.captures = {{"f32", 4}};
       s.qTiles = tiles;
       s.kvBlock = keys;
       s.kvStages = 2;
+      change(p, s);
     });
   };
   // S 56, O 64, P 28 and 56 that are read: 204.
-  EXPECT_EQ(with(1, 112), "");
-  EXPECT_THAT(with(2, 112), HasSubstr("200 are there"));
-  EXPECT_EQ(with(2, 96), "");
+  EXPECT_EQ(with(128, 1, 112), "");
+  EXPECT_THAT(with(128, 2, 112), HasSubstr("200 are there"));
+  EXPECT_EQ(with(128, 2, 96), "");
+  Change packs = [](Problem &, Schedule &s) { s.packHeads = 8; };
+  EXPECT_THAT(with(128, 1, 112, packs), HasSubstr("200 are there"));
+  EXPECT_EQ(with(128, 1, 96, packs), "");
+  // S 40, O 48, P 20 and 80 of two matrices: 188.
+  Change two = [](Problem &p, Schedule &) { p.captures.push_back({"f32", 2}); };
+  Change loops = [](Problem &p, Schedule &s) {
+    p.captures.push_back({"f32", 2});
+    s.scheduler = Scheduler::Static;
+  };
+  EXPECT_EQ(with(96, 1, 80, two), "");
+  EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are there"));
+  EXPECT_EQ(with(96, 1, 64, loops), "");
 }
 
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
