@@ -64,7 +64,7 @@ private:
   /// Code on scores needs some where P takes what there is, and many beside a
   /// wide row: a cap and ALiBi spilled 4 to 40 bytes at 176 keys.
   unsigned ofCode(const Schedule &s) const {
-    bool few = s.qTiles == 3 || s.ctasPerSm == 3;
+    bool few = s.qTiles == 3 || (s.ctasPerSm == 3 && s.exp2EmulatedPercent);
     return (few && probabilities ? 8 : 0) + (scores >= wideScores ? 40 : 0);
   }
 
@@ -88,15 +88,17 @@ private:
       matrices += capture.rank > 1;
     unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
     captured = scores * tensors;
-    // Two consumers of 232 registers have nothing more.
+    // What is read beside packed heads, or of two matrices in a loop, grows
+    // with a row. Two consumers of 232 registers have nothing more.
+    unsigned share = scores / 4;
     if (tensors > 1 && loops)
-      there -= 20;
+      there -= 10 + std::min(10u, share);
     else if (tensors > 1 || loops)
       there -= 10;
     else if (s.qTiles != 2)
       there += 8;
     if (s.packHeads > 1)
-      there -= 8;
+      there -= std::min(8u, share);
   }
 };
 
