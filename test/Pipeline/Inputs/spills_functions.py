@@ -25,6 +25,7 @@ KERNELS = [
     ("sine", "sm_100a", 64, "none", "--q-tiles=2 --p-placement=smem"),
     ("powers", "sm_100a", 128, "causal", "--q-tiles=2 --p-placement=tmem"),
     ("quotients", "sm_100a", 256, "causal", "--q-tiles=2"),
+    ("powers", "sm_100a", 256, "causal", ""),
     ("gate", "sm_90a", 64, "causal", ""),
     ("entropy", "sm_100a", 128, "causal", ""),
     ("double", "sm_100a", 64, "causal", ""),

@@ -77,9 +77,11 @@ private:
     return schedule::fillsUniformRegisters(info.problem, info.schedule);
   }
   /// Nor do they leave any for where the tile lies and its sequence begins:
-  /// each role computes that for itself, as it does in a loop over tiles.
+  /// each role computes that for itself, as it does in a loop over tiles. So it
+  /// does beside long code on scores, which leaves no register either.
   bool remakesNumbers() const {
-    return !tiles.isNeeded() && hasTmem() && fillsUniformRegisters();
+    return !tiles.isNeeded() && hasTmem() &&
+           (fillsUniformRegisters() || info.problem.scoreIsLong);
   }
   /// Whether the role that took tensor memory frees it behind its loop over
   /// tiles. Behind all roles its warp has to be told from others, by a
