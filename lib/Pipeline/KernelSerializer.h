@@ -22,11 +22,11 @@ namespace fmha {
 /// what LLVM adds (it moves address arithmetic out of loops) costs the roles
 /// registers that they do not have. At level 1, for kernels with wgmma: code is
 /// selected and scheduled at level 1, since at 0 LLVM copies what statements
-/// give and take, which ptxas 13.0 makes 4 % slower code of (measured on an
-/// H200, head dim 64). Of LLVM's passes on IR run those that are worth their
-/// time: loops that test at the end (10 %), instructions combined, which also
-/// halves the time that selecting takes, and remainders computed of quotients,
-/// without which ptxas spills an address here and there.
+/// give and take, which ptxas 13.0 makes up to 4 % slower code of (measured on
+/// an H200, head dim 64). Of LLVM's passes on IR run those that are worth their
+/// time: loops that test at the end (up to 13 %), instructions combined (1 % in
+/// the mean), and remainders computed of quotients, without which ptxas spills
+/// an address here and there.
 std::optional<llvm::SmallVector<char, 0>>
 serializeToPtx(mlir::gpu::GPUModuleOp module,
                mlir::NVVM::NVVMTargetAttr target);

@@ -134,7 +134,7 @@ static std::string besideEmulation(const Case &c) {
 /// ptxas 13.0 interleaves the polynomials with all else that a row needs, and
 /// spills: above a quarter of one tile (24 to 68 bytes at a half); beside
 /// another tile where correction has more to keep, of the output of a wide head
-/// or of packed heads, of f32, or of another tile and undivided (4 to 32
+/// or of packed heads, of f32, or undivided in a loop over tiles (4 to 32
 /// bytes), or softmax of lists or of the way to shared memory (4 to 16).
 Complaint fmha::schedule::checkEmulation(const Case &c) {
   constexpr unsigned most = 25;

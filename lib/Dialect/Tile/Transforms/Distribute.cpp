@@ -122,6 +122,27 @@ Value tile::slice(ImplicitLocOpBuilder &b, Value vector, int64_t first,
       ArrayRef<int64_t>{1});
 }
 
+Value tile::concatenate(ImplicitLocOpBuilder &b, ValueRange parts) {
+  if (parts.size() == 1)
+    return parts.front();
+  auto sizeOf = [](Value part) {
+    return cast<VectorType>(part.getType()).getDimSize(0);
+  };
+  int64_t size = 0;
+  for (Value part : parts)
+    size += sizeOf(part);
+  auto type = cast<VectorType>(parts.front().getType());
+  Value whole = arith::ConstantOp::create(
+      b, b.getZeroAttr(VectorType::get({size}, type.getElementType())));
+  int64_t first = 0;
+  for (Value part : parts) {
+    whole = vector::InsertStridedSliceOp::create(
+        b, part, whole, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
+    first += sizeOf(part);
+  }
+  return whole;
+}
+
 Value tile::advance(ImplicitLocOpBuilder &b, Value base, Value bytes) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});

@@ -124,6 +124,8 @@ mlir::Value ofOtherHalf(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 /// Columns [first, first + count) of a row held as a vector.
 mlir::Value slice(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
                   int64_t first, int64_t count);
+/// Vectors of one kind of elements, one behind the other.
+mlir::Value concatenate(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange parts);
 /// `base` plus a run-time number of bytes (i32).
 mlir::Value advance(mlir::ImplicitLocOpBuilder &b, mlir::Value base,
                     mlir::Value bytes);

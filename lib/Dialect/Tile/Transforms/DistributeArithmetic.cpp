@@ -81,15 +81,7 @@ struct DistributeJoin : public DistributePattern<JoinOp> {
     if (!op.getType().inRegisters())
       return rewriter.notifyMatchFailure(op, "expected tiles in registers");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type type = getTypeConverter()->convertType(op.getType());
-    Value row = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    int64_t first = 0;
-    for (Value part : adaptor.getInputs()) {
-      row = vector::InsertStridedSliceOp::create(
-          b, part, row, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
-      first += cast<VectorType>(part.getType()).getDimSize(0);
-    }
-    rewriter.replaceOp(op, row);
+    rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
     return success();
   }
 };

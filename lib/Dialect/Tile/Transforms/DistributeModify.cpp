@@ -49,7 +49,8 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
       parts.push_back(apart ? code.applyInBlock(own, key)
                             : code.apply(own, key));
     }
-    rewriter.replaceOp(op, together(b, parts, x.getType()));
+    // Extended behind each piece's block the row would be copied there.
+    rewriter.replaceOp(op, concatenate(b, parts));
     return success();
   }
 
@@ -63,20 +64,6 @@ private:
   /// ptxas 13.0 begins several pieces at once, and with 16 columns to a piece
   /// spills (280 bytes, ALiBi on two sources in a loop over tiles).
   static constexpr int64_t longPieceColumns = 2, shortPieceColumns = 4;
-
-  /// One vector of the pieces: extended behind each of their blocks it would
-  /// be copied there, all of it.
-  static Value together(ImplicitLocOpBuilder &b, ArrayRef<Value> parts,
-                        Type type) {
-    Value made = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    int64_t column = 0;
-    for (Value part : parts) {
-      made = vector::InsertStridedSliceOp::create(
-          b, part, made, ArrayRef<int64_t>{column}, ArrayRef<int64_t>{1});
-      column += cast<VectorType>(part.getType()).getDimSize(0);
-    }
-    return made;
-  }
 
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {

@@ -140,7 +140,7 @@ struct DotFragment : public FragmentPattern<DotOp> {
     for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
       parts.push_back(issuePart(b, op, factors, n));
     WgmmaCommitOp::create(b);
-    rewriter.replaceOp(op, join(b, parts));
+    rewriter.replaceOp(op, concatenate(b, parts));
     return success();
   }
 
@@ -152,23 +152,6 @@ private:
   struct Factors {
     Value acc, a, b;
   };
-
-  static Value join(ImplicitLocOpBuilder &b, ArrayRef<Value> parts) {
-    if (parts.size() == 1)
-      return parts.front();
-    int64_t size = 0;
-    for (Value part : parts)
-      size += cast<VectorType>(part.getType()).getDimSize(0);
-    auto type = VectorType::get({size}, b.getF32Type());
-    Value whole = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    int64_t first = 0;
-    for (Value part : parts) {
-      whole = vector::InsertStridedSliceOp::create(
-          b, part, whole, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
-      first += cast<VectorType>(part.getType()).getDimSize(0);
-    }
-    return whole;
-  }
 
   static layout::SmemTile tileOfB(DotOp op) {
     layout::PanelTile panels = panelsOf(op.getB().getType());
