@@ -32,6 +32,11 @@ inline std::string tiles(const Schedule &s) {
   return str(s.qTiles) + (s.qTiles == 1 ? " query tile" : " query tiles");
 }
 
+/// Whether what a row may see depends on numbers that are read from memory.
+inline bool hasLists(const Problem &p) {
+  return p.cuSeqlensQ || p.keysEndInside();
+}
+
 /// What the rules look at.
 struct Case {
   const Problem &problem;

@@ -19,11 +19,6 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Whether what a row may see depends on numbers that are read from memory.
-static bool hasLists(const Problem &p) {
-  return p.cuSeqlensQ || p.keysEndInside();
-}
-
 /// Whether a CTA does several output tiles.
 static bool loops(const Schedule &s) {
   return s.scheduler != Scheduler::Single;

@@ -99,6 +99,11 @@ private:
       there += 8;
     if (s.packHeads > 1)
       there -= std::min(8u, share);
+    // A bias, a mask and ALiBi in a loop: 4 to 108 bytes without this.
+    if (loops && captures.size() > tensors) {
+      captured += scores / 2;
+      there -= 4;
+    }
   }
 };
 

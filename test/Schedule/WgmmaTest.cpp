@@ -213,6 +213,16 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   EXPECT_EQ(with(96, 1, 80, two), "");
   EXPECT_THAT(with(96, 1, 80, loops), HasSubstr("180 are there"));
   EXPECT_EQ(with(96, 1, 64, loops), "");
+  // S 40, O 40, P 20 and 80 of two matrices: 180. ALiBi besides holds half of
+  // S.
+  Change three = [](Problem &p, Schedule &s) {
+    p.captures = {{"f32", 4}, {"f32", 2}, {"f32", 1}};
+    s.scheduler = Scheduler::Static;
+  };
+  EXPECT_EQ(with(80, 1, 80, loops), "");
+  EXPECT_THAT(with(80, 1, 80, three), AllOf(HasSubstr("needs 200 registers"),
+                                            HasSubstr("176 are there")));
+  EXPECT_EQ(with(80, 1, 64, three), "");
 }
 
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
@@ -344,8 +354,23 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
       HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
 }
 
-/// Each of them alone, and none with one tile or a CTA for each.
-TEST(Wgmma, C8WhatALoopOverTilesLeaves) {
+/// What a change of a loop over tiles is told with `tiles` consumers, or with
+/// `ctas` of one.
+static std::string
+inLoop(const std::function<void(Problem &, Schedule &)> &change, unsigned tiles,
+       unsigned ctas, Scheduler scheduler = Scheduler::Static) {
+  return complaint([=](Problem &p, Schedule &s) {
+    p = problemOf(64);
+    s.qTiles = tiles;
+    s.ctasPerSm = ctas;
+    s.kvStages = 2;
+    s.kvBlock = 32;
+    s.scheduler = scheduler;
+    change(p, s);
+  });
+}
+
+TEST(Wgmma, C8WhatALoopOverTilesLeavesToOne) {
   using Change = void (*)(Problem &, Schedule &);
   const std::pair<const char *, Change> changes[] = {
       {"splits",
@@ -353,46 +378,74 @@ TEST(Wgmma, C8WhatALoopOverTilesLeaves) {
          s.splits = 3;
          s.rescaleThreshold = 0;
        }},
-      {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
-      {"o_columns", [](Problem &, Schedule &s) { s.oColumns = 64; }},
-      {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
-      {"code on scores that reads for each key",
-       [](Problem &p, auto &) { p.score = p.scoreByKey = true; }},
-      {"lists of lengths and a left bound", [](Problem &p, auto &) {
+      {"o_columns below head_dim_v",
+       [](Problem &p, Schedule &s) {
+         p = problemOf(128);
+         s.oColumns = 64;
+       }},
+      {"code on scores that reads several tensors",
+       [](Problem &p, auto &) {
+         p.score = p.scoreByKey = true;
+         p.captures = {{"f32", 4}, {"f32", 1}};
+       }},
+      {"a second source of keys above a head_dim_v of 192",
+       [](Problem &p, auto &) {
+         p.headDimV = 200;
+         p.source2 = true;
+       }},
+      {"lists of lengths and a left bound of the window",
+       [](Problem &p, auto &) {
          p.kvLens = true;
          p.mask.left = 100;
        }}};
-  auto with = [](Change change, unsigned tiles, Scheduler scheduler) {
-    return complaint([=](Problem &p, Schedule &s) {
-      s.qTiles = tiles;
-      s.kvBlock = 64;
-      s.scheduler = scheduler;
-      change(p, s);
-    });
-  };
   for (auto [what, change] : changes) {
-    EXPECT_THAT(with(change, 2, Scheduler::Static),
-                AllOf(StartsWith("C8: expected q_tiles = 1 on sm_90a with "
-                                 "scheduler static and " +
-                                 std::string(what)),
-                      HasSubstr("got 2; take one query tile or the scheduler "
-                                "single")));
-    EXPECT_EQ(with(change, 1, Scheduler::Static), "") << what;
-    EXPECT_THAT(complaint([=](Problem &p, Schedule &s) {
-                  s.qTiles = 1;
-                  s.ctasPerSm = 2;
-                  s.kvStages = 2;
-                  s.kvBlock = 64;
-                  s.scheduler = Scheduler::Static;
-                  change(p, s);
-                }),
-                AllOf(StartsWith("C8: expected ctas_per_sm = 1 on sm_90a with "
-                                 "scheduler static and " +
-                                 std::string(what)),
-                      HasSubstr("got 2; take one CTA an SM or the scheduler "
-                                "single")));
-    EXPECT_EQ(with(change, 2, Scheduler::Single), "") << what;
+    std::string text = " of at most 1 on sm_90a with scheduler static and " +
+                       std::string(what) + ", which";
+    EXPECT_THAT(
+        inLoop(change, 2, 1),
+        AllOf(StartsWith("C8: expected q_tiles" + text),
+              HasSubstr("got 2; take so many or the scheduler single")));
+    EXPECT_THAT(inLoop(change, 1, 2),
+                AllOf(StartsWith("C8: expected ctas_per_sm" + text),
+                      HasSubstr("got 2; take so many")));
+    EXPECT_EQ(inLoop(change, 1, 1), "") << what;
+    EXPECT_EQ(inLoop(change, 2, 1, Scheduler::Single), "") << what;
   }
+}
+
+/// Each of them alone, and none with two tiles or CTAs.
+TEST(Wgmma, C8WhatALoopOverTilesLeavesToTwo) {
+  using Change = void (*)(Problem &, Schedule &);
+  const std::pair<const char *, Change> changes[] = {
+      {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
+      {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
+      {"code on scores that reads for each key", [](Problem &p, auto &) {
+         p.score = p.scoreByKey = true;
+         p.captures = {{"f32", 4}};
+       }}};
+  for (auto [what, change] : changes) {
+    std::string text = " of at most 2 on sm_90a with scheduler static and " +
+                       std::string(what);
+    EXPECT_THAT(
+        inLoop(change, 1, 3),
+        AllOf(StartsWith("C8: expected ctas_per_sm" + text),
+              HasSubstr("got 3; take so many or the scheduler single")));
+    EXPECT_EQ(inLoop(change, 2, 1), "") << what;
+    EXPECT_EQ(inLoop(change, 1, 2), "") << what;
+    EXPECT_EQ(inLoop(change, 1, 3, Scheduler::Single), "") << what;
+  }
+  // Three tiles are refused the last of them in every schedule.
+  for (auto [what, change] : {changes[0], changes[1]})
+    EXPECT_THAT(inLoop(change, 3, 1),
+                StartsWith("C8: expected q_tiles of at most 2 on sm_90a with "
+                           "scheduler static and " +
+                           std::string(what)));
+  // The widest second source.
+  Change widest = [](Problem &p, auto &) {
+    p.headDimV = 192;
+    p.source2 = true;
+  };
+  EXPECT_EQ(inLoop(widest, 2, 1), "");
 }
 
 /// Two CTAs of an SM leave the warps that load 40 registers, three 24.
@@ -408,8 +461,8 @@ TEST(Wgmma, C8ListsBesideTwoOtherCtas) {
     });
   };
   EXPECT_THAT(with(3, Scheduler::Static),
-              StartsWith("C8: expected ctas_per_sm = 1 on sm_90a with "
-                         "scheduler static and lists of lengths"));
+              StartsWith("C8: expected ctas_per_sm of at most 2 on sm_90a with "
+                         "scheduler static and lists of lengths, which"));
   EXPECT_EQ(with(2, Scheduler::Static), "");
   EXPECT_EQ(with(3, Scheduler::Single), "");
 }
