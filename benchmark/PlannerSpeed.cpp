@@ -15,9 +15,12 @@
 
 #include "benchmark/benchmark.h"
 
+#include <string>
+#include <utility>
+
 using namespace fmha::schedule;
 
-static void planHeadDim(benchmark::State &state) {
+static void planHeadDim(benchmark::State &state, const char *target) {
   Problem problem;
   problem.headDim = unsigned(state.range(0));
   problem.headDimV = unsigned(state.range(1));
@@ -27,17 +30,18 @@ static void planHeadDim(benchmark::State &state) {
   problem.qHeadsHint = problem.kvHeadsHint = 32;
   for (auto _ : state) {
     std::string error;
-    benchmark::DoNotOptimize(plan(problem, "sm_100a", {}, error));
+    benchmark::DoNotOptimize(plan(problem, target, {}, error));
   }
 }
-BENCHMARK(planHeadDim)
-    ->Args({64, 64})
-    ->Args({128, 128})
-    ->Args({192, 128})
-    ->Args({256, 256})
-    ->Args({512, 512})
-    ->Args({576, 512})
-    ->Unit(benchmark::kMicrosecond);
+static void useHeadDims(benchmark::internal::Benchmark *all) {
+  for (auto [qk, pv] :
+       {std::pair(64, 64), std::pair(128, 128), std::pair(192, 128),
+        std::pair(256, 256), std::pair(512, 512), std::pair(576, 512)})
+    all->Args({qk, pv});
+  all->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK_CAPTURE(planHeadDim, sm_100a, "sm_100a")->Apply(useHeadDims);
+BENCHMARK_CAPTURE(planHeadDim, sm_90a, "sm_90a")->Apply(useHeadDims);
 
 static void adviseDeepRing(benchmark::State &state) {
   Overrides overrides;
