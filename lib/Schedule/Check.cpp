@@ -355,11 +355,11 @@ constexpr Entry entries[] = {
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
 /// do.
 constexpr Entry wgmmaEntries[] = {
-    {1, checkTarget},        {3, checkWgmmaTiles},     {2, checkHeadDims},
-    {8, checkWgmmaFeatures}, {8, checkChunks},         {2, checkWgmmaRegisters},
-    {4, checkCtaGroup},      {5, checkWgmmaPlacement}, {6, checkSmem},
-    {8, checkFeatures},      {7, checkThreshold},      {9, checkRoles},
-    {10, checkWarps}};
+    {1, checkTarget},        {3, checkWgmmaTiles}, {2, checkHeadDims},
+    {8, checkWgmmaFeatures}, {8, checkChunks},     {2, checkWgmmaRegisters},
+    {8, checkWgmmaLoop},     {4, checkCtaGroup},   {5, checkWgmmaPlacement},
+    {6, checkSmem},          {8, checkFeatures},   {7, checkThreshold},
+    {9, checkRoles},         {10, checkWarps}};
 
 std::span<const Entry> entriesOf(const target::Target *gpu) {
   if (gpu && gpu->hasWgmma)

@@ -69,6 +69,7 @@ Complaint checkEmulation(const Case &c);
 Complaint checkWgmmaTiles(const Case &c);
 Complaint checkWgmmaFeatures(const Case &c);
 Complaint checkWgmmaRegisters(const Case &c);
+Complaint checkWgmmaLoop(const Case &c);
 Complaint checkWgmmaPlacement(const Case &c);
 
 } // namespace fmha::schedule

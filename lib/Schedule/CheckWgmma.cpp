@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -93,18 +94,17 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
   return std::nullopt;
 }
 
-/// What fits one consumer of a CTA or one CTA of an SM in a loop over tiles, or
-/// nothing. Several passes and several tensors would fit two, but an H200 takes
-/// up to 1.7 and 1.25 times as long there as with a CTA for each tile.
-static std::string onlyForOne(const Case &c) {
+/// What a loop over tiles leaves too few registers for in any of several
+/// consumers, or of several CTAs of an SM, or nothing. 4 to 180 bytes were
+/// spilled of head dims of 176 and more with splits and polynomials, or with
+/// splits, a left bound and a second source; 4 to 8 of head_dim_v 256 and 512
+/// with a second source, an f32 output, and bounds or packed heads; 4 to 68
+/// with lists, a left bound, and packed heads or a softcap.
+static std::string refusedByTwo(const Case &c) {
   constexpr unsigned mostColumns = 192;
   const Problem &p = c.problem;
   if (c.schedule.splits > 1)
     return "splits";
-  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
-    return "o_columns below head_dim_v";
-  if (p.scoreByKey && p.captures.size() > 1)
-    return "code on scores that reads several tensors";
   if (p.source2 && p.headDimV > mostColumns)
     return "a second source of keys above a head_dim_v of " + str(mostColumns);
   return hasLists(p) && p.mask.left
@@ -112,11 +112,16 @@ static std::string onlyForOne(const Case &c) {
              : "";
 }
 
-/// What fits up to two of them, or nothing.
-static std::string onlyForTwo(const Case &c) {
+/// What three have too few registers for besides: warps that load have 32 or 24
+/// for what says where the blocks of a tile are, and consumers 160 or 136 for
+/// what they keep from tile to tile (4 to 120 bytes). Three tiles are refused
+/// code that reads for each key in every schedule.
+static std::string refusedByThree(const Case &c) {
   const Problem &p = c.problem;
   if (p.source2)
     return "a second source of keys";
+  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
+    return "o_columns below head_dim_v";
   if (p.outF32)
     return "an output of f32";
   if (p.scoreByKey)
@@ -124,30 +129,26 @@ static std::string onlyForTwo(const Case &c) {
   return c.schedule.ctasPerSm > 2 && hasLists(p) ? "lists of lengths" : "";
 }
 
-/// ptxas 13.0 spills there: beside three consumers or CTAs (4 to 120 bytes)
-/// warps that load have 32 or 24 registers for what says where the blocks of a
-/// tile are, and consumers 160 or 136 for what they keep from tile to tile;
-/// beside two (4 to 180) they have not enough for the numbers of a split, or of
-/// lists or a second source beside much else.
-static Complaint checkWgmmaLoop(const Case &c) {
+/// Behind the registers that a consumer needs, so that the scheduler `single`
+/// is a way out.
+Complaint fmha::schedule::checkWgmmaLoop(const Case &c) {
   const Schedule &s = c.schedule;
-  if (s.scheduler == Scheduler::Single)
-    return std::nullopt;
   bool ctas = s.ctasPerSm > 1;
   unsigned count = ctas ? s.ctasPerSm : s.qTiles;
-  unsigned most = 1;
-  std::string what = count > most ? onlyForOne(c) : "";
-  if (what.empty() && count > 2) {
-    most = 2;
-    what = onlyForTwo(c);
-  }
+  if (s.scheduler == Scheduler::Single || count == 1)
+    return std::nullopt;
+  std::string what = refusedByTwo(c);
+  bool one = !what.empty();
+  if (!one && count > 2)
+    what = refusedByThree(c);
   if (what.empty())
     return std::nullopt;
-  return std::string("C8: expected ") + (ctas ? "ctas_per_sm" : "q_tiles") +
-         " of at most " + str(most) + " on " + s.target + " with scheduler " +
-         std::string(stringify(s.scheduler)) + " and " + what +
-         ", which roles have too few registers for beside more, got " +
-         str(count) + "; take so many or the scheduler single";
+  std::string field = ctas ? "ctas_per_sm" : "q_tiles";
+  return "C8: expected " + field + (one ? " = 1" : " of at most 2") + " on " +
+         s.target + " with scheduler " + std::string(stringify(s.scheduler)) +
+         " and " + what + ", which roles have too few registers for, got " +
+         str(count) + "; take " + field + " = " + (one ? "1" : "2") +
+         " or the scheduler single";
 }
 
 /// ptxas 13.0 spills there (an error function times the score: 36 to 104 bytes
@@ -196,31 +197,81 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (c.problem.scoreByKey && s.qTiles == 3)
     return "C8: expected q_tiles of at most 2 on " + s.target +
            " with code on scores that reads for each key (a bias or a mask), "
-           "which three consumers have too few registers for, got 3";
+           "which three consumers have too few registers for, got 3; take "
+           "q_tiles = 2";
   if (Complaint complaint = checkWgmmaLongScore(c))
     return complaint;
   if (s.scheduler == Scheduler::Dynamic)
     return "C8: expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
-  return checkWgmmaLoop(c);
+  return std::nullopt;
+}
+
+/// "a or b", "a, b or c"
+static std::string anyOf(const std::vector<std::string> &ways) {
+  std::string text = ways.front();
+  for (size_t i = 1; i < ways.size(); ++i)
+    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
+  return text;
+}
+
+/// Registers that each thread of a CTA starts with.
+static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr unsigned group = 128;
+  return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
 }
 
 /// All of a CTA is compiled for the registers that its threads start with, and
 /// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
+static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr unsigned beside = 30;
+  return atLaunch(qTiles, ctasPerSm) - beside;
+}
+
 static Complaint checkAccumulators(const Schedule &s,
                                    const WgmmaRegisters &sizes) {
-  constexpr unsigned beside = 30, group = 128;
-  unsigned there = registersAtLaunch((1 + s.qTiles) * group, s.ctasPerSm);
+  constexpr unsigned panel = 64, step = 16;
+  unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
   unsigned widest = std::max(sizes.scores, sizes.outputs);
-  if (widest + beside <= there)
+  if (widest <= most)
     return std::nullopt;
-  bool ctas = s.ctasPerSm > 1;
-  return "C2: a thread starts with " + str(there) + " registers where " +
-         (ctas ? "an SM has " + str(s.ctasPerSm) + " CTAs"
-               : "a CTA has " + str(s.qTiles) + " consumers") +
-         ", of which ptxas leaves " + str(there - beside) + " to S or O, got " +
-         str(widest) + " (one for each 2 columns); take " +
-         (ctas ? "fewer ctas_per_sm" : "two query tiles");
+  std::vector<std::string> ways;
+  if (s.ctasPerSm > 1)
+    ways.push_back("fewer ctas_per_sm");
+  else if (s.qTiles > 2 && widest <= mostAccumulators(2, 1))
+    ways.push_back("two query tiles");
+  std::string narrower;
+  if (sizes.outputs > most)
+    narrower = "o_columns of at most " + str(2 * most / panel * panel);
+  if (sizes.scores > most)
+    narrower += (narrower.empty() ? "" : " and ") +
+                ("kv_block of at most " + str(2 * most / step * step));
+  ways.push_back(narrower);
+  return "C2: a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
+         " registers where " +
+         (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
+          : s.qTiles == 1 ? std::string("a CTA has one consumer")
+                          : "a CTA has " + str(s.qTiles) + " consumers") +
+         ", of which ptxas leaves " + str(most) + " to S or O, got " +
+         str(widest) + " (one for each 2 columns); take " + anyOf(ways);
+}
+
+/// What would leave a consumer more registers.
+static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
+  constexpr unsigned panel = 64, leastKeys = 16;
+  std::vector<std::string> ways;
+  if (c.schedule.qTiles == 3)
+    ways.push_back("two query tiles");
+  else if (c.schedule.ctasPerSm > 1)
+    ways.push_back("fewer ctas_per_sm");
+  if (c.schedule.kvBlock > leastKeys)
+    ways.push_back("a smaller kv_block");
+  // Passes are of whole panels.
+  if (unsigned columns = (2 * outputs - 1) / panel * panel)
+    ways.push_back("o_columns of at most " + str(columns));
+  if (ways.empty())
+    ways.push_back("fewer tensors for code on scores");
+  return ways;
 }
 
 Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
@@ -235,11 +286,8 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
          str(sizes.probabilities) +
          (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
          "), " + str(there) + " are there beside what softmax " +
-         (c.problem.score ? "and code on scores need" : "needs") +
-         (c.schedule.qTiles == 3     ? "; take two query tiles or"
-          : c.schedule.ctasPerSm > 1 ? "; take fewer ctas_per_sm or"
-                                     : "; take") +
-         " a smaller kv_block, or o_columns below " + str(2 * sizes.outputs);
+         (c.problem.score ? "and code on scores need" : "needs") + "; take " +
+         anyOf(waysToFit(c, sizes.outputs));
 }
 
 Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {

@@ -124,12 +124,14 @@ std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
   return text + "  sum over all threads: " + str(total) + " registers\n";
 }
 
-/// Which output tiles a CTA does. Nobody has measured the difference.
+/// Which output tiles a CTA does. Nobody has measured the difference on targets
+/// with tensor memory.
 static std::string describeScheduler(const Schedule &s) {
   const target::Target *gpu = target::findTarget(s.target);
   switch (s.scheduler) {
   case Scheduler::Single:
-    return "single: one tile a CTA (what others save is only modelled)";
+    return std::string("single: one tile a CTA") +
+           (usesWgmma(s) ? "" : " (what others save is only modelled)");
   case Scheduler::Static:
     return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
            " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +

@@ -99,7 +99,8 @@ private:
       there += 8;
     if (s.packHeads > 1)
       there -= std::min(8u, share);
-    // A bias, a mask and ALiBi in a loop: 4 to 108 bytes without this.
+    // A vector beside two matrices (ALiBi, a bias and a mask) in a loop: 4 to
+    // 24 bytes of one tile without this, up to 108 of two.
     if (loops && captures.size() > tensors) {
       captured += scores / 2;
       there -= 4;

@@ -17,6 +17,7 @@
 
 using namespace fmha;
 using namespace fmha::schedule;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -131,7 +132,23 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
   EXPECT_EQ(with(208, 16, smem),
             "C2: a thread starts with 128 registers where a CTA has 3 "
             "consumers, of which ptxas leaves 98 to S or O, got 104 (one for "
-            "each 2 columns); take two query tiles");
+            "each 2 columns); take two query tiles or o_columns of at most "
+            "192");
+  // Two have 138.
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p = problemOf(280);
+                s.qTiles = 3;
+                s.kvBlock = 16;
+              }),
+              EndsWith("got 144 (one for each 2 columns); take o_columns of at "
+                       "most 192"));
+  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
+                p = problemOf(512);
+                s.qTiles = 1;
+                s.kvBlock = 16;
+              }),
+              AllOf(HasSubstr("where a CTA has one consumer, of"),
+                    EndsWith("take o_columns of at most 384")));
   // P on its way to shared memory, beside S of more than 176 keys.
   EXPECT_EQ(with(64, 176, smem), "");
   EXPECT_EQ(with(48, 192, smem), "");
@@ -223,6 +240,11 @@ TEST(Wgmma, C2ReadsBesideOthers) {
   EXPECT_THAT(with(80, 1, 80, three), AllOf(HasSubstr("needs 200 registers"),
                                             HasSubstr("176 are there")));
   EXPECT_EQ(with(80, 1, 64, three), "");
+  EXPECT_EQ(with(80, 1, 80,
+                 [](Problem &p, Schedule &) {
+                   p.captures = {{"f32", 4}, {"f32", 2}, {"f32", 1}};
+                 }),
+            "");
 }
 
 /// 3 CTAs of 256 threads start with 80 registers each, 2 with 128.
@@ -354,98 +376,117 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
       HasSubstr("which has no clusterlaunchcontrol; got dynamic"));
 }
 
-/// What a change of a loop over tiles is told with `tiles` consumers, or with
-/// `ctas` of one.
-static std::string
-inLoop(const std::function<void(Problem &, Schedule &)> &change, unsigned tiles,
-       unsigned ctas, Scheduler scheduler = Scheduler::Static) {
-  return complaint([=](Problem &p, Schedule &s) {
-    p = problemOf(64);
-    s.qTiles = tiles;
-    s.ctasPerSm = ctas;
-    s.kvStages = 2;
-    s.kvBlock = 32;
-    s.scheduler = scheduler;
-    change(p, s);
-  });
+namespace {
+
+/// A kernel of head dim 64 that goes from tile to tile, and what changes in it.
+struct Loop {
+  const char *what;
+  std::function<void(Problem &, Schedule &)> change;
+
+  /// What check() says with so many consumers, or CTAs of one.
+  std::string with(unsigned tiles, unsigned ctas,
+                   Scheduler scheduler = Scheduler::Static) const {
+    return complaint([&](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      s.qTiles = tiles;
+      s.ctasPerSm = ctas;
+      s.kvStages = 2;
+      s.kvBlock = 32;
+      s.scheduler = scheduler;
+      change(p, s);
+    });
+  }
+};
+
+void setSplits(Problem &, Schedule &s) {
+  s.splits = 3;
+  s.rescaleThreshold = 0;
 }
 
+void setListsAndLeft(Problem &p, Schedule &) {
+  p.kvLens = true;
+  p.mask.left = 100;
+}
+
+} // namespace
+
 TEST(Wgmma, C8WhatALoopOverTilesLeavesToOne) {
-  using Change = void (*)(Problem &, Schedule &);
-  const std::pair<const char *, Change> changes[] = {
-      {"splits",
-       [](Problem &, Schedule &s) {
-         s.splits = 3;
-         s.rescaleThreshold = 0;
-       }},
-      {"o_columns below head_dim_v",
-       [](Problem &p, Schedule &s) {
-         p = problemOf(128);
-         s.oColumns = 64;
-       }},
-      {"code on scores that reads several tensors",
-       [](Problem &p, auto &) {
-         p.score = p.scoreByKey = true;
-         p.captures = {{"f32", 4}, {"f32", 1}};
-       }},
+  const Loop loops[] = {
+      {"splits", setSplits},
+      {"lists of lengths and a left bound of the window", setListsAndLeft},
       {"a second source of keys above a head_dim_v of 192",
        [](Problem &p, auto &) {
          p.headDimV = 200;
          p.source2 = true;
-       }},
-      {"lists of lengths and a left bound of the window",
-       [](Problem &p, auto &) {
-         p.kvLens = true;
-         p.mask.left = 100;
        }}};
-  for (auto [what, change] : changes) {
-    std::string text = " of at most 1 on sm_90a with scheduler static and " +
-                       std::string(what) + ", which";
-    EXPECT_THAT(
-        inLoop(change, 2, 1),
-        AllOf(StartsWith("C8: expected q_tiles" + text),
-              HasSubstr("got 2; take so many or the scheduler single")));
-    EXPECT_THAT(inLoop(change, 1, 2),
-                AllOf(StartsWith("C8: expected ctas_per_sm" + text),
-                      HasSubstr("got 2; take so many")));
-    EXPECT_EQ(inLoop(change, 1, 1), "") << what;
-    EXPECT_EQ(inLoop(change, 2, 1, Scheduler::Single), "") << what;
+  for (const Loop &loop : loops) {
+    auto refused = [&](const std::string &field, unsigned got) {
+      return "C8: expected " + field +
+             " = 1 on sm_90a with scheduler static and " + loop.what +
+             ", which roles have too few registers for, got " +
+             std::to_string(got) + "; take " + field +
+             " = 1 or the scheduler single";
+    };
+    EXPECT_EQ(loop.with(2, 1), refused("q_tiles", 2));
+    EXPECT_EQ(loop.with(2, 1, Scheduler::Single), "") << loop.what;
+    // More columns than several CTAs have registers for.
+    if (&loop != std::end(loops) - 1) {
+      EXPECT_EQ(loop.with(1, 2), refused("ctas_per_sm", 2));
+      EXPECT_EQ(loop.with(1, 2, Scheduler::Single), "") << loop.what;
+    }
+    EXPECT_EQ(loop.with(1, 1), "") << loop.what;
   }
+  EXPECT_THAT(loops[0].with(3, 1), HasSubstr("got 3; take q_tiles = 1 or"));
+  EXPECT_THAT(loops[0].with(1, 3), HasSubstr("got 3; take ctas_per_sm = 1 or"));
 }
 
 /// Each of them alone, and none with two tiles or CTAs.
 TEST(Wgmma, C8WhatALoopOverTilesLeavesToTwo) {
-  using Change = void (*)(Problem &, Schedule &);
-  const std::pair<const char *, Change> changes[] = {
+  const Loop loops[] = {
       {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
       {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
+      {"o_columns below head_dim_v",
+       [](Problem &p, Schedule &s) {
+         p = problemOf(96);
+         s.oColumns = 64;
+       }},
       {"code on scores that reads for each key", [](Problem &p, auto &) {
          p.score = p.scoreByKey = true;
          p.captures = {{"f32", 4}};
        }}};
-  for (auto [what, change] : changes) {
+  for (const Loop &loop : loops) {
     std::string text = " of at most 2 on sm_90a with scheduler static and " +
-                       std::string(what);
+                       std::string(loop.what);
     EXPECT_THAT(
-        inLoop(change, 1, 3),
-        AllOf(StartsWith("C8: expected ctas_per_sm" + text),
-              HasSubstr("got 3; take so many or the scheduler single")));
-    EXPECT_EQ(inLoop(change, 2, 1), "") << what;
-    EXPECT_EQ(inLoop(change, 1, 2), "") << what;
-    EXPECT_EQ(inLoop(change, 1, 3, Scheduler::Single), "") << what;
+        loop.with(1, 3),
+        AllOf(
+            StartsWith("C8: expected ctas_per_sm" + text),
+            HasSubstr("got 3; take ctas_per_sm = 2 or the scheduler single")));
+    // Three tiles are refused code for each key in every schedule.
+    if (&loop != std::end(loops) - 1)
+      EXPECT_THAT(loop.with(3, 1),
+                  AllOf(StartsWith("C8: expected q_tiles" + text),
+                        HasSubstr("take q_tiles = 2 or")));
+    EXPECT_EQ(loop.with(2, 1), "") << loop.what;
+    EXPECT_EQ(loop.with(1, 2), "") << loop.what;
+    EXPECT_EQ(loop.with(1, 3, Scheduler::Single), "") << loop.what;
   }
-  // Three tiles are refused the last of them in every schedule.
-  for (auto [what, change] : {changes[0], changes[1]})
-    EXPECT_THAT(inLoop(change, 3, 1),
-                StartsWith("C8: expected q_tiles of at most 2 on sm_90a with "
-                           "scheduler static and " +
-                           std::string(what)));
-  // The widest second source.
-  Change widest = [](Problem &p, auto &) {
-    p.headDimV = 192;
-    p.source2 = true;
+  Loop widest{"", [](Problem &p, auto &) {
+                p.headDimV = 192;
+                p.source2 = true;
+              }};
+  EXPECT_EQ(widest.with(2, 1), "");
+  EXPECT_EQ(widest.with(1, 2), "");
+}
+
+/// So that the scheduler `single` is a way out of C8 wherever it is told.
+TEST(Wgmma, C2ComesAheadOfLoops) {
+  auto three = [](Problem &p, Schedule &s) {
+    p = problemOf(128);
+    setSplits(p, s);
   };
-  EXPECT_EQ(inLoop(widest, 2, 1), "");
+  EXPECT_THAT((Loop{"", three}.with(1, 3)),
+              StartsWith("C2: a thread starts with 80"));
 }
 
 /// Two CTAs of an SM leave the warps that load 40 registers, three 24.
@@ -547,6 +588,29 @@ TEST(Wgmma, PlansWhatWasFastestOnAnH200) {
 
 /// Where sequences are short, waits at the ends of a tile are much of it, and
 /// several CTAs wait apart (measured: benchmark/results).
+/// Where a loop over tiles was faster there, and where it was slower.
+TEST(Wgmma, PlansLoopsWhereTheyPaidOnAnH200) {
+  auto scheduler = [](auto change, unsigned dim, unsigned heads) {
+    Problem problem = problemOf(dim);
+    change(problem);
+    problem = withHints(problem, {4, heads, heads, 4096, 4096});
+    return mustPlan(problem, "sm_90a").schedule.scheduler;
+  };
+  auto reads = [](Problem &p, unsigned tensors) {
+    p.score = p.scoreByKey = true;
+    p.captures.assign(tensors, {"f32", 4});
+  };
+  EXPECT_EQ(scheduler([](Problem &p) { p.outF32 = true; }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([](Problem &p) { p.source2 = true; }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([&](Problem &p) { reads(p, 1); }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([&](Problem &p) { reads(p, 2); }, 128, 16),
+            Scheduler::Single);
+  EXPECT_EQ(scheduler([](Problem &) {}, 512, 4), Scheduler::Single);
+}
+
 TEST(Wgmma, PlansSeveralCtasForShortSequences) {
   auto ctas = [](unsigned batch, unsigned length) {
     Problem problem = problemOf(64);
