@@ -99,12 +99,15 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
 /// spilled of head dims of 176 and more with splits and polynomials, or with
 /// splits, a left bound and a second source; 4 to 8 of head_dim_v 256 and 512
 /// with a second source, an f32 output, and bounds or packed heads; 4 to 68
-/// with lists, a left bound, and packed heads or a softcap.
+/// with lists, a left bound, and packed heads or a softcap; 44 of several
+/// passes with lists, ALiBi, polynomials and an f32 output.
 static std::string refusedByTwo(const Case &c) {
   constexpr unsigned mostColumns = 192;
   const Problem &p = c.problem;
   if (c.schedule.splits > 1)
     return "splits";
+  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
+    return "o_columns below head_dim_v";
   if (p.source2 && p.headDimV > mostColumns)
     return "a second source of keys above a head_dim_v of " + str(mostColumns);
   return hasLists(p) && p.mask.left
@@ -120,8 +123,6 @@ static std::string refusedByThree(const Case &c) {
   const Problem &p = c.problem;
   if (p.source2)
     return "a second source of keys";
-  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
-    return "o_columns below head_dim_v";
   if (p.outF32)
     return "an output of f32";
   if (p.scoreByKey)

@@ -413,6 +413,11 @@ TEST(Wgmma, C8WhatALoopOverTilesLeavesToOne) {
   const Loop loops[] = {
       {"splits", setSplits},
       {"lists of lengths and a left bound of the window", setListsAndLeft},
+      {"o_columns below head_dim_v",
+       [](Problem &p, Schedule &s) {
+         p = problemOf(96);
+         s.oColumns = 64;
+       }},
       {"a second source of keys above a head_dim_v of 192",
        [](Problem &p, auto &) {
          p.headDimV = 200;
@@ -444,11 +449,6 @@ TEST(Wgmma, C8WhatALoopOverTilesLeavesToTwo) {
   const Loop loops[] = {
       {"a second source", [](Problem &p, auto &) { p.source2 = true; }},
       {"an output of f32", [](Problem &p, auto &) { p.outF32 = true; }},
-      {"o_columns below head_dim_v",
-       [](Problem &p, Schedule &s) {
-         p = problemOf(96);
-         s.oColumns = 64;
-       }},
       {"code on scores that reads for each key", [](Problem &p, auto &) {
          p.score = p.scoreByKey = true;
          p.captures = {{"f32", 4}};

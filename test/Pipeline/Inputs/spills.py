@@ -163,6 +163,9 @@ found = [
     ("--head-dim=64 --head-dim-v=512", "tmem", ("--window-left=100", "--exp2-emulated=25", "--bias", "--lse")),
     ("--head-dim=232", "tmem", ("--mask=causal-top-left", "--window-left=100", "--sink", "--bias", "--lse", "--source2-k", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     ("--head-dim=64", "tmem", ("--alibi", "--source2-k", "--pack-heads=16", "--q-heads=16", "--kv-heads=1")),
+    # The first row, which all roles share, beside what code on scores reads for two sources.
+    ("--head-dim=128 --q-tiles=1", "tmem", ("--causal", "--alibi", "--source2-k")), ("--head-dim=64 --q-tiles=2", "tmem", ("--causal", "--alibi", "--source2-k")),
+    ("--head-dim=24", "smem", ("--causal", "--alibi", "--source2-k", "--row-max")),
     ("--head-dim=64", "smem", ("--window-right=30", "--alibi", "--lse")),
     ("--head-dim=64 --q-tiles=2", "smem", ("--window-right=30", "--softcap=30", "--alibi", "--row-sum")),
     ("--head-dim=128 --q-tiles=2", "tmem", ("--kv-block=64", "--splits=3", "--cu-seqlens-q")),

@@ -45,7 +45,7 @@ kinds = [
                        (f"{every} --causal", f"--bias --lse {lists} --sink", f"{twice} {lists}")),
     ("--head-dim=192 --head-dim-v=192", "--scheduler=static --q-tiles=2", f"{twice} {lists} --bias --out-dtype=f32"),
     ("--head-dim=192 --head-dim-v=128", "--scheduler=static --ctas-per-sm=2", f"{twice} {lists} --sink"),
-    ("--head-dim=512", "--scheduler=static --q-tiles=2", f"{every} {lists}"), ("--head-dim=64", f"--scheduler=static --q-tiles=3 --causal --lse {lists}", "--sink"),
+    ("--head-dim=512", "--scheduler=static --q-tiles=1", f"{every} {lists}"), ("--head-dim=64", f"--scheduler=static --q-tiles=3 --causal --lse {lists}", "--sink"),
     *itertools.product(("--head-dim=128", "--head-dim=256"), ("--scheduler=static --q-tiles=2", "--scheduler=static --q-tiles=1"), ("--alibi --bias --mask-file --lse",)),
     ("--head-dim=40 --head-dim-v=72", "--scheduler=static --mask=causal-top-left --kv-lens --sink --alibi --bias --mask-file", "--dtype=f16 --unnormalised --p-offset=7"),
     # A block of 16 keys is what two matrices of scores leave.

@@ -78,10 +78,14 @@ private:
   }
   /// Nor do they leave any for where the tile lies and its sequence begins:
   /// each role computes that for itself, as it does in a loop over tiles. So it
-  /// does beside long code on scores, which leaves no register either.
+  /// does beside long code on scores, which leaves no register either, and
+  /// where code on scores reads beside a second source: the first row stays in
+  /// registers there for as long as both last (4 bytes of a causal ALiBi).
   bool remakesNumbers() const {
+    const schedule::Problem &p = info.problem;
+    bool keepsRows = p.source2 && !p.captures.empty();
     return !tiles.isNeeded() && hasTmem() &&
-           (fillsUniformRegisters() || info.problem.scoreIsLong);
+           (fillsUniformRegisters() || p.scoreIsLong || keepsRows);
   }
   /// Whether the role that took tensor memory frees it behind its loop over
   /// tiles. Behind all roles its warp has to be told from others, by a
