@@ -188,13 +188,12 @@ void Search::packingAxis() {
 /// Query tiles are warpgroups; the larger a block, the fewer waits, until
 /// registers or rings of two stages of K and of V do not fit.
 void Search::buildWgmmaAxes() {
-  constexpr unsigned widest = 256;
   axis("q_tiles", {2, 3, 1}, rule(1));
   axis("q_tile_rows", {64}, rule(3));
   packingAxis();
   axis("o_columns",
-       problem.headDimV > widest ? parts(problem.headDimV, 64, widest)
-                                 : Values{0},
+       problem.headDimV > widestPass ? parts(problem.headDimV, 64, widestPass)
+                                     : Values{0},
        0);
   axis("scheduler", wgmmaSchedulers(problem), 0);
   axis("ctas_per_sm", wgmmaCtasPerSm(problem, gpu->sms), rule(3));

@@ -40,6 +40,9 @@ struct Candidates {
 Candidates enumerate(const Problem &problem, std::string_view target,
                      const Overrides &overrides);
 
+/// Columns of O that one pass of a consumer computes at most.
+constexpr unsigned widestPass = 256;
+
 /// Keys of a block that are worth a thought where MMAs are wgmma, the usual
 /// ones first.
 std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);

@@ -14,12 +14,11 @@ using namespace fmha::schedule;
 
 /// Where the launch is known the model says whether a CTA should do several
 /// tiles; a CTA for each is right for any. Not so where passes share a row, or
-/// code on scores reads several tensors: there a loop over tiles takes up to
-/// 1.73 and 1.25 times as long on an H200, and the model does not know why.
+/// code on scores reads several tensors: there an H200 took up to 1.73 and
+/// 1.25 times as long in a loop over tiles, and the model does not know why.
 std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
-  constexpr unsigned widest = 256;
   std::vector<unsigned> schedulers = {unsigned(Scheduler::Single)};
-  bool slow = problem.headDimV > widest ||
+  bool slow = problem.headDimV > widestPass ||
               (problem.scoreByKey && problem.captures.size() > 1);
   if (workloadOf(problem) && !slow)
     schedulers.push_back(unsigned(Scheduler::Static));

@@ -164,6 +164,13 @@ static Complaint checkStages(const Schedule &s) {
   return std::nullopt;
 }
 
+std::string fmha::schedule::anyOf(const std::vector<std::string> &ways) {
+  std::string text = ways.front();
+  for (size_t i = 1; i < ways.size(); ++i)
+    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
+  return text;
+}
+
 /// What would need less shared memory and can be had: one of each kind is
 /// enough to say, where there is one.
 static std::string smallerInSmem(const Case &c) {
@@ -186,10 +193,7 @@ static std::string smallerInSmem(const Case &c) {
   offer((wgmma || ways.empty()) && s.kvBlock > (wgmma ? 16 : 64),
         "a smaller kv_block");
   offer(ways.empty(), "a narrower head");
-  std::string text = ways[0];
-  for (size_t i = 1; i < ways.size(); ++i)
-    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
-  return text;
+  return anyOf(ways);
 }
 
 static Complaint checkSmem(const Case &c) {

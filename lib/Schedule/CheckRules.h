@@ -20,12 +20,16 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace fmha::schedule {
 
 using Complaint = std::optional<std::string>;
 
 inline std::string str(uint64_t value) { return std::to_string(value); }
+
+/// "a or b", "a, b or c". Expects at least one.
+std::string anyOf(const std::vector<std::string> &ways);
 
 /// "1 query tile", "2 query tiles"
 inline std::string tiles(const Schedule &s) {

@@ -208,12 +208,12 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   return std::nullopt;
 }
 
-/// "a or b", "a, b or c"
-static std::string anyOf(const std::vector<std::string> &ways) {
-  std::string text = ways.front();
-  for (size_t i = 1; i < ways.size(); ++i)
-    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
-  return text;
+/// Passes of so many columns. Beside others rule C8 takes them in no loop.
+static std::string passesOf(const Schedule &s, unsigned columns) {
+  bool loops = s.scheduler != Scheduler::Single;
+  bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
+  return "o_columns of at most " + str(columns) +
+         (loops && beside ? " with the scheduler single" : "");
 }
 
 /// Registers that each thread of a CTA starts with.
@@ -243,7 +243,7 @@ static Complaint checkAccumulators(const Schedule &s,
     ways.push_back("two query tiles");
   std::string narrower;
   if (sizes.outputs > most)
-    narrower = "o_columns of at most " + str(2 * most / panel * panel);
+    narrower = passesOf(s, 2 * most / panel * panel);
   if (sizes.scores > most)
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
@@ -269,7 +269,7 @@ static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
     ways.push_back("a smaller kv_block");
   // Passes are of whole panels.
   if (unsigned columns = (2 * outputs - 1) / panel * panel)
-    ways.push_back("o_columns of at most " + str(columns));
+    ways.push_back(passesOf(c.schedule, columns));
   if (ways.empty())
     ways.push_back("fewer tensors for code on scores");
   return ways;

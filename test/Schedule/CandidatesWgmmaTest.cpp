@@ -51,8 +51,6 @@ TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200) {
             std::tuple(2u, 80u, Scheduler::Static));
 }
 
-/// Where sequences are short, waits at the ends of a tile are much of it, and
-/// several CTAs wait apart (measured: benchmark/results).
 /// Where a loop over tiles was faster there, and where it was slower.
 TEST(CandidatesWgmma, PlansLoopsWhereTheyPaidOnAnH200) {
   auto scheduler = [](auto change, unsigned dim, unsigned heads) {
@@ -76,6 +74,8 @@ TEST(CandidatesWgmma, PlansLoopsWhereTheyPaidOnAnH200) {
   EXPECT_EQ(scheduler([](Problem &) {}, 512, 4), Scheduler::Single);
 }
 
+/// Where sequences are short, waits at the ends of a tile are much of it, and
+/// several CTAs wait apart (measured: benchmark/results).
 TEST(CandidatesWgmma, PlansSeveralCtasForShortSequences) {
   auto ctas = [](unsigned batch, unsigned length) {
     Problem problem = problemOf(64);

@@ -148,6 +148,14 @@ TEST(Wgmma, C2WhatEachOfThreeConsumersHolds) {
               }),
               AllOf(HasSubstr("where a CTA has one consumer, of"),
                     EndsWith("take o_columns of at most 384")));
+  // A loop beside another tile is refused passes.
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p = problemOf(512);
+        s.kvBlock = 16;
+        s.scheduler = Scheduler::Static;
+      }),
+      EndsWith("take o_columns of at most 256 with the scheduler single"));
   // P on its way to shared memory, beside S of more than 176 keys.
   EXPECT_EQ(with(64, 176, smem), "");
   EXPECT_EQ(with(48, 192, smem), "");
