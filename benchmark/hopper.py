@@ -275,7 +275,8 @@ st.global.u64 [%a0], %a6; st.global.u64 [%a0+8], %a5; ret; }
 
         address = ctypes.c_uint64(where.data_ptr())
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-        self.probe.launch_prepared(([1, 1, 1], pointers, None))
+        function = self.probe.entries[0][0]
+        self.probe.launch_prepared([self.launch.Call(function, [1, 1, 1], [1, 1, 1], 0, pointers)])
 
 
 def median(numbers):

@@ -72,9 +72,14 @@ class Driver:
     def allocate(self, data):
         """A copy of `data`, bytes, on the device; of no bytes some poison, as a kernel may read an element that it then hides."""
         data = bytes(data) or b"\xff" * 16
+        address = self.reserve(len(data))
+        self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
+        return address
+
+    def reserve(self, count):
+        """Memory with nothing of use in it."""
         address = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(len(data), 16)))
-        self.call("cuMemcpyHtoD_v2", address, data, ctypes.c_size_t(len(data)))
+        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(count, 16)))
         return address.value
 
     def read(self, address, count):
@@ -83,19 +88,55 @@ class Driver:
         return data.raw
 
 
+@dataclass
+class Call:
+    """A kernel with its arguments. `buffers` is what `pointers` point to."""
+
+    function: ctypes.c_void_p
+    grid: list
+    block: list
+    smem_bytes: int
+    pointers: ctypes.Array
+    buffers: list = None
+
+
 class Kernel:
-    """A kernel of a manifest, loaded."""
+    """A kernel of a manifest, loaded, and where it writes parts the one that combines them."""
 
     def __init__(self, ptx, manifest, driver=None):
         self.manifest = manifest
-        if manifest.get("splits", 1) > 1 or "combine" in manifest:
-            raise ValueError("expected a kernel without splits, got one that needs a second kernel and a workspace; compile it with --splits=1")
         self.driver = driver or Driver()
         module = ctypes.c_void_p()
         self.driver.call("cuModuleLoadData", ctypes.byref(module), (ptx if isinstance(ptx, bytes) else ptx.encode()) + b"\0")
-        self.function = ctypes.c_void_p()
-        self.driver.call("cuModuleGetFunction", ctypes.byref(self.function), module, manifest["kernel"].encode())
-        self.driver.call("cuFuncSetAttribute", self.function, MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
+        self.entries, self.reserved = [], {}
+        for entry in (manifest, manifest.get("combine")):
+            if entry:
+                function = ctypes.c_void_p()
+                self.driver.call("cuModuleGetFunction", ctypes.byref(function), module, entry["kernel"].encode())
+                self.entries.append((function, entry))
+        self.driver.call("cuFuncSetAttribute", self.entries[0][0], MAX_DYNAMIC_SHARED_SIZE, manifest["smem_bytes"])
+
+    def workspace(self, values):
+        """Tensors of the parts; calls of a kernel share them, one behind the other on a stream."""
+        tensors = {}
+        for entry in self.manifest.get("workspace", ()):
+            shape = tuple(dim if isinstance(dim, int) else values[dim] for dim in entry["dims"])
+            size = ITEM_BYTES[entry["dtype"]] * math.prod(shape)
+            address, held = self.reserved.get(entry["tensor"], (0, 0))
+            if not address or held < size:
+                # What calls made before may still use is not freed.
+                address, held = self.driver.reserve(size), size
+                self.reserved[entry["tensor"]] = address, held
+            tensors[entry["tensor"]] = Tensor(address, shape)
+        return tensors
+
+    def values_of_parts(self, tensors):
+        values = {"parts": self.manifest.get("splits", 1)}
+        for name, axes in (("o_parts", ("part", "batch", "row", "head")), ("max_parts", ("part", "batch", "head", "row"))):
+            if name in tensors:
+                values |= {f"{name}_stride_{axis}": stride for axis, stride in zip(axes, tensors[name].strides)}
+        values |= {f"sum{name[3:]}": stride for name, stride in values.items() if name.startswith("max_parts")}
+        return values
 
     def values(self, tensors, more):
         """Run-time values that the manifest may name."""
@@ -112,9 +153,8 @@ class Kernel:
             if name in tensors:
                 batch, head, row = tensors[name].strides
                 values |= {f"{name}_stride_batch": batch, f"{name}_stride_head": head, f"{name}_stride_row": row}
-        if self.manifest.get("out_dtype") == "f32":
-            batch, row, head, _ = tensors["o"].strides
-            values |= {"o_stride_batch": batch, "o_stride_row": row, "o_stride_head": head}
+        batch, row, head, _ = tensors["o"].strides
+        values |= {"o_stride_batch": batch, "o_stride_row": row, "o_stride_head": head}
         if "k2" in tensors:
             values["kv_len2"] = tensors["k2"].shape[1]
         values |= more
@@ -187,39 +227,41 @@ class Kernel:
 
     def launch(self, tensors, stream=0, **more):
         """Tensors and further run-time values by the manifest's names."""
-        arguments = self.prepare(tensors, **more)
-        self.launch_prepared(arguments, stream)
+        self.launch_prepared(self.prepare(tensors, **more), stream)
 
     def prepare(self, tensors, **more):
         values = self.values(tensors, more)
+        tensors = self.workspace(values | {"head_dim_v": tensors["v"].shape[3]}) | tensors
+        values |= self.values_of_parts(tensors)
+        return [self.call_of(function, entry, tensors, values) for function, entry in self.entries]
+
+    def call_of(self, function, entry, tensors, values):
         buffers = []
-        for parameter in self.manifest["parameters"]:
+        for parameter in entry["parameters"]:
             data = self.argument(parameter, tensors, values)
             raw = (ctypes.c_uint8 * (len(data) + 64))()
             start = -ctypes.addressof(raw) % 64
             raw[start : start + len(data)] = data
             buffers.append((raw, ctypes.addressof(raw) + start))
-        grid = [self.extent(self.manifest["grid"][axis], values) for axis in "xyz"]
-        if self.manifest.get("scheduler") == "static":
-            grid[0] = min(grid[0], self.manifest["max_ctas"])
+        grid = [self.extent(entry["grid"][axis], values) for axis in "xyz"]
+        if entry.get("scheduler") == "static":
+            grid[0] = min(grid[0], entry["max_ctas"])
         pointers = (ctypes.c_void_p * len(buffers))(*[place for _, place in buffers])
-        return grid, pointers, buffers
+        return Call(function, grid, entry["block"], entry.get("smem_bytes", 0), pointers, buffers)
 
-    def launch_prepared(self, arguments, stream=0):
-        grid, pointers, _ = arguments
-        if 0 in grid:
-            return
-        manifest = self.manifest
-        self.driver.call(
-            "cuLaunchKernel",
-            self.function,
-            *grid,
-            *manifest["block"],
-            manifest["smem_bytes"],
-            ctypes.c_void_p(stream),
-            pointers,
-            None,
-        )
+    def launch_prepared(self, calls, stream=0):
+        for call in calls:
+            if 0 not in call.grid:
+                self.driver.call(
+                    "cuLaunchKernel",
+                    call.function,
+                    *call.grid,
+                    *call.block,
+                    call.smem_bytes,
+                    ctypes.c_void_p(stream),
+                    call.pointers,
+                    None,
+                )
 
 
 # The program ----------------------------------------------------------------------------------------------------------
@@ -293,8 +335,9 @@ def main():
         manifest = json.load(file)
     with open(flags.ptx) as file:
         ptx = file.read()
-    known = {"q", "k", "v", "o", "lse"}
-    needed = {p["tensor"] for p in manifest["parameters"] if "tensor" in p} | {"q"}
+    known = {"q", "k", "v", "o", "lse"} | {entry["tensor"] for entry in manifest.get("workspace", ())}
+    parameters = manifest["parameters"] + manifest.get("combine", {}).get("parameters", [])
+    needed = {p["tensor"] for p in parameters if "tensor" in p}
     if needed - known or "captures" in manifest or manifest.get("out_dtype") == "f32":
         sys.exit(f"launch.py: expected a kernel of q, k, v, o and lse in 16 bits, got one with {sorted(needed - known)}")
     driver = Driver(flags.library)
