@@ -32,7 +32,8 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
   for (const KernelParameter &parameter : mergeParameters(problem))
     parameters.push_back(parameterOf(parameter));
   json::Array factors{
-      json::Object{{"ceil_div", json::Array{"q_len", mergeRowsPerCta}}},
+      json::Object{
+          {"ceil_div", json::Array{"q_len", mergeRowsPerCta(problem.headDim)}}},
       "q_heads"};
   // Of what is packed the batch is 1.
   if (!problem.cuSeqlensQ)

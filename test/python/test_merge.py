@@ -52,10 +52,12 @@ def test_f32_alone():
     np.testing.assert_allclose(out, expected(q, k, v)[3], atol=2e-3)
 
 
-@pytest.mark.parametrize("counts", [(5,), (100, 40), (1, 0, 129), (0, 0)])
-def test_merge(counts):
-    q = draw(7, 2, 5, 2, 64)
-    sets = [(draw(10 + n, 2, count, 1, 64), draw(20 + n, 2, count, 1, 64)) for n, count in enumerate(counts)]
+# Loads of eight parts are under way at a time, and a row has one, two or four warps, of which lanes read 32 parts.
+@pytest.mark.parametrize("counts", [(5,), (100, 40), (1, 0, 129), (0, 0), (3,) * 7, (2,) * 8, (1, 0, 4) * 3, (1,) * 33])
+@pytest.mark.parametrize("dim", [64, 200, 264])
+def test_merge(counts, dim):
+    q = draw(7, 2, 5, 2, dim)
+    sets = [(draw(10 + n, 2, count, 1, dim), draw(100 + n, 2, count, 1, dim)) for n, count in enumerate(counts)]
     parts = parts_of(q, sets)
     k, v = (np.concatenate([pair[side] for pair in sets], axis=1) for side in (0, 1))
     sink = [0.25, -3.0]

@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain threads: what it does is bound by the memory that it reads. All threads
-// of a warp go through the parts of one row and compute its weights again for
-// each of their columns; those numbers come from the L1 cache, and nothing is
-// exchanged. Sums go through the parts in order, so that a result has the same
-// bits in every run.
+// Plain threads: what it does is bound by the latency of the memory that it
+// reads. The maxima and sums of a row's parts are read by a lane each, and
+// combined across the warp in a fixed order. Then all threads go through the
+// parts, several loads under way at a time, and compute the weights again for
+// their columns; those numbers come from the L1 cache. Every sum has an order
+// of its own, so that a result has the same bits in every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +36,14 @@ namespace {
 constexpr int32_t warpThreads = 32;
 /// Columns that a thread loads at once: 16 bytes of f32.
 constexpr int32_t vectorColumns = 4;
+/// Parts whose loads a thread has under way at a time.
+constexpr int32_t partsAtOnce = 8;
 
 class MergeBuilder {
 public:
   MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
       : func(func), problem(problem), parameters(mergeParameters(problem)),
+        rowsPerCta(mergeRowsPerCta(problem.headDim)),
         b(ImplicitLocOpBuilder::atBlockEnd(func.getLoc(),
                                            &func.getBody().front())) {}
   void build();
@@ -58,6 +62,9 @@ private:
   template <typename OpTy> Value make(Value lhs, Value rhs) {
     return OpTy::create(b, lhs, rhs);
   }
+  VectorType columnsType() {
+    return VectorType::get({vectorColumns}, b.getF32Type());
+  }
   Value wide(Value number) {
     return arith::ExtUIOp::create(b, b.getI64Type(), number);
   }
@@ -68,8 +75,25 @@ private:
     return arith::SelectOp::create(b, condition, yes, no);
   }
   void ifThen(Value condition, function_ref<void()> body);
-  /// init + what `body` adds for each part.
-  Value overParts(Value init, function_ref<Value(Value part, Value sum)> body);
+  Value loop(Value from, Value to, int32_t step, Value init,
+             function_ref<Value(Value at, Value sofar)> body);
+  /// `body` for the parts of each lane, one after the other, and OpTy of what
+  /// all lanes come to.
+  template <typename OpTy>
+  Value overLanes(Value init, function_ref<Value(Value part)> body);
+  /// The maximum of a part, -inf where there is none or no such part, and four
+  /// of its columns.
+  struct Piece {
+    Value max, columns;
+  };
+  Piece loadPiece(Value part, Value from, Value column);
+  /// Pieces from part `first` on. Those of no part have columns of the last
+  /// one, and are not loaded at all where there is not even the first.
+  void loadLast(Value first, int32_t count, Value from, Value column,
+                SmallVectorImpl<Piece> &pieces);
+  Value addPieces(Value sum, ArrayRef<Piece> pieces);
+  /// The sum over all parts of their weighted columns, in order.
+  Value sumOfPieces(Value from, Value column);
 
   Value elementAt(Value base, Value offset, Type element) {
     return LLVM::GEPOp::create(b, base.getType(), element, base,
@@ -96,8 +120,9 @@ private:
   LLVM::LLVMFuncOp func;
   const MergeProblem &problem;
   std::vector<KernelParameter> parameters;
+  unsigned rowsPerCta;
   ImplicitLocOpBuilder b;
-  Value none, zero, lane, row, head, batch;
+  Value none, zero, lane, laneOfRow, row, head, batch;
   /// Of this row: addresses in part 0, the maximum, the same or 0 where there
   /// is none, and the sum.
   Value maxima, sums, top, shift, total, sink;
@@ -110,14 +135,28 @@ void MergeBuilder::ifThen(Value condition, function_ref<void()> body) {
   body();
 }
 
-Value MergeBuilder::overParts(Value init,
-                              function_ref<Value(Value, Value)> body) {
-  auto loop = scf::ForOp::create(b, i32(0), parameter("parts"), i32(1), init);
+Value MergeBuilder::loop(Value from, Value to, int32_t step, Value init,
+                         function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(b, from, to, i32(step), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value next = body(loop.getInductionVar(), loop.getRegionIterArg(0));
   scf::YieldOp::create(b, next);
   return loop.getResult(0);
+}
+
+template <typename OpTy>
+Value MergeBuilder::overLanes(Value init, function_ref<Value(Value)> body) {
+  Value mine = loop(
+      lane, parameter("parts"), warpThreads, init,
+      [&](Value part, Value sofar) { return make<OpTy>(sofar, body(part)); });
+  for (int32_t distance = warpThreads / 2; distance > 0; distance /= 2) {
+    Value other = NVVM::ShflOp::create(
+        b, b.getF32Type(), i32(-1), mine, i32(distance), i32(warpThreads - 1),
+        NVVM::ShflKind::bfly, /*return_value_and_is_valid=*/UnitAttr());
+    mine = make<OpTy>(mine, other);
+  }
+  return mine;
 }
 
 Value MergeBuilder::rowOf(const std::string &tensor, Type element) {
@@ -143,13 +182,15 @@ void MergeBuilder::decode() {
   zero = f32(0);
   Value thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  int32_t threadsOfRow = int32_t(mergeThreads / rowsPerCta);
   lane = make<arith::AndIOp>(thread, i32(warpThreads - 1));
-  Value warp = make<arith::DivUIOp>(thread, i32(warpThreads));
-  Value perCta = i32(mergeRowsPerCta), heads = parameter("q_heads");
+  laneOfRow = make<arith::AndIOp>(thread, i32(threadsOfRow - 1));
+  Value place = make<arith::DivUIOp>(thread, i32(threadsOfRow));
+  Value perCta = i32(int32_t(rowsPerCta)), heads = parameter("q_heads");
   Value blocks = make<arith::CeilDivUIOp>(parameter("q_len"), perCta);
   Value rest = make<arith::DivUIOp>(id, blocks);
   Value first = make<arith::MulIOp>(make<arith::RemUIOp>(id, blocks), perCta);
-  row = make<arith::AddIOp>(first, warp);
+  row = make<arith::AddIOp>(first, place);
   head = make<arith::RemUIOp>(rest, heads);
   batch = make<arith::DivUIOp>(rest, heads);
 }
@@ -187,15 +228,15 @@ Value MergeBuilder::weight(Value max) {
 void MergeBuilder::buildRow() {
   maxima = rowOf("max_parts", b.getF32Type());
   sums = rowOf("sum_parts", b.getF32Type());
-  top = overParts(none, [&](Value part, Value max) {
-    return make<arith::MaxNumFOp>(max, load(ofPart("max_parts", maxima, part)));
+  top = overLanes<arith::MaxNumFOp>(none, [&](Value part) {
+    return load(ofPart("max_parts", maxima, part));
   });
   shift = select(isNone(top), zero, top);
-  total = overParts(zero, [&](Value part, Value sum) {
+  total = overLanes<arith::AddFOp>(zero, [&](Value part) {
     Value max = load(ofPart("max_parts", maxima, part));
-    Value term =
-        make<arith::MulFOp>(weight(max), load(ofPart("sum_parts", sums, part)));
-    return make<arith::AddFOp>(sum, select(isNone(max), zero, term));
+    Value sum = load(ofPart("sum_parts", sums, part));
+    Value term = make<arith::MulFOp>(weight(max), sum);
+    return select(isNone(max), zero, term);
   });
   if (problem.sink)
     sink = load(elementAt(parameter("sink"), wide(head), b.getF32Type()));
@@ -209,34 +250,97 @@ void MergeBuilder::buildRow() {
     inverse = arith::DivFOp::create(b, f32(1), divisor, flags);
   buildColumns(inverse);
   Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, laneOfRow, i32(0));
   ifThen(isFirst, [&] { storeRowOutputs(); });
+}
+
+MergeBuilder::Piece MergeBuilder::loadPiece(Value part, Value from,
+                                            Value column) {
+  Value address =
+      elementAt(ofPart("o_parts", from, part), wide(column), b.getF32Type());
+  Value columns =
+      LLVM::LoadOp::create(b, columnsType(), address, /*alignment=*/16);
+  return {load(ofPart("max_parts", maxima, part)), columns};
+}
+
+void MergeBuilder::loadLast(Value first, int32_t count, Value from,
+                            Value column, SmallVectorImpl<Piece> &pieces) {
+  Value parts = parameter("parts");
+  auto isPart = [&](Value part) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, part, parts);
+  };
+  SmallVector<Type> types;
+  for (int32_t n = 0; n < count; ++n)
+    types.append({b.getF32Type(), columnsType()});
+  auto branch =
+      scf::IfOp::create(b, types, isPart(first), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Value> loaded, nothing;
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value last = make<arith::SubIOp>(parts, i32(1));
+  for (int32_t n = 0; n < count; ++n) {
+    Value part = make<arith::AddIOp>(first, i32(n));
+    Piece piece = loadPiece(make<arith::MinSIOp>(part, last), from, column);
+    loaded.append({select(isPart(part), piece.max, none), piece.columns});
+  }
+  scf::YieldOp::create(b, loaded);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(columnsType()));
+  for (int32_t n = 0; n < count; ++n)
+    nothing.append({none, zeros});
+  scf::YieldOp::create(b, nothing);
+  for (int32_t n = 0; n < count; ++n)
+    pieces.push_back({branch.getResult(2 * n), branch.getResult(2 * n + 1)});
+}
+
+Value MergeBuilder::addPieces(Value sum, ArrayRef<Piece> pieces) {
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(columnsType()));
+  for (const Piece &piece : pieces) {
+    Value factor =
+        vector::BroadcastOp::create(b, columnsType(), weight(piece.max));
+    Value term = make<arith::MulFOp>(piece.columns, factor);
+    sum = make<arith::AddFOp>(sum, select(isNone(piece.max), zeros, term));
+  }
+  return sum;
+}
+
+/// All loads of a step come ahead of its arithmetic, so that they are under way
+/// together. The last step loads no more than there is, to a part.
+Value MergeBuilder::sumOfPieces(Value from, Value column) {
+  Value parts = parameter("parts");
+  Value whole = make<arith::AndIOp>(parts, i32(-partsAtOnce));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(columnsType()));
+  auto step = [&](Value first, Value sum) {
+    SmallVector<Piece> pieces;
+    for (int32_t n = 0; n < partsAtOnce; ++n)
+      pieces.push_back(
+          loadPiece(make<arith::AddIOp>(first, i32(n)), from, column));
+    return addPieces(sum, pieces);
+  };
+  Value sum = loop(i32(0), whole, partsAtOnce, zeros, step);
+  SmallVector<Piece> pieces;
+  for (int32_t count : {2, 2, 4})
+    loadLast(make<arith::AddIOp>(whole, i32(int32_t(pieces.size()))), count,
+             from, column, pieces);
+  return addPieces(sum, pieces);
 }
 
 /// A row of which no part has a maximum becomes 0, whatever was divided.
 void MergeBuilder::buildColumns(Value inverse) {
   Value from = rowOf("o_parts", b.getF32Type());
-  auto type = VectorType::get({vectorColumns}, b.getF32Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  auto spread = [&](Value number) -> Value {
-    return vector::BroadcastOp::create(b, type, number);
-  };
+  VectorType type = columnsType();
   auto loop = scf::ForOp::create(
-      b, make<arith::MulIOp>(lane, i32(vectorColumns)),
-      i32(int32_t(problem.headDim)), i32(warpThreads * vectorColumns));
+      b, make<arith::MulIOp>(laneOfRow, i32(vectorColumns)),
+      i32(int32_t(problem.headDim)),
+      i32(int32_t(mergeThreads / rowsPerCta) * vectorColumns));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value column = loop.getInductionVar();
-  Value acc = overParts(zeros, [&](Value part, Value sum) {
-    Value max = load(ofPart("max_parts", maxima, part));
-    Value address =
-        elementAt(ofPart("o_parts", from, part), wide(column), b.getF32Type());
-    Value x = LLVM::LoadOp::create(b, type, address, /*alignment=*/16);
-    Value term = make<arith::MulFOp>(x, spread(weight(max)));
-    return make<arith::AddFOp>(sum, select(isNone(max), zeros, term));
-  });
+  Value acc = sumOfPieces(from, column);
   if (inverse)
-    acc = make<arith::MulFOp>(acc, spread(inverse));
+    acc =
+        make<arith::MulFOp>(acc, vector::BroadcastOp::create(b, type, inverse));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   storeColumns(column, select(isNone(top), zeros, acc));
 }
 
@@ -315,6 +419,13 @@ LLVM::LLVMFuncOp fmha::buildMergeKernel(gpu::GPUModuleOp module,
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                 b.getDenseI32ArrayAttr({int32_t(mergeThreads), 1, 1}));
+  // Told of no limit, ptxas 13.0 keeps to 32 registers, and so moves most loads
+  // behind the arithmetic on others. With more than 64 an SM has fewer rows at
+  // a time (measured on an H200 with 40, 56, 64, 80 and 128); with 56 what
+  // writes several outputs of a row spills.
+  constexpr int32_t mostRegisters = 64;
+  func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                b.getI32IntegerAttr(mostRegisters));
   func->setAttr("fmha.merge", describeMerge(problem, ctx));
   // As in the kernels that the parts come from.
   func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(

@@ -19,9 +19,11 @@ namespace fmha {
 
 /// Builds the kernel `name` at the end of `module`:
 ///
-///   row = id % ceil(q_len / 4) * 4 + warp; head, batch = the rest of id
-///   m = max over p of maxima[p]; l = sum over p of w[p]·sums[p]
-///   for column = lane * 4 to head dim step 128:
+///   row = id % ceil(q_len / rows of a CTA) * rows + place in the CTA
+///   head, batch = the rest of id
+///   each warp of the row:
+///     m = max over p of maxima[p]; l = sum over p of w[p]·sums[p], p a lane
+///   for column = lane of the row * 4 to head dim step 4 * its lanes:
 ///     acc = sum over p of w[p]·parts[p][column .. column + 3]
 ///     o[column ..] = acc / l
 ///   lane 0: lse, row_max, row_sum

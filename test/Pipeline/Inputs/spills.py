@@ -137,6 +137,9 @@ written = [
                         "--head-dim=256", "--head-dim=512"), ("tmem", "smem"), (("--causal", *every), ("--out-dtype=f32",))),
     *itertools.product(("--head-dim=64 --q-tiles=2", "--head-dim=128 --q-tiles=2", "--head-dim=256", "--head-dim=80 --q-tile-rows=64", "--head-dim=512"), ("tmem", "smem"),
                        (("--splits=3", "--causal", "--lse", *lists), ("--splits=2", "--window-left=100", "--window-right=30", "--lse", "--sink"))),
+    # The kernel that combines has 64 registers.
+    *itertools.product(("--head-dim=64", "--head-dim=512"), ("tmem",),
+                       (("--splits=3", *every), ("--splits=3", "--row-max", "--row-sum", "--sink"), ("--splits=3", "--lse", "--row-max", "--sink", "--cu-seqlens-q"))),
 ]
 
 

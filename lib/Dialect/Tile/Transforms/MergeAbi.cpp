@@ -59,6 +59,14 @@ DictionaryAttr fmha::describeMerge(const MergeProblem &problem,
   return b.getDictionaryAttr(entries);
 }
 
+unsigned fmha::mergeRowsPerCta(unsigned headDim) {
+  constexpr unsigned columnsOfWarp = 128, warps = mergeThreads / 32;
+  unsigned warpsOfRow = headDim <= columnsOfWarp       ? 1
+                        : headDim <= 2 * columnsOfWarp ? 2
+                                                       : warps;
+  return warps / warpsOfRow;
+}
+
 std::vector<KernelParameter>
 fmha::mergeParameters(const MergeProblem &problem) {
   using Kind = KernelParameter::Kind;

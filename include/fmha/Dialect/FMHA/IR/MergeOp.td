@@ -37,7 +37,8 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     of which that is true in every part, or of no parts at all, gives output 0, lse
     and row_max -inf and row_sum 0. `sink` [q_heads] joins the denominator of
     `output` and `lse` as it does in `fmha.attention`; so it is given to one merge,
-    the last one, and to no part. Sums go through the parts in order.
+    the last one, and to no part. Every sum has an order of its own, the same in
+    every run.
 
     A merge of merges is a merge: with `unnormalised`, `row_max` and `row_sum` the
     result is a part again.

@@ -43,8 +43,9 @@ MergeProblem mergeOf(MergeOp op);
 mlir::DictionaryAttr describeMerge(const MergeProblem &problem,
                                    mlir::MLIRContext *ctx);
 
-/// A warp has a row, and a thread steps over its columns.
-constexpr unsigned mergeThreads = 128, mergeRowsPerCta = mergeThreads / 32;
+constexpr unsigned mergeThreads = 128;
+/// A row has a warp for each 128 columns of the head dim, one, two or all four.
+unsigned mergeRowsPerCta(unsigned headDim);
 
 /// o_parts, max_parts, sum_parts and o, then as far as there are any lse,
 /// row_max, row_sum, sink and cu_seqlens_q as pointers; the strides in elements
