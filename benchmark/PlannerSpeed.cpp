@@ -20,18 +20,36 @@
 
 using namespace fmha::schedule;
 
-static void planHeadDim(benchmark::State &state, const char *target) {
+static Problem problemOf(const benchmark::State &state) {
   Problem problem;
   problem.headDim = unsigned(state.range(0));
   problem.headDimV = unsigned(state.range(1));
   problem.vInK = problem.headDim > problem.headDimV;
   problem.qLenHint = problem.kvLenHint = 4096;
-  problem.batchHint = 2;
-  problem.qHeadsHint = problem.kvHeadsHint = 32;
+  return problem;
+}
+
+static void planRepeatedly(benchmark::State &state, const char *target,
+                           const Problem &problem) {
   for (auto _ : state) {
     std::string error;
     benchmark::DoNotOptimize(plan(problem, target, {}, error));
   }
+}
+
+static void planHeadDim(benchmark::State &state, const char *target) {
+  Problem problem = problemOf(state);
+  problem.batchHint = 2;
+  problem.qHeadsHint = problem.kvHeadsHint = 32;
+  planRepeatedly(state, target, problem);
+}
+
+/// One token of a sequence: heads may share tiles, and CTAs KV blocks.
+static void planDecoding(benchmark::State &state, const char *target) {
+  Problem problem = problemOf(state);
+  problem.qLenHint = problem.batchHint = problem.kvHeadsHint = 1;
+  problem.qHeadsHint = 128;
+  planRepeatedly(state, target, problem);
 }
 static void useHeadDims(benchmark::internal::Benchmark *all) {
   for (auto [qk, pv] :
@@ -42,6 +60,8 @@ static void useHeadDims(benchmark::internal::Benchmark *all) {
 }
 BENCHMARK_CAPTURE(planHeadDim, sm_100a, "sm_100a")->Apply(useHeadDims);
 BENCHMARK_CAPTURE(planHeadDim, sm_90a, "sm_90a")->Apply(useHeadDims);
+BENCHMARK_CAPTURE(planDecoding, sm_100a, "sm_100a")->Apply(useHeadDims);
+BENCHMARK_CAPTURE(planDecoding, sm_90a, "sm_90a")->Apply(useHeadDims);
 
 static void adviseDeepRing(benchmark::State &state) {
   Overrides overrides;

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <utility>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -48,6 +50,10 @@ public:
         gpu(target::findTarget(target)) {
     start.target = target;
     start.kvStages = leastStages;
+    if (gpu && gpu->hasWgmma) {
+      start.qTileRows = 64;
+      start.pPlacement = PPlacement::Registers;
+    }
     // What is asked for belongs to a branch from its root on.
     for (const ScheduleField &field : scheduleFields())
       if (std::optional<unsigned> wanted = overrides.*field.wanted)
@@ -83,10 +89,11 @@ private:
   std::optional<Schedule> chooseStages(Schedule &schedule) const;
   /// One stage less, if one is left to take.
   bool shrinkRings(Schedule &schedule) const;
-  /// Whether check() takes it, or one with fewer stages that it becomes.
-  bool mend(Schedule &schedule) const;
-  bool isSound(const Schedule &schedule) const {
-    return !refusal(problem, schedule, rulesWithoutRoles);
+  /// Whether `rules` take it, or one with fewer stages that it becomes.
+  bool mend(Schedule &schedule, Rules rules) const;
+  std::optional<Refusal> refusalOf(const Schedule &schedule,
+                                   Rules rules = rulesWithoutRoles) const {
+    return refusal(problem, schedule, rules, /*terse=*/true);
   }
   void reject(Schedule schedule, unsigned candidates = 1) {
     result.rejected.push_back({std::move(schedule), candidates});
@@ -97,6 +104,8 @@ private:
   const target::Target *gpu;
   Schedule start;
   std::vector<Axis> axes;
+  /// The level below which it is known which rows a tile has.
+  size_t lastOfTiles = 0;
   /// Ways to hand over P, none the level of a field: rings do not depend on
   /// them.
   Values slices;
@@ -130,6 +139,12 @@ Values Search::packings() const {
     return {all};
   if (group <= 1 || !problem.qLenHint)
     return {1};
+  // A tile takes as long with all heads of the group as with one of them. So
+  // packed tiles, if they are no more, are no slower: where all rows fit one
+  // tile, or the group divides a tile, which one head does not fill.
+  bool divides = std::has_single_bit(group) && problem.qLenHint < fullTile;
+  if (!overrides.packHeads && (divides || problem.qLenHint * all <= most))
+    return {all};
   unsigned exact = group & (0 - group);
   if (exact >= fullTile)
     return {1, std::min(exact, most)};
@@ -183,6 +198,13 @@ void Search::packingAxis() {
     axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
                       s.packHeads = std::min(heads, s.qTileRows);
                     }});
+  lastOfTiles = axes.size() - 1;
+}
+
+bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
+                                        const Schedule &schedule) {
+  return schedule.qTiles > 1 && problem.qLenHint != 0 &&
+         problem.qLenHint <= queriesOfTile(schedule);
 }
 
 /// Query tiles are warpgroups; the larger a block, the fewer waits, until
@@ -225,8 +247,10 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
     axis.set(schedule, value);
     std::optional<Refusal> found;
     if (axis.decides)
-      found = refusal(problem, schedule, rulesWithoutRoles);
-    if (found && settled & rule(found->rule))
+      found = refusalOf(schedule);
+    bool empty = level == lastOfTiles && !overrides.qTiles &&
+                 hasTileWithoutRows(problem, schedule);
+    if (empty || (found && settled & rule(found->rule)))
       reject(std::move(schedule), below);
     else
       descend(schedule, level + 1, settled);
@@ -273,13 +297,13 @@ bool Search::shrinkRings(Schedule &schedule) const {
   return key && --schedule.kvStages;
 }
 
-bool Search::mend(Schedule &schedule) const {
-  std::optional<Refusal> found = refusal(problem, schedule, rulesWithoutRoles);
+bool Search::mend(Schedule &schedule, Rules rules) const {
+  std::optional<Refusal> found = refusalOf(schedule, rules);
   if (!found)
     return true;
   // check() knows regions of a schedule that the resource model may not.
   for (Schedule smaller = schedule; found->rule == 6 && shrinkRings(smaller);)
-    if (isSound(smaller)) {
+    if (!refusalOf(smaller)) {
       schedule = smaller;
       return true;
     }
@@ -288,14 +312,12 @@ bool Search::mend(Schedule &schedule) const {
 
 void Search::consider(Schedule schedule) {
   std::optional<Schedule> deeper = chooseStages(schedule);
-  bool emptyTile = schedule.qTiles > 1 && problem.qLenHint != 0 &&
-                   problem.qLenHint <= queriesOfTile(schedule) &&
-                   !overrides.qTiles;
   size_t done = 0;
   for (; done < slices.size(); ++done) {
     Schedule sliced = schedule;
     sliced.pSlices = slices[done];
-    if (emptyTile || !mend(sliced)) {
+    // Slices matter to the ring and to a rule of their own.
+    if (!mend(sliced, done ? rule(6) | rule(8) : rulesWithoutRoles)) {
       // More slices mend nothing.
       reject(std::move(sliced), unsigned(slices.size() - done));
       break;
@@ -310,7 +332,19 @@ void Search::consider(Schedule schedule) {
 Candidates fmha::schedule::enumerate(const Problem &problem,
                                      std::string_view target,
                                      const Overrides &overrides) {
-  return Search(problem, target, overrides).run();
+  Candidates found = Search(problem, target, overrides).run();
+  auto packs = [](const Rejected &one) { return one.schedule.packHeads > 1; };
+  if (!found.sound.empty() || overrides.packHeads ||
+      std::none_of(found.rejected.begin(), found.rejected.end(), packs))
+    return found;
+  // Rules may refuse all that packs heads.
+  Overrides unpacked = overrides;
+  unpacked.packHeads = 1;
+  Candidates more = Search(problem, target, unpacked).run();
+  found.sound = std::move(more.sound);
+  std::move(more.rejected.begin(), more.rejected.end(),
+            std::back_inserter(found.rejected));
+  return found;
 }
 
 std::string fmha::schedule::title(const Schedule &s) {

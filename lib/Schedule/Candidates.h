@@ -50,6 +50,9 @@ std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);
 std::vector<unsigned> wgmmaSchedulers(const Problem &problem);
 std::vector<unsigned> wgmmaCtasPerSm(const Problem &problem, unsigned sms);
 
+/// Whether the queries of the hints end before the second tile of a CTA.
+bool hasTileWithoutRows(const Problem &problem, const Schedule &schedule);
+
 /// "q_tiles = 2, p_placement = tmem, kv_stages = 5", and the other fields that
 /// are not as usual.
 std::string title(const Schedule &schedule);

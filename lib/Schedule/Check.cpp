@@ -202,6 +202,8 @@ static Complaint checkSmem(const Case &c) {
   uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
   if (needed <= there)
     return checkStages(s);
+  if (c.terse)
+    return "C6";
   std::string text = "C6: " + tiles(s) + " of " +
                      str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
                      str(s.kvStages) + " KV stages of " +
@@ -375,9 +377,12 @@ std::span<const Entry> entriesOf(const target::Target *gpu) {
 
 std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
                                                const Schedule &schedule,
-                                               Rules rules) {
-  Problem kernel = kernelProblem(problem, schedule);
-  Case c{kernel, schedule, target::findTarget(schedule.target)};
+                                               Rules rules, bool terse) {
+  std::optional<Problem> parts;
+  if (schedule.splits > 1)
+    parts = kernelProblem(problem, schedule);
+  Case c{parts ? *parts : problem, schedule,
+         target::findTarget(schedule.target), terse};
   unsigned place = 0;
   for (const auto &[number, complaint] : entriesOf(c.gpu)) {
     ++place;

@@ -32,9 +32,10 @@ struct Refusal {
   unsigned place = 0;
 };
 
-/// The first of `rules` that `schedule` breaks, in the order of check().
+/// The first of `rules` that `schedule` breaks, in the order of check(). With
+/// `terse` the text may say no more than the rule's number.
 std::optional<Refusal> refusal(const Problem &problem, const Schedule &schedule,
-                               Rules rules);
+                               Rules rules, bool terse = false);
 
 } // namespace fmha::schedule
 

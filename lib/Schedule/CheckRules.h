@@ -46,6 +46,8 @@ struct Case {
   const Problem &problem;
   const Schedule &schedule;
   const target::Target *gpu;
+  /// The sentence is not asked for, so that it may be short.
+  bool terse = false;
 };
 
 struct Entry {

@@ -101,6 +101,23 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
   return double(w.batch) * (queries + keys * kernel.elementBytes);
 }
 
+/// Clocks of the kernel that combines the parts of a split, which runs behind
+/// the first one. A thread has the loads of eight parts under way at a time;
+/// parts that are more than that reads come from memory. Fitted to 220 launches
+/// on an H200 (benchmark/results), and taken to hold for Blackwell.
+double combineClocks(const KernelModel &kernel, const Workload &w) {
+  constexpr double launch = 7000, round = 800, partsAtOnce = 8;
+  if (kernel.splits <= 1)
+    return 0;
+  const target::Target &gpu = *target::findTarget(kernel.target);
+  double columns = double(kernel.headDimV) * kernel.passes;
+  double bytes = double(w.batch * w.qHeads * w.qLen) * columns *
+                 (sizeof(float) * kernel.splits + kernel.elementBytes);
+  double bytesPerClock = gpu.memoryGigabytes * 1e3 / gpu.clockMhz;
+  return launch + std::max(round * std::ceil(kernel.splits / partsAtOnce),
+                           bytes / bytesPerClock);
+}
+
 } // namespace
 
 uint64_t fmha::schedule::queriesPerCta(const KernelModel &kernel) {
@@ -156,9 +173,11 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
   result.occupancy = double(result.tiles) / (result.waves * atOnce);
   double hertz = gpu->clockMhz * 1e6;
   double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
-  double compute = clocks(kernel, block, result) / hertz;
+  result.blockClocks = clocks(kernel, block, result);
+  double compute = result.blockClocks / hertz;
   result.memoryBound = memory > compute;
-  result.seconds = std::max(memory, compute);
+  result.combineClocks = combineClocks(kernel, workload);
+  result.seconds = std::max(memory, compute) + result.combineClocks / hertz;
   result.clocks = result.seconds * hertz;
   result.teraflops = flops(kernel, workload) / result.seconds * 1e-12;
   return result;

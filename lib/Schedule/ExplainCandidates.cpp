@@ -52,12 +52,15 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
          boundBy(cost);
 }
 
-/// The sentence of check(), or of the planner's own rule.
+/// The sentence of check(), or of one of the planner's own two rules.
 static std::string complaintOf(const Problem &problem, const Schedule &other) {
+  if (hasTileWithoutRows(problem, other))
+    return "with q_len " + str(problem.qLenHint) +
+           " the second query tile has no rows";
   if (std::optional<std::string> text = check(problem, withRoles(other)))
     return *text;
-  return "with q_len " + str(problem.qLenHint) +
-         " the second query tile has no rows";
+  return "a deeper ring leaves the output no place of its own in shared "
+         "memory, and the next tile's queries wait until it is written";
 }
 
 std::string fmha::schedule::whyRejected(const Problem &problem,
@@ -199,6 +202,7 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
       times + rounded(100 * whole.occupancy) +
       " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
   if (kernel.splits > 1)
-    text += " without the kernel that combines the parts";
+    text += ", " + rounded(whole.combineClocks) +
+            " of them the kernel that combines the parts";
   return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
 }

@@ -9,6 +9,7 @@
 #include "Candidates.h"
 #include "Check.h"
 #include "Relax.h"
+#include "Text.h"
 
 #include "fmha/Schedule/Estimate.h"
 #include "fmha/Schedule/Explain.h"
@@ -144,21 +145,39 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
   return plan;
 }
 
-/// Shares out the KV blocks of the best plan without splits, where the hints
-/// say that it leaves SMs without work.
+/// Clocks of the whole launch, the kernel that combines parts included.
+static double launchClocks(const Problem &problem, const Plan &plan) {
+  return modelCost(problem, plan.schedule).launchClocks;
+}
+
+/// Plans anew with KV blocks shared out, where the hints say that this makes
+/// the launch shorter. What combines parts is another kernel, so the best
+/// schedule with parts need not be the best one without.
 static void splitWhereWorthIt(const Problem &problem, std::string_view target,
                               Overrides overrides, Plan &plan) {
-  SplitChoice choice = chooseSplits(problem, plan.schedule);
+  std::string size = describeLaunchSize(problem, plan.schedule);
+  if (size.empty())
+    return;
+  SplitChoice choice = chooseSplits(problem, plan);
+  std::string reason = "splits = 1: " + size + ", no faster in parts";
   if (choice.splits > 1) {
     overrides.splits = choice.splits;
+    if (!overrides.packHeads)
+      overrides.packHeads = choice.packHeads;
+    double whole = launchClocks(problem, plan);
     std::string error;
-    if (auto split = planStrictly(problem, target, overrides, error))
+    std::optional<Plan> split = planStrictly(problem, target, overrides, error);
+    if (!split) {
+      reason = "splits = 1: " + error;
+    } else if (double clocks = launchClocks(problem, *split); clocks < whole) {
       plan = std::move(*split);
-    else
-      choice.reason = "splits = 1: " + error;
+      reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
+               describeLaunchSize(problem, plan.schedule) + "; " +
+               rounded(clocks) + " clk with the kernel that combines, " +
+               rounded(whole) + " without parts (modelled)";
+    }
   }
-  if (!choice.reason.empty())
-    plan.reason += "; " + choice.reason;
+  plan.reason += "; " + reason;
 }
 
 std::optional<Plan> fmha::schedule::plan(const Problem &problem,

@@ -7,9 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Schedule/Splits.h"
+
+#include "fmha/Schedule/Estimate.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 using namespace fmha;
 using namespace fmha::schedule;
@@ -19,44 +26,155 @@ Problem fmha::schedule::kernelProblem(const Problem &problem,
   return schedule.splits > 1 ? partOf(problem) : problem;
 }
 
-/// The KV blocks that a row block sees at most: a window shows it few keys.
-static uint64_t blocksOf(const Problem &problem, const Schedule &schedule,
-                         uint64_t rows) {
-  uint64_t keys = problem.kvLenHint;
+namespace {
+
+/// A launch of one schedule without splits.
+struct LaunchSize {
+  uint64_t ctas = 0, atOnce = 0;
+  /// KV blocks of a CTA: a window shows it few keys.
+  uint64_t blocks = 0;
+
+  uint64_t mostParts() const {
+    return std::min(
+        {atOnce / std::max<uint64_t>(ctas, 1), blocks, uint64_t(mostSplits)});
+  }
+};
+
+LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
+                  const Workload &workload) {
+  const target::Target &gpu = *target::findTarget(kernel.target);
+  uint64_t queries = queriesPerCta(kernel);
+  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
+  LaunchSize size;
+  size.ctas = (workload.qLen + queries - 1) / queries *
+              headParts(kernel, workload) * workload.batch * kernel.passes;
+  size.atOnce = uint64_t(gpu.sms) * kernel.ctasPerSm;
+  uint64_t keys = workload.kvLen;
   std::optional<unsigned> right = problem.mask.rightBound();
   if (problem.mask.left && right)
     keys = std::min<uint64_t>(keys, rows + *problem.mask.left + *right);
-  return (keys + schedule.kvBlock - 1) / schedule.kvBlock;
+  size.blocks = (keys + kernel.keys - 1) / kernel.keys;
+  return size;
 }
 
-/// Heads, or chunks of groups of packed ones.
-static uint64_t headParts(const Problem &problem, const Schedule &schedule) {
-  uint64_t group = groupHint(problem), packed = schedule.packHeads;
-  if (packed == 1 || group == 0)
-    return problem.qHeadsHint;
-  return problem.qHeadsHint / group * ((group + packed - 1) / packed);
+/// Counts worth a thought: 1, then steps of at most a half, and the last one.
+std::vector<unsigned> partCounts(uint64_t most) {
+  std::vector<unsigned> counts = {1};
+  for (unsigned count = 2; count < most; count *= 2) {
+    counts.push_back(count);
+    if (count + count / 2 < most && count > 2)
+      counts.push_back(count + count / 2);
+  }
+  if (most > 1)
+    counts.push_back(unsigned(most));
+  return counts;
 }
+
+/// What a launch depends on beside the clocks of a block.
+auto shapeOf(const KernelModel &kernel) {
+  return std::tuple(kernel.tiles, kernel.tileRows, kernel.packHeads,
+                    kernel.keys, kernel.passes, kernel.ctasPerSm,
+                    kernel.persistent);
+}
+
+/// The fastest schedule of each shape.
+class Fastest {
+public:
+  Fastest(const Problem &problem, const Workload &workload)
+      : problem(problem), workload(workload) {}
+
+  void add(const Schedule &schedule);
+  SplitChoice choose() const;
+
+private:
+  struct Candidate {
+    KernelModel kernel;
+    Cost block;
+    std::vector<unsigned> counts;
+  };
+  /// One count of one candidate. `blocks` leaves out what memory takes.
+  struct Launch {
+    SplitChoice choice;
+    double clocks, blocks;
+  };
+  std::vector<Launch> launches() const;
+  const Problem &problem;
+  const Workload &workload;
+  std::map<decltype(shapeOf({})), Candidate> candidates;
+};
+
+void Fastest::add(const Schedule &schedule) {
+  KernelModel kernel = modelOf(problem, schedule);
+  auto [place, isNew] = candidates.try_emplace(shapeOf(kernel));
+  Candidate &best = place->second;
+  if (isNew)
+    best.counts = partCounts(sizeOf(problem, kernel, workload).mostParts());
+  // What has no parts counts by the best of them, which comes first.
+  if (best.counts.size() < 2 && candidates.size() > 1)
+    return;
+  Cost block = modelCost(kernel);
+  if (isNew || block.clocks < best.block.clocks) {
+    best.kernel = std::move(kernel);
+    best.block = block;
+  }
+}
+
+std::vector<Fastest::Launch> Fastest::launches() const {
+  Launches estimates(workload);
+  std::vector<Launch> all;
+  for (const auto &[shape, candidate] : candidates) {
+    if (candidate.block.clocks <= 0)
+      continue;
+    KernelModel kernel = candidate.kernel;
+    for (unsigned count : candidate.counts) {
+      kernel.splits = count;
+      Estimate whole = estimates.estimate(kernel, candidate.block);
+      all.push_back({{count, kernel.packHeads},
+                     whole.clocks,
+                     whole.blockClocks + whole.combineClocks});
+    }
+  }
+  return all;
+}
+
+SplitChoice Fastest::choose() const {
+  std::vector<Launch> all = launches();
+  double least = std::numeric_limits<double>::infinity();
+  for (const Launch &launch : all)
+    least = std::min(least, launch.clocks);
+  const Launch *best = nullptr;
+  for (const Launch &launch : all) {
+    if (launch.clocks > least * (1 + launchTolerance))
+      continue;
+    if (launch.choice.splits == 1)
+      return launch.choice;
+    if (!best || launch.blocks < best->blocks)
+      best = &launch;
+  }
+  return best ? best->choice : SplitChoice();
+}
+
+} // namespace
 
 SplitChoice fmha::schedule::chooseSplits(const Problem &problem,
-                                         const Schedule &schedule) {
-  constexpr uint64_t fewBlocks = 4;
-  const target::Target *gpu = target::findTarget(schedule.target);
-  if (!gpu || !problem.qLenHint || !problem.kvLenHint || !problem.batchHint ||
-      !problem.qHeadsHint)
+                                         const Plan &plan) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (!workload)
     return {};
-  auto str = [](uint64_t value) { return std::to_string(value); };
-  uint64_t rows = uint64_t(schedule.qTiles) * queriesOfTile(schedule);
-  uint64_t ctas = (problem.qLenHint + rows - 1) / rows *
-                  headParts(problem, schedule) * problem.batchHint *
-                  outputPasses(problem, schedule);
-  uint64_t blocks = blocksOf(problem, schedule, rows);
-  std::string there = str(ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
-                      str(blocks) + " KV blocks each";
-  if (blocks <= fewBlocks)
-    return {1, "splits = 1: " + there + ", too few to share out"};
-  uint64_t splits =
-      std::min<uint64_t>({gpu->sms / ctas, blocks, uint64_t(mostSplits)});
-  if (splits <= 1)
-    return {1, "splits = 1: " + there + ", which fill the GPU"};
-  return {unsigned(splits), "splits = " + str(splits) + ": " + there};
+  Fastest fastest(problem, *workload);
+  fastest.add(plan.schedule);
+  for (const Rejected &one : plan.runnersUp)
+    fastest.add(one.schedule);
+  return fastest.choose();
+}
+
+std::string fmha::schedule::describeLaunchSize(const Problem &problem,
+                                               const Schedule &schedule) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (!workload || !target::findTarget(schedule.target))
+    return "";
+  LaunchSize size = sizeOf(problem, modelOf(problem, schedule), *workload);
+  return std::to_string(size.ctas) + " CTAs on " +
+         std::to_string(target::findTarget(schedule.target)->sms) + " SMs, " +
+         std::to_string(size.blocks) + " KV blocks each";
 }

@@ -48,9 +48,30 @@ TEST(Estimate, SplitsShareTheBlocksOut) {
   kernel.splits = 3;
   Estimate split = estimate(kernel, workload);
   EXPECT_EQ(split.ctas, 3 * whole.ctas);
-  EXPECT_NEAR(split.clocks, 4 * modelCost(kernel).clocks + 2 * 1400, 1e-6);
+  EXPECT_NEAR(split.clocks - split.combineClocks,
+              4 * modelCost(kernel).clocks + 2 * 1400, 1e-6);
+  EXPECT_EQ(whole.combineClocks, 0);
   EXPECT_NEAR(split.teraflops * split.seconds, whole.teraflops * whole.seconds,
               1e-6);
+}
+
+/// A launch, and rounds of loads of eight parts or the bytes of all parts.
+TEST(Estimate, PartsAreCombined) {
+  KernelModel kernel;
+  auto combine = [&](unsigned splits, uint64_t rows) {
+    kernel.splits = splits;
+    Workload workload;
+    workload.qLen = rows;
+    workload.kvLen = 1 << 16;
+    return estimate(kernel, workload).combineClocks;
+  };
+  EXPECT_EQ(combine(2, 1), combine(8, 1));
+  EXPECT_EQ(combine(16, 1) - combine(8, 1), combine(24, 1) - combine(16, 1));
+  // 7200 GB/s at 1965 MHz.
+  double bytes = 8 * 128 * sizeof(float) * 4096;
+  EXPECT_NEAR(combine(24, 4096) - combine(16, 4096), bytes * 1.965e9 / 7.2e12,
+              1e-3);
+  EXPECT_EQ(combine(8, 0), 0);
 }
 
 TEST(Estimate, WhatHasNoMoreCtasThanThatHasManyTilesEach) {

@@ -8,11 +8,18 @@
 
 #include "fmha/Schedule/Splits.h"
 #include "Planning.h"
+#include "fmha/Schedule/CostModel.h"
+#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Resources.h"
 
 #include "gmock/gmock.h"
 
+#include <random>
+
 using namespace fmha::schedule;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Decoding of one token by 8 heads, whose 8 CTAs leave most SMs idle.
 static Problem decode(unsigned kvLen, unsigned batch = 1) {
@@ -28,37 +35,84 @@ TEST(Splits, NoneWithoutHints) {
                                   &Problem::batchHint, &Problem::qHeadsHint}) {
     Problem problem = decode(1 << 16);
     problem.*hint = 0;
-    SplitChoice choice = chooseSplits(problem, Schedule());
-    EXPECT_EQ(choice.splits, 1u);
-    EXPECT_EQ(choice.reason, "");
+    EXPECT_EQ(chooseSplits(problem, Plan()).splits, 1u);
+    EXPECT_EQ(describeLaunchSize(problem, Schedule()), "");
+    EXPECT_THAT(mustPlan(problem, "sm_100a").reason, Not(HasSubstr("splits")));
   }
 }
 
-TEST(Splits, AsManyAsFillTheGpuAndNoMoreThanBlocks) {
+TEST(Splits, NoMoreThanTheGpuHasRoomForOrThanBlocks) {
   // 148 SMs, blocks of 128 keys.
-  EXPECT_EQ(chooseSplits(decode(1 << 16), Schedule()).splits, 148u / 8);
-  EXPECT_EQ(chooseSplits(decode(128 * 6), Schedule()).splits, 6u);
-  EXPECT_EQ(chooseSplits(decode(128 * 5 - 127), Schedule()).splits, 5u);
-  EXPECT_EQ(chooseSplits(decode(128 * 4), Schedule()).splits, 1u);
-  EXPECT_EQ(chooseSplits(decode(1 << 16, 9), Schedule()).splits, 2u);
-  EXPECT_EQ(chooseSplits(decode(1 << 16, 10), Schedule()).splits, 1u);
+  EXPECT_EQ(chooseSplits(decode(1 << 16), Plan()).splits, 148u / 8);
+  EXPECT_EQ(chooseSplits(decode(1 << 16, 9), Plan()).splits, 2u);
+  EXPECT_EQ(chooseSplits(decode(1 << 16, 10), Plan()).splits, 1u);
+  EXPECT_LE(chooseSplits(decode(128 * 12), Plan()).splits, 12u);
+  // What combines would take longer than what it saves.
+  EXPECT_EQ(chooseSplits(decode(128 * 3), Plan()).splits, 1u);
 }
 
 TEST(Splits, AWindowShowsFewBlocks) {
   Problem problem = decode(1 << 16);
   problem.mask.kind = Mask::Causal;
-  EXPECT_EQ(chooseSplits(problem, Schedule()).splits, 148u / 8);
+  EXPECT_EQ(chooseSplits(problem, Plan()).splits, 148u / 8);
   problem.mask.left = 200;
   // 256 rows and 200 keys before the first of them.
-  EXPECT_EQ(chooseSplits(problem, Schedule()).splits, 1u);
+  EXPECT_EQ(chooseSplits(problem, Plan()).splits, 1u);
+}
+
+static double launchClocks(const Problem &problem, const Plan &plan) {
+  return modelCost(problem, plan.schedule).launchClocks;
+}
+
+/// Whatever a caller asks for in their place takes as long by the model, but
+/// for what the planner takes for equal, once among counts and once among
+/// schedules.
+TEST(Splits, NoOverrideIsFaster) {
+  unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto any = [&](std::vector<unsigned> values) {
+    return values[random() % values.size()];
+  };
+  for (int n = 0; n < 40; ++n) {
+    std::string target = n % 2 ? "sm_90a" : "sm_100a";
+    Problem problem = problemOf(any({64, 128, 256, 512}), any({1, 16, 256}));
+    problem.kvLenHint = any({300, 512, 2000, 4096, 16384});
+    problem.batchHint = any({1, 2, 7});
+    problem.kvHeadsHint = any({1, 2, 8});
+    problem.qHeadsHint = problem.kvHeadsHint * any({1, 4, 16});
+    double chosen = launchClocks(problem, mustPlan(problem, target));
+    for (unsigned splits : {1, 2, 4, 8, 16, 0})
+      for (unsigned tiles : {0, 1, 2}) {
+        Overrides overrides;
+        if (splits)
+          overrides.splits = splits;
+        if (tiles)
+          overrides.qTiles = tiles;
+        std::string error;
+        auto other = plan(problem, target, overrides, error);
+        if (!other)
+          continue;
+        EXPECT_LE(chosen, launchClocks(problem, *other) *
+                              (1 + launchTolerance) * (1 + launchTolerance))
+            << target << " head dim " << problem.headDim << ", "
+            << problem.qLenHint << " x " << problem.kvLenHint << ", "
+            << problem.qHeadsHint << "/" << problem.kvHeadsHint
+            << " heads, batch " << problem.batchHint << ": splits " << splits
+            << ", tiles " << tiles << " made " << other->reason;
+      }
+  }
 }
 
 TEST(Splits, ThePlannerTakesThemAndSaysWhy) {
   Plan plan = mustPlan(decode(1 << 16), "sm_100a");
-  EXPECT_EQ(plan.schedule.splits, 148u / 8);
+  EXPECT_GT(plan.schedule.splits, 148u / 8 / 2);
+  EXPECT_LE(plan.schedule.splits, 148u / 8);
   EXPECT_EQ(plan.schedule.rescaleThreshold, 0);
-  EXPECT_THAT(plan.reason, HasSubstr("splits = 18: 8 CTAs on 148 SMs, 512 KV "
-                                     "blocks each"));
+  EXPECT_THAT(plan.reason,
+              HasSubstr("splits = " + std::to_string(plan.schedule.splits) +
+                        ": 8 CTAs on 148 SMs, 512 KV blocks each; "));
+  EXPECT_THAT(plan.reason, HasSubstr(" clk with the kernel that combines, "));
   Overrides single;
   single.splits = 1;
   plan = mustPlan(decode(1 << 16), "sm_100a", single);

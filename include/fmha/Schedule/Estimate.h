@@ -13,8 +13,8 @@
 //   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a mask differ:
 //           the longest of them, or all of them spread evenly, whichever is
 //           longer (longest first comes close to that)
-//   splits  each CTA has its share of a row block's KV blocks; the kernel that
-//           combines the parts is left out
+//   splits  each CTA has its share of a row block's KV blocks, and a second
+//           kernel that reads all parts combines them
 //   memory  Q, O or its parts, and what rows see of K and V, once at the
 //           bandwidth of device memory
 //
@@ -41,6 +41,9 @@ struct Estimate {
   /// Tiles per SM, rounded up, and the share of SM time in them that has work.
   double waves = 0, occupancy = 0;
   double clocks = 0, seconds = 0;
+  /// Those of `clocks` that the kernel takes which combines parts, and what all
+  /// blocks would take if memory were no limit.
+  double combineClocks = 0, blockClocks = 0;
   /// 10^12 FLOP of both products per second, those of masked scores left out.
   double teraflops = 0;
   /// Device memory takes longer than all blocks.

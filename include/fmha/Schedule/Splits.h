@@ -11,6 +11,8 @@
 
 #include "fmha/Schedule/Schedule.h"
 
+#include <string>
+
 namespace fmha::schedule {
 
 /// More parts than this are more to combine than there is to compute.
@@ -21,15 +23,23 @@ Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 
 struct SplitChoice {
   unsigned splits = 1;
-  /// Why, in a sentence; empty where nothing is known of the launch.
-  std::string reason;
+  /// Heads packed into the tiles of the schedule that this is for.
+  unsigned packHeads = 1;
 };
 
-/// How many CTAs are to share the KV blocks of a row block, by what the hints
-/// say of the launch. The rule of the field (FlashAttention's and FlashInfer's
-/// heuristics, in short): none where the CTAs fill the GPU or a row block has
-/// at most 4 KV blocks, else as many as fill it, and no more than blocks.
-SplitChoice chooseSplits(const Problem &problem, const Schedule &schedule);
+/// How many CTAs are to share the KV blocks of a row block, so that one of the
+/// plan's schedules, runners-up among them, makes the shortest modelled launch,
+/// the kernel that combines included (Estimate.h). 1 if that is as short within
+/// launchTolerance, or where a hint is missing. Of counts as short within it,
+/// that with the shortest blocks: where memory is the limit, more CTAs come
+/// closer to it. Parts are no more than blocks, and no more than the CTAs that
+/// the SMs have room for.
+SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
+
+/// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without
+/// splits; empty where a hint is missing.
+std::string describeLaunchSize(const Problem &problem,
+                               const Schedule &schedule);
 
 } // namespace fmha::schedule
 
