@@ -131,6 +131,13 @@ bool fmha::schedule::hasWideProducts(const Problem &problem) {
   return problem.headDim > widest;
 }
 
+bool fmha::schedule::hasWideProductsInLoop(const Problem &problem,
+                                           const Schedule &schedule) {
+  constexpr unsigned twelveSteps = 12 * 16;
+  bool crowded = problem.source2 && schedule.qTiles == 2;
+  return hasWideProducts(problem) || (crowded && problem.headDim > twelveSteps);
+}
+
 bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
                                            const Schedule &schedule) {
   return schedule.qTiles == 2 && hasWideProducts(problem);

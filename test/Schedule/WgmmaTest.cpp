@@ -71,6 +71,29 @@ TEST(Wgmma, C2WhatAConsumerHolds) {
               HasSubstr("for code on scores 64"));
 }
 
+TEST(Wgmma, C8ThreeConsumersWithPInSmemBehindALeftBound) {
+  auto with = [](unsigned keys, bool left, bool score, PPlacement placement) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(64);
+      p.score = score;
+      if (left)
+        p.mask.left = 100;
+      s.qTiles = 3;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+      s.pPlacement = placement;
+    });
+  };
+  constexpr PPlacement smem = PPlacement::Smem;
+  EXPECT_EQ(with(112, true, true, smem), "");
+  EXPECT_THAT(with(128, true, true, smem),
+              AllOf(StartsWith("C8: expected kv_block of at most 112"),
+                    EndsWith("got 128")));
+  EXPECT_EQ(with(128, false, true, smem), "");
+  EXPECT_EQ(with(128, true, false, smem), "");
+  EXPECT_EQ(with(80, true, true, PPlacement::Registers), "");
+}
+
 TEST(Wgmma, C2LongCodeOnScores) {
   auto with = [](unsigned keys) {
     return complaint([=](Problem &p, Schedule &s) {

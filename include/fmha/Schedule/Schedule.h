@@ -258,6 +258,9 @@ struct Plan {
 /// uniform registers for other numbers: ptxas 13.0 keeps all up to 14 steps of
 /// 16 columns.
 bool hasWideProducts(const Problem &problem);
+/// Whether they do so in a loop over tiles: there 13 and 14 steps of two tiles
+/// do as well beside a second source.
+bool hasWideProductsInLoop(const Problem &problem, const Schedule &schedule);
 /// Whether those of two tiles leave none.
 bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
 

@@ -51,6 +51,8 @@ kinds = [
     # A block of 16 keys is what two matrices of scores leave.
     ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
     ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
+    # Behind a left bound three consumers move P of 112 keys at most.
+    ("--head-dim=48", "--causal --window-left=100 --kv-lens --cu-seqlens-q --sink --softcap=30 --lse", "--p-placement=smem"),
     # What loads needs registers, too, for the places of sequences; three consumers that move P have none left for code on scores.
     ("--head-dim=8 --v-in-k", f"{lists} --sink --row-max --scheduler=static", "--q-tiles=2 --p-placement=registers --exp2-emulated=25"),
     ("--head-dim=512", "--kv-lens --window-right=30 --sink", ""), ("--head-dim=128", "--kv-lens --cu-seqlens-q --lse --scheduler=static", ""),

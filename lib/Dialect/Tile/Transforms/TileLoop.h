@@ -61,7 +61,7 @@ private:
   /// role's descriptors in the uniform registers, and ptxas 13.0 spills (4
   /// bytes, of packed heads with lists of lengths).
   bool rereadsExtents() const {
-    return schedule::hasWideProducts(info.problem);
+    return schedule::hasWideProductsInLoop(info.problem, info.schedule);
   }
   unsigned place(unsigned offset) const {
     return info.map.findSmem("next_tile")->offset + offset;

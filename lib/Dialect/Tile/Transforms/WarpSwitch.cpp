@@ -93,7 +93,8 @@ private:
   /// products. Beside others, without it, ptxas spills what the grid is counted
   /// with.
   bool freesInRole() const {
-    return tiles.isNeeded() && schedule::hasWideProducts(info.problem);
+    return tiles.isNeeded() &&
+           schedule::hasWideProductsInLoop(info.problem, info.schedule);
   }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;
