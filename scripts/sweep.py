@@ -220,7 +220,7 @@ def sweep(arguments):
         shutil.rmtree(folder)
     total = sum(counts.values())
     print(f"{counts['right']} of {total} cases right, {counts['refused']} cannot be had, {counts['wrong']} wrong, "
-          f"in {(time.monotonic() - started) / 60:.0f} minutes; seed {arguments.seed}")
+          f"in {(time.monotonic() - started) / 60:.1f} minutes; seed {arguments.seed}")
     # One case may be one that cannot be had; many that cannot are a broken compiler.
     return counts["wrong"] == 0 and (counts["right"] > 0 or total == 1)
 

@@ -378,7 +378,7 @@ LogicalResult Compilation::checkTarget() {
          << (found ? "target " : "unknown target ") << options.target
          << (found ? " cannot be compiled for: " : "")
          << (found ? found->reason : "") << "; expected one of "
-         << target::supportedNames();
+         << target::supportedNames() << target::hint(options.target);
 }
 
 /// What a level hands on is verified once, not after every pass: fmha-opt does

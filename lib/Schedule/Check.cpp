@@ -206,11 +206,11 @@ static Complaint checkSmem(const Case &c) {
     return "C6";
   std::string text = "C6: " + tiles(s) + " of " +
                      str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
-                     str(s.kvStages) + " KV stages of " +
+                     counted(s.kvStages, "KV stage") + " of " +
                      str(sizes.kvStageBytes) + " bytes";
   if (s.vStages)
-    text += ", " + str(s.vStages) + " V stages of " + str(sizes.vStageBytes) +
-            " bytes";
+    text += ", " + counted(s.vStages, "V stage") + " of " +
+            str(sizes.vStageBytes) + " bytes";
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +

@@ -31,9 +31,14 @@ inline std::string str(uint64_t value) { return std::to_string(value); }
 /// "a or b", "a, b or c". Expects at least one.
 std::string anyOf(const std::vector<std::string> &ways);
 
+/// "1 stage", "2 stages"
+inline std::string counted(unsigned count, const char *what) {
+  return str(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
 /// "1 query tile", "2 query tiles"
 inline std::string tiles(const Schedule &s) {
-  return str(s.qTiles) + (s.qTiles == 1 ? " query tile" : " query tiles");
+  return counted(s.qTiles, "query tile");
 }
 
 /// Whether what a row may see depends on numbers that are read from memory.

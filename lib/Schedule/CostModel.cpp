@@ -346,7 +346,10 @@ std::string fmha::schedule::boundBy(const Cost &cost) {
   double busiest = cost.of(cost.bound());
   std::string what;
   double clocks = cost.chain;
-  if (cost.serial) {
+  if (cost.measured && cost.clocks > cost.loads) {
+    what = "units and waits together, as fitted to launches on an H200";
+    clocks = cost.clocks;
+  } else if (cost.serial) {
     what = "the chain of one tile, QK, softmax, PV and the waits between";
   } else if (cost.loads > std::max(busiest, cost.turns)) {
     what = "loads, too few stages for the latency of memory";

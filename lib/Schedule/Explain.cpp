@@ -11,6 +11,7 @@
 #include "fmha/Schedule/Overrides.h"
 #include "fmha/Target/Target.h"
 
+#include "Footprint.h"
 #include "Text.h"
 
 #include <algorithm>
@@ -209,7 +210,8 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
 
 std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
   const target::Target *gpu = target::findTarget(plan.schedule.target);
-  unsigned capacity = gpu ? gpu->smemBytesPerCta : plan.map.smemBytes;
+  unsigned capacity =
+      gpu ? unsigned(smemOfCta(*gpu, plan.schedule)) : plan.map.smemBytes;
   std::string text = summarize(problem, plan.schedule);
   text += wrap("why: " + plan.reason, 5);
   text += describeLaunch(problem, plan) + '\n';

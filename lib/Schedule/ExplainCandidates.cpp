@@ -13,6 +13,7 @@
 #include "fmha/Target/Target.h"
 
 #include "Candidates.h"
+#include "Footprint.h"
 #include "Text.h"
 
 #include <algorithm>
@@ -150,12 +151,13 @@ static std::string trafficLine(const Traffic &t) {
 
 std::string fmha::schedule::tabulateLoads(const Problem &problem,
                                           const Plan &plan) {
-  std::string text = "unit loads: modelled clocks of one KV block; the largest "
-                     "bounds it\n     ";
+  Cost best = modelCost(problem, plan.schedule);
+  std::string text = "unit loads: modelled clocks of one KV block; ";
+  text += best.measured ? "block is fitted to launches on an H200\n     "
+                        : "the largest bounds it\n     ";
   for (unsigned i = 0; i < unitCount; ++i)
     text += padLeft(std::string(stringify(Unit(i))), 6);
   text += " chain turns loads block per row\n";
-  Cost best = modelCost(problem, plan.schedule);
   text += loadsRow(1, best);
   for (size_t i = 0; i < std::min(plan.runnersUp.size(), mostShown); ++i)
     text += loadsRow(unsigned(i + 2),
@@ -169,15 +171,20 @@ std::string fmha::schedule::tabulateResources(const Problem &problem,
   if (!gpu)
     return "";
   Resources r = resourcesOf(problem, plan.schedule);
+  unsigned ctas = std::max(plan.schedule.ctasPerSm, 1u);
   struct {
     const char *what;
     uint64_t taken, there;
-  } rows[] = {{"TMEM columns", plan.map.tmemColumns, gpu->tmemColumns},
-              {"SMEM bytes", plan.map.smemBytes, gpu->smemBytesPerCta},
-              {"registers", r.registers, gpu->registersPerSm},
-              {"threads", r.threads, gpu->maxThreadsPerCta},
-              {"named barriers", r.namedBarriers, gpu->namedBarriers}};
-  std::string text = "resources of an SM: taken of there\n";
+  } rows[] = {
+      {"TMEM columns", plan.map.tmemColumns, gpu->tmemColumns},
+      {"SMEM bytes", plan.map.smemBytes, smemOfCta(*gpu, plan.schedule)},
+      {"registers", r.registers, gpu->registersPerSm / ctas},
+      {"threads", r.threads, gpu->maxThreadsPerCta},
+      {"named barriers", r.namedBarriers, gpu->namedBarriers}};
+  std::string text = ctas > 1
+                         ? "resources of a CTA, of which an SM has " + str(ctas)
+                         : "resources of an SM";
+  text += ": taken of there\n";
   for (const auto &[what, taken, there] : rows)
     text += "  " + padRight(what, 15) + padLeft(str(taken), 7) + " of " +
             str(there) + '\n';

@@ -12,6 +12,7 @@
 #include "fmha/Schedule/Timeline.h"
 #include "fmha/Target/Target.h"
 
+#include "Footprint.h"
 #include "Svg.h"
 #include "Text.h"
 
@@ -286,7 +287,8 @@ Picture fmha::schedule::drawTmemOverTime(const Problem &problem,
 
 Picture fmha::schedule::drawSmemMap(const Plan &plan) {
   const target::Target *gpu = target::findTarget(plan.schedule.target);
-  unsigned capacity = gpu ? gpu->smemBytesPerCta : plan.map.smemBytes;
+  unsigned capacity =
+      gpu ? unsigned(smemOfCta(*gpu, plan.schedule)) : plan.map.smemBytes;
   return {"smem.svg", SmemPicture(plan, capacity).run()};
 }
 

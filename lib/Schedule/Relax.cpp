@@ -298,3 +298,17 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   Changes changes = relaxTarget(request);
   return changes.empty() ? std::nullopt : std::optional(listed(changes));
 }
+
+std::optional<std::string>
+fmha::schedule::closestChange(const Problem &problem,
+                              const Schedule &schedule) {
+  Overrides overrides;
+  for (const ScheduleField &field : scheduleFields())
+    overrides.*field.wanted = field.get(schedule);
+  overrides.pPlacement = schedule.pPlacement;
+  std::string error;
+  // Roles or a threshold may be what is refused: those no field can mend.
+  if (planStrictly(problem, schedule.target, overrides, error))
+    return std::nullopt;
+  return closestChange(problem, schedule.target, overrides);
+}

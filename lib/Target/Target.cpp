@@ -35,3 +35,8 @@ std::string fmha::target::supportedNames() {
     text += (text.empty() ? "" : ", ") + name;
   return text;
 }
+
+std::string fmha::target::hint(std::string_view name) {
+  std::string specific = std::string(name) + "a";
+  return findTarget(specific) ? "; did you mean " + specific + "?" : "";
+}

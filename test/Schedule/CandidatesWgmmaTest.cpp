@@ -111,5 +111,6 @@ TEST(CandidatesWgmma, NamesTheWayOut) {
   Overrides tmem;
   tmem.pPlacement = PPlacement::Tmem;
   EXPECT_THAT(mustFail(problemOf(128), "sm_90a", tmem),
-              HasSubstr("take registers or smem"));
+              HasSubstr("no tensor memory; the closest that can: p_placement = "
+                        "registers"));
 }

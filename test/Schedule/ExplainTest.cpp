@@ -19,6 +19,8 @@ using namespace fmha::schedule;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 TEST(Explain, TellsTheWholeStory) {
   Problem problem = problemOf(128);
@@ -86,6 +88,48 @@ TEST(Explain, NamesAReasonOnceWithItsCount) {
   for (const Reason &group : groupByReason(problemOf(128), plan.rejected))
     grouped += group.candidates;
   EXPECT_EQ(all, grouped);
+}
+
+static Problem launchOf(unsigned headDim, unsigned length, unsigned batch,
+                        unsigned heads) {
+  Problem problem = problemOf(headDim, length);
+  problem.kvLenHint = length;
+  problem.batchHint = batch;
+  problem.qHeadsHint = problem.kvHeadsHint = heads;
+  return problem;
+}
+
+/// Rings that would fit, but at the price of the output's own place.
+TEST(Explain, SaysWhyARingIsNoDeeper) {
+  Problem problem = launchOf(64, 4096, 4, 16);
+  Plan plan = mustPlan(problem, "sm_90a");
+  std::string text = listRejected(problem, plan);
+  EXPECT_THAT(text, ContainsRegex("a deeper ring\\s+leaves\\s+the\\s+output"));
+  EXPECT_THAT(text, Not(HasSubstr("query tile has no rows")));
+  EXPECT_THAT(text, Not(HasSubstr("p_placement = tmem")));
+}
+
+TEST(Explain, TellsOfWhatACtaHasWhereAnSmHasSeveral) {
+  Problem problem = launchOf(64, 512, 32, 32);
+  Plan plan = mustPlan(problem, "sm_90a");
+  ASSERT_EQ(plan.schedule.ctasPerSm, 3u);
+  std::string text = tabulateResources(problem, plan);
+  EXPECT_THAT(text, HasSubstr("resources of a CTA, of which an SM has 3"));
+  // A third of 228 KiB, in whole KiB, less one.
+  EXPECT_THAT(text, ContainsRegex("SMEM bytes +[0-9]+ of 76800\n"));
+  EXPECT_THAT(text, ContainsRegex("registers +[0-9]+ of 21845\n"));
+  EXPECT_THAT(explain(problem, plan), HasSubstr(" of 76800 bytes\n"));
+}
+
+/// What bounds a block was fitted there, and no unit does.
+TEST(Explain, TellsFittedClocksFromModelledOnes) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_90a");
+  EXPECT_THAT(tabulateLoads(problem, plan),
+              StartsWith("unit loads: modelled clocks of one KV block; block "
+                         "is fitted to launches on an H200\n"));
+  EXPECT_THAT(plan.reason, HasSubstr("bound by units and waits together, as "
+                                     "fitted to launches on an H200"));
 }
 
 TEST(Explain, TabulatesTheLoadsOfTheBest) {

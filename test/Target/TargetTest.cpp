@@ -50,6 +50,12 @@ TEST(Target, SupportedOnesHaveWhatTheLoweringUses) {
   }
 }
 
+TEST(Target, HintsAtTheNameWithKernels) {
+  EXPECT_EQ(hint("sm_90"), "; did you mean sm_90a?");
+  EXPECT_EQ(hint("sm_90a"), "");
+  EXPECT_EQ(hint("sm_70"), "");
+}
+
 TEST(Target, B300HasTwiceTheExponentials) {
   EXPECT_EQ(findTarget("sm_103a")->mufuPerClock,
             2 * findTarget("sm_100a")->mufuPerClock);

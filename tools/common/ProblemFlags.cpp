@@ -73,8 +73,9 @@ void ProblemFlags::add(FlagTable &table) {
     addField(table, field);
   table.addText("schedule", "#fmha.schedule<...>",
                 "the whole schedule, as fmha-compile --emit=mlir "
-                "--compile-to=tiled prints it; fields left out have their "
-                "usual value, and its target is --target",
+                "--compile-to=tiled prints it; its target is --target, and "
+                "fields left out have the usual value of sm_100a (for sm_90a "
+                "give q_tile_rows = 64 and p_placement)",
                 schedule);
 }
 
@@ -96,6 +97,8 @@ ScoreSpec scoreOf(const ProblemFlags &flags) {
 
 /// tanh is off by up to 2^-20, and the cap multiplies that.
 constexpr double largestSoftcap = 256;
+/// The name of the module that flags are made into.
+constexpr llvm::StringLiteral flagsName = "<flags>";
 
 static llvm::Error readSoftcap(llvm::StringRef text,
                                std::optional<double> &softcap) {
@@ -426,7 +429,7 @@ static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
     return std::string();
   ScheduleText read = readSchedule(flags.schedule, "--schedule", flags.target);
   if (!read.ok)
-    return failure(formatDiagnostics(read.diagnostics));
+    return failureOf(read.diagnostics);
   return std::move(read.text);
 }
 
@@ -458,7 +461,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
       return schedule.takeError();
     source.spec.schedule = std::move(*schedule);
     source.text = buildModule(source.spec);
-    source.name = "<flags>";
+    source.name = flagsName.str();
     return source;
   }
   auto text = runtime::readFile(flags.input);
@@ -468,7 +471,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
   source.name = flags.input == "-" ? "<stdin>" : flags.input;
   CompileResult result = inspect(source.text, source.name);
   if (!result.ok)
-    return failure(formatDiagnostics(result.diagnostics));
+    return failureOf(result.diagnostics);
   source.spec = result.spec;
   source.spec.score = scoreOf(flags);
   if (llvm::Error error = checkAgainst(flags, source.spec))
@@ -489,12 +492,21 @@ std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics) {
     if (!text.empty())
       text += "\n";
-    if (!diagnostic.location.empty())
+    // A place in what flags were made into tells their writer nothing.
+    llvm::StringRef place = diagnostic.location;
+    if (!place.empty() && !place.starts_with(flagsName))
       text += diagnostic.location + ": ";
     text +=
         names[size_t(diagnostic.severity)].str() + ": " + diagnostic.message;
   }
   return text;
+}
+
+llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics) {
+  std::string text = formatDiagnostics(diagnostics);
+  llvm::StringRef rest = text;
+  rest.consume_front("error: ");
+  return failure(rest);
 }
 
 void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool) {

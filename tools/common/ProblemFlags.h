@@ -91,6 +91,8 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags);
 
 /// "name.mlir:3:8: error: message", one line a diagnostic.
 std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);
+/// The same behind "tool: error: ", without saying so twice.
+llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics);
 
 /// What `tool --version` prints.
 void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool);

@@ -240,9 +240,9 @@ llvm::Error emit(const CompileFlags &flags) {
   if (!source)
     return source.takeError();
   CompileResult result = compile(source->text, source->name, optionsOf(flags));
-  std::string diagnostics = formatDiagnostics(result.diagnostics);
   if (!result.ok)
-    return failure(diagnostics);
+    return failureOf(result.diagnostics);
+  std::string diagnostics = formatDiagnostics(result.diagnostics);
   if (!diagnostics.empty())
     llvm::errs() << diagnostics << "\n";
   if (!flags.dumpTo.empty())

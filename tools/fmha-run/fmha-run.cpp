@@ -57,7 +57,7 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   CompileResult result = compile(source.text, source.name, options);
   session.outcome.secondsCompile = secondsSince(begin);
   if (!result.ok)
-    return failure(formatDiagnostics(result.diagnostics));
+    return failureOf(result.diagnostics);
   session.ptx = std::move(result.ptx);
   auto manifest = runtime::parseManifest(result.manifest);
   if (!manifest)

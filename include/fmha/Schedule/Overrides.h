@@ -60,6 +60,12 @@ struct Contradiction {
 std::optional<Contradiction> contradiction(const Schedule &schedule,
                                            const Overrides &overrides);
 
+/// What would have to change of a schedule that check() refuses: "kv_stages =
+/// 5, or q_tiles = 1", each with the value nearest to that of the schedule.
+/// Nothing if no field and no head dim is to blame.
+std::optional<std::string> closestChange(const Problem &problem,
+                                         const Schedule &schedule);
+
 } // namespace fmha::schedule
 
 #endif // FMHA_SCHEDULE_OVERRIDES_H

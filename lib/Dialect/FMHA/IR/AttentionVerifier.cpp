@@ -13,6 +13,7 @@
 
 #include "AttentionScore.h"
 #include "OperandRules.h"
+#include "fmha/Schedule/Overrides.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -375,11 +376,19 @@ LogicalResult Verifier::schedule() {
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
     return success();
-  if (std::optional<std::string> reason = schedule::check(
-          op.getProblem(), schedule::withRoles(schedule.toSchedule())))
-    return error(20) << "expected a schedule that can serve this op; schedule "
-                     << *reason;
-  return success();
+  schedule::Schedule own = schedule.toSchedule();
+  schedule::Problem problem = op.getProblem();
+  std::optional<std::string> reason =
+      schedule::check(problem, schedule::withRoles(own));
+  if (!reason)
+    return success();
+  if (auto change = schedule::closestChange(problem, own)) {
+    // What a rule proposes keeps that rule; this keeps all.
+    reason->resize(std::min(reason->rfind("; take "), reason->size()));
+    *reason += "; the closest that can: " + *change;
+  }
+  return error(20) << "expected a schedule that can serve this op; schedule "
+                   << *reason;
 }
 
 bool fmha::isViewOf(Value part, Value whole) {
