@@ -103,10 +103,10 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
 
 /// Clocks of the kernel that combines the parts of a split, which runs behind
 /// the first one. A thread has the loads of eight parts under way at a time;
-/// parts that are more than that reads come from memory. Fitted to 220 launches
+/// parts that are more than that reads come from memory. Fitted to 600 launches
 /// on an H200 (benchmark/results), and taken to hold for Blackwell.
 double combineClocks(const KernelModel &kernel, const Workload &w) {
-  constexpr double launch = 7000, round = 800, partsAtOnce = 8;
+  constexpr double launch = 7000, round = 1250, partsAtOnce = 8;
   if (kernel.splits <= 1)
     return 0;
   const target::Target &gpu = *target::findTarget(kernel.target);

@@ -12,7 +12,6 @@
 #include "fmha/Target/Target.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -96,6 +95,7 @@ private:
   struct Launch {
     SplitChoice choice;
     double clocks, blocks;
+    bool memoryBound;
   };
   std::vector<Launch> launches() const;
   const Problem &problem;
@@ -131,7 +131,8 @@ std::vector<Fastest::Launch> Fastest::launches() const {
       Estimate whole = estimates.estimate(kernel, candidate.block);
       all.push_back({{count, kernel.packHeads},
                      whole.clocks,
-                     whole.blockClocks + whole.combineClocks});
+                     whole.blockClocks + whole.combineClocks,
+                     whole.memoryBound});
     }
   }
   return all;
@@ -139,19 +140,26 @@ std::vector<Fastest::Launch> Fastest::launches() const {
 
 SplitChoice Fastest::choose() const {
   std::vector<Launch> all = launches();
-  double least = std::numeric_limits<double>::infinity();
-  for (const Launch &launch : all)
-    least = std::min(least, launch.clocks);
-  const Launch *best = nullptr;
-  for (const Launch &launch : all) {
-    if (launch.clocks > least * (1 + launchTolerance))
-      continue;
-    if (launch.choice.splits == 1)
-      return launch.choice;
-    if (!best || launch.blocks < best->blocks)
-      best = &launch;
-  }
-  return best ? best->choice : SplitChoice();
+  auto shorter = [](const Launch &a, const Launch &b) {
+    return a.clocks < b.clocks;
+  };
+  auto least = std::min_element(all.begin(), all.end(), shorter);
+  if (least == all.end())
+    return {};
+  double most = least->clocks * (1 + launchTolerance);
+  bool memoryBound = least->memoryBound;
+  auto rank = [&](const Launch &launch) {
+    unsigned parts = launch.choice.splits;
+    // One launch before two; then few parts, or the shortest blocks.
+    return std::tuple(launch.clocks > most, parts > 1,
+                      memoryBound ? launch.blocks : double(parts),
+                      launch.clocks);
+  };
+  return std::min_element(all.begin(), all.end(),
+                          [&](const Launch &a, const Launch &b) {
+                            return rank(a) < rank(b);
+                          })
+      ->choice;
 }
 
 } // namespace
@@ -174,7 +182,10 @@ std::string fmha::schedule::describeLaunchSize(const Problem &problem,
   if (!workload || !target::findTarget(schedule.target))
     return "";
   LaunchSize size = sizeOf(problem, modelOf(problem, schedule), *workload);
-  return std::to_string(size.ctas) + " CTAs on " +
-         std::to_string(target::findTarget(schedule.target)->sms) + " SMs, " +
-         std::to_string(size.blocks) + " KV blocks each";
+  auto counted = [](uint64_t count, const char *what) {
+    return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+  };
+  return counted(size.ctas, "CTA") + " on " +
+         counted(target::findTarget(schedule.target)->sms, "SM") + ", " +
+         counted(size.blocks, "KV block") + " each";
 }

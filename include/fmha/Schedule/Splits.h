@@ -30,10 +30,10 @@ struct SplitChoice {
 /// How many CTAs are to share the KV blocks of a row block, so that one of the
 /// plan's schedules, runners-up among them, makes the shortest modelled launch,
 /// the kernel that combines included (Estimate.h). 1 if that is as short within
-/// launchTolerance, or where a hint is missing. Of counts as short within it,
-/// that with the shortest blocks: where memory is the limit, more CTAs come
-/// closer to it. Parts are no more than blocks, and no more than the CTAs that
-/// the SMs have room for.
+/// launchTolerance, or where a hint is missing. Of counts as short within it
+/// the fewest or, where memory is the limit, that with the shortest blocks:
+/// more CTAs come closer to that limit. Parts are no more than blocks, and no
+/// more than the CTAs that the SMs have room for.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without
