@@ -143,7 +143,7 @@ Values Search::packings() const {
   // packed tiles, if they are no more, are no slower: where all rows fit one
   // tile, or the group divides a tile, which one head does not fill.
   bool divides = std::has_single_bit(group) && problem.qLenHint < fullTile;
-  if (!overrides.packHeads && (divides || problem.qLenHint * all <= most))
+  if (!overrides.packHeads && (divides || problem.qLenHint <= most / all))
     return {all};
   unsigned exact = group & (0 - group);
   if (exact >= fullTile)

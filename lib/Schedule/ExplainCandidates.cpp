@@ -138,8 +138,8 @@ static std::string loadsRow(unsigned place, const Cost &cost) {
   return text + padLeft(rounded(cost.chain), width) +
          padLeft(rounded(cost.turns), width) +
          padLeft(rounded(cost.loads), width) +
-         padLeft(rounded(cost.clocks), width) +
-         padLeft(twoDigits(cost.clocksPerRow), width + 2) + '\n';
+         padLeft(rounded(cost.clocks), width) + ' ' +
+         padLeft(twoDigits(cost.clocksPerRow), width + 1) + '\n';
 }
 
 static std::string trafficLine(const Traffic &t) {

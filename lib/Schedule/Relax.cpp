@@ -292,11 +292,20 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   // For a GPU that nothing is compiled for no other change helps.
   if (gpu && gpu->supported)
     for (auto relax :
-         {relaxOverrides, relaxHeadDims, relaxTogether, relaxFieldsAndHeadDims})
+         {relaxOverrides, relaxTogether, relaxHeadDims, relaxFieldsAndHeadDims})
       if (Changes changes = relax(request); !changes.empty())
         return listed(changes);
   Changes changes = relaxTarget(request);
   return changes.empty() ? std::nullopt : std::optional(listed(changes));
+}
+
+/// `schedule` with all fields of `sound`, and so with roles for them.
+static Schedule withFieldsOf(const Schedule &sound, Schedule schedule) {
+  for (const ScheduleField &field : scheduleFields())
+    field.set(schedule, field.get(sound));
+  schedule.pPlacement = sound.pPlacement;
+  schedule.roles.clear();
+  return withRoles(schedule);
 }
 
 std::optional<std::string>
@@ -307,8 +316,10 @@ fmha::schedule::closestChange(const Problem &problem,
     overrides.*field.wanted = field.get(schedule);
   overrides.pPlacement = schedule.pPlacement;
   std::string error;
-  // Roles or a threshold may be what is refused: those no field can mend.
-  if (planStrictly(problem, schedule.target, overrides, error))
+  std::optional<Plan> any = planStrictly(problem, schedule.target, {}, error);
+  // What is no field (roles, a threshold) may be what is refused, alone or too.
+  if (planStrictly(problem, schedule.target, overrides, error) ||
+      (any && check(problem, withFieldsOf(any->schedule, schedule))))
     return std::nullopt;
   return closestChange(problem, schedule.target, overrides);
 }

@@ -33,9 +33,10 @@ struct LaunchSize {
   /// KV blocks of a CTA: a window shows it few keys.
   uint64_t blocks = 0;
 
-  uint64_t mostParts() const {
-    return std::min(
-        {atOnce / std::max<uint64_t>(ctas, 1), blocks, uint64_t(mostSplits)});
+  /// Parts of `waves` waves of CTAs.
+  uint64_t partsOf(uint64_t waves) const {
+    return std::min({waves * atOnce / std::max<uint64_t>(ctas, 1), blocks,
+                     uint64_t(mostSplits)});
   }
 };
 
@@ -43,7 +44,6 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
                   const Workload &workload) {
   const target::Target &gpu = *target::findTarget(kernel.target);
   uint64_t queries = queriesPerCta(kernel);
-  uint64_t rows = uint64_t(kernel.tiles) * kernel.tileRows;
   LaunchSize size;
   size.ctas = (workload.qLen + queries - 1) / queries *
               headParts(kernel, workload) * workload.batch * kernel.passes;
@@ -51,21 +51,26 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
   uint64_t keys = workload.kvLen;
   std::optional<unsigned> right = problem.mask.rightBound();
   if (problem.mask.left && right)
-    keys = std::min<uint64_t>(keys, rows + *problem.mask.left + *right);
+    keys = std::min<uint64_t>(keys, queries + *problem.mask.left + *right);
   size.blocks = (keys + kernel.keys - 1) / kernel.keys;
   return size;
 }
 
-/// Counts worth a thought: 1, then steps of at most a half, and the last one.
-std::vector<unsigned> partCounts(uint64_t most) {
+/// Counts worth a thought: 1, then steps of at most a half, and those that fill
+/// one wave and a few, beyond which there is nothing left to even out.
+std::vector<unsigned> partCounts(const LaunchSize &size) {
+  constexpr uint64_t fewWaves = 8;
+  unsigned one = unsigned(size.partsOf(1));
+  unsigned most = unsigned(size.partsOf(fewWaves));
   std::vector<unsigned> counts = {1};
-  for (unsigned count = 2; count < most; count *= 2) {
-    counts.push_back(count);
-    if (count + count / 2 < most && count > 2)
-      counts.push_back(count + count / 2);
-  }
-  if (most > 1)
-    counts.push_back(unsigned(most));
+  for (unsigned count = 2; count < most; count *= 2)
+    for (unsigned step : {count, count + count / 2})
+      if (step < most && step > counts.back())
+        counts.push_back(step);
+  for (unsigned last : {one, most})
+    if (last > 1 &&
+        std::find(counts.begin(), counts.end(), last) == counts.end())
+      counts.push_back(last);
   return counts;
 }
 
@@ -108,7 +113,7 @@ void Fastest::add(const Schedule &schedule) {
   auto [place, isNew] = candidates.try_emplace(shapeOf(kernel));
   Candidate &best = place->second;
   if (isNew)
-    best.counts = partCounts(sizeOf(problem, kernel, workload).mostParts());
+    best.counts = partCounts(sizeOf(problem, kernel, workload));
   // What has no parts counts by the best of them, which comes first.
   if (best.counts.size() < 2 && candidates.size() > 1)
     return;

@@ -41,11 +41,15 @@ TEST(Splits, NoneWithoutHints) {
   }
 }
 
-TEST(Splits, NoMoreThanTheGpuHasRoomForOrThanBlocks) {
+TEST(Splits, AsManyAsEvenOutTheGpuAndNoMoreThanBlocks) {
   // 148 SMs, blocks of 128 keys.
   EXPECT_EQ(chooseSplits(decode(1 << 16), Plan()).splits, 148u / 8);
   EXPECT_EQ(chooseSplits(decode(1 << 16, 9), Plan()).splits, 2u);
-  EXPECT_EQ(chooseSplits(decode(1 << 16, 10), Plan()).splits, 1u);
+  // Of 80 CTAs some SMs would have none; of 148 each has one.
+  EXPECT_GT(chooseSplits(decode(1 << 16, 10), Plan()).splits, 1u);
+  Problem full = decode(1 << 16, 37);
+  full.qHeadsHint = full.kvHeadsHint = 4;
+  EXPECT_EQ(chooseSplits(full, Plan()).splits, 1u);
   EXPECT_LE(chooseSplits(decode(128 * 12), Plan()).splits, 12u);
   // What combines would take longer than what it saves.
   EXPECT_EQ(chooseSplits(decode(128 * 3), Plan()).splits, 1u);
@@ -77,9 +81,9 @@ TEST(Splits, NoOverrideIsFaster) {
   for (int n = 0; n < 40; ++n) {
     std::string target = n % 2 ? "sm_90a" : "sm_100a";
     Problem problem = problemOf(any({64, 128, 256, 512}), any({1, 16, 256}));
-    problem.kvLenHint = any({300, 512, 2000, 4096, 16384});
-    problem.batchHint = any({1, 2, 7});
-    problem.kvHeadsHint = any({1, 2, 8});
+    problem.kvLenHint = any({300, 512, 2000, 4096, 16384, 65536});
+    problem.batchHint = any({1, 2, 7, 10});
+    problem.kvHeadsHint = any({1, 2, 3, 8});
     problem.qHeadsHint = problem.kvHeadsHint * any({1, 4, 16});
     double chosen = launchClocks(problem, mustPlan(problem, target));
     for (unsigned splits : {1, 2, 4, 8, 16, 0})

@@ -32,8 +32,8 @@ struct SplitChoice {
 /// the kernel that combines included (Estimate.h). 1 if that is as short within
 /// launchTolerance, or where a hint is missing. Of counts as short within it
 /// the fewest or, where memory is the limit, that with the shortest blocks:
-/// more CTAs come closer to that limit. Parts are no more than blocks, and no
-/// more than the CTAs that the SMs have room for.
+/// more CTAs come closer to that limit. Parts are no more than blocks, and make
+/// no more than a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without

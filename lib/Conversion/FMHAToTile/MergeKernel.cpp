@@ -305,7 +305,7 @@ Value MergeBuilder::addPieces(Value sum, ArrayRef<Piece> pieces) {
 }
 
 /// All loads of a step come ahead of its arithmetic, so that they are under way
-/// together. The last step loads no more than there is, to a part.
+/// together. The last step loads two, four or eight parts.
 Value MergeBuilder::sumOfPieces(Value from, Value column) {
   Value parts = parameter("parts");
   Value whole = make<arith::AndIOp>(parts, i32(-partsAtOnce));
