@@ -101,6 +101,12 @@ double memoryBytes(const KernelModel &kernel, const Workload &w) {
   return double(w.batch) * (queries + keys * kernel.elementBytes);
 }
 
+/// The share of parts that have a KV block: all have as many, but the last.
+double usedParts(const Blocks &blocks, unsigned splits) {
+  double each = std::ceil(blocks.longest / splits);
+  return each > 0 ? std::ceil(blocks.longest / each) / splits : 1;
+}
+
 /// Clocks of the kernel that combines the parts of a split, which runs behind
 /// the first one. A thread has the loads of eight parts under way at a time;
 /// parts that are more than that reads come from memory. Fitted to 600 launches
@@ -170,7 +176,8 @@ Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
                     : result.tiles;
   unsigned atOnce = gpu->sms * kernel.ctasPerSm;
   result.waves = double(ceilDiv(result.tiles, atOnce));
-  result.occupancy = double(result.tiles) / (result.waves * atOnce);
+  result.occupancy = usedParts(blocksOf(kernel), kernel.splits) *
+                     double(result.tiles) / (result.waves * atOnce);
   double hertz = gpu->clockMhz * 1e6;
   double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
   result.blockClocks = clocks(kernel, block, result);

@@ -155,6 +155,13 @@ static std::string outputsOf(const Problem &problem) {
   return text + (problem.outF32 ? ", output in f32" : "");
 }
 
+/// What of a tile's queries there is, where the launch is known to have fewer.
+static std::string liveQueries(const Problem &problem, const Schedule &s) {
+  unsigned there = problem.qLenHint;
+  bool fewer = there && there < queriesOfTile(s);
+  return fewer ? ", " + str(there) + " of them there" : "";
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -173,7 +180,8 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (s.packHeads > 1)
     text +=
         line("pack_heads", str(s.packHeads) + " query heads of a group x " +
-                               str(queriesOfTile(s)) + " queries fill a tile");
+                               str(queriesOfTile(s)) + " queries fill a tile" +
+                               liveQueries(problem, s));
   std::string stages =
       s.vStages
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"

@@ -160,7 +160,10 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
   if (size.empty())
     return;
   SplitChoice choice = chooseSplits(problem, plan);
-  std::string reason = "splits = 1: " + size + ", no faster in parts";
+  bool fills = fillsGpu(problem, plan.schedule);
+  std::string reason =
+      "splits = 1: " + size +
+      (fills ? ", which fill the GPU" : ", no faster in parts");
   if (choice.splits > 1) {
     overrides.splits = choice.splits;
     if (!overrides.packHeads)

@@ -33,6 +33,7 @@ struct LaunchSize {
   /// KV blocks of a CTA: a window shows it few keys.
   uint64_t blocks = 0;
 
+  bool fills() const { return ctas >= atOnce; }
   /// Parts of `waves` waves of CTAs.
   uint64_t partsOf(uint64_t waves) const {
     return std::min({waves * atOnce / std::max<uint64_t>(ctas, 1), blocks,
@@ -60,6 +61,8 @@ LaunchSize sizeOf(const Problem &problem, const KernelModel &kernel,
 /// one wave and a few, beyond which there is nothing left to even out.
 std::vector<unsigned> partCounts(const LaunchSize &size) {
   constexpr uint64_t fewWaves = 8;
+  if (size.fills())
+    return {1};
   unsigned one = unsigned(size.partsOf(1));
   unsigned most = unsigned(size.partsOf(fewWaves));
   std::vector<unsigned> counts = {1};
@@ -193,4 +196,11 @@ std::string fmha::schedule::describeLaunchSize(const Problem &problem,
   return counted(size.ctas, "CTA") + " on " +
          counted(target::findTarget(schedule.target)->sms, "SM") + ", " +
          counted(size.blocks, "KV block") + " each";
+}
+
+bool fmha::schedule::fillsGpu(const Problem &problem,
+                              const Schedule &schedule) {
+  std::optional<Workload> workload = workloadOf(problem);
+  return workload && target::findTarget(schedule.target) &&
+         sizeOf(problem, modelOf(problem, schedule), *workload).fills();
 }

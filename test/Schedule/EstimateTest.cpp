@@ -55,6 +55,19 @@ TEST(Estimate, SplitsShareTheBlocksOut) {
               1e-6);
 }
 
+TEST(Estimate, PartsWithoutBlocksHaveNoWork) {
+  KernelModel kernel;
+  Workload workload;
+  workload.qLen = 256;
+  workload.kvLen = 1280;
+  double whole = estimate(kernel, workload).occupancy;
+  // 10 blocks: one in each of 10 parts; two in 5 parts of 6; 10 of 20 parts.
+  for (auto [splits, used] : {std::pair(10u, 10u), {6u, 5u}, {20u, 10u}}) {
+    kernel.splits = splits;
+    EXPECT_NEAR(estimate(kernel, workload).occupancy, used * whole, 1e-9);
+  }
+}
+
 /// A launch, and rounds of loads of eight parts or the bytes of all parts.
 TEST(Estimate, PartsAreCombined) {
   KernelModel kernel;

@@ -17,6 +17,8 @@
 #include <sstream>
 
 using namespace fmha::schedule;
+using testing::ElementsAre;
+using testing::MatchesRegex;
 
 namespace {
 
@@ -64,6 +66,15 @@ std::vector<std::string> changesOf(unsigned headDim,
 }
 
 using Strings = std::vector<std::string>;
+
+/// Which head dim it is nobody can choose, while there are other ways.
+TEST(Relax, ChangesTwoFieldsBeforeAHeadDim) {
+  Overrides wanted;
+  wanted.oColumns = 512;
+  wanted.kvStages = 1;
+  EXPECT_THAT(changesOf(128, wanted),
+              ElementsAre(MatchesRegex("o_columns = .* and kv_stages = .*")));
+}
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
   // 64 and 128 keys can be had, nothing between them or beside them.

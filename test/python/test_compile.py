@@ -96,7 +96,7 @@ def test_broken_module_raises_with_its_location():
     "options, says",
     [
         ({"target": "sm_1"}, "sm_1"),
-        ({"head_dim": 100}, "take 96 or 104"),
+        ({"head_dim": 100}, "head_dim_v = 104"),
         ({"p_placement": "registers"}, "registers"),
     ],
 )

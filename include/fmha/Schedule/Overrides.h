@@ -62,8 +62,7 @@ std::optional<Contradiction> contradiction(const Schedule &schedule,
 
 /// What would have to change of a schedule that check() refuses: "kv_stages =
 /// 5, or q_tiles = 1", each with the value nearest to that of the schedule.
-/// Nothing
-/// if anything but fields and head dims is to blame.
+/// Nothing if anything but fields and head dims is to blame.
 std::optional<std::string> closestChange(const Problem &problem,
                                          const Schedule &schedule);
 

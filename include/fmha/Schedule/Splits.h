@@ -32,14 +32,20 @@ struct SplitChoice {
 /// the kernel that combines included (Estimate.h). 1 if that is as short within
 /// launchTolerance, or where a hint is missing. Of counts as short within it
 /// the fewest or, where memory is the limit, that with the shortest blocks:
-/// more CTAs come closer to that limit. Parts are no more than blocks, and make
-/// no more than a few waves of CTAs.
+/// more CTAs come closer to that limit. None where
+/// the CTAs without parts fill the SMs, as everyone has it: what the model says
+/// of many waves was not measured. Parts are no more than blocks, and make no
+/// more than a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without
 /// splits; empty where a hint is missing.
 std::string describeLaunchSize(const Problem &problem,
                                const Schedule &schedule);
+
+/// Whether every SM has as many CTAs of it without parts as it has room for.
+/// False where a hint is missing.
+bool fillsGpu(const Problem &problem, const Schedule &schedule);
 
 } // namespace fmha::schedule
 
