@@ -187,9 +187,8 @@ found = [
     ("--head-dim=48", "tmem", ("--window-left=100", "--softcap=30", "--alibi", "--bias", "--pack-heads=8", "--q-heads=16", "--kv-heads=2")),
     # 13 and 14 steps of a product for two tiles, in a loop beside a second source: what the grid is counted with is read anew.
     *itertools.product((f"--head-dim={dim} --q-tiles=2" for dim in (200, 224)), ("tmem",),
-                       (("--causal", *lists[:1], "--source2-k", "--pack-heads=16", "--q-heads=16", "--kv-heads=1", "--scheduler=static"),
-                        ("--causal", "--cu-seqlens-q", "--cu-seqlens-k", "--lse", "--row-max", "--out-dtype=f32", "--source2-k", "--pack-heads=16",
-                         "--q-heads=16", "--kv-heads=1", "--scheduler=dynamic"))),
+                       (("--causal", "--cu-seqlens-q", "--cu-seqlens-k", "--lse", "--row-max", "--out-dtype=f32", "--source2-k", "--pack-heads=16",
+                         "--q-heads=16", "--kv-heads=1", scheduler) for scheduler in ("--scheduler=static", "--scheduler=dynamic"))),
 ]
 
 

@@ -376,7 +376,7 @@ LogicalResult Verifier::schedule() {
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
     return success();
-  schedule::Schedule own = schedule.toSchedule();
+  const schedule::Schedule &own = schedule.toSchedule();
   schedule::Problem problem = op.getProblem();
   std::optional<std::string> reason =
       schedule::check(problem, schedule::withRoles(own));
