@@ -89,13 +89,14 @@ private:
     unsigned tensors = std::max(matrices, captures.size() > 1 ? 2u : 1u);
     captured = scores * tensors;
     // What is read beside packed heads, or of two matrices in a loop, grows
-    // with a row. Two consumers of 232 registers have nothing more.
+    // with a row. Two consumers of 232 registers have nothing more, nor have
+    // three CTAs (12 bytes of a bias with lists and blocks of 64 keys).
     unsigned share = scores / 4;
     if (tensors > 1 && loops)
       there -= 10 + std::min(10u, share);
     else if (tensors > 1 || loops)
       there -= 10;
-    else if (s.qTiles != 2)
+    else if (s.qTiles != 2 && s.ctasPerSm < 3)
       there += 8;
     if (s.packHeads > 1)
       there -= std::min(8u, share);

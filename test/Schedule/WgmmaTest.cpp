@@ -108,6 +108,23 @@ TEST(Wgmma, C2LongCodeOnScores) {
                     HasSubstr("for code on scores 64), 176 are there")));
 }
 
+/// One of three CTAs an SM has no more for it than without.
+TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
+  auto with = [](unsigned dim, unsigned keys) {
+    return complaint([=](Problem &p, Schedule &s) {
+      p = problemOf(dim);
+      p.score = p.scoreByKey = true;
+      p.captures = {{"f32", 4}};
+      s.qTiles = 1;
+      s.ctasPerSm = 3;
+      s.kvBlock = keys;
+      s.kvStages = 2;
+    });
+  };
+  EXPECT_EQ(with(64, 48), "");
+  EXPECT_THAT(with(64, 64), HasSubstr("112 registers a thread"));
+}
+
 TEST(Wgmma, C2CodeThatReadsForEachKey) {
   // Vectors that it reads as well, or a loop, take what a matrix takes.
   auto with = [](unsigned keys, bool vector, bool loops) {

@@ -51,6 +51,7 @@ kinds = [
     # A block of 16 keys is what two matrices of scores leave.
     ("--head-dim=256", "--bias --mask-file --alibi --causal --window-left=100 --kv-lens", "--p-placement=smem"),
     ("--head-dim=128", f"--softcap=30 --alibi --bias --mask-file {lists} --sink --lse", ""),
+    ("--head-dim=64", "--v-in-k --kv-stages=2 --cu-seqlens-k --sink --bias --lse", "--ctas-per-sm=3"),
     # Behind a left bound three consumers move P of 112 keys at most.
     ("--head-dim=48", "--causal --window-left=100 --kv-lens --cu-seqlens-q --sink --softcap=30 --lse", "--p-placement=smem"),
     # What loads needs registers, too, for the places of sequences; three consumers that move P have none left for code on scores.
