@@ -108,7 +108,6 @@ TEST(Wgmma, C2LongCodeOnScores) {
                     HasSubstr("for code on scores 64), 176 are there")));
 }
 
-/// One of three CTAs an SM has no more for it than without.
 TEST(Wgmma, C2CodeThatReadsForEachKeyInOneOfThreeCtas) {
   auto with = [](unsigned dim, unsigned keys) {
     return complaint([=](Problem &p, Schedule &s) {
