@@ -52,6 +52,10 @@ def problem(shape):
     return flags + ([f"--head-dim-v={dim_v}", "--v-in-k"] if dim_v != dim else [])
 
 
+def parts_of(case):
+    return int(case["schedule"].get("splits", "1"))
+
+
 def schedules(tool, shape):
     """Each schedule of a shape once: its PTX, its manifest, and what is known of it. The planner's own choice comes first."""
     seen = set()
@@ -116,7 +120,7 @@ def run_half(flags):
         qkv, calls, outs = gpu.tensors(shape), [], []
         for case in mine:
             first, both, out = gpu.calls(folder, case["kernel"], qkv)
-            calls += [both] if case["schedule"].get("splits", "1") == "1" else [both, first]
+            calls += [both] if parts_of(case) == 1 else [both, first]
             case["at"] = len(calls)
             both()
             outs.append(out)
@@ -127,8 +131,7 @@ def run_half(flags):
         measured = gpu.times(calls, flags.runs)
         for case in mine:
             at = case.pop("at")
-            split = case["schedule"].get("splits", "1") != "1"
-            case["both"] = measured[at - 2 if split else at - 1]
+            case["both"] = measured[at - 1 if parts_of(case) == 1 else at - 2]
             case["first"] = measured[at - 1]
             results["cases"].append(case)
         print(title(shape), f"{len(mine)} schedules, {min(case['both']['us'] for case in mine):.1f} us", flush=True)
@@ -138,10 +141,6 @@ def run_half(flags):
 def schedule_text(schedule):
     names = (("q_tiles", "tiles"), ("kv_block", "keys"), ("splits", "parts"), ("scheduler", ""), ("ctas_per_sm", "CTAs an SM"), ("pack_heads", "packed"))
     return ", ".join(f"{schedule[name]} {unit}".strip() for name, unit in names if name in schedule)
-
-
-def parts_of(case):
-    return int(case["schedule"].get("splits", "1"))
 
 
 def table(flags):

@@ -16,7 +16,6 @@
 #include "fmha/Schedule/Resources.h"
 #include "fmha/Schedule/Splits.h"
 
-#include <algorithm>
 #include <utility>
 
 using namespace fmha;
@@ -193,10 +192,7 @@ std::optional<Plan> fmha::schedule::plan(const Problem &problem,
     splitWhereWorthIt(problem, target, overrides, *plan);
   if (!plan)
     if (std::optional<std::string> change =
-            closestChange(problem, target, overrides)) {
-      // What a rule proposes keeps that rule; this keeps all.
-      error.resize(std::min(error.rfind("; take "), error.size()));
-      error += "; the closest that can: " + *change;
-    }
+            closestChange(problem, target, overrides))
+      propose(*change, error);
   return plan;
 }

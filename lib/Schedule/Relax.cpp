@@ -299,6 +299,11 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   return changes.empty() ? std::nullopt : std::optional(listed(changes));
 }
 
+void fmha::schedule::propose(const std::string &change, std::string &error) {
+  error.resize(std::min(error.rfind("; take "), error.size()));
+  error += "; the closest that can: " + change;
+}
+
 /// `schedule` with all fields of `sound`, and so with roles for them.
 static Schedule withFieldsOf(const Schedule &sound, Schedule schedule) {
   for (const ScheduleField &field : scheduleFields())

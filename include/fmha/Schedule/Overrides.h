@@ -66,6 +66,10 @@ std::optional<Contradiction> contradiction(const Schedule &schedule,
 std::optional<std::string> closestChange(const Problem &problem,
                                          const Schedule &schedule);
 
+/// Puts what closestChange() found at the end of the refusal `error`, in place
+/// of what the rule proposes: that keeps the rule, this keeps all.
+void propose(const std::string &change, std::string &error);
+
 } // namespace fmha::schedule
 
 #endif // FMHA_SCHEDULE_OVERRIDES_H

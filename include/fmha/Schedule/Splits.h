@@ -32,10 +32,9 @@ struct SplitChoice {
 /// the kernel that combines included (Estimate.h). 1 if that is as short within
 /// launchTolerance, or where a hint is missing. Of counts as short within it
 /// the fewest or, where memory is the limit, that with the shortest blocks:
-/// more CTAs come closer to that limit. None where
-/// the CTAs without parts fill the SMs, as everyone has it: what the model says
-/// of many waves was not measured. Parts are no more than blocks, and make no
-/// more than a few waves of CTAs.
+/// more CTAs come closer to that limit. None where the CTAs without parts fill
+/// the SMs, as everyone has it: what the model says of many waves was not
+/// measured. Parts are no more than blocks, and make a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
 
 /// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without

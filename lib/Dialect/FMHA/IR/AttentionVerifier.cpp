@@ -382,11 +382,8 @@ LogicalResult Verifier::schedule() {
       schedule::check(problem, schedule::withRoles(own));
   if (!reason)
     return success();
-  if (auto change = schedule::closestChange(problem, own)) {
-    // What a rule proposes keeps that rule; this keeps all.
-    reason->resize(std::min(reason->rfind("; take "), reason->size()));
-    *reason += "; the closest that can: " + *change;
-  }
+  if (auto change = schedule::closestChange(problem, own))
+    schedule::propose(*change, *reason);
   return error(20) << "expected a schedule that can serve this op; schedule "
                    << *reason;
 }
