@@ -9,6 +9,8 @@
 #ifndef FMHA_LIB_SCHEDULE_WGMMAREGISTERS_H
 #define FMHA_LIB_SCHEDULE_WGMMAREGISTERS_H
 
+#include "CheckRules.h"
+
 #include "fmha/Schedule/Schedule.h"
 
 #include <algorithm>
@@ -69,14 +71,17 @@ private:
   }
 
   /// P that is on its way to shared memory is in registers, too: of three
-  /// consumers only where S is widest, in a loop, and beside code on scores.
+  /// consumers only where S is widest, in a loop, beside code on scores, and
+  /// where each sequence has a right bound of its own (4 bytes of 18 of 558
+  /// kernels with blocks of 128 keys in a ring of two stages).
   unsigned ofMovingP(const Problem &problem, unsigned qTiles,
                      bool loops) const {
     if (qTiles != 3)
       return 24;
     if (problem.score)
       return 12;
-    return scores > wideScores ? 8 : loops ? 4 : 0;
+    bool bounded = hasLists(problem) && problem.mask.rightBound();
+    return scores > wideScores || bounded ? 8 : loops ? 4 : 0;
   }
 
   /// Code on scores reads for many keys at once, of every tensor of matrices,

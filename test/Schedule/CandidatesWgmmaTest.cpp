@@ -51,6 +51,23 @@ TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200) {
             std::tuple(2u, 80u, Scheduler::Static));
 }
 
+/// The right bound of each sequence is one more number of each consumer.
+TEST(CandidatesWgmma, LeavesRoomForTheBoundsOfSequences) {
+  auto keys = [](bool lists, bool bound) {
+    Problem problem = problemOf(128);
+    problem.kvLens = lists;
+    if (bound)
+      problem.mask.kind = Mask::Causal;
+    Overrides wanted;
+    wanted.qTiles = 3;
+    wanted.pPlacement = PPlacement::Smem;
+    return mustPlan(problem, "sm_90a", wanted).schedule.kvBlock;
+  };
+  EXPECT_EQ(keys(/*lists=*/false, /*bound=*/true), 128u);
+  EXPECT_EQ(keys(/*lists=*/true, /*bound=*/false), 128u);
+  EXPECT_EQ(keys(/*lists=*/true, /*bound=*/true), 112u);
+}
+
 /// Where a loop over tiles was faster there, and where it was slower.
 TEST(CandidatesWgmma, PlansLoopsWhereTheyPaidOnAnH200) {
   auto scheduler = [](auto change, unsigned dim, unsigned heads) {

@@ -58,6 +58,7 @@ kinds = [
     ("--head-dim=8 --v-in-k", f"{lists} --sink --row-max --scheduler=static", "--q-tiles=2 --p-placement=registers --exp2-emulated=25"),
     ("--head-dim=512", "--kv-lens --window-right=30 --sink", ""), ("--head-dim=128", "--kv-lens --cu-seqlens-q --lse --scheduler=static", ""),
     ("--head-dim=128", "--mask=causal-top-left --alibi --lse --sink", "--window-right=30 --v-in-k"), ("--head-dim=128", "--window-right=30 --alibi --cu-seqlens-q", "--p-offset=7"),
+    ("--head-dim=128", "--window-right=30 --cu-seqlens-k", "--kv-stages=2"), ("--head-dim=120", "--mask=causal-top-left --kv-lens --unnormalised", "--p-placement=smem --q-tiles=3 --kv-stages=2"),
     ("--head-dim=576 --head-dim-v=512", "--mask=causal-top-left --kv-lens --alibi --mask-file --row-sum --unnormalised", "--out-dtype=f32 --q-tiles=2 --exp2-emulated=25 --p-offset=7"),
 ]
 
