@@ -144,6 +144,20 @@ std::span<const ScheduleField> fmha::schedule::scheduleFields() {
   return fields;
 }
 
+std::string fmha::schedule::print(const Overrides &overrides) {
+  std::string text;
+  auto add = [&](std::string_view name, std::string_view value) {
+    text += (text.empty() ? "" : ", ") + std::string(name) + " = ";
+    text += value;
+  };
+  for (const ScheduleField &field : fields)
+    if (std::optional<unsigned> wanted = overrides.*field.wanted)
+      add(field.name, field.print(*wanted));
+  if (overrides.pPlacement != PPlacement::Auto)
+    add("p_placement", stringify(overrides.pPlacement));
+  return text;
+}
+
 std::optional<Contradiction>
 fmha::schedule::contradiction(const Schedule &schedule,
                               const Overrides &overrides) {

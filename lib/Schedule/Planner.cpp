@@ -13,6 +13,7 @@
 
 #include "fmha/Schedule/Estimate.h"
 #include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Overrides.h"
 #include "fmha/Schedule/Resources.h"
 #include "fmha/Schedule/Splits.h"
 
@@ -116,20 +117,27 @@ static std::string closestRefusal(const Problem &problem,
   return text.empty() ? whyRejected(problem, rejected.front().schedule) : text;
 }
 
+/// What a person fixed may be what is at fault, so it is told.
+static std::string noneServes(const Overrides &overrides) {
+  std::string fixed = print(overrides);
+  return "no schedule can serve this problem" +
+         (fixed.empty() ? "" : " with " + fixed) + ": ";
+}
+
 std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string_view target,
                                                  const Overrides &overrides,
                                                  std::string &error) {
   if (overrides.packHeads == Overrides::wholeGroup && !groupHint(problem)) {
-    error = "no schedule can serve this problem: pack_heads = on packs all "
-            "query heads of a KV head, and how many that are is not known; "
-            "tell q-heads and kv-heads, or give a number";
+    error = noneServes(overrides) +
+            "all query heads of a KV head are to be packed, and how many that "
+            "are is not known; tell q-heads and kv-heads, or give a number";
     return std::nullopt;
   }
   Candidates candidates = enumerate(problem, target, overrides);
   if (candidates.sound.empty()) {
-    error = "no schedule can serve this problem: " +
-            closestRefusal(problem, candidates.rejected);
+    error =
+        noneServes(overrides) + closestRefusal(problem, candidates.rejected);
     return std::nullopt;
   }
   Plan plan = planFrom(problem, std::move(candidates));

@@ -212,9 +212,23 @@ Changes relaxHeadDims(const Request &request) {
   return changes;
 }
 
+/// Fixes `changed` one by one, each at the value nearest to what was wanted of
+/// those that leave a plan with the others.
+bool fixNearest(Request &freed, const Overrides &wanted,
+                std::span<const ScheduleField *const> changed) {
+  for (const ScheduleField *field : changed) {
+    Request asked = freed;
+    asked.overrides.*field->wanted = wanted.*field->wanted;
+    std::optional<unsigned> value = closestValue(asked, *field);
+    if (!value)
+      return false;
+    freed.overrides.*field->wanted = value;
+  }
+  return true;
+}
+
 /// Fields that have to change together, where none alone helps: as few as a
-/// walk from those that alter a kernel most leaves, with the values that the
-/// planner takes.
+/// walk from those that alter a kernel most leaves.
 Changes relaxTogether(const Request &request) {
   Request freed = request;
   freed.overrides = {};
@@ -230,23 +244,24 @@ Changes relaxTogether(const Request &request) {
     (freed.overrides.*fields[i].wanted).reset();
     changed.push_back(&fields[i]);
   }
+  freed.overrides.pPlacement = request.overrides.pPlacement;
   std::optional<Plan> plan = freed.plan();
-  if (!plan)
+  bool moved = !plan;
+  if (moved) {
+    freed.overrides.pPlacement = PPlacement::Auto;
+    plan = freed.plan();
+  }
+  if (!plan || !fixNearest(freed, request.overrides, changed))
     return {};
   std::string text;
-  for (const ScheduleField *field : changed) {
-    unsigned value = field->get(plan->schedule);
-    freed.overrides.*field->wanted = value;
+  for (const ScheduleField *field : changed)
     text += (text.empty() ? "" : " and ") + std::string(field->name) + " = " +
-            field->print(value);
-  }
-  PPlacement placement = plan->schedule.pPlacement;
-  bool moved = request.overrides.pPlacement != PPlacement::Auto &&
-               request.overrides.pPlacement != placement;
+            field->print(*(freed.overrides.*field->wanted));
+  plan = freed.plan();
   if (moved)
-    text += " and p_placement = " + std::string(stringify(placement));
-  freed.overrides.pPlacement = moved ? placement : request.overrides.pPlacement;
-  return text.empty() || !freed.plan() ? Changes() : Changes{text};
+    text += (text.empty() ? "p_placement = " : " and p_placement = ") +
+            std::string(stringify(plan->schedule.pPlacement));
+  return text.empty() ? Changes() : Changes{text};
 }
 
 /// Head dims that nothing serves, beside fields that have to change in any

@@ -19,6 +19,7 @@
 using namespace fmha::schedule;
 using testing::ElementsAre;
 using testing::MatchesRegex;
+using testing::StartsWith;
 
 namespace {
 
@@ -74,6 +75,33 @@ TEST(Relax, ChangesTwoFieldsBeforeAHeadDim) {
   wanted.kvStages = 1;
   EXPECT_THAT(changesOf(128, wanted),
               ElementsAre(MatchesRegex("o_columns = .* and kv_stages = .*")));
+}
+
+/// 256 keys are too many for any, and two tiles leave 512 columns of O no room.
+TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
+  Overrides wanted;
+  wanted.kvBlock = 256;
+  wanted.qTiles = 2;
+  EXPECT_EQ(changesOf(512, wanted), Strings{"q_tiles = 1 and kv_block = 128"});
+  // Sixteen stages of 64 keys do not fit either, six do.
+  wanted = {};
+  wanted.kvBlock = 100;
+  wanted.kvStages = 16;
+  wanted.qTiles = 1;
+  std::vector<std::string> changes = changesOf(128, wanted);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_THAT(changes[0], MatchesRegex("kv_block = 128 and kv_stages = [4-9]"));
+}
+
+TEST(Relax, TellsWhatAPersonFixed) {
+  Overrides wanted;
+  wanted.kvBlock = 100;
+  wanted.pPlacement = PPlacement::Tmem;
+  EXPECT_THAT(mustFail(problemOf(128), "sm_100a", wanted),
+              StartsWith("no schedule can serve this problem with kv_block = "
+                         "100, p_placement = tmem: C"));
+  EXPECT_THAT(mustFail(problemOf(4), "sm_100a"),
+              StartsWith("no schedule can serve this problem: C"));
 }
 
 TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
@@ -194,13 +222,13 @@ TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
   wide.overrides.pSlices = 3;
   EXPECT_THAT(soundChanges(wide, "sm_100a"),
               testing::ElementsAre(testing::AllOf(
-                  testing::StartsWith("p_slices = "),
+                  StartsWith("p_slices = "),
                   testing::HasSubstr(" and head_dim = head_dim_v = "))));
   Request ring{problemOf(1656), {}};
   ring.overrides.vStages = 2;
   EXPECT_THAT(soundChanges(ring, "sm_90a"),
               testing::ElementsAre(testing::AllOf(
-                  testing::StartsWith("v_stages = 0 and "),
+                  StartsWith("v_stages = 0 and "),
                   testing::HasSubstr("head_dim = head_dim_v = "))));
   // Two head dims, each of which may be the one that is too wide.
   Request apart{problemOf(2000), {}};

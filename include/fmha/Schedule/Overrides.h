@@ -52,6 +52,9 @@ struct ScheduleField {
 /// All of them, those whose change alters a kernel least first.
 std::span<const ScheduleField> scheduleFields();
 
+/// "q_tiles = 2, kv_block = 128": all that is fixed; "" for nothing.
+std::string print(const Overrides &overrides);
+
 /// "name = value" of the first field that `overrides` fixes and `schedule` has
 /// otherwise, as the schedule has it and as it is asked for.
 struct Contradiction {

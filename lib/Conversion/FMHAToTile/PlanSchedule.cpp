@@ -99,14 +99,15 @@ LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   const schedule::Schedule &own = op.getScheduleAttr().getValue();
   if (own.target != target)
-    return op.emitError() << "has a schedule for " << own.target
+    return op.emitError() << "attention has a schedule for " << own.target
                           << ", but is compiled for " << target
                           << "; change one of them (target=" << own.target
                           << " takes the schedule's)";
   if (auto clash = schedule::contradiction(own, overrides))
-    return op.emitError() << "has a schedule with " << clash->name << " = "
-                          << clash->got << ", but " << clash->flag << "="
-                          << clash->wanted << " is asked for; drop one of them";
+    return op.emitError() << "attention has a schedule with " << clash->name
+                          << " = " << clash->got << ", but " << clash->flag
+                          << "=" << clash->wanted
+                          << " is asked for; drop one of them";
   op.setScheduleAttr(
       ScheduleAttr::get(op.getContext(), schedule::withRoles(own)));
   return success();
