@@ -199,6 +199,11 @@ std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {
   if (!problem.batchHint || !problem.qHeadsHint || !problem.kvHeadsHint ||
       !problem.qLenHint || !problem.kvLenHint)
     return std::nullopt;
+  // No GPU holds so many rows or keys, and numbers of CTAs would overflow.
+  constexpr double most = 1e12;
+  double heads = double(problem.batchHint) * problem.qHeadsHint;
+  if (heads * std::max(problem.qLenHint, problem.kvLenHint) > most)
+    return std::nullopt;
   return Workload{problem.batchHint, problem.qHeadsHint, problem.kvHeadsHint,
                   problem.qLenHint,  problem.kvLenHint,  problem.mask};
 }

@@ -162,6 +162,12 @@ static std::string liveQueries(const Problem &problem, const Schedule &s) {
   return fewer ? ", " + str(there) + " of them there" : "";
 }
 
+/// A chunk may have room for more heads than a group is known to have.
+static std::string liveHeads(const Problem &problem, const Schedule &s) {
+  unsigned group = groupHint(problem);
+  return group && group < s.packHeads ? " (which has " + str(group) + ")" : "";
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -178,10 +184,10 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   text += '\n';
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   if (s.packHeads > 1)
-    text +=
-        line("pack_heads", str(s.packHeads) + " query heads of a group x " +
-                               str(queriesOfTile(s)) + " queries fill a tile" +
-                               liveQueries(problem, s));
+    text += line("pack_heads",
+                 str(s.packHeads) + " query heads of a group" +
+                     liveHeads(problem, s) + " x " + str(queriesOfTile(s)) +
+                     " queries fill a tile" + liveQueries(problem, s));
   std::string stages =
       s.vStages
           ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
@@ -222,7 +228,8 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
       gpu ? unsigned(smemOfCta(*gpu, plan.schedule)) : plan.map.smemBytes;
   std::string text = summarize(problem, plan.schedule);
   text += wrap("why: " + plan.reason, 5);
-  text += describeLaunch(problem, plan) + '\n';
+  text += describeLaunch(problem, plan);
+  text += listSplits(problem, plan) + '\n';
   text += tabulateLoads(problem, plan) + '\n';
   text += tabulateRoles(plan.schedule) + '\n';
   text += tabulateResources(problem, plan) + '\n';
@@ -230,7 +237,8 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
     text += drawTmem(plan.map) + '\n';
   text += drawSmem(plan.map, capacity);
   for (const std::string &list :
-       {listRunnersUp(problem, plan), listRejected(problem, plan)})
+       {listRunnersUp(problem, plan), listByRequest(problem, plan),
+        listRejected(problem, plan)})
     text += (list.empty() ? "" : "\n") + list;
   return text;
 }

@@ -69,8 +69,13 @@ std::string fmha::schedule::whyRejected(const Problem &problem,
   return title(other) + ": " + complaintOf(problem, other);
 }
 
-/// A complaint without its numbers.
-static std::string kindOf(const std::string &complaint) {
+/// Complaints of one kind are told once: those for lack of shared memory by
+/// tiles and the place of P, all others by their words without numbers.
+static std::string kindOf(const Schedule &schedule,
+                          const std::string &complaint) {
+  if (complaint.starts_with("C6"))
+    return "C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
+           std::string(stringify(schedule.pPlacement));
   std::string kind;
   // The rule's number tells kinds apart.
   for (size_t i = 0; i < complaint.size(); ++i)
@@ -85,18 +90,33 @@ static std::string kindOf(const std::string &complaint) {
 std::vector<Reason>
 fmha::schedule::groupByReason(const Problem &problem,
                               const std::vector<Rejected> &list) {
-  std::vector<Reason> groups;
+  struct Group {
+    const Schedule *schedule;
+    std::string complaint;
+    uint64_t smemBytes;
+    unsigned candidates;
+  };
+  std::vector<Group> groups;
   std::map<std::string, size_t> places;
   for (const Rejected &rejected : list) {
-    std::string complaint = complaintOf(problem, rejected.schedule);
-    auto [place, isNew] = places.emplace(kindOf(complaint), groups.size());
+    const Schedule &schedule = rejected.schedule;
+    std::string complaint = complaintOf(problem, schedule);
+    uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
+    auto [place, isNew] =
+        places.emplace(kindOf(schedule, complaint), groups.size());
     if (isNew)
-      groups.push_back(
-          {title(rejected.schedule) + ": " + complaint, rejected.candidates});
-    else
-      groups[place->second].candidates += rejected.candidates;
+      groups.push_back({&schedule, complaint, bytes, 0});
+    Group &group = groups[place->second];
+    group.candidates += rejected.candidates;
+    // The one that lacks least says most.
+    if (complaint.starts_with("C6") && bytes < group.smemBytes)
+      group = {&schedule, complaint, bytes, group.candidates};
   }
-  return groups;
+  std::vector<Reason> reasons;
+  for (const Group &group : groups)
+    reasons.push_back(
+        {title(*group.schedule) + ": " + group.complaint, group.candidates});
+  return reasons;
 }
 
 static std::string reportOf(const Reason &group) {

@@ -184,6 +184,26 @@ SplitChoice fmha::schedule::chooseSplits(const Problem &problem,
   return fastest.choose();
 }
 
+std::vector<SplitClocks>
+fmha::schedule::clocksOfSplits(const Problem &problem,
+                               const Schedule &schedule) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (!workload || !target::findTarget(schedule.target))
+    return {};
+  std::vector<unsigned> counts =
+      partCounts(sizeOf(problem, modelOf(problem, schedule), *workload));
+  counts.push_back(schedule.splits);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  std::vector<SplitClocks> all;
+  for (unsigned count : counts) {
+    Schedule parts = schedule;
+    parts.splits = count;
+    all.push_back({count, modelCost(problem, parts).launchClocks});
+  }
+  return all;
+}
+
 std::string fmha::schedule::describeLaunchSize(const Problem &problem,
                                                const Schedule &schedule) {
   std::optional<Workload> workload = workloadOf(problem);

@@ -8,10 +8,15 @@
 
 #include "Planning.h"
 
+#include "fmha/Schedule/CostModel.h"
 #include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Overrides.h"
 
 #include "gmock/gmock.h"
 
+#include <cmath>
+#include <iomanip>
+#include <map>
 #include <sstream>
 
 using namespace fmha;
@@ -38,6 +43,72 @@ TEST(Explain, TellsTheWholeStory) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     EXPECT_LE(line.size(), 80u) << line;
+}
+
+/// Each number is that of a plan with this override.
+TEST(Explain, TellsWhatOnlyARequestBrings) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::string text = listByRequest(problem, plan);
+  Overrides wanted;
+  wanted.exp2Emulated = 25;
+  double clocks =
+      modelCost(problem, mustPlan(problem, "sm_100a", wanted).schedule)
+          .clocksPerRow;
+  EXPECT_LT(clocks, modelCost(problem, plan.schedule).clocksPerRow);
+  std::ostringstream line;
+  line << "- exp2_emulated = 25: modelled " << std::fixed
+       << std::setprecision(2) << clocks << " clk per row and 128 keys";
+  EXPECT_THAT(text, HasSubstr(line.str()));
+  // Who has it is not told of it.
+  plan = mustPlan(problem, "sm_100a", wanted);
+  EXPECT_THAT(listByRequest(problem, plan),
+              Not(HasSubstr("exp2_emulated = 25")));
+}
+
+TEST(Explain, TellsOtherNumbersOfParts) {
+  Problem problem = withHints(problemOf(128), {1, 32, 4, 1, 16384});
+  Plan plan = mustPlan(problem, "sm_100a");
+  ASSERT_GT(plan.schedule.splits, 1u);
+  std::string clocks = std::to_string(
+      std::lround(modelCost(problem, plan.schedule).launchClocks));
+  std::string text = listSplits(problem, plan);
+  EXPECT_THAT(text, HasSubstr(": 1 part "));
+  EXPECT_THAT(text, ContainsRegex(std::to_string(plan.schedule.splits) +
+                                  "[[:space:]]+parts[[:space:]]+" + clocks +
+                                  "[[:space:]]+\\(taken\\)"));
+  EXPECT_THAT(explain(problem, plan), HasSubstr(text));
+  // Nothing to choose from where the GPU is full, or nothing is known.
+  for (Problem full :
+       {withHints(problemOf(128), {8, 32, 32, 4096, 4096}), problemOf(128)})
+    EXPECT_EQ(listSplits(full, mustPlan(full, "sm_100a")), "");
+}
+
+/// One entry for each way to lack shared memory, not for each size.
+TEST(Explain, GroupsWhatLacksSharedMemory) {
+  Problem problem = problemOf(512);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::map<std::string, unsigned> ways;
+  for (const Reason &one : groupByReason(problem, plan.rejected)) {
+    if (one.text.find(": C6: ") == std::string::npos)
+      continue;
+    unsigned tiles = one.text.starts_with("q_tiles = 2") ? 2 : 1;
+    unsigned rows = one.text.find("q_tile_rows = 64") < one.text.size();
+    size_t at = one.text.find("p_placement = ");
+    ++ways[std::to_string(tiles) + std::to_string(rows) +
+           one.text.substr(at, one.text.find(',', at) - at)];
+  }
+  EXPECT_GE(ways.size(), 4u);
+  for (const auto &[way, count] : ways)
+    EXPECT_EQ(count, 1u) << way;
+}
+
+TEST(Explain, HintsThatNoGpuHoldsTellNothing) {
+  constexpr unsigned most = INT32_MAX;
+  Problem problem = withHints(problemOf(128), {most, most, most, most, most});
+  EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
+  problem = withHints(problemOf(128), {1, 1, 1, most, most});
+  EXPECT_NE(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
 }
 
 TEST(Explain, KeepsEveryDigitOfTheThreshold) {

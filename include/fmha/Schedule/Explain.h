@@ -28,6 +28,10 @@ std::string tabulateResources(const Problem &problem, const Plan &plan);
 std::string tabulateLoads(const Problem &problem, const Plan &plan);
 /// CTAs, waves and clocks, where the problem's hints tell them.
 std::string describeLaunch(const Problem &problem, const Plan &plan);
+/// Modelled clocks of the choice in other numbers of parts.
+std::string listSplits(const Problem &problem, const Plan &plan);
+/// What the planner leaves to a person and the model calls faster.
+std::string listByRequest(const Problem &problem, const Plan &plan);
 std::string listRunnersUp(const Problem &problem, const Plan &plan);
 std::string listRejected(const Problem &problem, const Plan &plan);
 
@@ -41,7 +45,8 @@ std::string whySlower(const Problem &problem, const Plan &plan,
 std::string whyRejected(const Problem &problem, const Schedule &other);
 
 /// One entry per reason, numbers aside: the sentence of the first with that
-/// reason, and how many candidates have it.
+/// reason, or of the one that lacks the least shared memory of its tiles and
+/// its place of P, and how many candidates have it.
 struct Reason {
   std::string text;
   unsigned candidates = 1;

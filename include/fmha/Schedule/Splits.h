@@ -12,6 +12,7 @@
 #include "fmha/Schedule/Schedule.h"
 
 #include <string>
+#include <vector>
 
 namespace fmha::schedule {
 
@@ -36,6 +37,17 @@ struct SplitChoice {
 /// the SMs, as everyone has it: what the model says of many waves was not
 /// measured. Parts are no more than blocks, and make a few waves of CTAs.
 SplitChoice chooseSplits(const Problem &problem, const Plan &plan);
+
+/// Modelled clocks of the launch of `schedule` in so many parts, the kernel
+/// that combines them included.
+struct SplitClocks {
+  unsigned splits;
+  double clocks;
+};
+/// One entry for each count that is worth a thought, and for that of `schedule`
+/// in ascending order; none where a hint is missing.
+std::vector<SplitClocks> clocksOfSplits(const Problem &problem,
+                                        const Schedule &schedule);
 
 /// "8 CTAs on 148 SMs, 512 KV blocks each", of what `schedule` were without
 /// splits; empty where a hint is missing.
