@@ -93,8 +93,8 @@ TEST(CostModel, SixtyFourRowsTakeAsLongAloneAndHalfInAPair) {
   EXPECT_NEAR(modelCost(problemOf(128), schedule).qkClocks / 8, 32.7, 0.2);
 }
 
-/// On an H200 no share of 30 kernels was faster, and a half 1.04 to 1.52 times
-/// as slow (benchmark/results).
+/// On an H200 no share of 30 kernels was faster, and a half took 1.03 to 1.53
+/// times as long (benchmark/results).
 TEST(CostModel, EmulationSlowsWgmmaDown) {
   for (unsigned dim : {64, 128, 256}) {
     Schedule schedule = mustPlan(problemOf(dim), "sm_90a").schedule;
