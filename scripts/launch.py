@@ -82,6 +82,9 @@ class Driver:
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(count, 16)))
         return address.value
 
+    def free(self, address):
+        self.call("cuMemFree_v2", ctypes.c_uint64(address))
+
     def read(self, address, count):
         data = ctypes.create_string_buffer(count)
         self.call("cuMemcpyDtoH_v2", data, ctypes.c_uint64(address), ctypes.c_size_t(count))
@@ -106,9 +109,9 @@ class Kernel:
     def __init__(self, ptx, manifest, driver=None):
         self.manifest = manifest
         self.driver = driver or Driver()
-        module = ctypes.c_void_p()
+        module = self.module = ctypes.c_void_p()
         self.driver.call("cuModuleLoadData", ctypes.byref(module), (ptx if isinstance(ptx, bytes) else ptx.encode()) + b"\0")
-        self.entries, self.reserved = [], {}
+        self.entries, self.reserved, self.outgrown = [], {}, []
         for entry in (manifest, manifest.get("combine")):
             if entry:
                 function = ctypes.c_void_p()
@@ -124,11 +127,20 @@ class Kernel:
             size = ITEM_BYTES[entry["dtype"]] * math.prod(shape)
             address, held = self.reserved.get(entry["tensor"], (0, 0))
             if not address or held < size:
-                # What calls made before may still use is not freed.
+                # Calls made before may still use it, so that close() frees it.
+                self.outgrown += [address] if address else []
                 address, held = self.driver.reserve(size), size
                 self.reserved[entry["tensor"]] = address, held
             tensors[entry["tensor"]] = Tensor(address, shape)
         return tensors
+
+    def close(self):
+        """Waits for what was launched, then gives the workspace and the kernel back."""
+        self.driver.call("cuCtxSynchronize")
+        for address in [*self.outgrown, *(address for address, _ in self.reserved.values())]:
+            self.driver.free(address)
+        self.driver.call("cuModuleUnload", self.module)
+        self.entries, self.reserved, self.outgrown = [], {}, []
 
     def values_of_parts(self, tensors):
         values = {"parts": self.manifest.get("splits", 1)}
@@ -362,6 +374,9 @@ def main():
     print(f"{flags.rows} rows, seed {flags.seed}: largest error {worst:.3f} of the tolerance")
     if flags.repeat:
         print(f"{time_launches(kernel, driver, arguments, flags.repeat):.1f} us a launch")
+    kernel.close()
+    for tensor in tensors.values():
+        driver.free(tensor.address)
     return 0 if worst <= 1 else 1
 
 
