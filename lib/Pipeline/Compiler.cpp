@@ -363,10 +363,10 @@ LogicalResult Compilation::checkSchedule() {
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule || schedule.getValue().target == options.target)
     return success();
-  return op->emitError() << "has a schedule for " << schedule.getValue().target
+  const std::string &own = schedule.getValue().target;
+  return op->emitError() << "attention has a schedule for " << own
                          << ", but is compiled for " << options.target
-                         << "; expected one target: pass --target="
-                         << schedule.getValue().target
+                         << "; expected one target: pass --target=" << own
                          << ", or change the schedule";
 }
 

@@ -46,11 +46,13 @@ constexpr ScheduleField fields[] = {
                                 "which output tiles a CTA does",
                                 &Overrides::scheduler, true, schedulerWords),
     field<&Schedule::ctasPerSm>("ctas-per-sm", "ctas_per_sm",
-                                "CTAs that an SM has at once",
+                                "CTAs that an SM has at once: 1, on sm_90a "
+                                "up to 3",
                                 &Overrides::ctasPerSm),
     field<&Schedule::exp2EmulatedPercent>(
         "exp2-emulated", "exp2_emulated",
-        "per cent of the exponentials that FMA units compute",
+        "per cent of the exponentials that FMA units compute: up to 25, on "
+        "sm_90a 50",
         &Overrides::exp2Emulated, /*zeroChooses=*/true, {}, false, 100),
     field<&Schedule::pOffset>("p-offset", "p_offset", "log2 of a factor on P",
                               &Overrides::pOffset, /*zeroChooses=*/true, {},
@@ -59,7 +61,8 @@ constexpr ScheduleField fields[] = {
                              "CTAs that share the KV blocks of a row block",
                              &Overrides::splits, false, {}, false, mostSplits),
     field<&Schedule::pSlices>("p-slices", "p_slices",
-                              "parts in which P is handed over",
+                              "parts in which P is handed over: 1, 2, 4 ..., "
+                              "on sm_90a 1",
                               &Overrides::pSlices),
     field<&Schedule::kvStages>("kv-stages", "kv_stages",
                                "stages of the ring of K and V messages",
@@ -81,14 +84,20 @@ constexpr ScheduleField fields[] = {
                                &Overrides::oColumns, true),
     field<&Schedule::packHeads>(
         "pack-heads", "pack_heads",
-        "query heads of a KV head that share a query tile",
+        "query heads of a KV head that share a query tile: a power of two up "
+        "to its rows",
         &Overrides::packHeads, false, {}, /*isPacking=*/true),
     field<&Schedule::kvBlock>("kv-block", "kv_block",
-                              "keys per step of the loop", &Overrides::kvBlock),
+                              "keys per step of the loop: 64 or 128, on "
+                              "sm_90a multiples of 16 up to 256",
+                              &Overrides::kvBlock),
     field<&Schedule::qTileRows>("q-tile-rows", "q_tile_rows",
-                                "rows of a query tile", &Overrides::qTileRows),
+                                "rows of a query tile: 64 or 128, on sm_90a "
+                                "64",
+                                &Overrides::qTileRows),
     field<&Schedule::qTiles>("q-tiles", "q_tiles",
-                             "query tiles in flight per CTA",
+                             "query tiles in flight per CTA: 1 or 2, on "
+                             "sm_90a up to 3",
                              &Overrides::qTiles)};
 
 } // namespace

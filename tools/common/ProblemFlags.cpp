@@ -427,6 +427,10 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
 static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty())
     return std::string();
+  if (!llvm::StringRef(flags.schedule).starts_with("#"))
+    return failure("--schedule: expected #fmha.schedule<...>, such as "
+                   "'#fmha.schedule<q_tiles = 1>', got '" +
+                   flags.schedule + "'");
   ScheduleText read = readSchedule(flags.schedule, "--schedule", flags.target);
   if (!read.ok)
     return failureOf(read.diagnostics);

@@ -81,9 +81,13 @@ void printHelp(const FlagTable &table) {
          "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"
          "  fmha-compile --dump-phases-to=phases -o /dev/null\n"
          "  fmha-compile --head-dim=64 --explain --svg=pictures\n"
+         "  fmha-compile --q-len=1 --kv-len=16384 --q-heads=32 --kv-heads=8 "
+         "--explain\n"
          "\n"
-         "The lengths are hints to the planner: a kernel is right for every "
-         "length.\nExit: 0 done, 2 bad input.\n";
+         "Lengths, heads and the batch are hints to the planner, which shares "
+         "out keys\namong CTAs where they leave SMs idle: a kernel is right "
+         "for "
+         "all of them.\nExit: 0 done, 2 bad input.\n";
   table.printHelp(llvm::outs());
 }
 

@@ -107,9 +107,10 @@ LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
     return failure();
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
-    return op.emitError() << "has no schedule; run fmha-plan-schedule first";
+    return op.emitError()
+           << "attention has no schedule; run fmha-plan-schedule first";
   if (schedule.getValue().roles.empty())
-    return op.emitError() << "has a schedule without roles; run "
+    return op.emitError() << "attention has a schedule without roles; run "
                              "fmha-plan-schedule first, which adds them";
   return checkNoKernel(op);
 }
