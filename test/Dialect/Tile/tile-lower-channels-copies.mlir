@@ -66,4 +66,32 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // Of 176 columns in parts of 128 the second part has a panel at column 192, wholly outside of the map: it is the last
+  // one of the tensor again. A tensor without sequences has nothing in front of it that could be nobody's.
+  // CHECK: gpu.func @parts
+  gpu.func @parts(%q: !t, %k: !t, %v: memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>>, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %b = gpu.block_id x
+    %r = gpu.block_id y
+    // CHECK: %[[C:.*]] = gpu.block_id z
+    %c = gpu.block_id z
+    %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
+    tile.specialise {
+      tile.role "load" warps 12 to 13 registers 136 single_thread {
+        // CHECK: tile.tma_load {{.*}} column 0 behind %[[C]] before
+        // CHECK: %[[NEXT:.*]] = arith.addi %[[C]], %c64
+        // CHECK: %[[COLUMN:.*]] = arith.minsi %[[NEXT]], %c128
+        // CHECK: tile.tma_load {{.*}} column 0 behind %[[COLUMN]] before
+        %slot = tile.acquire %ch[%b] : !tile.channel<!q> -> !q
+        %0 = tile.load %v[%b, %r, %b] column %c within [%b, %r] into %slot as !q : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !q
+      }
+      tile.role "mma" warps 13 to 14 registers 136 single_thread {
+        // CHECK: tile.tma_load {{.*}} column 0 behind %[[C]] to
+        // CHECK: tile.tma_load {{.*}} column 64 behind %[[C]] to
+        %slot = tile.acquire %ch[%r] : !tile.channel<!q> -> !q
+        %0 = tile.load %v[%b, %r, %b] column %c into %slot as !q : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !q
+      }
+    }
+    gpu.return
+  }
 }

@@ -59,6 +59,7 @@ private:
   template <typename CopyOp>
   std::pair<Value, Value> boxRow(CopyOp op, Value extent);
   std::pair<Value, Value> loadRow(LoadOp op);
+  std::pair<int32_t, Value> panelColumn(LoadOp op, int64_t panel);
   void lowerLoad(LoadOp op);
   void lowerStore(StoreOp op);
   bool isKnownFree(AcquireOp op);
@@ -304,6 +305,22 @@ std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
           arith::MaxSIOp::create(b, end, index(1))};
 }
 
+/// Where a panel begins, and what is added to that. Of columns that come in
+/// parts the last part may have panels behind the tensor, outside of the map
+/// again: those bring the tensor's last panel once more, for columns of O that
+/// nobody stores or for zeros of Q.
+///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
+std::pair<int32_t, Value> ChannelLowering::panelColumn(LoadOp op,
+                                                       int64_t panel) {
+  int64_t first = panel * panelColumns, width = op.getType().getColumns();
+  int64_t last = cast<MemRefType>(op.getSrc().getType()).getShape().back() - 1;
+  if (!op.getStart() || !op.getColumn() || last / width * width + first <= last)
+    return {int32_t(first), op.getColumn()};
+  Value column = arith::AddIOp::create(b, op.getColumn(), index(first));
+  return {0, arith::MinSIOp::create(b, column,
+                                    index(last / panelColumns * panelColumns))};
+}
+
 /// %t = tile.load %k[...] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
 ///   tile.tma_load %k[...] column 0 to %p0 signals %full[%stage]
@@ -316,11 +333,13 @@ void ChannelLowering::lowerLoad(LoadOp op) {
   Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   auto [row, end] = loadRow(op);
-  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
+  for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
+    auto [column, more] = panelColumn(op, panel);
     TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
-                      op.getMember(), int32_t(panel * panelColumns),
-                      op.getColumn(), end, panelAddress(tile, stage, panel),
-                      own.full, stage, op.getOther(), op.getSecond());
+                      op.getMember(), column, more, end,
+                      panelAddress(tile, stage, panel), own.full, stage,
+                      op.getOther(), op.getSecond());
+  }
   op.erase();
 }
 
