@@ -45,6 +45,9 @@ struct WgmmaRegisters {
     if (problem.scoreIsLong) {
       captured += scores;
       there -= s.qTiles == 2 ? 24 : 16;
+      // A wide cap and a bias of one consumer: 4 to 48 bytes.
+      if (problem.scoreByKey && s.pPlacement == PPlacement::Smem)
+        there -= 24;
     }
   }
   unsigned all() const { return scores + outputs + probabilities + captured; }

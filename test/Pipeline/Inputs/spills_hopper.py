@@ -59,6 +59,7 @@ kinds = [
     ("--head-dim=512", "--kv-lens --window-right=30 --sink", ""), ("--head-dim=128", "--kv-lens --cu-seqlens-q --lse --scheduler=static", ""),
     ("--head-dim=128", "--mask=causal-top-left --alibi --lse --sink", "--window-right=30 --v-in-k"), ("--head-dim=128", "--window-right=30 --alibi --cu-seqlens-q", "--p-offset=7"),
     ("--head-dim=128", "--window-right=30 --cu-seqlens-k", "--kv-stages=2"), ("--head-dim=120", "--mask=causal-top-left --kv-lens --unnormalised", "--p-placement=smem --q-tiles=3 --kv-stages=2"),
+    ("--head-dim=32", "--softcap=256 --bias --row-sum --splits=3 --pack-heads=8 --q-heads=16 --kv-heads=2", "--p-placement=smem --q-tiles=1 --v-in-k"),
     ("--head-dim=576 --head-dim-v=512", "--mask=causal-top-left --kv-lens --alibi --mask-file --row-sum --unnormalised", "--out-dtype=f32 --q-tiles=2 --exp2-emulated=25 --p-offset=7"),
 ]
 
