@@ -139,8 +139,10 @@ class Kernel:
         self.driver.call("cuCtxSynchronize")
         for address in [*self.outgrown, *(address for address, _ in self.reserved.values())]:
             self.driver.free(address)
-        self.driver.call("cuModuleUnload", self.module)
         self.entries, self.reserved, self.outgrown = [], {}, []
+        if self.module:
+            self.driver.call("cuModuleUnload", self.module)
+        self.module = None
 
     def values_of_parts(self, tensors):
         values = {"parts": self.manifest.get("splits", 1)}

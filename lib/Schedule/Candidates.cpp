@@ -59,12 +59,7 @@ public:
       if (std::optional<unsigned> wanted = overrides.*field.wanted)
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
-    if (kernelProblem(problem, start).needsTrueMax())
-      start.rescaleThreshold = 0;
-    // A factor on P leaves less room for its growth.
-    start.rescaleThreshold =
-        std::clamp(mostGrowth(problem.dtype) - double(start.pOffset), 0.0,
-                   start.rescaleThreshold);
+    start.rescaleThreshold = usualThreshold(problem, start);
     buildAxes();
   }
 
@@ -129,6 +124,15 @@ void Search::axis(std::string_view name, Values values, Rules decides) {
   if (std::optional<unsigned> wanted = overrides.*field->wanted)
     values = {*wanted};
   axes.push_back({std::move(values), decides, field->set});
+}
+
+double fmha::schedule::usualThreshold(const Problem &problem,
+                                      const Schedule &schedule) {
+  if (kernelProblem(problem, schedule).needsTrueMax())
+    return 0;
+  // A factor on P leaves less room for its growth.
+  return std::clamp(mostGrowth(problem.dtype) - double(schedule.pOffset), 0.0,
+                    Schedule().rescaleThreshold);
 }
 
 Values Search::packings() const {

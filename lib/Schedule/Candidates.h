@@ -50,6 +50,10 @@ std::vector<unsigned> wgmmaKeyBlocks(const Problem &problem);
 std::vector<unsigned> wgmmaSchedulers(const Problem &problem);
 std::vector<unsigned> wgmmaCtasPerSm(const Problem &problem, unsigned sms);
 
+/// Growth of a row's maximum, as log2, below which O is not rescaled: none
+/// where maxima have to be true ones, as those of parts.
+double usualThreshold(const Problem &problem, const Schedule &schedule);
+
 /// Whether the queries of the hints end before the second tile of a CTA.
 bool hasTileWithoutRows(const Problem &problem, const Schedule &schedule);
 

@@ -216,6 +216,11 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
       '\0';
   text += line("rescale_threshold",
                std::string("2^") + threshold + " growth of a row's maximum");
+  if (s.exp2EmulatedPercent)
+    text +=
+        line("exp2_emulated",
+             str(s.exp2EmulatedPercent) + " % of the exponentials" +
+                 (usesWgmma(s) ? ", each of which took as long as two" : ""));
   if (s.pOffset)
     text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
                                  " times as large, until O is written");

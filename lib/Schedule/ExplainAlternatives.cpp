@@ -32,10 +32,14 @@ std::string fmha::schedule::listSplits(const Problem &problem,
   for (const SplitClocks &one : all)
     text += std::string(&one == &all.front() ? " " : ", ") + str(one.splits) +
             (one.splits == 1 ? " part " : " parts ") + rounded(one.clocks) +
-            (one.splits == plan.schedule.splits ? " (taken)" : "");
-  return wrap(text + "; of those within " + rounded(100 * launchTolerance) +
-                  " % the planner takes the fewest or, where device memory "
-                  "bounds the launch, those of the shortest blocks",
+            (one.splits == plan.schedule.splits ? " (this)" : "");
+  return wrap(text +
+                  "; the planner compares such counts of all schedules, and "
+                  "of launches within " +
+                  rounded(100 * launchTolerance) +
+                  " % of the shortest takes one kernel before two, then the "
+                  "fewest parts or, where device memory bounds them, the "
+                  "shortest blocks",
               4);
 }
 
@@ -85,11 +89,14 @@ static std::string faster(const Problem &problem, const Plan &plan,
 
 std::string fmha::schedule::listByRequest(const Problem &problem,
                                           const Plan &plan) {
+  // On an H200 runs have: what is slower there the model does not know.
+  if (usesWgmma(plan.schedule))
+    return "";
   std::string text;
   for (const ByRequest &request : byRequest)
     if (std::string one = faster(problem, plan, request); !one.empty())
       text += "  " + wrap("- " + one, 4);
   return text.empty()
              ? text
-             : "by request only, since no run has compared them:\n" + text;
+             : "by request only, since no GPU has compared them:\n" + text;
 }

@@ -69,12 +69,19 @@ std::string fmha::schedule::whyRejected(const Problem &problem,
   return title(other) + ": " + complaintOf(problem, other);
 }
 
+/// Rule 6 has others, of messages and barriers.
+static bool lacksRoom(const std::string &complaint) {
+  return complaint.starts_with("C6") &&
+         complaint.find("too many)") != std::string::npos;
+}
+
 /// Complaints of one kind are told once: those for lack of shared memory by
 /// tiles and the place of P, all others by their words without numbers.
 static std::string kindOf(const Schedule &schedule,
                           const std::string &complaint) {
-  if (complaint.starts_with("C6"))
+  if (lacksRoom(complaint))
     return "C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
+           str(schedule.ctasPerSm) +
            std::string(stringify(schedule.pPlacement));
   std::string kind;
   // The rule's number tells kinds apart.
@@ -101,6 +108,8 @@ fmha::schedule::groupByReason(const Problem &problem,
   for (const Rejected &rejected : list) {
     const Schedule &schedule = rejected.schedule;
     std::string complaint = complaintOf(problem, schedule);
+    // Ways out are for who asks for this one; none was tried here.
+    complaint.resize(std::min(complaint.find("; take "), complaint.size()));
     uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
     auto [place, isNew] =
         places.emplace(kindOf(schedule, complaint), groups.size());
@@ -109,7 +118,7 @@ fmha::schedule::groupByReason(const Problem &problem,
     Group &group = groups[place->second];
     group.candidates += rejected.candidates;
     // The one that lacks least says most.
-    if (complaint.starts_with("C6") && bytes < group.smemBytes)
+    if (lacksRoom(complaint) && bytes < group.smemBytes)
       group = {&schedule, complaint, bytes, group.candidates};
   }
   std::vector<Reason> reasons;
@@ -144,9 +153,21 @@ std::string fmha::schedule::listRunnersUp(const Problem &problem,
         "  " + wrap(str(i + 2) + ". " +
                         whySlower(problem, plan, plan.runnersUp[i].schedule),
                     5);
-  if (shown < plan.runnersUp.size())
-    text +=
-        "  and " + str(plan.runnersUp.size() - shown) + " that are no faster\n";
+  size_t left = plan.runnersUp.size() - shown;
+  auto other = std::find_if(
+      plan.runnersUp.begin(), plan.runnersUp.end(), [&](const Rejected &one) {
+        return one.schedule.pPlacement != plan.schedule.pPlacement;
+      });
+  size_t place = size_t(other - plan.runnersUp.begin());
+  // Where P lies is what people ask for first.
+  if (other != plan.runnersUp.end() && place >= shown) {
+    text += "  " + wrap(str(place + 2) + ". " +
+                            whySlower(problem, plan, other->schedule),
+                        5);
+    --left;
+  }
+  if (left > 0)
+    text += "  and " + str(left) + " that are no faster\n";
   return text;
 }
 
@@ -211,11 +232,35 @@ std::string fmha::schedule::tabulateResources(const Problem &problem,
   return text;
 }
 
+/// What is missing of a launch of which something is known.
+static std::string whyNoLaunch(const Problem &problem) {
+  const std::pair<const char *, unsigned> hints[] = {
+      {"batch", problem.batchHint},
+      {"q_heads", problem.qHeadsHint},
+      {"kv_heads", problem.kvHeadsHint},
+      {"q_len", problem.qLenHint},
+      {"kv_len", problem.kvLenHint}};
+  std::string missing;
+  size_t known = 0;
+  for (const auto &[name, hint] : hints) {
+    known += hint != 0;
+    if (!hint)
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+  }
+  if (known == 0)
+    return "";
+  if (missing.empty())
+    return "launch: not modelled, larger than any GPU holds\n";
+  return wrap("launch: not modelled without " + missing +
+                  ", so that no parts are thought of",
+              4);
+}
+
 std::string fmha::schedule::describeLaunch(const Problem &problem,
                                            const Plan &plan) {
   std::optional<Workload> workload = workloadOf(problem);
   if (!workload)
-    return "";
+    return whyNoLaunch(problem);
   KernelModel kernel = modelOf(problem, plan.schedule);
   Estimate whole = estimate(kernel, *workload);
   const target::Target *gpu = target::findTarget(kernel.target);

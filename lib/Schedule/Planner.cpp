@@ -185,7 +185,7 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
       reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
                describeLaunchSize(problem, plan.schedule) + "; " +
                rounded(clocks) + " clk with the kernel that combines, " +
-               rounded(whole) + " without parts (modelled)";
+               rounded(whole) + " the best without parts (modelled)";
     }
   }
   plan.reason += "; " + reason;

@@ -57,6 +57,8 @@ constexpr Grid grids[] = {
 /// takes, of 1816 columns of 2 bytes are the 232448 bytes there are. V may be
 /// wider.
 constexpr unsigned dimStep = 8, mostHeadDim = 1816;
+/// The usual scale follows from the head dim.
+constexpr const char *padding = ", padded with zeros, the scale kept";
 /// A person reads no longer list.
 constexpr size_t mostChanges = 3;
 
@@ -179,9 +181,9 @@ std::vector<Dims> otherHeadDims(const Request &request) {
   auto look = [&](unsigned which, const char *name, unsigned dim) {
     std::optional<unsigned> other = closestDim(request, which, dim);
     if (other)
-      changes.push_back({name + std::to_string(*other) +
-                             (*other > dim ? ", padded with zeros" : ""),
-                         withDims(request, which, *other)});
+      changes.push_back(
+          {name + std::to_string(*other) + (*other > dim ? padding : ""),
+           withDims(request, which, *other)});
   };
   if (p.headDim == p.headDimV) {
     look(3, "head_dim = head_dim_v = ", p.headDim);
@@ -197,11 +199,10 @@ std::vector<Dims> otherHeadDims(const Request &request) {
   for (unsigned *dim : {&padded.problem.headDim, &padded.problem.headDimV})
     *dim = (*dim + dimStep - 1) / dimStep * dimStep;
   if (padded.plan())
-    changes.push_back(
-        {"head_dim = " + std::to_string(padded.problem.headDim) +
-             " and head_dim_v = " + std::to_string(padded.problem.headDimV) +
-             ", padded with zeros",
-         padded});
+    changes.push_back({"head_dim = " + std::to_string(padded.problem.headDim) +
+                           " and head_dim_v = " +
+                           std::to_string(padded.problem.headDimV) + padding,
+                       padded});
   return changes;
 }
 
@@ -264,6 +265,33 @@ Changes relaxTogether(const Request &request) {
   return text.empty() ? Changes() : Changes{text};
 }
 
+/// Head dims that are no whole steps, padded, and what has to change beside
+/// them.
+Changes relaxFieldsOfPadded(const Request &request) {
+  auto padded = [](unsigned dim) {
+    return (dim + dimStep - 1) / dimStep * dimStep;
+  };
+  const Problem &p = request.problem;
+  Request other = request;
+  other.problem.headDim = padded(p.headDim);
+  other.problem.headDimV = padded(p.headDimV);
+  bool same = other.problem.headDim == p.headDim &&
+              other.problem.headDimV == p.headDimV;
+  if (same || other.plan())
+    return {};
+  Changes fields = relaxOverrides(other);
+  if (fields.empty())
+    fields = relaxTogether(other);
+  if (fields.empty())
+    return {};
+  bool alike = p.headDim == p.headDimV;
+  return {fields.front() + " and head_dim = " +
+          (alike
+               ? "head_dim_v = "
+               : std::to_string(other.problem.headDim) + " and head_dim_v = ") +
+          std::to_string(other.problem.headDimV) + padding};
+}
+
 /// Head dims that nothing serves, beside fields that have to change in any
 /// case: the head dims are looked for with all fields free, and the fields that
 /// then still stand in the way take the planner's values.
@@ -306,8 +334,8 @@ fmha::schedule::closestChange(const Problem &problem, std::string_view target,
   const target::Target *gpu = target::findTarget(target);
   // For a GPU that nothing is compiled for no other change helps.
   if (gpu && gpu->supported)
-    for (auto relax :
-         {relaxOverrides, relaxTogether, relaxHeadDims, relaxFieldsAndHeadDims})
+    for (auto relax : {relaxOverrides, relaxTogether, relaxFieldsOfPadded,
+                       relaxHeadDims, relaxFieldsAndHeadDims})
       if (Changes changes = relax(request); !changes.empty())
         return listed(changes);
   Changes changes = relaxTarget(request);
@@ -341,5 +369,10 @@ fmha::schedule::closestChange(const Problem &problem,
   if (planStrictly(problem, schedule.target, overrides, error) ||
       (any && check(problem, withFieldsOf(any->schedule, schedule))))
     return std::nullopt;
-  return closestChange(problem, schedule.target, overrides);
+  std::optional<std::string> change =
+      closestChange(problem, schedule.target, overrides);
+  // Roles are for the fields that they came with.
+  if (change && !schedule.roles.empty())
+    *change += ", roles left out";
+  return change;
 }

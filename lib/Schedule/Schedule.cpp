@@ -37,6 +37,8 @@ Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
   for (const auto &[field, hint] : hintFields)
     if (!(problem.*field))
       problem.*field = hints.*hint;
+  if (!problem.batchHint && hints.qLen && hints.qHeads)
+    problem.batchHint = 1;
   return problem;
 }
 

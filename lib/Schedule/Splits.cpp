@@ -8,6 +8,8 @@
 
 #include "fmha/Schedule/Splits.h"
 
+#include "Candidates.h"
+
 #include "fmha/Schedule/Estimate.h"
 #include "fmha/Target/Target.h"
 
@@ -96,7 +98,8 @@ public:
 private:
   struct Candidate {
     KernelModel kernel;
-    Cost block;
+    /// Of the whole, and of a part, whose maxima are to be true ones.
+    Cost block, part;
     std::vector<unsigned> counts;
   };
   /// One count of one candidate. `blocks` leaves out what memory takes.
@@ -122,8 +125,10 @@ void Fastest::add(const Schedule &schedule) {
     return;
   Cost block = modelCost(kernel);
   if (isNew || block.clocks < best.block.clocks) {
-    best.kernel = std::move(kernel);
+    best.kernel = kernel;
     best.block = block;
+    kernel.rescaleThreshold = 0;
+    best.part = best.counts.size() > 1 ? modelCost(kernel) : block;
   }
 }
 
@@ -136,7 +141,8 @@ std::vector<Fastest::Launch> Fastest::launches() const {
     KernelModel kernel = candidate.kernel;
     for (unsigned count : candidate.counts) {
       kernel.splits = count;
-      Estimate whole = estimates.estimate(kernel, candidate.block);
+      Estimate whole = estimates.estimate(kernel, count > 1 ? candidate.part
+                                                            : candidate.block);
       all.push_back({{count, kernel.packHeads},
                      whole.clocks,
                      whole.blockClocks + whole.combineClocks,
@@ -199,6 +205,7 @@ fmha::schedule::clocksOfSplits(const Problem &problem,
   for (unsigned count : counts) {
     Schedule parts = schedule;
     parts.splits = count;
+    parts.rescaleThreshold = usualThreshold(problem, parts);
     all.push_back({count, modelCost(problem, parts).launchClocks});
   }
   return all;

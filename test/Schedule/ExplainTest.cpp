@@ -76,7 +76,7 @@ TEST(Explain, TellsOtherNumbersOfParts) {
   EXPECT_THAT(text, HasSubstr(": 1 part "));
   EXPECT_THAT(text, ContainsRegex(std::to_string(plan.schedule.splits) +
                                   "[[:space:]]+parts[[:space:]]+" + clocks +
-                                  "[[:space:]]+\\(taken\\)"));
+                                  "[[:space:]]+\\(this\\)"));
   EXPECT_THAT(explain(problem, plan), HasSubstr(text));
   // Nothing to choose from where the GPU is full, or nothing is known.
   for (Problem full :
@@ -106,7 +106,8 @@ TEST(Explain, GroupsWhatLacksSharedMemory) {
 TEST(Explain, HintsThatNoGpuHoldsTellNothing) {
   constexpr unsigned most = INT32_MAX;
   Problem problem = withHints(problemOf(128), {most, most, most, most, most});
-  EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
+  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
+              HasSubstr("larger than any GPU holds"));
   problem = withHints(problemOf(128), {1, 1, 1, most, most});
   EXPECT_NE(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
 }
@@ -246,10 +247,12 @@ TEST(Explain, SaysOfEqualsThatTheyAreEqual) {
 }
 
 TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
-  Problem problem = problemOf(128, 2048);
+  Problem problem = problemOf(128);
   EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
-  problem.kvLenHint = 2048;
+  problem.qLenHint = problem.kvLenHint = 2048;
   problem.batchHint = 2;
+  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
+              StartsWith("launch: not modelled without q_heads, kv_heads"));
   problem.qHeadsHint = 64;
   problem.kvHeadsHint = 8;
   std::string text = describeLaunch(problem, mustPlan(problem, "sm_100a"));

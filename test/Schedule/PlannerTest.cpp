@@ -193,7 +193,7 @@ TEST(Planner, SaysWhyItFails) {
               HasSubstr("need 640 tensor-memory columns (S 64 and O 256"));
   EXPECT_THAT(mustFail(problemOf(100), "sm_100a"),
               HasSubstr("got 100; the closest that can: head_dim = head_dim_v "
-                        "= 104, padded with zeros"));
+                        "= 104, padded with zeros, the scale kept"));
   // 64 columns of O would fit tensor memory, but 64 rows of Q take 262144
   // bytes.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),

@@ -93,6 +93,15 @@ TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   EXPECT_THAT(changes[0], MatchesRegex("kv_block = 128 and kv_stages = [4-9]"));
 }
 
+/// Columns of zeros change no result, fewer columns or far more would.
+TEST(Relax, PadsBesideAField) {
+  Overrides wanted;
+  wanted.qTiles = 2;
+  EXPECT_EQ(changesOf(300, wanted),
+            Strings{"q_tiles = 1 and head_dim = head_dim_v = 304, padded with "
+                    "zeros, the scale kept"});
+}
+
 TEST(Relax, TellsWhatAPersonFixed) {
   Overrides wanted;
   wanted.kvBlock = 100;
@@ -238,15 +247,18 @@ TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
 }
 
 TEST(Relax, PadsHeadsBeforeItNarrowsThem) {
-  EXPECT_EQ(changesOf(60),
-            Strings{"head_dim = head_dim_v = 64, padded with zeros"});
+  EXPECT_EQ(
+      changesOf(60),
+      Strings{"head_dim = head_dim_v = 64, padded with zeros, the scale kept"});
   // 8 columns more than 576, where the planner has passes over O's columns.
-  EXPECT_EQ(changesOf(580),
-            Strings{"head_dim = head_dim_v = 584, padded with zeros"});
+  EXPECT_EQ(
+      changesOf(580),
+      Strings{
+          "head_dim = head_dim_v = 584, padded with zeros, the scale kept"});
   Request both{problemOf(100), {}};
   both.problem.headDimV = 60;
-  EXPECT_EQ(changesFor(both),
-            Strings{"head_dim = 104 and head_dim_v = 64, padded with zeros"});
+  EXPECT_EQ(changesFor(both), Strings{"head_dim = 104 and head_dim_v = 64, "
+                                      "padded with zeros, the scale kept"});
   EXPECT_EQ(changesOf(128, {}, "sm_80"), Strings{"target = sm_100a"});
   EXPECT_EQ(changesOf(128, {}, "sm_42"), Strings{"target = sm_100a"});
 }

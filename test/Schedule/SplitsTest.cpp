@@ -55,6 +55,31 @@ TEST(Splits, AsManyAsEvenOutTheGpuAndNoMoreThanBlocks) {
   EXPECT_EQ(chooseSplits(decode(128 * 3), Plan()).splits, 1u);
 }
 
+/// Parts have true maxima, which cost what a schedule without them saves.
+TEST(Splits, ClocksAreThoseOfThePlanWithThatCount) {
+  Problem problem = withHints(problemOf(512), {4, 16, 2, 128, 131072});
+  for (unsigned count : {1u, 4u, 8u}) {
+    Overrides wanted;
+    wanted.splits = count;
+    Schedule schedule = mustPlan(problem, "sm_100a", wanted).schedule;
+    double clocks = modelCost(problem, schedule).launchClocks;
+    unsigned found = 0;
+    for (const SplitClocks &one : clocksOfSplits(problem, schedule))
+      if (one.splits == count && ++found)
+        EXPECT_EQ(one.clocks, clocks) << count;
+    EXPECT_EQ(found, 1u) << count;
+    Overrides other;
+    other.splits = count == 1 ? 8 : 1;
+    // What the list of one count says of another is near what that one takes.
+    double its =
+        modelCost(problem, mustPlan(problem, "sm_100a", other).schedule)
+            .launchClocks;
+    for (const SplitClocks &one : clocksOfSplits(problem, schedule))
+      if (one.splits == *other.splits)
+        EXPECT_NEAR(one.clocks / its, 1, 0.03) << count << ' ' << one.splits;
+  }
+}
+
 TEST(Splits, AWindowShowsFewBlocks) {
   Problem problem = decode(1 << 16);
   problem.mask.kind = Mask::Causal;

@@ -84,10 +84,11 @@ void printHelp(const FlagTable &table) {
          "  fmha-compile --q-len=1 --kv-len=16384 --q-heads=32 --kv-heads=8 "
          "--explain\n"
          "\n"
-         "Lengths, heads and the batch are hints to the planner, which shares "
-         "out keys\namong CTAs where they leave SMs idle: a kernel is right "
-         "for "
-         "all of them.\nExit: 0 done, 2 bad input.\n";
+         "Lengths, heads and the batch are hints to the planner: a kernel is "
+         "right for all\nof them. With --q-len and --q-heads it plans the "
+         "launch, "
+         "and shares out keys among\nCTAs where they leave SMs idle.\n"
+         "Exit: 0 done, 2 bad input.\n";
   table.printHelp(llvm::outs());
 }
 
@@ -139,8 +140,6 @@ schedule::Hints hintsOf(const ProblemFlags &flags) {
   hints.qHeads = hint(flags.qHeads);
   hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
   hints.batch = hint(flags.batch);
-  if (!flags.batch && flags.qLen && flags.qHeads)
-    hints.batch = 1;
   return hints;
 }
 

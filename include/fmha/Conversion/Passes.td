@@ -54,7 +54,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
     FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, on for all of them">,
     FieldOption<"splits", "splits", "Parts of the KV blocks of a row block, each for a CTA">,
-    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown">,
+    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown, or 1 beside query length and heads">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
     Option<"qLen", "q-len", "unsigned", "0", "Query length to plan for">,

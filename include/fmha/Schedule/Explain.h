@@ -30,7 +30,8 @@ std::string tabulateLoads(const Problem &problem, const Plan &plan);
 std::string describeLaunch(const Problem &problem, const Plan &plan);
 /// Modelled clocks of the choice in other numbers of parts.
 std::string listSplits(const Problem &problem, const Plan &plan);
-/// What the planner leaves to a person and the model calls faster.
+/// What the planner leaves to a person and the model calls faster, on targets
+/// that nobody has measured.
 std::string listByRequest(const Problem &problem, const Plan &plan);
 std::string listRunnersUp(const Problem &problem, const Plan &plan);
 std::string listRejected(const Problem &problem, const Plan &plan);

@@ -94,7 +94,8 @@ struct Hints {
   unsigned batch = 0, qHeads = 0, kvHeads = 0, qLen = 0, kvLen = 0;
 };
 
-/// `problem` with the hints that it does not have yet.
+/// `problem` with the hints that it does not have yet. A batch that nobody told
+/// counts as 1 beside queries and heads.
 Problem withHints(Problem problem, const Hints &hints);
 /// `problem` as if nothing were known of its launch.
 Problem withoutHints(Problem problem);
