@@ -32,7 +32,7 @@ PARTS = [
     dict(head_dim=144, q_tiles=2),
     dict(head_dim=24, head_dim_v=176, q_tiles=2, splits=2),
     dict(head_dim=144, key_chunk=128, q_tiles=1),
-    dict(head_dim=72, head_dim_v=320, target="sm_90a", p_placement="auto"),
+    dict(head_dim=72, head_dim_v=320, o_columns=128, target="sm_90a", p_placement="auto"),
 ]
 
 
