@@ -10,12 +10,10 @@ FMA units. bf16, 16384 tokens, heads times head dim 2048, as many queries as key
 schedules of a launch in turn in one run; medians.
 """
 
-import argparse
-import concurrent.futures
 import json
 import math
-import os
 import pathlib
+import re
 import sys
 
 import hopper
@@ -54,36 +52,11 @@ def exponentials():
 GROUPS = {"windows": windows, "exponentials": exponentials}
 
 
-def schedules(tool, one, variants):
-    """Each schedule once, the planner's own choice first."""
-    seen = set()
-    for variant in ([], *variants):
-        flags = [*splits.problem(one["shape"]), *one["flags"], *variant]
-        made = hopper.compiled(tool, flags)
-        if not made:
-            continue
-        schedule = hopper.schedule_of(made[0])
-        key = json.dumps(schedule, sort_keys=True)
-        if key not in seen:
-            seen.add(key)
-            known = {"launch": one["name"], "schedule": schedule, "modelled": hopper.modelled_clocks(tool, flags)}
-            yield made, known | {"chosen": not variant}
-
-
 def compile_half(flags):
-    folder = pathlib.Path(flags.folder)
-    folder.mkdir(parents=True, exist_ok=True)
     launches, variants = GROUPS[flags.group]()
-    cases = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for one, mine in zip(launches, pool.map(lambda one: list(schedules(flags.compiler, one, variants)), launches)):
-            for (ptx, manifest), known in mine:
-                name = f"s{len(cases)}"
-                (folder / f"{name}.ptx").write_text(ptx)
-                (folder / f"{name}.json").write_text(json.dumps(manifest))
-                cases.append(known | {"kernel": name})
-            print(one["name"], len(mine), "schedules", flush=True)
-    (folder / "kernels.json").write_text(json.dumps({"launches": launches, "cases": cases}, indent=1) + "\n")
+    known = [(one["name"], {"launch": one["name"]}, [[*splits.problem(one["shape"]), *one["flags"], *more] for more in ([], *variants)]) for one in launches]
+    cases = splits.compile_all(flags, known)
+    (pathlib.Path(flags.folder) / "kernels.json").write_text(json.dumps({"launches": launches, "cases": cases}, indent=1) + "\n")
 
 
 class Gpu(splits.Gpu):
@@ -111,6 +84,8 @@ def run_half(flags):
     gpu = Gpu()
     results = {"machine": gpu.describe(), "date": flags.date, "runs": flags.runs, "cases": []}
     for one in known["launches"]:
+        if flags.only and not re.search(flags.only, one["name"]):
+            continue
         mine = [case for case in known["cases"] if case["launch"] == one["name"]]
         tensors = dict(zip("qkv", gpu.tensors(tuple(one["shape"])))) | gpu.lists(one)
         calls, outs = zip(*(gpu.call(folder, case["kernel"], tensors) for case in mine))
@@ -147,26 +122,5 @@ def table(flags):
     print(f"\nThe choice takes {mean:.3f} times the clocks of the fastest in the mean, {max(ratios):.3f} at most.")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    halves = parser.add_subparsers(required=True)
-    one = halves.add_parser("compile")
-    one.add_argument("folder")
-    one.add_argument("--group", choices=GROUPS, default="windows")
-    one.add_argument("--compiler", default=str(hopper.ROOT / "build/bin/fmha-compile"))
-    one.set_defaults(half=compile_half)
-    one = halves.add_parser("run")
-    one.add_argument("folder")
-    one.add_argument("-o", "--output", required=True)
-    one.add_argument("--runs", type=int, default=15)
-    one.add_argument("--date", default="")
-    one.set_defaults(half=run_half)
-    one = halves.add_parser("table")
-    one.add_argument("results")
-    one.set_defaults(half=table)
-    flags = parser.parse_args()
-    flags.half(flags)
-
-
 if __name__ == "__main__":
-    main()
+    splits.main(__doc__, (compile_half, run_half, table), GROUPS)

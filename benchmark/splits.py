@@ -56,35 +56,41 @@ def parts_of(case):
     return int(case["schedule"].get("splits", "1"))
 
 
-def schedules(tool, shape):
-    """Each schedule of a shape once: its PTX, its manifest, and what is known of it. The planner's own choice comes first."""
+def distinct(tool, requests):
+    """Each schedule that lists of flags give, once: its PTX and manifest, it itself with its modelled clocks, and the place of its flags."""
     seen = set()
-    for parts, variant in [(parts, variant) for parts in (None, *PARTS) for variant in VARIANTS]:
-        overrides = [*problem(shape), *variant, *([f"--splits={parts}"] if parts else [])]
-        made = hopper.compiled(tool, overrides)
+    for place, flags in enumerate(requests):
+        made = hopper.compiled(tool, flags)
         if not made:
             continue
         schedule = hopper.schedule_of(made[0])
         key = json.dumps(schedule, sort_keys=True)
         if key not in seen:
             seen.add(key)
-            known = {"shape": shape, "schedule": schedule, "modelled": hopper.modelled_clocks(tool, overrides)}
-            yield made, known | {"chosen": not parts and not variant}
+            yield made, {"schedule": schedule, "modelled": hopper.modelled_clocks(tool, flags)}, place
 
 
-def compile_half(flags):
+def compile_all(flags, launches):
+    """Compiles launches, each a title, what is known of it, and lists of flags of which the first is the planner's choice. The cases."""
     folder = pathlib.Path(flags.folder)
     folder.mkdir(parents=True, exist_ok=True)
     cases = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for shape, mine in zip(SHAPES, pool.map(lambda shape: list(schedules(flags.compiler, shape)), SHAPES)):
-            for (ptx, manifest), known in mine:
-                name = f"s{len(cases)}"
-                (folder / f"{name}.ptx").write_text(ptx)
-                (folder / f"{name}.json").write_text(json.dumps(manifest))
-                cases.append(known | {"kernel": name})
-            print(title(shape), len(mine), "schedules", flush=True)
-    (folder / "kernels.json").write_text(json.dumps(cases, indent=1) + "\n")
+        found = pool.map(lambda one: list(distinct(flags.compiler, one[2])), launches)
+        for (name, known, _), mine in zip(launches, found):
+            for (ptx, manifest), case, place in mine:
+                kernel = f"s{len(cases)}"
+                (folder / f"{kernel}.ptx").write_text(ptx)
+                (folder / f"{kernel}.json").write_text(json.dumps(manifest))
+                cases.append(known | case | {"chosen": place == 0, "kernel": kernel})
+            print(name, len(mine), "schedules", flush=True)
+    return cases
+
+
+def compile_half(flags):
+    overrides = [[*variant, *([f"--splits={parts}"] if parts else [])] for parts in (None, *PARTS) for variant in VARIANTS]
+    launches = [(title(shape), {"shape": shape}, [[*problem(shape), *more] for more in overrides]) for shape in SHAPES]
+    (pathlib.Path(flags.folder) / "kernels.json").write_text(json.dumps(compile_all(flags, launches), indent=1) + "\n")
 
 
 class Gpu(hopper.Gpu):
@@ -180,23 +186,26 @@ def combining(cases):
         print(f"| {rows} | {columns} |", " | ".join(medians), "|")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(text=__doc__, halves=(compile_half, run_half, table), groups=None):
+    """The command line of benchmarks in two halves; `groups` of launches to choose from, the first by default."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     compiling = commands.add_parser("compile")
     compiling.add_argument("folder")
     compiling.add_argument("--compiler", default=str(hopper.ROOT / "build/bin/fmha-compile"))
-    compiling.set_defaults(half=compile_half)
+    if groups:
+        compiling.add_argument("--group", choices=groups, default=next(iter(groups)))
+    compiling.set_defaults(half=halves[0])
     running = commands.add_parser("run")
     running.add_argument("folder")
     running.add_argument("-o", "--output", required=True)
     running.add_argument("--runs", type=int, default=31)
     running.add_argument("--only", help="shapes whose title this regular expression finds")
     running.add_argument("--date", default="")
-    running.set_defaults(half=run_half)
+    running.set_defaults(half=halves[1])
     telling = commands.add_parser("table")
     telling.add_argument("results")
-    telling.set_defaults(half=table)
+    telling.set_defaults(half=halves[2])
     flags = parser.parse_args()
     flags.half(flags)
 

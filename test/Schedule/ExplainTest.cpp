@@ -64,6 +64,23 @@ TEST(Explain, TellsWhatOnlyARequestBrings) {
   plan = mustPlan(problem, "sm_100a", wanted);
   EXPECT_THAT(listByRequest(problem, plan),
               Not(HasSubstr("exp2_emulated = 25")));
+  // Runs on an H200 have compared loops, and the model does not know all of it.
+  problem = withHints(problemOf(64), {1, 32, 32, 4096, 4096});
+  Overrides single;
+  single.scheduler = unsigned(Scheduler::Single);
+  plan = mustPlan(problem, "sm_90a", single);
+  EXPECT_EQ(listByRequest(problem, plan), "");
+}
+
+/// People ask first why P is where it is.
+TEST(Explain, TellsTheBestWithPElsewhere) {
+  Problem problem = problemOf(192);
+  problem.headDimV = 128;
+  Plan plan = mustPlan(problem, "sm_100a");
+  ASSERT_EQ(plan.schedule.pPlacement, PPlacement::Tmem);
+  for (size_t i = 0; i < 4; ++i)
+    ASSERT_EQ(plan.runnersUp[i].schedule.pPlacement, PPlacement::Tmem);
+  EXPECT_THAT(listRunnersUp(problem, plan), HasSubstr("p_placement = smem"));
 }
 
 TEST(Explain, TellsOtherNumbersOfParts) {

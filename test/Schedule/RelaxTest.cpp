@@ -18,7 +18,10 @@
 
 using namespace fmha::schedule;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::StartsWith;
 
 namespace {
@@ -91,6 +94,16 @@ TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   std::vector<std::string> changes = changesOf(128, wanted);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_THAT(changes[0], MatchesRegex("kv_block = 128 and kv_stages = [4-9]"));
+}
+
+/// Roles are for the fields that they came with.
+TEST(Relax, LeavesOutTheRolesOfOtherFields) {
+  Schedule schedule;
+  schedule.kvStages = 9;
+  EXPECT_THAT(*closestChange(problemOf(128), schedule),
+              Not(HasSubstr("roles left out")));
+  EXPECT_THAT(*closestChange(problemOf(128), withRoles(schedule)),
+              EndsWith(", roles left out"));
 }
 
 /// Columns of zeros change no result, fewer columns or far more would.
@@ -178,10 +191,10 @@ TEST(Relax, NamesFieldsThatHaveToChangeTogether) {
   Overrides wanted;
   wanted.kvStages = 1;
   wanted.qTileRows = 100;
-  EXPECT_THAT(changesOf(128, wanted), testing::ElementsAre(testing::AllOf(
-                                          testing::HasSubstr("q_tile_rows = "),
-                                          testing::HasSubstr(" and "),
-                                          testing::HasSubstr("kv_stages = "))));
+  EXPECT_THAT(changesOf(128, wanted),
+              testing::ElementsAre(testing::AllOf(HasSubstr("q_tile_rows = "),
+                                                  HasSubstr(" and "),
+                                                  HasSubstr("kv_stages = "))));
 }
 
 /// Applies "name = value", and more behind " and ", to `request`.
@@ -230,20 +243,20 @@ TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
   Request wide{problemOf(2000), {}};
   wide.overrides.pSlices = 3;
   EXPECT_THAT(soundChanges(wide, "sm_100a"),
-              testing::ElementsAre(testing::AllOf(
-                  StartsWith("p_slices = "),
-                  testing::HasSubstr(" and head_dim = head_dim_v = "))));
+              testing::ElementsAre(
+                  testing::AllOf(StartsWith("p_slices = "),
+                                 HasSubstr(" and head_dim = head_dim_v = "))));
   Request ring{problemOf(1656), {}};
   ring.overrides.vStages = 2;
   EXPECT_THAT(soundChanges(ring, "sm_90a"),
-              testing::ElementsAre(testing::AllOf(
-                  StartsWith("v_stages = 0 and "),
-                  testing::HasSubstr("head_dim = head_dim_v = "))));
+              testing::ElementsAre(
+                  testing::AllOf(StartsWith("v_stages = 0 and "),
+                                 HasSubstr("head_dim = head_dim_v = "))));
   // Two head dims, each of which may be the one that is too wide.
   Request apart{problemOf(2000), {}};
   apart.problem.headDimV = 64;
   apart.overrides.pSlices = 3;
-  EXPECT_THAT(soundChanges(apart, "sm_100a"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(soundChanges(apart, "sm_100a"), Not(testing::IsEmpty()));
 }
 
 TEST(Relax, PadsHeadsBeforeItNarrowsThem) {

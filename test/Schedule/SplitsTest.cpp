@@ -41,6 +41,12 @@ TEST(Splits, NoneWithoutHints) {
   }
 }
 
+TEST(Splits, ABatchThatNobodyToldIsOne) {
+  EXPECT_EQ(withHints(problemOf(128), {0, 8, 8, 1, 65536}).batchHint, 1u);
+  EXPECT_EQ(withHints(problemOf(128), {5, 8, 8, 1, 65536}).batchHint, 5u);
+  EXPECT_EQ(withHints(problemOf(128), {0, 0, 0, 1, 65536}).batchHint, 0u);
+}
+
 TEST(Splits, AsManyAsEvenOutTheGpuAndNoMoreThanBlocks) {
   // 148 SMs, blocks of 128 keys.
   EXPECT_EQ(chooseSplits(decode(1 << 16), Plan()).splits, 148u / 8);
