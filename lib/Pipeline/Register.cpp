@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Register.h"
+#include "fmha/Conversion/HostProgram.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
@@ -33,6 +34,7 @@ using namespace fmha;
 void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
   registry.insert<tile::TileDialect>();
+  registerConvertFMHAHostToLLVMInterface(registry);
   // gpu-module-to-binary asks the target attribute for a serializer, and that
   // one translates these dialects.
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);

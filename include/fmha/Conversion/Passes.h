@@ -22,6 +22,9 @@ class GPUModuleOp;
 
 namespace fmha {
 
+/// An option that is on or off.
+enum class Switch { Off, On };
+
 #define GEN_PASS_DECL
 #include "fmha/Conversion/Passes.h.inc"
 

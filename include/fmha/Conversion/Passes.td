@@ -125,4 +125,44 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
   ];
 }
 
+def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn attention ops that have a kernel into gpu.launch_func";
+  let description = [{
+    Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
+    becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
+    encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel that writes
+    parts (`splits`) gets a workspace by `gpu.alloc` and a second launch that combines them. Where the extents of the
+    grid are not constant the launch stands in an `scf.if` that leaves out an empty one. A static scheduler gets at most
+    as many CTAs as the device has room for.
+
+    The memrefs are taken to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
+    and all other ops stay as they are. Launches are synchronous in form: upstream's `gpu-async-region` makes them
+    asynchronous. With `checks` the rules of the op that only run-time values decide become `cf.assert` with the rule's
+    number, but for those about what lists hold, which lie on the device.
+
+    An op on tensors, one without a kernel, and one whose kernel was made for other operands is an error.
+
+    Before:
+    ```mlir
+    fmha.attention ins(%q, %k, %v : ...) outs(%o : ...) {fmha.kernel = @fmha_fwd_kernel::@fmha_fwd, ...}
+    ```
+    After:
+    ```mlir
+    %map = fmha.tensor_map %address sizes[%dim, %length, %heads, %batch] strides[...] {...}
+    gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%tiles, %c1, %c1) threads in (%c384, %c1, %c1)
+        dynamic_shared_memory_size %smem args(%map : !llvm.array<16 x i64>, ..., %length : i32)
+    ```
+  }];
+  let options = [
+    Option<"checks", "checks", "::fmha::Switch", "::fmha::Switch::On",
+           "Assert the rules that only run-time values decide",
+           [{::llvm::cl::values(clEnumValN(::fmha::Switch::On, "on", "assert them"),
+                                clEnumValN(::fmha::Switch::Off, "off", "leave them out"))}]>
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 #endif // FMHA_CONVERSION_PASSES_TD

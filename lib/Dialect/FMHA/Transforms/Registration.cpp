@@ -9,11 +9,13 @@
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 
 void fmha::registerFMHADialect(mlir::DialectRegistry &registry) {
   registry.insert<FMHADialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerRuntimeVerifiableOpInterfaceExternalModels(registry);
 }
 
 void fmha::registerFMHATransforms() {

@@ -41,8 +41,10 @@ def FMHA_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
-  // Reifying result shapes builds tensor.dim and constants of indices.
+  // Reifying result shapes builds tensor.dim and constants of indices; a tensor
+  // map is an LLVM array.
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

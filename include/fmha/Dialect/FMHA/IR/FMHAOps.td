@@ -373,5 +373,6 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
 }
 
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
+include "fmha/Dialect/FMHA/IR/HostOps.td"
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD
