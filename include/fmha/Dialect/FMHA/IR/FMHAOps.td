@@ -88,6 +88,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ```
     b is the sequence, i and j count in it, q_len and kv_len are its lengths: a
     row sits at key i + kv_len - q_len where the mask is aligned bottom-right.
+    Without code the op has no region; an empty one in the generic form, `({})`, means
+    the same (the custom form has `score() {}` for it), and `canonicalize` drops it.
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
     slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
     biases and masks from memory are such regions, alone or one behind the other.
@@ -228,7 +230,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       exceed the length of what they cut.
     - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
       contiguous.
-    - (C25) The region takes an f32 and six indices, with two sources seven, and
+    - (C25) There is at most one region `score`. It takes an f32 and six indices, with two sources seven, and
       yields an f32. Its ops
       are `fmha.read`, constants, and elementwise ops of `arith` and `math` on numbers: index, i1, i8,
       i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
@@ -267,7 +269,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
     OptionalAttr<FMHA_ScheduleAttr>:$schedule);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region MaxSizedRegion<1>:$score);
+  let regions = (region VariadicRegion<MaxSizedRegion<1>>:$score_regions);
 
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:`
@@ -281,9 +283,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
-    attr-dict (`->` type($results)^)? custom<Score>($score)
+    attr-dict (`->` type($results)^)? custom<Score>($score_regions)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 
   let extraClassDeclaration = [{
     /// Logical dimensions of query, key, value and output.
@@ -317,6 +320,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// The number of sequences, dynamic if no operand tells it.
     int64_t getSequenceCount();
+    /// Returns the region `score`, which has one block; null if the op has no
+    /// code on scores.
+    ::mlir::Region *getScore() {
+      auto regions = getScoreRegions();
+      return regions.empty() || regions.front().empty() ? nullptr
+                                                        : &regions.front();
+    }
     /// What the region reads, each once, in the order of the first reads.
     ::llvm::SmallVector<::mlir::Value> getCaptures();
     /// Whether the region reads elements that depend on the key or the score.
