@@ -196,6 +196,15 @@ void AttentionOp::getEffects(
     score->walk([&](ReadOp read) { read.getEffects(effects); });
 }
 
+Speculation::Speculatability AttentionOp::getSpeculatability() {
+  bool hasLists =
+      getKvLens() || getCuSeqlensQ() || getCuSeqlensK() || getSource2Lens();
+  if (!hasPureTensorSemantics() || hasLists)
+    return Speculation::NotSpeculatable;
+  // The region may divide.
+  return Speculation::RecursivelySpeculatable;
+}
+
 namespace {
 
 /// fmha.attention ... ({})  ->  fmha.attention ... without a region

@@ -145,6 +145,13 @@ void ReadOp::getEffects(
                          SideEffects::DefaultResource::get());
 }
 
+/// Of a source without elements there is nothing to read.
+Speculation::Speculatability ReadOp::getSpeculatability() {
+  auto type = dyn_cast<RankedTensorType>(getSource().getType());
+  bool hasElements = type && type.hasStaticShape() && type.getNumElements() > 0;
+  return hasElements ? Speculation::Speculatable : Speculation::NotSpeculatable;
+}
+
 LogicalResult ReadOp::verify() {
   // Ops of the dialect tile take the region over; nothing else lowers a read.
   Operation *parent = (*this)->getParentOp();

@@ -217,6 +217,11 @@ void MergeOp::getEffects(
       effect = MemoryEffects::Write::get();
     effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
   }
+Speculation::Speculatability MergeOp::getSpeculatability() {
+  return hasPureTensorSemantics() ? Speculation::Speculatable
+                                  : Speculation::NotSpeculatable;
+}
+
 }
 
 LogicalResult

@@ -23,6 +23,7 @@ def FMHA_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
 def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     AttrSizedOperandSegments,
     DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>
@@ -122,6 +123,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     With `unnormalised` the output is sum_j exp(s[j] - row_max) * value[b, j, g, :],
     not divided, which a sink does not change; `lse` still includes it. The output
     may be f32 beside inputs in 16 bits, also without any of these.
+
+    On tensors the op has no effects, and may run where the program would not have
+    run it: loop-invariant code motion takes it out of loops, also of those that
+    run no iteration. It ends for any elements, NaN included, and divides by no
+    run-time extent; extents that contradict a constraint are wrong wherever the
+    op stands, as they are in ops of linalg. It stays where it is with lists, whose
+    entries may be wrong (C23), with a region that divides by what may be 0 or reads
+    what may have no elements, and on memrefs.
 
     - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
       absent means 1 / sqrt(head_dim). A product or a score that f32 does not
@@ -360,6 +369,7 @@ def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
 
 def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     TypesMatchWith<"the result is an element of the source", "source", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
   ]> {

@@ -12,6 +12,7 @@
 def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     AttrSizedOperandSegments,
     DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>
