@@ -229,8 +229,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C20) `schedule` can serve the op on its target; without roles, with those
       that the planner would take.
     - (C21) A destination that is a memref shares no memory with another operand:
-      neither is the other one nor a view (subview, cast, ...) of it. What only
-      the addresses tell is checked before launch.
+      neither is the other one, a view (subview, cast, ...) of it, nor a view of
+      what the other one is a view of, unless two subviews may be apart there. What
+      only the addresses say is checked before launch.
     - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
       and elements of type i32; as memrefs they are contiguous.
     - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
@@ -368,8 +369,8 @@ def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
 }
 
 def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     TypesMatchWith<"the result is an element of the source", "source", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
   ]> {
