@@ -118,10 +118,17 @@ void fmha::addPtxPhase(OpPassManager &pm) {
   pm.addPass(createSerializeKernels());
 }
 
-void fmha::buildToPtxPipeline(OpPassManager &pm,
-                              const PipelineOptions &options) {
+static void addAllPhases(OpPassManager &pm, const PipelineOptions &options) {
   for (Level level : {Level::Tiled, Level::Placed, Level::Specialised,
                       Level::Machine, Level::NVVM})
     addPhase(pm, level, options);
   addPtxPhase(pm);
+}
+
+void fmha::buildToPtxPipeline(OpPassManager &pm,
+                              const PipelineOptions &options) {
+  // Passes on kernels are nested in pm, and so see those of one module only.
+  pm.addPass(createNestedModules(
+      [&](OpPassManager &nested) { addAllPhases(nested, options); }));
+  addAllPhases(pm, options);
 }

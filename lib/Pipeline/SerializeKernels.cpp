@@ -31,25 +31,20 @@ namespace {
 struct SerializeKernelsPass
     : public fmha::impl::SerializeKernelsBase<SerializeKernelsPass> {
   void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
-      if (failed(serializeKernelOf(op, bool(op.getScheduleAttr()))))
-        return signalPassFailure();
-    SmallVector<MergeOp> merges;
-    getOperation().walk([&](MergeOp op) { merges.push_back(op); });
-    for (MergeOp op : merges)
-      if (failed(serializeKernelOf(op, bool(op.getTarget()))))
-        return signalPassFailure();
+    // Ops that share a kernel are all held against it before it is a binary.
+    if (failed(forEachOp([&](auto op) { return check(op); })) ||
+        failed(forEachOp([&](auto op) { return serialize(op); })))
+      signalPassFailure();
+    checkedModules.clear();
   }
 
 private:
-  template <typename OpTy>
-  LogicalResult serializeKernelOf(OpTy op, bool isPlanned);
-  LogicalResult serialize(MergeOp op, SymbolRefAttr kernel,
-                          gpu::GPUModuleOp module);
-  LogicalResult serialize(AttentionOp op, SymbolRefAttr kernel,
-                          gpu::GPUModuleOp module);
+  /// Calls `step` with each op that has a kernel, until it fails.
+  template <typename Step> LogicalResult forEachOp(Step step);
+  template <typename OpTy> LogicalResult check(OpTy op);
+  template <typename OpTy> LogicalResult serialize(OpTy op);
+
+  DenseSet<Operation *> checkedModules;
 };
 
 /// The NVPTX back end knows LLVM and NVVM; everything else is a pass that has
@@ -139,11 +134,44 @@ LogicalResult checkBinary(Operation *op, gpu::BinaryOp binary) {
             "fmha-serialize-kernels makes it, got another one";
 }
 
-/// A kernel that is a binary already is left as it is.
-template <typename OpTy>
-LogicalResult SerializeKernelsPass::serializeKernelOf(OpTy op, bool isPlanned) {
-  auto kernel = op->template getAttrOfType<SymbolRefAttr>("fmha.kernel");
-  if (!kernel || !isPlanned)
+LogicalResult checkAgreement(MergeOp op, SymbolRefAttr kernel,
+                             gpu::GPUModuleOp module) {
+  StringRef name = *op.getTarget();
+  const target::Target *target = target::findTarget(name);
+  if (!target || !target->supported)
+    return op.emitError() << "expected a target that kernels can be compiled "
+                             "for, one of "
+                          << target::supportedNames() << ", got " << name;
+  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
+  if (!func || func->getAttr("fmha.merge") !=
+                   describeMerge(mergeOf(op), op.getContext()))
+    return op.emitError() << "expected a kernel made for this op, " << kernel
+                          << "; drop fmha.kernel and run convert-fmha-to-tile";
+  return success();
+}
+
+SymbolRefAttr kernelOf(Operation *op) {
+  return op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+}
+
+bool isPlanned(AttentionOp op) { return bool(op.getScheduleAttr()); }
+bool isPlanned(MergeOp op) { return bool(op.getTarget()); }
+
+/// A step may erase modules, among which the walk would go on.
+template <typename Step>
+LogicalResult SerializeKernelsPass::forEachOp(Step step) {
+  SmallVector<AttentionOp> ops;
+  SmallVector<MergeOp> merges;
+  getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
+  getOperation().walk([&](MergeOp op) { merges.push_back(op); });
+  auto succeeds = [&](auto op) { return succeeded(step(op)); };
+  return success(llvm::all_of(ops, succeeds) && llvm::all_of(merges, succeeds));
+}
+
+/// Whether the op names a binary of ours, or a kernel that can become one.
+template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
+  SymbolRefAttr kernel = kernelOf(op);
+  if (!kernel || !isPlanned(op))
     return op.emitError()
            << "has no kernel to serialize; run "
               "fmha-plan-schedule and convert-fmha-to-tile first";
@@ -159,7 +187,9 @@ LogicalResult SerializeKernelsPass::serializeKernelOf(OpTy op, bool isPlanned) {
                           << (named ? named->getName().getStringRef()
                                     : StringRef("none"))
                           << "; drop fmha.kernel and run convert-fmha-to-tile";
-  return serialize(op, kernel, module);
+  if (checkedModules.insert(module).second && failed(checkLevel(module)))
+    return failure();
+  return checkAgreement(op, kernel, module);
 }
 
 /// gpu.module @m { ... } -> gpu.binary @m with the text, and how to launch it.
@@ -182,11 +212,7 @@ LogicalResult makeBinary(Operation *op, gpu::GPUModuleOp module,
   return success();
 }
 
-LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
-                                              SymbolRefAttr kernel,
-                                              gpu::GPUModuleOp module) {
-  if (failed(checkLevel(module)) || failed(checkAgreement(op, kernel, module)))
-    return failure();
+LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module) {
   const schedule::Schedule &schedule = op.getScheduleAttr().getValue();
   KernelSpec spec;
   spec.problem = op.getProblem();
@@ -194,28 +220,24 @@ LogicalResult SerializeKernelsPass::serialize(AttentionOp op,
   return makeBinary(
       op, module, schedule.target,
       ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
-      launchManifest(spec, schedule, kernel.getLeafReference().str()));
+      launchManifest(spec, schedule, kernelOf(op).getLeafReference().str()));
 }
 
-LogicalResult SerializeKernelsPass::serialize(MergeOp op, SymbolRefAttr kernel,
-                                              gpu::GPUModuleOp module) {
-  if (failed(checkLevel(module)))
-    return failure();
-  StringRef name = *op.getTarget();
-  const target::Target *target = target::findTarget(name);
-  if (!target || !target->supported)
-    return op.emitError() << "expected a target that kernels can be compiled "
-                             "for, one of "
-                          << target::supportedNames() << ", got " << name;
-  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getLeafReference());
+LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
+  std::string target = op.getTarget()->str();
   MergeProblem problem = mergeOf(op);
-  if (!func ||
-      func->getAttr("fmha.merge") != describeMerge(problem, &getContext()))
-    return op.emitError() << "expected a kernel made for this op, " << kernel
-                          << "; drop fmha.kernel and run convert-fmha-to-tile";
   return makeBinary(
-      op, module, name, mergeHeading(problem, name.str()),
-      mergeManifest(problem, name.str(), kernel.getLeafReference().str()));
+      op, module, target, mergeHeading(problem, target),
+      mergeManifest(problem, target, kernelOf(op).getLeafReference().str()));
+}
+
+/// A kernel that is a binary already, or became one with an op that shares it,
+/// is left as it is.
+template <typename OpTy>
+LogicalResult SerializeKernelsPass::serialize(OpTy op) {
+  auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
+      op, kernelOf(op).getRootReference());
+  return module ? makeBinary(op, module) : success();
 }
 
 } // namespace

@@ -29,22 +29,19 @@ func.func @without_roles(%x: !t, %o: !t) {
   #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
   #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
-func.func @twice(%x: !t, %o: !t) {
-  // expected-error@+1 {{has a kernel already, @kernels::@fmha_fwd; drop fmha.kernel to make another one}}
+func.func @dangling(%x: !t, %o: !t) {
+  // expected-error@+1 {{expected a gpu.module or gpu.binary @kernels, which fmha.kernel names, got none; drop fmha.kernel to make a kernel}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #schedule, fmha.kernel = @kernels::@fmha_fwd}
   return
 }
 
 // -----
 
-// The op would look its kernel up in the module that is nearest to it. Without a second
-// op the file would be the nested module itself.
+// A kernel goes into a module.
 !t = memref<1x256x2x64xf16>
-func.func private @beside()
-// expected-note@+1 {{such as builtin.module(builtin.module(fmha-to-ptx))}}
-module @inner {
-  func.func @nested(%x: !t, %o: !t) {
-    // expected-error@+1 {{stands in a nested builtin.module, where its kernel could not be found; run the pass on the module that holds the op's function}}
+gpu.module @device {
+  func.func @inside(%x: !t, %o: !t) {
+    // expected-error@+1 {{expected a builtin.module as the nearest symbol table, where the kernel goes, got gpu.module; move the op's function into a module}}
     fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) {schedule = #fmha.schedule<target = "sm_100a">}
     return
   }

@@ -9,8 +9,8 @@ func.func @head_dim(%p: memref<?x1x?x4x12xf32>, %m: memref<?x1x4x?xf32>, %s: mem
 
 // -----
 
-func.func @again(%p: memref<?x1x?x4x8xf32>, %m: memref<?x1x4x?xf32>, %s: memref<?x1x4x?xf32>, %o: memref<1x?x4x8xf32>) {
-  // expected-error @below {{has a kernel already, @a::@b; drop fmha.kernel to make another one}}
+func.func @dangling(%p: memref<?x1x?x4x8xf32>, %m: memref<?x1x4x?xf32>, %s: memref<?x1x4x?xf32>, %o: memref<1x?x4x8xf32>) {
+  // expected-error @below {{expected a gpu.module or gpu.binary @a, which fmha.kernel names, got none; drop fmha.kernel to make a kernel}}
   fmha.merge ins(%p, %m, %s : memref<?x1x?x4x8xf32>, memref<?x1x4x?xf32>, memref<?x1x4x?xf32>) outs(%o : memref<1x?x4x8xf32>)
       {fmha.kernel = @a::@b}
   return

@@ -73,8 +73,13 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
     `tile.slice` of the query or of P; one with `p_slices` makes P and its products in slices of keys, which a `tile.join`
     gathers for the row sums; one with `o_columns` gives a CTA some columns of O, and the grid a factor; one with `pack_heads`
     gives a tile rows of as many query heads of one KV head, and the grid chunks of groups for heads; the op stays where
-    it is and names its kernel in `fmha.kernel`. An op that has a kernel, has no schedule or stands in a nested module, which
-    could not see the kernel, is an error.
+    it is and names its kernel in `fmha.kernel`. An op without a schedule is an error.
+
+    The `gpu.module` goes into the module that is nearest to the op, a nested one too, which becomes a
+    `gpu.container_module`. Ops of one module that compute the same share a kernel: those with equal problems and
+    schedules, targets included, and structurally equal score regions, whatever their locations and static extents. An op
+    that has a kernel keeps it, and others may share it, so that the pass changes nothing the second time. The names are
+    `fmha_fwd_kernel` and `fmha_merge_kernel`, with `_0`, `_1`, ... where a name is taken, in the order of the ops.
 
     A `fmha.merge` becomes a kernel as well, one without tiles: an `llvm.func` of plain arithmetic, one warp a row, whose
     parameters are those of its launch manifest. Where a schedule has `splits` the kernel of the op writes parts, and a

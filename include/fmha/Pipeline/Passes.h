@@ -13,12 +13,18 @@
 
 namespace mlir {
 class ModuleOp;
-}
+class OpPassManager;
+} // namespace mlir
 
 namespace fmha {
 
 #define GEN_PASS_DECL
 #include "fmha/Pipeline/Passes.h.inc"
+
+/// Returns the pass `fmha-nested-modules` with the passes that `populate` adds,
+/// none without it.
+std::unique_ptr<mlir::Pass> createNestedModules(
+    llvm::function_ref<void(mlir::OpPassManager &)> populate = nullptr);
 
 #define GEN_PASS_REGISTRATION
 #include "fmha/Pipeline/Passes.h.inc"

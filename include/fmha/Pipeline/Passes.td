@@ -11,10 +11,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NestedModules : Pass<"fmha-nested-modules", "::mlir::ModuleOp"> {
+  let summary = "Run a pipeline on every module inside of this one";
+  let description = [{
+    The pipeline runs on each `builtin.module` that is nested in the module of the pass, at any depth, the inner ones
+    first; on that module itself it does not run. So `fmha-to-ptx` on the root makes kernels of nested modules too, each
+    in the module where its op can see it.
+
+    Example:
+    ```
+    builtin.module(fmha-nested-modules{pipeline=symbol-dce,cse})
+    ```
+    on
+    ```mlir
+    module {                // stays
+      module @a {           // runs second
+        module @b { ... }   // runs first
+      }
+    }
+    ```
+  }];
+  let constructor = "::fmha::createNestedModules()";
+  let options = [
+    Option<"pipeline", "pipeline", "std::string", "\"\"", "Passes for builtin.module, as a textual pipeline">
+  ];
+}
+
 def SerializeKernels : Pass<"fmha-serialize-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels at the NVVM level into PTX with a launch manifest";
   let description = [{
-    The `gpu.module` of every `fmha.attention` becomes a `gpu.binary` by the NVPTX back end. It gets the attribute
+    The `gpu.module` of every `fmha.attention` becomes a `gpu.binary` by the NVPTX back end, one for all ops that name it. It gets the attribute
     `fmha.manifest`, the JSON text from which any host can launch (schema in include/fmha/Runtime/README.md), and its PTX
     begins with a comment that says version, target, schedule and the command that makes the same text again.
 

@@ -33,7 +33,8 @@ void addPhase(mlir::OpPassManager &pm, Level level,
 /// From the NVVM level to a `gpu.binary` that holds PTX and launch manifest.
 void addPtxPhase(mlir::OpPassManager &pm);
 
-/// All phases from fmha.attention to PTX: the pipeline `fmha-to-ptx`.
+/// All phases from fmha.attention to PTX, in nested modules too: the pipeline
+/// `fmha-to-ptx`.
 void buildToPtxPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
 

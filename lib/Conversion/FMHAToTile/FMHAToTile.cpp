@@ -9,6 +9,7 @@
 #include "KernelBuilder.h"
 #include "KernelFunction.h"
 #include "MergeKernel.h"
+#include "SharedKernels.h"
 #include "fmha/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -34,50 +35,102 @@ struct ConvertFMHAToTilePass
   void runOnOperation() override;
 };
 
-void nameKernel(Operation *op, gpu::GPUModuleOp module, StringRef kernel) {
-  op->setAttr(
-      "fmha.kernel",
-      SymbolRefAttr::get(module.getNameAttr(),
-                         {FlatSymbolRefAttr::get(op->getContext(), kernel)}));
+/// Makes the kernels of a module and of those nested in it.
+class KernelMaker {
+public:
+  explicit KernelMaker(ModuleOp root) : root(root) {}
+  LogicalResult run();
+
+private:
+  template <typename OpTy> LogicalResult collect(SmallVector<OpTy> &ops);
+  template <typename OpTy> void convert(OpTy op);
+
+  /// What the ops of one module share.
+  struct Scope {
+    explicit Scope(Operation *module) : symbols(module) {}
+    SymbolTable symbols;
+    SharedKernels kernels;
+  };
+  Scope &scopeOf(Operation *op);
+
+  ModuleOp root;
+  DenseMap<Operation *, std::unique_ptr<Scope>> scopes;
+};
+
+SymbolRefAttr symbolOf(gpu::GPUModuleOp module, StringRef kernel) {
+  return SymbolRefAttr::get(
+      module.getNameAttr(),
+      {FlatSymbolRefAttr::get(module.getContext(), kernel)});
 }
 
 /// fmha.merge -> a gpu.module with the kernel of plain threads.
-LogicalResult makeMerge(MergeOp op, SymbolTable &symbols) {
-  if (failed(checkHeadDim(op)))
-    return failure();
+SymbolRefAttr buildKernel(MergeOp op, SymbolTable &symbols) {
   OpBuilder b(op.getContext());
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "fmha_merge_kernel");
   symbols.insert(module);
   buildMergeKernel(module, op.getLoc(), "fmha_merge", mergeOf(op));
-  nameKernel(op, module, "fmha_merge");
+  return symbolOf(module, "fmha_merge");
+}
+
+SymbolRefAttr buildKernel(AttentionOp op, SymbolTable &symbols) {
+  gpu::GPUFuncOp func = makeKernel(op, symbols);
+  KernelBuilder(op, func).build();
+  auto module = func->getParentOfType<gpu::GPUModuleOp>();
+  if (op.getScheduleAttr().getValue().splits > 1)
+    buildMergeKernel(module, op.getLoc(), "fmha_combine",
+                     mergeOf(op.getProblem()));
+  return symbolOf(module, func.getName());
+}
+
+KernelMaker::Scope &KernelMaker::scopeOf(Operation *op) {
+  Operation *module = SymbolTable::getNearestSymbolTable(op);
+  std::unique_ptr<Scope> &scope = scopes[module];
+  if (!scope)
+    scope = std::make_unique<Scope>(module);
+  return *scope;
+}
+
+/// Takes down those that have no kernel, and what the others have.
+template <typename OpTy>
+LogicalResult KernelMaker::collect(SmallVector<OpTy> &ops) {
+  WalkResult result = root.walk([&](OpTy op) {
+    if (failed(checkKernelOp(op)))
+      return WalkResult::interrupt();
+    if (op->hasAttr("fmha.kernel"))
+      scopeOf(op).kernels.add(op);
+    else
+      ops.push_back(op);
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// An op that computes what an earlier one does takes its kernel.
+template <typename OpTy> void KernelMaker::convert(OpTy op) {
+  Scope &scope = scopeOf(op);
+  SymbolRefAttr kernel = scope.kernels.find(op);
+  op->setAttr("fmha.kernel", kernel ? kernel : buildKernel(op, scope.symbols));
+  if (kernel)
+    return;
+  scope.kernels.add(op);
+  scope.symbols.getOp()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                                 UnitAttr::get(op.getContext()));
+}
+
+LogicalResult KernelMaker::run() {
+  SmallVector<AttentionOp> ops;
+  SmallVector<MergeOp> merges;
+  // All are checked before one is changed.
+  if (failed(collect(ops)) || failed(collect(merges)))
+    return failure();
+  llvm::for_each(merges, [&](MergeOp op) { convert(op); });
+  llvm::for_each(ops, [&](AttentionOp op) { convert(op); });
   return success();
 }
 
 void ConvertFMHAToTilePass::runOnOperation() {
-  SmallVector<AttentionOp> ops;
-  SmallVector<MergeOp> merges;
-  getOperation().walk([&](AttentionOp op) { ops.push_back(op); });
-  getOperation().walk([&](MergeOp op) { merges.push_back(op); });
-  SymbolTable symbols(getOperation());
-  for (AttentionOp op : ops)
-    if (failed(checkKernelOp(op, getOperation())))
-      return signalPassFailure();
-  for (MergeOp op : merges)
-    if (failed(checkKernelOp(op, getOperation())) ||
-        failed(makeMerge(op, symbols)))
-      return signalPassFailure();
-  for (AttentionOp op : ops) {
-    gpu::GPUFuncOp func = makeKernel(op, symbols);
-    KernelBuilder(op, func).build();
-    auto module = func->getParentOfType<gpu::GPUModuleOp>();
-    if (op.getScheduleAttr().getValue().splits > 1)
-      buildMergeKernel(module, op.getLoc(), "fmha_combine",
-                       mergeOf(op.getProblem()));
-    nameKernel(op, module, func.getName());
-  }
-  if (!ops.empty() || !merges.empty())
-    getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
-                            UnitAttr::get(&getContext()));
+  if (failed(KernelMaker(getOperation()).run()))
+    signalPassFailure();
 }
 
 } // namespace

@@ -168,7 +168,7 @@ private:
   }
 
   /// Whether code of the op's own makes scores of products, and scales them.
-  bool hasScoreCode() { return !op.getScore().empty(); }
+  bool hasScoreCode() { return op.getScore() != nullptr; }
   /// |scale|·log2 e as the kernel knows it: in f32, where a subnormal counts as
   /// 0. 0 stands for scores that are all equal.
   float log2Scale() {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelFunction.h"
+#include "MergeKernel.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
 #include "fmha/Schedule/Lists.h"
@@ -75,35 +76,42 @@ static FunctionType kernelType(AttentionOp op) {
   return FunctionType::get(ctx, inputs, {});
 }
 
-static LogicalResult checkPlace(Operation *op, ModuleOp module) {
+/// The kernel goes into the symbol table that the op looks it up in.
+static LogicalResult checkPlace(Operation *op) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
-  if (table == module)
+  if (isa_and_nonnull<ModuleOp>(table))
     return success();
-  InFlightDiagnostic error =
-      op->emitError() << "stands in a nested " << table->getName()
-                      << ", where its kernel could not be found; run the pass "
-                         "on the module that holds the op's function";
-  error.attachNote(table->getLoc())
-      << "such as builtin.module(builtin.module(fmha-to-ptx))";
-  return error;
+  return op->emitError()
+         << "expected a builtin.module as the nearest symbol table, where the "
+            "kernel goes, got "
+         << (table ? table->getName().getStringRef() : StringRef("none"))
+         << "; move the op's function into a module";
 }
 
-static LogicalResult checkNoKernel(Operation *op) {
-  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
-  if (!kernel)
+/// A kernel that the op names is there.
+static LogicalResult checkOwnKernel(Operation *op, SymbolRefAttr kernel) {
+  Operation *named =
+      SymbolTable::lookupNearestSymbolFrom(op, kernel.getRootReference());
+  if (isa_and_nonnull<gpu::GPUModuleOp, gpu::BinaryOp>(named))
     return success();
-  return op->emitError() << "has a kernel already, " << kernel
-                         << "; drop fmha.kernel to make another one";
+  return op->emitError() << "expected a gpu.module or gpu.binary @"
+                         << kernel.getRootReference().getValue()
+                         << ", which fmha.kernel names, got "
+                         << (named ? named->getName().getStringRef()
+                                   : StringRef("none"))
+                         << "; drop fmha.kernel to make a kernel";
 }
 
-LogicalResult fmha::checkKernelOp(MergeOp op, ModuleOp module) {
-  if (failed(checkPlace(op, module)))
+LogicalResult fmha::checkKernelOp(MergeOp op) {
+  if (failed(checkPlace(op)))
     return failure();
-  return checkNoKernel(op);
+  if (auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel"))
+    return checkOwnKernel(op, kernel);
+  return checkHeadDim(op);
 }
 
-LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
-  if (failed(checkPlace(op, module)))
+LogicalResult fmha::checkKernelOp(AttentionOp op) {
+  if (failed(checkPlace(op)))
     return failure();
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule)
@@ -112,7 +120,8 @@ LogicalResult fmha::checkKernelOp(AttentionOp op, ModuleOp module) {
   if (schedule.getValue().roles.empty())
     return op.emitError() << "attention has a schedule without roles; run "
                              "fmha-plan-schedule first, which adds them";
-  return checkNoKernel(op);
+  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  return kernel ? checkOwnKernel(op, kernel) : success();
 }
 
 gpu::GPUFuncOp fmha::makeKernel(AttentionOp op, SymbolTable &symbols) {

@@ -14,16 +14,15 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir {
-class ModuleOp;
 class SymbolTable;
 } // namespace mlir
 
 namespace fmha {
 
-/// What is needed of `op` to make a kernel in `module`, which its symbol must
-/// reach.
-mlir::LogicalResult checkKernelOp(AttentionOp op, mlir::ModuleOp module);
-mlir::LogicalResult checkKernelOp(MergeOp op, mlir::ModuleOp module);
+/// Checks what is needed to make a kernel for `op`, or, where it names one,
+/// that there is a kernel of that name.
+mlir::LogicalResult checkKernelOp(AttentionOp op);
+mlir::LogicalResult checkKernelOp(MergeOp op);
 
 /// gpu.module @fmha_fwd_kernel { gpu.func @fmha_fwd(...) {} }, with the
 /// operands of the ABI, the threads of the schedule, and what the kernel is

@@ -68,14 +68,14 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   if (place.source)
     arguments.push_back(place.source);
   IRMapping mapping;
-  mapping.map(op.getScore().getArguments(), ValueRange(arguments));
+  mapping.map(op.getScore()->getArguments(), ValueRange(arguments));
   mapping.map(op.getCaptures(), captures);
-  for (Operation &inner : op.getScore().front().without_terminator()) {
+  for (Operation &inner : op.getScore()->front().without_terminator()) {
     for (Value used : inner.getOperands())
       valueIn(b, mapping, used);
     cloneInto(b, mapping, inner);
   }
-  Operation *end = op.getScore().front().getTerminator();
+  Operation *end = op.getScore()->front().getTerminator();
   tile::YieldOp::create(b, valueIn(b, mapping, end->getOperand(0)));
   return made;
 }

@@ -11,12 +11,63 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 #include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace fmha;
+
+namespace {
+
+/// Returns an op on the three values, built with `regions` empty regions.
+AttentionOp buildAttention(OpBuilder &b, Value q, Value kv, Value out,
+                           unsigned regions) {
+  Value none;
+  return AttentionOp::create(
+      b, b.getUnknownLoc(), TypeRange(out.getType()), q, kv, kv, none, none,
+      none, none, none, none, none, out, none, none, none,
+      /*unnormalised=*/UnitAttr(), /*scale=*/FloatAttr(), /*mask=*/MaskAttr(),
+      /*source2_mask=*/MaskAttr(), /*schedule=*/ScheduleAttr(), regions);
+}
+
+} // namespace
+
+// Without code on scores the op has no region, or an empty one.
+TEST(FMHADialect, BuildsAndClonesTheOpWithAndWithoutAScore) {
+  MLIRContext context;
+  context.loadDialect<FMHADialect>();
+  OpBuilder b(&context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(b, b.getUnknownLoc());
+  b.setInsertionPointToStart(module->getBody());
+  auto type = RankedTensorType::get({1, 8, 2, 64}, b.getF16Type());
+  Value x = UnrealizedConversionCastOp::create(b, b.getUnknownLoc(), type,
+                                               ValueRange())
+                .getResult(0);
+  for (unsigned regions : {0u, 1u}) {
+    AttentionOp op = buildAttention(b, x, x, x, regions);
+    EXPECT_EQ(op->getNumRegions(), regions);
+    EXPECT_TRUE(succeeded(op.verify()));
+    EXPECT_EQ(op.getScore(), nullptr);
+    EXPECT_FALSE(op.getProblem().score);
+    auto clone = cast<AttentionOp>(b.clone(*op));
+    EXPECT_EQ(clone->getNumRegions(), regions);
+  }
+  AttentionOp op = buildAttention(b, x, x, x, 1);
+  Block *body = b.createBlock(
+      &op.getScoreRegions().front(), {},
+      {b.getF32Type(), b.getIndexType(), b.getIndexType(), b.getIndexType(),
+       b.getIndexType(), b.getIndexType(), b.getIndexType()},
+      SmallVector<Location>(7, b.getUnknownLoc()));
+  YieldOp::create(b, b.getUnknownLoc(), body->getArgument(0));
+  EXPECT_EQ(op.getScore(), body->getParent());
+  EXPECT_TRUE(op.getProblem().score);
+  b.setInsertionPointAfter(op);
+  auto clone = cast<AttentionOp>(b.clone(*op));
+  ASSERT_NE(clone.getScore(), nullptr);
+  EXPECT_TRUE(succeeded(verify(*module)));
+}
 
 // fmha-opt loads every dialect that a pass or a text names; a program that
 // loads this one alone must get what its interfaces build.

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include <cmath>
@@ -99,7 +100,7 @@ schedule::Problem AttentionOp::getProblem() {
   problem.source2 = bool(getKey2());
   problem.source2Lens = bool(getSource2Lens());
   problem.mask2 = getSource2Mask();
-  problem.score = !getScore().empty();
+  problem.score = getScore() != nullptr;
   problem.scoreByKey = readsByKey();
   problem.scoreIsLong = isScoreLong();
   for (Value source : getCaptures()) {
@@ -191,7 +192,46 @@ void AttentionOp::getEffects(
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
   }
-  getScore().walk([&](ReadOp read) { read.getEffects(effects); });
+  if (Region *score = getScore())
+    score->walk([&](ReadOp read) { read.getEffects(effects); });
+}
+
+Speculation::Speculatability AttentionOp::getSpeculatability() {
+  bool hasLists =
+      getKvLens() || getCuSeqlensQ() || getCuSeqlensK() || getSource2Lens();
+  if (!hasPureTensorSemantics() || hasLists)
+    return Speculation::NotSpeculatable;
+  // The region may divide.
+  return Speculation::RecursivelySpeculatable;
+}
+
+namespace {
+
+/// fmha.attention ... ({})  ->  fmha.attention ... without a region
+///
+/// Only the generic form has the empty region. Patterns that build an op again
+/// from its parts (tensor.cast into its consumer, for one) take a region to
+/// have a block, so this one goes first.
+struct DropEmptyScore : OpRewritePattern<AttentionOp> {
+  explicit DropEmptyScore(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/100) {}
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumRegions() != 1 || op.getScore())
+      return failure();
+    OperationState state(op.getLoc(), op->getName(), op->getOperands(),
+                         op->getResultTypes(), op->getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+} // namespace
+
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &results,
+                                              MLIRContext *context) {
+  results.add<DropEmptyScore>(context);
 }
 
 LogicalResult AttentionOp::reifyResultShapes(

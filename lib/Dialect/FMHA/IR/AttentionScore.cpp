@@ -8,6 +8,7 @@
 
 #include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/ScoreCost.h"
+#include "fmha/Dialect/FMHA/IR/ScoreRules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,13 +29,19 @@ static SmallVector<Type> argumentTypes(Builder &b, bool twoSources) {
 
 /// score(%s, %b, %h, %i, %j, %q_len, %kv_len) { ... }, or nothing; one name
 /// more, %source, is for ops with two sources, as the verifier sees to.
-ParseResult fmha::parseScore(OpAsmParser &parser, Region &region) {
+/// `score() {}` is the empty region that the generic form may have, `({})`.
+ParseResult
+fmha::parseScore(OpAsmParser &parser,
+                 SmallVectorImpl<std::unique_ptr<Region>> &regions) {
   if (failed(parser.parseOptionalKeyword("score")))
     return success();
+  Region &region = *regions.emplace_back(std::make_unique<Region>());
   SmallVector<OpAsmParser::Argument> arguments;
   SMLoc place = parser.getCurrentLocation();
   if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren))
     return failure();
+  if (arguments.empty())
+    return failure(parser.parseLBrace() || parser.parseRBrace());
   Builder &builder = parser.getBuilder();
   SmallVector<Type> types = argumentTypes(builder, /*twoSources=*/false);
   if (arguments.size() > types.size())
@@ -50,9 +57,14 @@ ParseResult fmha::parseScore(OpAsmParser &parser, Region &region) {
   return parser.parseRegion(region, arguments);
 }
 
-void fmha::printScore(OpAsmPrinter &printer, Operation *, Region &region) {
-  if (region.empty())
+void fmha::printScore(OpAsmPrinter &printer, Operation *, RegionRange regions) {
+  if (regions.empty())
     return;
+  Region &region = *regions.front();
+  if (region.empty()) {
+    printer << "score() {}";
+    return;
+  }
   printer << "score(";
   llvm::interleaveComma(region.getArguments(), printer, [&](Value argument) {
     printer.printOperand(argument);
@@ -68,11 +80,13 @@ void fmha::printScore(OpAsmPrinter &printer, Operation *, Region &region) {
 SmallVector<Value> AttentionOp::getCaptures() {
   llvm::SetVector<Value> sources;
   // Wrong reads are told of by their own verifier, after this one.
-  getScore().walk([&](ReadOp read) {
+  auto insertSource = [&](ReadOp read) {
     if (read->getNumOperands() &&
         isa<ShapedType>(read->getOperand(0).getType()))
       sources.insert(read->getOperand(0));
-  });
+  };
+  if (Region *score = getScore())
+    score->walk(insertSource);
   return sources.takeVector();
 }
 
@@ -87,10 +101,11 @@ static DenseSet<Value> varyingByKey(Region &score) {
 }
 
 bool AttentionOp::readsByKey() {
-  if (getScore().empty() || getScore().getNumArguments() < 7)
+  Region *score = getScore();
+  if (!score || score->getNumArguments() < 7)
     return false;
-  DenseSet<Value> varying = varyingByKey(getScore());
-  return llvm::any_of(getScore().getOps<ReadOp>(), [&](ReadOp read) {
+  DenseSet<Value> varying = varyingByKey(*score);
+  return llvm::any_of(score->getOps<ReadOp>(), [&](ReadOp read) {
     return varying.contains(read.getResult());
   });
 }
@@ -108,11 +123,12 @@ static bool isLongFunction(Operation *op) {
 }
 
 bool AttentionOp::isScoreLong() {
-  if (getScore().empty() || getScore().getNumArguments() < 7)
+  Region *score = getScore();
+  if (!score || score->getNumArguments() < 7)
     return false;
-  DenseSet<Value> varying = varyingByKey(getScore());
+  DenseSet<Value> varying = varyingByKey(*score);
   unsigned functions = 0;
-  for (Operation &op : getScore().front().without_terminator()) {
+  for (Operation &op : score->front().without_terminator()) {
     if (!varying.contains(op.getResult(0)) || isa<ReadOp>(op))
       continue;
     functions += isUnitFunction(&op);
@@ -128,6 +144,13 @@ void ReadOp::getEffects(
   if (isa<MemRefType>(getSource().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable(),
                          SideEffects::DefaultResource::get());
+}
+
+/// Of a source without elements there is nothing to read.
+Speculation::Speculatability ReadOp::getSpeculatability() {
+  auto type = dyn_cast<RankedTensorType>(getSource().getType());
+  bool hasElements = type && type.hasStaticShape() && type.getNumElements() > 0;
+  return hasElements ? Speculation::Speculatable : Speculation::NotSpeculatable;
 }
 
 LogicalResult ReadOp::verify() {
@@ -217,7 +240,7 @@ static bool isConstant(Value value) {
 static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   Value value = use.get();
   bool isSource = isa<ReadOp>(use.getOwner()) && use.getOperandNumber() == 0;
-  bool isOwn = op.getScore().isAncestor(value.getParentRegion());
+  bool isOwn = op.getScore()->isAncestor(value.getParentRegion());
   if (isSource && isOwn)
     return errorAt(use.getOwner(), 25)
            << "expected a source from outside of the region";
@@ -244,10 +267,10 @@ static LogicalResult refuse(Operation *op) {
 }
 
 static LogicalResult verifyBody(AttentionOp op) {
-  Block &body = op.getScore().front();
+  Block &body = op.getScore()->front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return errorAt(op, 25) << "expected fmha.yield at the end of the region";
-  for (Operation &inner : op.getScore().front()) {
+  for (Operation &inner : op.getScore()->front()) {
     if (!mayStand(&inner))
       return refuse(&inner);
     for (OpOperand &use : inner.getOpOperands())
@@ -287,9 +310,12 @@ static LogicalResult verifyCapture(AttentionOp op, Value source) {
 }
 
 LogicalResult fmha::verifyScore(AttentionOp op) {
-  Region &region = op.getScore();
-  if (region.empty())
+  if (size_t count = op.getScoreRegions().size(); count > 1)
+    return errorAt(op, 25) << "expected at most one region `score`, got "
+                           << count;
+  if (!op.getScore())
     return success();
+  Region &region = *op.getScore();
   Builder b(op.getContext());
   SmallVector<Type> types = argumentTypes(b, bool(op.getKey2()));
   if (TypeRange(region.getArgumentTypes()) != TypeRange(types))
@@ -300,12 +326,24 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
            << region.getArgumentTypes() << ")";
   if (failed(verifyBody(op)))
     return failure();
-  constexpr size_t maxCaptures = 64;
-  if (size_t count = op.getCaptures().size(); count > maxCaptures)
+  if (size_t count = op.getCaptures().size(); count > maxScoreCaptures)
     return errorAt(op, 26) << "expected the region to read at most "
-                           << maxCaptures << " tensors, got " << count;
+                           << maxScoreCaptures << " tensors, got " << count;
   for (Value source : op.getCaptures())
     if (failed(verifyCapture(op, source)))
       return failure();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// For passes that write the region
+//===----------------------------------------------------------------------===//
+
+bool fmha::mayStandInScore(Operation *op) { return mayStand(op); }
+
+bool fmha::isScoreCapture(ShapedType type) {
+  return schedule::isCaptureElement(debugString(type.getElementType())) &&
+         type.getRank() >= 1 && type.getRank() <= schedule::maxCaptureRank;
+}
+
+DenseSet<Value> fmha::valuesByKey(Region &score) { return varyingByKey(score); }

@@ -14,9 +14,11 @@
 namespace fmha {
 
 /// The custom directive `Score` of the op's format.
-mlir::ParseResult parseScore(mlir::OpAsmParser &parser, mlir::Region &region);
+mlir::ParseResult
+parseScore(mlir::OpAsmParser &parser,
+           llvm::SmallVectorImpl<std::unique_ptr<mlir::Region>> &regions);
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
-                mlir::Region &region);
+                mlir::RegionRange regions);
 
 /// C25 and C26, but for spaces and aliases, which are those of all operands.
 mlir::LogicalResult verifyScore(AttentionOp op);

@@ -273,9 +273,8 @@ LogicalResult Verifier::rowShapes() {
 LogicalResult Verifier::scale() {
   if (!op.getScale())
     return success();
-  constexpr double largest = 0x1p64;
   double scale = op.getScale()->convertToDouble();
-  if (!(std::abs(scale) <= largest))
+  if (!(std::abs(scale) <= AttentionOp::maxScale))
     return error(14)
            << "expected a scale from -2^64 to 2^64, with which scores "
               "stay finite as f32, got "
@@ -388,21 +387,6 @@ LogicalResult Verifier::schedule() {
                    << *reason;
 }
 
-bool fmha::isViewOf(Value part, Value whole) {
-  SmallPtrSet<Value, 4> seen;
-  while (part != whole && seen.insert(part).second) {
-    auto view = part.getDefiningOp<ViewLikeOpInterface>();
-    if (!view || isa<memref::ReinterpretCastOp>(view))
-      return false;
-    part = view.getViewSource();
-  }
-  return part == whole;
-}
-
-bool fmha::hasElements(Value memref) {
-  return !llvm::is_contained(cast<MemRefType>(memref.getType()).getShape(), 0);
-}
-
 /// Every row of a destination is written while inputs are still read.
 LogicalResult Verifier::aliases() {
   if (!isa<MemRefType>(query.type))
@@ -411,17 +395,14 @@ LogicalResult Verifier::aliases() {
   for (size_t n = first; n <= last; ++n)
     for (auto [number, other] : llvm::enumerate(all)) {
       const Operand &written = all[n];
-      Value a = written.value, b = other.value;
       // Two destinations are one pair, told with the later one.
       bool isPair = number < n || number > last;
-      if (!isPair || !hasElements(a) || !hasElements(b))
+      if (!isPair)
         continue;
-      if (isViewOf(a, b) || isViewOf(b, a))
+      if (auto how = sharedMemory(written.value, other.value))
         return error(21) << "expected " << written.name << " and " << other.name
-                         << " to share no memory, got "
-                         << (a == b ? "one memref for both"
-                                    : "a view of the other one")
-                         << "; give " << written.name << " a memref of its own";
+                         << " to share no memory, got " << *how << "; give "
+                         << written.name << " a memref of its own";
     }
   return success();
 }

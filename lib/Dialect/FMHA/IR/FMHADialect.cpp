@@ -14,14 +14,33 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace fmha;
 
 #include "fmha/Dialect/FMHA/IR/FMHADialect.cpp.inc"
 
+namespace {
+
+/// Functions that hold ops of this dialect may be inlined, and a region
+/// `score` with them.
+struct FMHAInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+
+} // namespace
+
 void FMHADialect::initialize() {
   registerAttributes();
+  addInterfaces<FMHAInliner>();
   addOperations<
 #define GET_OP_LIST
 #include "fmha/Dialect/FMHA/IR/FMHAOps.cpp.inc"

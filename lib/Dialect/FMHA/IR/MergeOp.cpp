@@ -194,9 +194,7 @@ LogicalResult Verifier::aliases() {
     for (size_t other = 0; other < n; ++other) {
       if (!all[n].isDestination)
         continue;
-      Value a = all[n].value, b = all[other].value;
-      if (hasElements(a) && hasElements(b) &&
-          (isViewOf(a, b) || isViewOf(b, a)))
+      if (sharedMemory(all[n].value, all[other].value))
         return error(7) << "expected " << all[n].name << " and "
                         << all[other].name << " to share no memory; give "
                         << all[n].name << " a memref of its own";
@@ -217,6 +215,11 @@ void MergeOp::getEffects(
       effect = MemoryEffects::Write::get();
     effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
   }
+}
+
+Speculation::Speculatability MergeOp::getSpeculatability() {
+  return hasPureTensorSemantics() ? Speculation::Speculatable
+                                  : Speculation::NotSpeculatable;
 }
 
 LogicalResult

@@ -15,11 +15,16 @@ namespace fmha {
 
 /// No memory space, 0, 1 or #gpu.address_space<global>.
 bool isGlobalMemory(mlir::Attribute space);
-/// Whether `part` is `whole` or lies inside it. A reinterpret_cast may leave
-/// its source. Where nothing is executed a view may be its own source.
-bool isViewOf(mlir::Value part, mlir::Value whole);
-/// Whether no extent of a memref is 0.
-bool hasElements(mlir::Value memref);
+/// Returns in words how two memrefs share elements, nothing if they may share
+/// none: views of one memref may be apart.
+///
+///   a, b = %x, %x                                   "one memref for both"
+///   a, b = subview %x[%i], %x                       "a view of the other one"
+///   a, b = cast %x, transpose %x                    "views of one memref"
+///   a, b = subview %x[0] [4], subview %x[2] [4]     "... that overlap"
+///   a, b = subview %x[0] [4], subview %x[4] [4]     nothing
+///   a, b = subview %x[%i] [4], subview %x[%j] [4]   nothing
+std::optional<llvm::StringRef> sharedMemory(mlir::Value a, mlir::Value b);
 
 } // namespace fmha
 

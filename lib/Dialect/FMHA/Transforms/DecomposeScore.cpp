@@ -31,7 +31,7 @@ static Value read(OpBuilder &builder, Location location, Value source,
 /// attend to all of its keys.
 Value Decomposition::modified(OpBuilder &builder, Location location,
                               Value score) {
-  if (op.getScore().empty())
+  if (!op.getScore())
     return score;
   const Value place[] = {index(builder, 0),
                          index(builder, 1),
@@ -51,8 +51,8 @@ Value Decomposition::modifiedAt(OpBuilder &builder, Location location,
   if (sources.size() > 1)
     arguments.push_back(
         arith::ConstantIndexOp::create(builder, location, source.number));
-  mapping.map(op.getScore().getArguments(), arguments);
-  for (Operation &inner : op.getScore().front().without_terminator()) {
+  mapping.map(op.getScore()->getArguments(), arguments);
+  for (Operation &inner : op.getScore()->front().without_terminator()) {
     auto reads = dyn_cast<ReadOp>(inner);
     if (!reads) {
       builder.clone(inner, mapping);
@@ -66,5 +66,5 @@ Value Decomposition::modifiedAt(OpBuilder &builder, Location location,
         read(builder, location, captures.lookup(reads.getSource()), indices));
   }
   return mapping.lookupOrDefault(
-      op.getScore().front().getTerminator()->getOperand(0));
+      op.getScore()->front().getTerminator()->getOperand(0));
 }

@@ -140,7 +140,7 @@ Value Decomposition::scoreOfSequences(OpBuilder &builder, Location location,
   RowKeys row =
       keysOfRow(builder, location, index(builder, 0), index(builder, 2));
   Value seen = isVisible(builder, location, row, index(builder, 3));
-  if (op.getScore().empty())
+  if (!op.getScore())
     return arith::SelectOp::create(builder, location, seen, scaled,
                                    minusInfinity);
   Value batch = index(builder, 0), head = index(builder, 1);

@@ -23,6 +23,7 @@ def FMHA_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef],
 def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     AttrSizedOperandSegments,
     DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
                               ["reifyResultShapes"]>
@@ -45,11 +46,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Indices are logical: [batch, length, heads, head_dim] for `query`, `key`,
     `value` and `output`, [batch, q_heads, q_len] for `lse`. How the data lies is
-    the strides of the memref: BSHD and BHSD differ in nothing else.
+    the strides of the memref: BSHD and BHSD differ in nothing else. On tensors
+    `fmha.transpose` gives operands and destinations another order (`fmha-fold`).
 
     The op is in destination-passing style: on tensors each operand of `outs` is
     tied to a result of its type, on memrefs there are no results. What the
     destinations held before is never read.
+
+    Upstream's tiling takes the op apart over batches, KV heads, members of a
+    group, query rows, and, in parts that `fmha.merge` combines, over keys
+    (`fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h`).
 
     Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
     `memref.subview` or `tensor.extract_slice` of it with offsets 0 and strides 1,
@@ -88,6 +94,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ```
     b is the sequence, i and j count in it, q_len and kv_len are its lengths: a
     row sits at key i + kv_len - q_len where the mask is aligned bottom-right.
+    Without code the op has no region; an empty one in the generic form, `({})`, means
+    the same (the custom form has `score() {}` for it), and `canonicalize` drops it.
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
     slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
     biases and masks from memory are such regions, alone or one behind the other.
@@ -120,6 +128,14 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     With `unnormalised` the output is sum_j exp(s[j] - row_max) * value[b, j, g, :],
     not divided, which a sink does not change; `lse` still includes it. The output
     may be f32 beside inputs in 16 bits, also without any of these.
+
+    On tensors the op has no effects, and may run where the program would not have
+    run it: loop-invariant code motion takes it out of loops, also of those that
+    run no iteration. It ends for any elements, NaN included, and divides by no
+    run-time extent; extents that contradict a constraint are wrong wherever the
+    op stands, as they are in ops of linalg. It stays where it is with lists, whose
+    entries may be wrong (C23), with a region that divides by what may be 0 or reads
+    what may have no elements, and on memrefs.
 
     - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
       absent means 1 / sqrt(head_dim). A product or a score that f32 does not
@@ -218,8 +234,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     - (C20) `schedule` can serve the op on its target; without roles, with those
       that the planner would take.
     - (C21) A destination that is a memref shares no memory with another operand:
-      neither is the other one nor a view (subview, cast, ...) of it. What only
-      the addresses tell is checked before launch.
+      neither is the other one, a view (subview, cast, ...) of it, nor a view of
+      what the other one is a view of, unless two subviews may be apart there. What
+      only the addresses say is checked before launch.
     - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
       and elements of type i32; as memrefs they are contiguous.
     - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
@@ -228,7 +245,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       exceed the length of what they cut.
     - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
       contiguous.
-    - (C25) The region takes an f32 and six indices, with two sources seven, and
+    - (C25) There is at most one region `score`. It takes an f32 and six indices, with two sources seven, and
       yields an f32. Its ops
       are `fmha.read`, constants, and elementwise ops of `arith` and `math` on numbers: index, i1, i8,
       i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
@@ -267,7 +284,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     DefaultValuedAttr<FMHA_MaskAttr, "::fmha::schedule::Mask::None">:$source2_mask,
     OptionalAttr<FMHA_ScheduleAttr>:$schedule);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region MaxSizedRegion<1>:$score);
+  let regions = (region VariadicRegion<MaxSizedRegion<1>>:$score_regions);
 
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:`
@@ -281,14 +298,17 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)`
     (`row_max` `(` $row_max^ `:` type($row_max) `)`)?
     (`row_sum` `(` $row_sum^ `:` type($row_sum) `)`)?
-    attr-dict (`->` type($results)^)? custom<Score>($score)
+    attr-dict (`->` type($results)^)? custom<Score>($score_regions)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 
   let extraClassDeclaration = [{
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
+    /// The largest magnitude of `scale` (C14).
+    static constexpr double maxScale = 0x1p64;
     /// Which of the operands that the op may have is `output`.
     static constexpr unsigned outputIndex = 10;
 
@@ -317,6 +337,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// The number of sequences, dynamic if no operand tells it.
     int64_t getSequenceCount();
+    /// Returns the region `score`, which has one block; null if the op has no
+    /// code on scores.
+    ::mlir::Region *getScore() {
+      auto regions = getScoreRegions();
+      return regions.empty() || regions.front().empty() ? nullptr
+                                                        : &regions.front();
+    }
     /// What the region reads, each once, in the order of the first reads.
     ::llvm::SmallVector<::mlir::Value> getCaptures();
     /// Whether the region reads elements that depend on the key or the score.
@@ -349,6 +376,7 @@ def FMHA_YieldOp : Op<FMHA_Dialect, "yield", [
 }
 
 def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     TypesMatchWith<"the result is an element of the source", "source", "result",
                    "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">
@@ -374,5 +402,6 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
 
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
 include "fmha/Dialect/FMHA/IR/HostOps.td"
+include "fmha/Dialect/FMHA/IR/TransposeOp.td"
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

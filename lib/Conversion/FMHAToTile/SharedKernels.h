@@ -1,0 +1,43 @@
+//===- SharedKernels.h - Ops that compute the same share a kernel -*- C++
+//-*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOTILE_SHAREDKERNELS_H
+#define FMHA_LIB_CONVERSION_FMHATOTILE_SHAREDKERNELS_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+namespace fmha {
+
+/// The kernels that the ops of one symbol table name. Two ops share a kernel if
+/// they have the same problem and schedule (target included), and score regions
+/// that are structurally equal. Extents of static types, which kernels take at
+/// run time, and locations do not count.
+class SharedKernels {
+public:
+  /// Returns the kernel of an op that computes the same; null if there is none.
+  mlir::SymbolRefAttr find(AttentionOp op);
+  mlir::SymbolRefAttr find(MergeOp op);
+  /// Takes `op`, which has a kernel, for ops that come later.
+  void add(AttentionOp op);
+  void add(MergeOp op);
+
+private:
+  /// By everything of an op but its region.
+  llvm::DenseMap<mlir::Attribute, llvm::SmallVector<AttentionOp, 1>> attentions;
+  llvm::DenseMap<mlir::Attribute, MergeOp> merges;
+};
+
+/// Whether the regions `score` compute the same of scores, places and captures:
+/// equal ops in the same order, that read the n-th capture where the other one
+/// does.
+bool haveEqualScores(AttentionOp a, AttentionOp b);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOTILE_SHAREDKERNELS_H
