@@ -33,6 +33,17 @@ config.substitutions += [
     ("%llvm-lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")),
 ]
 
+# Whole programs, by stock tools with the plugin.
+program = os.path.join(config.test_source_root, "Programs", "Inputs", "program.sh")
+config.substitutions += [
+    ("%program-on-device", f"env FMHA_DRIVER={os.path.join(config.lib_dir, 'libptxsim.so')} {program} device"),
+    ("%program-on-cpu", f"{program} cpu"),
+    ("%fmha-mgpu", os.path.join(config.lib_dir, "libfmha_mgpu.so")),
+]
+config.environment["FMHA_PLUGIN"] = os.path.join(config.lib_dir, "FmhaPlugin.so")
+config.environment["FMHA_MGPU"] = os.path.join(config.lib_dir, "libfmha_mgpu.so")
+config.environment["FMHA_LLVM_LIB"] = os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")
+
 # REQUIRES: ptxas, REQUIRES: compiler.
 if ptxas:
     config.available_features.add("ptxas")
@@ -54,7 +65,7 @@ if has_gpu():
 if config.build_compiler:
     config.available_features.add("compiler")
 else:
-    config.excludes += ["Dialect", "Conversion", "Pipeline", "fmha-opt"]
+    config.excludes += ["Dialect", "Conversion", "Pipeline", "Programs", "fmha-opt"]
     config.excludes += ["fmha-compile", "fmha-run", "fmha-lsp-server"]
 
 # lit -Droundtrip=1: every input of fmha-opt is printed and parsed again, as text
