@@ -27,6 +27,7 @@ config.substitutions += [
     ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
+    ("%libfmha_mgpu", os.path.join(config.lib_dir, "libfmha_mgpu.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),
     ("%source-root", os.path.dirname(config.test_source_root)),
     ("%python", config.python),
