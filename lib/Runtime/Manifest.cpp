@@ -71,8 +71,8 @@ constexpr llvm::StringLiteral mapDimNames[] = {
     "head_dim", "head_dim_v", "q_len", "kv_len", "q_heads",
     "kv_heads", "group",      "batch", "kv_len2"};
 constexpr llvm::StringLiteral swizzleNames[] = {"none", "32B", "64B", "128B"};
-constexpr llvm::StringLiteral captureElements[] = {"f32", "f16", "bf16", "i32",
-                                                   "i8"};
+constexpr llvm::StringLiteral captureElements[] = {"f32", "f16", "bf16", "i64",
+                                                   "i32", "i8",  "i1"};
 constexpr uint32_t maxCaptureRank = 8;
 constexpr llvm::StringLiteral kindNames[] = {"tensor_map", "pointer", "u32",
                                              "u64"};
@@ -145,7 +145,7 @@ CaptureType readCaptureType(JsonNode node) {
   CaptureType type;
   size_t element = node.field("element").choice<size_t>(captureElements);
   type.element = captureElements[element].str();
-  type.rank = node.field("rank").unsignedInteger(1, maxCaptureRank);
+  type.rank = node.field("rank").unsignedInteger(0, maxCaptureRank);
   return type;
 }
 
@@ -320,7 +320,12 @@ std::optional<size_t> Parameter::rowDim() const {
 }
 
 size_t CaptureType::elementBytes() const {
-  return element == "i8" ? 1 : element == "f16" || element == "bf16" ? 2 : 4;
+  constexpr std::pair<llvm::StringLiteral, size_t> others[] = {
+      {"i1", 1}, {"i8", 1}, {"f16", 2}, {"bf16", 2}, {"i64", 8}};
+  for (const auto &[name, bytes] : others)
+    if (element == name)
+      return bytes;
+  return 4;
 }
 
 llvm::StringRef stringify(RunValue value) {

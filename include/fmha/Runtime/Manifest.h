@@ -142,7 +142,7 @@ struct Parameter {
 
 /// A tensor that code on scores reads.
 struct CaptureType {
-  /// "f32", "f16", "bf16", "i32" or "i8".
+  /// "f32", "f16", "bf16", "i64", "i32", "i8" or "i1" (a byte, 0 or 1).
   std::string element;
   uint32_t rank = 1;
   size_t elementBytes() const;
