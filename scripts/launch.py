@@ -21,7 +21,7 @@ import struct
 import sys
 from dataclasses import dataclass
 
-ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i32": 4, "i8": 1}
+ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8, "i32": 4, "i8": 1, "i1": 1}
 # CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion of cuda.h.
 MAP_TYPES = {"f16": 6, "bf16": 9}
 SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}

@@ -54,11 +54,13 @@ DeviceCaptures::create(Device &device,
   DeviceCaptures made;
   for (const CaptureData &data : captures) {
     size_t bytes = sizeOf(*launch::parseName<CaptureElement>(data.element));
-    int64_t columns = data.dims.back(), pitch = columns + 1, rows = 1;
-    Copy copy{{}, data.dims, std::vector<int64_t>(data.dims.size(), 1)};
-    for (size_t d = data.dims.size() - 1; d-- > 0;) {
-      copy.strides[d] = rows * pitch;
-      rows *= data.dims[d];
+    size_t rank = data.dims.size();
+    int64_t columns = rank ? data.dims.back() : 1, pitch = columns + 1;
+    int64_t rows = 1;
+    Copy copy{{}, data.dims, std::vector<int64_t>(rank, 1)};
+    for (size_t d = rank; d-- > 1;) {
+      copy.strides[d - 1] = rows * pitch;
+      rows *= data.dims[d - 1];
     }
     // A kernel that has nothing to do may still be told of an empty tensor.
     for (int64_t &extent : copy.dims)

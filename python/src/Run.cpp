@@ -130,8 +130,10 @@ static const char *stringify(LaunchReport::Status status) {
 static CaptureData captureOf(const Captured &array) {
   const std::pair<nb::dlpack::dtype, const char *> types[] = {
       {nb::dtype<float>(), "f32"},
+      {nb::dtype<int64_t>(), "i64"},
       {nb::dtype<int32_t>(), "i32"},
-      {nb::dtype<int8_t>(), "i8"}};
+      {nb::dtype<int8_t>(), "i8"},
+      {nb::dtype<bool>(), "i1"}};
   CaptureData data;
   data.host = array.data();
   for (auto [type, name] : types)

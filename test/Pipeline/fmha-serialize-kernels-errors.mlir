@@ -82,3 +82,20 @@ func.func @other_mask(%x: !t, %o: !t) {
       {mask = #fmha.mask<causal>, schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
   return
 }
+
+// -----
+
+// Each of the ops that name a kernel is held against it, before the first makes a binary of it.
+!t = memref<1x256x2x64xf16>
+gpu.module @kernels {
+  llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a">,
+    fmha.problem = {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64, v_in_k}} { llvm.return }
+}
+func.func @two_ops(%x: !t, %o: !t) {
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
+  // expected-error@+1 {{expected a kernel made for this op, with fmha.problem = }}
+  fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
+      {mask = #fmha.mask<causal>, schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
+  return
+}

@@ -253,6 +253,26 @@ TEST(Manifest, ParametersOfCapturesSpeakOfWhatIsThere) {
               HasSubstr("].stride: expected a dimension of rank 2, got 3"));
 }
 
+TEST(Manifest, CapturesHaveElementsOfOneToEightBytesAndAnyRankFromZeroOn) {
+  const std::pair<const char *, size_t> elements[] = {
+      {"i1", 1},  {"i8", 1},  {"f16", 2}, {"bf16", 2},
+      {"i32", 4}, {"f32", 4}, {"i64", 8}};
+  for (auto [element, bytes] : elements) {
+    llvm::json::Value value = sample();
+    (*value.getAsObject())["captures"] = llvm::json::Array{
+        llvm::json::Object{{"element", element}, {"rank", 0}}};
+    auto manifest = parseManifest(llvm::formatv("{0}", value).str());
+    ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+    EXPECT_EQ(manifest->captures[0].rank, 0u);
+    EXPECT_EQ(manifest->captures[0].elementBytes(), bytes) << element;
+  }
+  llvm::json::Value value = sample();
+  (*value.getAsObject())["captures"] =
+      llvm::json::Array{llvm::json::Object{{"element", "f64"}, {"rank", 9}}};
+  EXPECT_THAT(problemOf(value),
+              HasSubstr("manifest.captures[0].element: expected"));
+}
+
 /// What combines parts has a launch of its own, and parameters that speak of a
 /// workspace.
 TEST(Manifest, SplitsHaveAWorkspaceAndASecondKernel) {

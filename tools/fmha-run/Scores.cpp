@@ -87,14 +87,12 @@ static std::vector<int64_t> extend(std::vector<int64_t> shape, size_t rank) {
 }
 
 llvm::Error Scores::fit(const schedule::Problem &problem) {
-  ranks.clear();
-  for (const schedule::Capture &capture : problem.captures)
-    ranks.push_back(capture.rank);
+  wanted = problem.captures;
   size_t n = alibi ? 1 : 0;
   for (auto [flag, array] : {std::pair("bias", &bias), {"mask-file", &mask}}) {
     if (!*array)
       continue;
-    size_t rank = n < ranks.size() ? ranks[n] : 4;
+    size_t rank = n < wanted.size() ? wanted[n].rank : 4;
     ++n;
     llvm::ArrayRef<int64_t> shape = (*array)->shape;
     if (shape.size() > rank &&
@@ -111,18 +109,22 @@ llvm::Error Scores::fit(const schedule::Problem &problem) {
 
 std::vector<CaptureData> Scores::captures() const {
   std::vector<CaptureData> all;
-  auto add = [&](const std::optional<NpyArray> &array, const char *element,
+  constexpr std::string_view flag = "i8";
+  auto add = [&](const std::optional<NpyArray> &array, std::string_view element,
                  size_t usual) {
     if (!array)
       return;
-    size_t rank = all.size() < ranks.size() ? ranks[all.size()] : usual;
+    size_t n = all.size(), rank = n < wanted.size() ? wanted[n].rank : usual;
+    // A flag is a byte of 0 or 1, whichever type the op reads it as.
+    if (element == flag && n < wanted.size() && wanted[n].element == "i1")
+      element = "i1";
     std::vector<int64_t> shape = extend(array->shape, rank);
     shape.erase(shape.begin(), shape.end() - rank);
-    all.push_back({array->data.data(), element, std::move(shape)});
+    all.push_back({array->data.data(), std::string(element), std::move(shape)});
   };
   add(alibi, "f32", 1);
   add(bias, "f32", 4);
-  add(mask, "i8", 4);
+  add(mask, flag, 4);
   return all;
 }
 

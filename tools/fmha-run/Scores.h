@@ -20,10 +20,10 @@ struct Scores {
   /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions
   /// of [batch, q_heads, q_len, kv_len].
   std::optional<runtime::NpyArray> alibi, bias, mask;
-  /// Dimensions that the op's code reads of each; empty: all there are.
-  std::vector<size_t> ranks;
+  /// What code of the op's own reads; empty: all dimensions there are.
+  std::vector<schedule::Capture> wanted;
 
-  /// Takes the ranks that code of the op's own reads, if it has any; an error
+  /// Takes the types that code of the op's own reads, if it has any; an error
   /// if an array has more.
   llvm::Error fit(const schedule::Problem &problem);
   /// As a launch takes them; they lie here.

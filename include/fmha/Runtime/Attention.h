@@ -38,7 +38,7 @@ namespace fmha::runtime {
 /// Dense data that code on scores reads.
 struct CaptureData {
   const void *host = nullptr;
-  /// "f32", "f16", "bf16", "i32" or "i8".
+  /// "f32", "f16", "bf16", "i64", "i32", "i8" or "i1" (a byte, 0 or 1).
   std::string element;
   std::vector<int64_t> dims;
 };

@@ -15,10 +15,11 @@
 
 namespace fmha::schedule {
 
-/// A tensor of any extents and strides, contiguous in its last dimension.
-/// Kernels know it by its number: captures have no names.
+/// A tensor of any extents and strides, contiguous in its last dimension; one
+/// of rank 0 is a number. Kernels know it by its position: captures have no
+/// names.
 struct Capture {
-  /// "f32", "f16", "bf16", "i32" or "i8".
+  /// One of captureElements. An i1 has a byte, 0 or 1.
   std::string element;
   unsigned rank = 1;
   bool operator==(const Capture &) const = default;
@@ -26,8 +27,11 @@ struct Capture {
 
 /// The most dimensions that one may have.
 inline constexpr unsigned maxCaptureRank = 8;
-inline constexpr std::string_view captureElements[] = {"f32", "f16", "bf16",
-                                                       "i32", "i8"};
+inline constexpr std::string_view captureElements[] = {
+    "f32", "f16", "bf16", "i64", "i32", "i8", "i1"};
+/// The same in a sentence.
+inline constexpr const char *captureElementList =
+    "f32, f16, bf16, i64, i32, i8 or i1";
 /// Whether captures may have elements of the type that MLIR calls `name`.
 inline bool isCaptureElement(std::string_view name) {
   return std::ranges::find(captureElements, name) != std::end(captureElements);

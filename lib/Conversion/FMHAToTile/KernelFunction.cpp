@@ -31,15 +31,17 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
 
 /// Only what code on scores reads says that it lies in global memory: so it is
 /// told from tensors that TMA copies.
-static MemRefType captureType(Value capture) {
-  auto type = cast<ShapedType>(capture.getType());
+static MemRefType captureType(TypeAttr capture) {
+  auto type = cast<MemRefType>(capture.getValue());
   MLIRContext *ctx = capture.getContext();
+  auto space = gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global);
+  if (type.getRank() == 0)
+    return MemRefType::get({}, type.getElementType(), AffineMap(), space);
   SmallVector<int64_t> dynamic(type.getRank(), ShapedType::kDynamic);
   SmallVector<int64_t> strides = dynamic;
   strides.back() = 1;
-  return MemRefType::get(
-      dynamic, type.getElementType(), StridedLayoutAttr::get(ctx, 0, strides),
-      gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global));
+  return MemRefType::get(dynamic, type.getElementType(),
+                         StridedLayoutAttr::get(ctx, 0, strides), space);
 }
 
 /// The type of each operand at this level, in the order of the ABI.
@@ -48,10 +50,10 @@ static FunctionType kernelType(AttentionOp op) {
       schedule::kernelProblem(op.getProblem(), op.getScheduleAttr().getValue());
   MLIRContext *ctx = op.getContext();
   constexpr int64_t dyn = ShapedType::kDynamic;
-  SmallVector<Value> captures = op.getCaptures();
+  auto captures = op.getProblemAttr().getAs<ArrayAttr>("captures");
   auto typeOf = [&](const KernelParameter &operand) -> Type {
     if (operand.capture)
-      return captureType(captures[*operand.capture]);
+      return captureType(cast<TypeAttr>(captures[*operand.capture]));
     if (operand.kind == KernelParameter::Kind::U32)
       return IntegerType::get(ctx, 32);
     if (llvm::any_of(schedule::rowFields,

@@ -15,9 +15,23 @@
 using namespace mlir;
 using namespace fmha;
 
+/// Kernels read an i1 as its byte, of which it is the lowest bit.
+static void cloneFlag(ImplicitLocOpBuilder &b, IRMapping &mapping, ReadOp op) {
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(mapping.lookup(index));
+  Value byte =
+      ReadOp::create(b, b.getI8Type(), mapping.lookup(op.getSource()), indices);
+  mapping.map(op.getResult(),
+              arith::TruncIOp::create(b, op.getType(), byte).getResult());
+}
+
 /// The region of a tile has ops of one result.
 static void cloneInto(ImplicitLocOpBuilder &b, IRMapping &mapping,
                       Operation &op) {
+  auto read = dyn_cast<ReadOp>(op);
+  if (read && read.getType().isInteger(1))
+    return cloneFlag(b, mapping, read);
   auto both = dyn_cast<math::SincosOp>(op);
   if (!both) {
     b.clone(op, mapping);

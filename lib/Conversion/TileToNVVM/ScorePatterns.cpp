@@ -49,10 +49,12 @@ public:
   Gather(ImplicitLocOpBuilder &b, tile::GatherOp op, BlockArgument source)
       : b(b), op(op), base(source),
         name(parametersOf(op)[source.getArgNumber()].name),
-        last(op.getIndices().size() - 1) {}
+        last(op.getIndices().empty() ? 0 : op.getIndices().size() - 1) {}
 
   /// What all keys share goes into the base.
   Value build() {
+    if (op.getIndices().empty())
+      return load(base);
     for (unsigned d = 0; d < last; ++d)
       addTerm(inside(op.getIndices()[d], d), d);
     auto vector = dyn_cast<VectorType>(op.getType());
@@ -151,13 +153,14 @@ private:
   /// predicate, with the distance in it.
   Value loadIf(Value condition, Value from, int64_t number, Value other) {
     unsigned bytes = element().getIntOrFloatBitWidth() / 8;
-    static constexpr StringLiteral types[] = {"", "u8", "b16", "", "b32"};
-    static constexpr StringLiteral registers[] = {"", "h", "h", "", "r"};
-    Type kept = b.getIntegerType(bytes == 4 ? 32 : 16);
-    std::string text = ("@$3 ld.global." + types[bytes] + " $0, [$2+" +
+    static constexpr StringLiteral types[] = {"u8", "b16", "b32", "b64"};
+    static constexpr StringLiteral registers[] = {"h", "h", "r", "l"};
+    unsigned power = llvm::Log2_32(bytes);
+    Type kept = b.getIntegerType(std::max(16u, bytes * 8));
+    std::string text = ("@$3 ld.global." + types[power] + " $0, [$2+" +
                         Twine(number * bytes) + "];")
                            .str();
-    std::string constraints = ("=" + registers[bytes] + ",0,l,b").str();
+    std::string constraints = ("=" + registers[power] + ",0,l,b").str();
     auto loaded = LLVM::InlineAsmOp::create(
         b, kept, ValueRange{toBits(other, kept), from, condition}, text,
         constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,

@@ -17,13 +17,15 @@ using launch::ElementType;
 using launch::TensorName;
 
 DLDataType typeOf(launch::CaptureElement element) {
-  bool isInteger = element == launch::CaptureElement::I32 ||
-                   element == launch::CaptureElement::I8;
-  bool isBFloat = element == launch::CaptureElement::BF16;
-  return {uint8_t(isInteger  ? kDLInt
-                  : isBFloat ? kDLBfloat
-                             : kDLFloat),
-          uint8_t(8 * sizeOf(element)), 1};
+  using enum launch::CaptureElement;
+  uint8_t code = kDLInt;
+  if (element == I1)
+    code = kDLBool;
+  else if (element == BF16)
+    code = kDLBfloat;
+  else if (element == F16 || element == F32)
+    code = kDLFloat;
+  return {code, uint8_t(8 * sizeOf(element)), 1};
 }
 
 DLDataType typeOf(ElementType element) {

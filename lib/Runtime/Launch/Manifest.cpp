@@ -78,7 +78,7 @@ CaptureType readCaptureType(JsonNode node) {
   node.fields({"element", "rank"});
   CaptureType type;
   type.element = node.field("element").choice<CaptureElement>();
-  type.rank = node.field("rank").unsignedInteger(1, maxCaptureRank);
+  type.rank = node.field("rank").unsignedInteger(0, maxCaptureRank);
   return type;
 }
 

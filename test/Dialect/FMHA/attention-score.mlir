@@ -33,3 +33,23 @@ func.func @alibi(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x4x64xf16>, %v: tenso
       }
   return %o : tensor<2x16x4x64xf16>
 }
+
+// Of any rank from 0 on, with elements of 64 bits to one.
+// CHECK-LABEL: func.func @elements(
+// CHECK: fmha.read %{{.*}}[] : tensor<i64>
+// CHECK: fmha.read %{{.*}}[%{{.*}}, %{{.*}}] : tensor<?x?xi1>
+// BUFFERS-LABEL: func.func @elements(
+// BUFFERS: fmha.read %{{.*}}[] : memref<i64, strided<[], offset: ?>>
+// BUFFERS: fmha.read %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?xi1, strided<[?, ?], offset: ?>>
+func.func @elements(%x: tensor<2x16x4x64xf16>, %n: tensor<i64>, %mask: tensor<?x?xi1>) -> tensor<2x16x4x64xf16> {
+  %o = fmha.attention ins(%x, %x, %x : tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>)
+      outs(%x : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %number = fmha.read %n[] : tensor<i64>
+        %keep = fmha.read %mask[%i, %j] : tensor<?x?xi1>
+        %f = arith.sitofp %number : i64 to f32
+        %y = arith.select %keep, %f, %s : f32
+        fmha.yield %y : f32
+      }
+  return %o : tensor<2x16x4x64xf16>
+}

@@ -423,15 +423,15 @@ func.func @modify_nothing(%s: !tile.tile<128x128xf32>, %i: index) {
 // -----
 
 func.func @gather_wide(%table: memref<?xf64>, %i: index) {
-  // expected-error@+1 {{expected a source of rank 1 or more that holds f32, f16, bf16, i32 or i8, got 'memref<?xf64>'}}
+  // expected-error@+1 {{expected a source that holds f32, f16, bf16, i64, i32 or i8, got 'memref<?xf64>'}}
   %0 = tile.gather %table[%i] : memref<?xf64>, index -> f64
   return
 }
 
 // -----
 
-func.func @gather_scalar(%number: memref<f32>) {
-  // expected-error@+1 {{expected a source of rank 1 or more that holds f32, f16, bf16, i32 or i8, got 'memref<f32>'}}
-  %0 = "tile.gather"(%number) : (memref<f32>) -> f32
+func.func @gather_flag(%flags: memref<?xi1>, %i: index) {
+  // expected-error@+1 {{expected a source that holds f32, f16, bf16, i64, i32 or i8, got 'memref<?xi1>'}}
+  %0 = tile.gather %flags[%i] : memref<?xi1>, index -> i1
   return
 }

@@ -2,6 +2,8 @@
 // The pipeline runs both verifiers unless it is told not to.
 
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx)' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
+// The passes on nested modules stand in one line before.
+// PASSES: fmha-nested-modules{{.*}}tile-verify-resources{{.*}}tile-verify-sync
 // PASSES: tile-place
 // PASSES-NEXT: tile-wgmma-place
 // PASSES-NEXT: tile-verify-resources
@@ -14,6 +16,7 @@
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx{verify-kernels=false})' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WITHOUT
+// WITHOUT-NOT: tile-verify
 // WITHOUT: tile-distribute
 // WITHOUT-NOT: tile-verify
 // RUN: %python %S/Inputs/verify_kernels.py fmha-compile "fmha-opt" | FileCheck %s --check-prefix=ALL

@@ -119,14 +119,17 @@ schedule::Problem AttentionOp::getProblem() {
   return problem;
 }
 
-/// memref<?x?xf32> for a tensor or memref of that rank and element.
+/// memref<?x?xf32> for a tensor or memref of that rank and element; kernels
+/// read the byte that an i1 has as an i8.
 static ArrayAttr getCaptureTypes(AttentionOp op) {
   SmallVector<Attribute> types;
   for (Value source : op.getCaptures()) {
     auto type = cast<ShapedType>(source.getType());
     SmallVector<int64_t> shape(type.getRank(), ShapedType::kDynamic);
-    types.push_back(
-        TypeAttr::get(MemRefType::get(shape, type.getElementType())));
+    Type element = type.getElementType();
+    if (element.isInteger(1))
+      element = IntegerType::get(op.getContext(), 8);
+    types.push_back(TypeAttr::get(MemRefType::get(shape, element)));
   }
   return ArrayAttr::get(op.getContext(), types);
 }

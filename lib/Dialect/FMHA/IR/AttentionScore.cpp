@@ -129,8 +129,14 @@ bool AttentionOp::isScoreLong() {
   DenseSet<Value> varying = varyingByKey(*score);
   unsigned functions = 0;
   for (Operation &op : score->front().without_terminator()) {
-    if (!varying.contains(op.getResult(0)) || isa<ReadOp>(op))
+    if (!varying.contains(op.getResult(0)))
       continue;
+    if (isa<ReadOp>(op)) {
+      // Two registers per key.
+      if (isWide(&op))
+        return true;
+      continue;
+    }
     functions += isUnitFunction(&op);
     if (isLongFunction(&op) || isDivision(&op) || isWide(&op) || functions > 1)
       return true;
@@ -287,17 +293,16 @@ static LogicalResult verifyBody(AttentionOp op) {
 static LogicalResult verifyCapture(AttentionOp op, Value source) {
   auto type = cast<ShapedType>(source.getType());
   if (!schedule::isCaptureElement(debugString(type.getElementType())))
-    return errorAt(op, 26) << "expected the region to read elements f32, f16, "
-                              "bf16, i32 or i8, got "
-                           << type;
-  if (type.getRank() < 1 || type.getRank() > schedule::maxCaptureRank)
-    return errorAt(op, 26) << "expected what the region reads to have rank 1 "
-                              "to "
+    return errorAt(op, 26) << "expected the region to read elements "
+                           << schedule::captureElementList << ", got " << type;
+  if (type.getRank() > schedule::maxCaptureRank)
+    return errorAt(op, 26) << "expected what the region reads to have a rank "
+                              "of at most "
                            << schedule::maxCaptureRank << ", got " << type;
   auto memref = dyn_cast<MemRefType>(type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  if (!memref)
+  if (!memref || memref.getRank() == 0)
     return success();
   bool isStrided = succeeded(memref.getStridesAndOffset(strides, offset));
   // What only the launch knows is an error there.

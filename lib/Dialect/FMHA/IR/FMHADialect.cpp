@@ -73,8 +73,7 @@ Attribute findWrongCapture(DictionaryAttr problem) {
   auto isCapture = [](Attribute entry) {
     auto type = dyn_cast<TypeAttr>(entry);
     auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
-    return memref && memref.getRank() >= 1 &&
-           memref.getRank() <= schedule::maxCaptureRank &&
+    return memref && memref.getRank() <= schedule::maxCaptureRank &&
            schedule::isCaptureElement(debugString(memref.getElementType()));
   };
   const Attribute *wrong = llvm::find_if_not(list, isCapture);
@@ -129,10 +128,10 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
           findWrongCapture(cast<DictionaryAttr>(attribute.getValue())))
     return op->emitError()
            << quoted
-           << ": expected \"captures\" to be a list of memref types of rank 1 "
+           << ": expected \"captures\" to be a list of memref types of rank 0 "
               "to "
-           << schedule::maxCaptureRank
-           << " with elements f32, f16, bf16, i32 or i8, got " << wrong;
+           << schedule::maxCaptureRank << " with elements "
+           << schedule::captureElementList << ", got " << wrong;
   return success();
 }
 

@@ -295,10 +295,9 @@ LogicalResult ModifyOp::verify() {
 
 LogicalResult GatherOp::verify() {
   Type held = getSrc().getType().getElementType();
-  if (!schedule::isCaptureElement(debugString(held)) ||
-      getSrc().getType().getRank() < 1)
-    return emitOpError() << "expected a source of rank 1 or more that holds "
-                            "f32, f16, bf16, i32 or i8, got "
+  if (!schedule::isCaptureElement(debugString(held)) || held.isInteger(1))
+    return emitOpError() << "expected a source that holds f32, f16, bf16, i64, "
+                            "i32 or i8, got "
                          << getSrc().getType();
   if (int64_t(getIndices().size()) != getSrc().getType().getRank())
     return emitOpError() << "expected an index for each of the "

@@ -196,7 +196,7 @@ private:
   /// elements follow each other in memory.
   bool readsRow(ReadOp read) {
     mlir::ValueRange indices = read.getIndices();
-    return indices.back() == body.getArgument(2) &&
+    return !indices.empty() && indices.back() == body.getArgument(2) &&
            llvm::none_of(indices.drop_back(),
                          [&](mlir::Value v) { return varying.contains(v); });
   }

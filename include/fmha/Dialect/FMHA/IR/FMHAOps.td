@@ -251,9 +251,9 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
       takes constants, and what it reads.
     - (C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
-      rank 1 to 8 with elements f32, f16, bf16, i32 or i8; as a memref it is
+      rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1; as a memref it is
       strided with contiguous rows (stride 1 in the last dimension), lies in
-      global memory, and shares none with a destination. Before launch: it has
+      global memory, and shares none with a destination. An i1 has a byte, 0 or 1. Before launch: it has
       elements.
     - (C27) `key2` and `value2` stand together, `source2_lens` and a
       `source2_mask` beside them only; that mask has no window.

@@ -347,7 +347,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
         : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>, index, index, index -> vector<32xf32>
     ```
 
-    Constraints: one index a dimension.
+    Constraints: one index a dimension; elements f32, f16, bf16, i64, i32 or i8.
   }];
   let arguments = (ins AnyMemRef:$src, Variadic<AnyTypeOf<[Index, VectorOfRankAndType<[1], [Index]>]>>:$indices);
   let results = (outs AnyType:$result);
