@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemFlags.h"
+#include "fmha/Options/ProblemFlags.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Pictures.h"
@@ -127,20 +127,6 @@ llvm::Error checkFlagsBelow(const CompileFlags &flags, const FlagTable &table) {
                  flags.problem.input +
                  "': expected no flag for them beside it but --target, got " +
                  names + "; leave them out, or begin at the attention level");
-}
-
-/// What the flags tell of the launch, their defaults once one of them is given.
-schedule::Hints hintsOf(const ProblemFlags &flags) {
-  auto hint = [](std::optional<uint64_t> extent) {
-    return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
-  };
-  schedule::Hints hints;
-  hints.qLen = hint(flags.qLen);
-  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
-  hints.qHeads = hint(flags.qHeads);
-  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
-  hints.batch = hint(flags.batch);
-  return hints;
 }
 
 CompileOptions optionsOf(const CompileFlags &flags) {
