@@ -13,6 +13,9 @@
 
 namespace fmha::schedule {
 
+/// The kernel family that `schedule` is for: "tcgen05" or "wgmma".
+std::string_view familyOf(const Schedule &schedule);
+
 /// The schedule and why it was chosen, the loads of all units for it and for
 /// the runners-up, the roles with their warps and registers, tensor memory and
 /// shared memory as drawings to scale, and what was rejected and why. Lines end
