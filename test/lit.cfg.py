@@ -23,6 +23,9 @@ for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+# A test that wants kernels kept names a folder of its own.
+config.environment["FMHA_CACHE_DIR"] = "off"
+
 config.substitutions += [
     ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),

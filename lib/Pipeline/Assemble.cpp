@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Compiler.h"
+#include "fmha/Pipeline/KernelCache.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,8 +22,7 @@
 using namespace llvm;
 using namespace fmha;
 
-/// FMHA_PTXAS, or ptxas on the PATH.
-static std::optional<std::string> findPtxas() {
+std::optional<std::string> fmha::findPtxas() {
   if (const char *named = std::getenv("FMHA_PTXAS"))
     return sys::fs::can_execute(named) ? std::optional<std::string>(named)
                                        : std::nullopt;
