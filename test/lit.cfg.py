@@ -31,6 +31,7 @@ config.substitutions += [
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),
+    ("%tools-dir", config.tools_dir),
     ("%source-root", os.path.dirname(config.test_source_root)),
     ("%python", config.python),
     ("%llvm-lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")),

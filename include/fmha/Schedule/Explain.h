@@ -22,6 +22,10 @@ std::string_view familyOf(const Schedule &schedule);
 /// with '\n' and have at most 80 characters.
 std::string explain(const Problem &problem, const Plan &plan);
 
+/// What stands in the place of that where no kernel serves, for `reason`.
+std::string explainRefusal(const std::string &target,
+                           const std::string &reason);
+
 /// The parts, each for itself; "" where there is nothing to tell.
 std::string drawTmem(const MemoryMap &map);
 std::string drawSmem(const MemoryMap &map, unsigned capacityBytes);
