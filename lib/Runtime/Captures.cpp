@@ -31,7 +31,7 @@ llvm::Error checkCaptures(const Manifest &manifest,
   for (size_t n = 0; n < wanted; ++n) {
     const CaptureType &type = manifest.captures[n];
     const CaptureData &data = tensors.captures[n];
-    std::string expected = describe(type.element, type.rank);
+    std::string expected = describe(launch::nameOf(type.element), type.rank);
     std::string got = describe(data.element, data.dims.size());
     if (expected != got)
       return failure("capture " + llvm::Twine(n) + ": expected " + expected +
@@ -53,7 +53,7 @@ DeviceCaptures::create(Device &device,
                        const std::vector<CaptureData> &captures) {
   DeviceCaptures made;
   for (const CaptureData &data : captures) {
-    size_t bytes = CaptureType{data.element}.elementBytes();
+    size_t bytes = sizeOf(*launch::parseName<CaptureElement>(data.element));
     int64_t columns = data.dims.back(), pitch = columns + 1, rows = 1;
     Copy copy{{}, data.dims, std::vector<int64_t>(data.dims.size(), 1)};
     for (size_t d = data.dims.size() - 1; d-- > 0;) {

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(FMHA_CMAKE_DIR lib/cmake/Fmha)
 
-foreach(pattern IN ITEMS "*.h" "*.td" "*.inc")
+foreach(pattern IN ITEMS "*.h" "*.td" "*.def" "*.inc")
   list(APPEND FMHA_HEADER_PATTERNS PATTERN "${pattern}")
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha" "${PROJECT_BINARY_DIR}/include/fmha"

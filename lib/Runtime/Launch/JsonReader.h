@@ -12,38 +12,41 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_JSONREADER_H
-#define FMHA_LIB_RUNTIME_JSONREADER_H
+#ifndef FMHA_LIB_RUNTIME_LAUNCH_JSONREADER_H
+#define FMHA_LIB_RUNTIME_LAUNCH_JSONREADER_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/JSON.h"
+#include "fmha/Runtime/Launch/Names.h"
+
+#include <nlohmann/json.hpp>
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace fmha::runtime {
+namespace fmha::launch {
+
+/// Parses `text`. Returns nothing if it is malformed or nested deeper than 32,
+/// with a sentence in `problem`.
+std::optional<nlohmann::json> parseJson(std::string_view text,
+                                        std::string &problem);
 
 class JsonNode {
 public:
   /// `value` null means: not there, and already complained about.
-  JsonNode(const llvm::json::Value *value, std::string path,
-           std::string &problem)
+  JsonNode(const nlohmann::json *value, std::string path, std::string &problem)
       : value(value), path(std::move(path)), problem(&problem) {}
 
-  bool isString() const { return value && value->getAsString().has_value(); }
-  bool isNumber() const { return value && value->getAsNumber().has_value(); }
+  bool isString() const { return value && value->is_string(); }
+  bool isNumber() const { return value && value->is_number(); }
 
   /// Whether an object has a member `name`.
-  bool has(llvm::StringRef name) const {
-    const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-    return object && object->get(name);
+  bool has(std::string_view name) const {
+    return value && value->is_object() && value->contains(name);
   }
   /// The member `name` of an object; its absence is a problem.
-  JsonNode field(llvm::StringRef name) const;
+  JsonNode field(std::string_view name) const;
   /// Complains about members that are not in `known`.
-  void fields(llvm::ArrayRef<llvm::StringLiteral> known) const;
+  void fields(std::initializer_list<std::string_view> known) const;
   /// The elements of an array, of exactly `count` if given.
   std::vector<JsonNode> elements(std::optional<size_t> count = {}) const;
 
@@ -52,23 +55,27 @@ public:
   double number() const;
   /// An integer in [low, high]; `low` if there is none.
   uint32_t unsignedInteger(uint32_t low = 0, uint32_t high = 0xffffffff) const;
-  /// The string's place in `names`, as an enumerator.
-  template <typename Enum>
-  Enum choice(llvm::ArrayRef<llvm::StringLiteral> names) const {
-    return Enum(choose(names));
+  /// The enumerator that the string spells.
+  template <typename Enum> Enum choice() const {
+    return Enum(choose(namesOf<Enum>()));
   }
+  /// The string, which is one of `names`.
+  std::string choice(std::span<const std::string_view> names) const {
+    return std::string(names[choose(names)]);
+  }
+  /// The string's place in `names`.
+  size_t choose(std::span<const std::string_view> names) const;
 
   void complain(const std::string &expected, const std::string &got) const;
 
 private:
-  size_t choose(llvm::ArrayRef<llvm::StringLiteral> names) const;
   void complain(const std::string &expected) const;
 
-  const llvm::json::Value *value;
+  const nlohmann::json *value;
   std::string path;
   std::string *problem;
 };
 
-} // namespace fmha::runtime
+} // namespace fmha::launch
 
-#endif // FMHA_LIB_RUNTIME_JSONREADER_H
+#endif // FMHA_LIB_RUNTIME_LAUNCH_JSONREADER_H
