@@ -65,8 +65,11 @@ const DeviceTensor *Workspace::find(TensorName name) const {
 }
 
 void Workspace::fill(RunValues &values) const {
-  launch::setPartStrides(
-      parts, {tensors[0].view(), tensors[1].view(), tensors[2].view()}, values);
+  launch::PartViews views = {tensors[0].view(), tensors[1].view(),
+                             tensors[2].view()};
+  for (auto [step, tensor] : llvm::zip(views.steps, tensors))
+    step = parts ? tensor.dims()[0] / parts * tensor.strides()[0] : 0;
+  launch::setPartStrides(parts, views, values);
 }
 
 llvm::Error Workspace::check(Device &device, LaunchReport &report) const {

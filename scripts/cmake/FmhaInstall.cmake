@@ -10,8 +10,8 @@ foreach(pattern IN ITEMS "*.h" "*.td" "*.def" "*.inc")
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha" "${PROJECT_BINARY_DIR}/include/fmha"
   DESTINATION include FILES_MATCHING ${FMHA_HEADER_PATTERNS})
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha-c" DESTINATION include
-  FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha-c"
+  DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/doc/fmha)
 
 # Loaded at run time by name, so linked by nobody.

@@ -14,26 +14,25 @@ namespace {
 /// Views of parts begin at multiples of this many bytes.
 constexpr uint64_t partAlignment = 256;
 
-/// Takes room for a dense f32 tensor from `end`; rows of numbers have their
-/// heads outside, as an LSE has.
-View place(const std::array<int64_t, 4> &dims, bool isOutput, uint64_t &end) {
-  View view;
-  view.address = end;
-  view.dims = dims;
+/// Takes room for `parts` dense f32 tensors from `end` and sets `step`, the
+/// elements of one; rows of numbers have their heads outside, as an LSE has.
+View place(int64_t parts, const std::array<int64_t, 4> &dims, bool isOutput,
+           int64_t &step, uint64_t &end) {
+  View view{end, dims, {}};
   auto [batch, length, heads, dim] = dims;
   if (isOutput)
     view.strides = {length * heads * dim, heads * dim, dim, 1};
   else
     view.strides = {heads * length, 1, length, 1};
-  uint64_t bytes = uint64_t(batch) * uint64_t(view.strides[0]) * 4;
+  step = batch * view.strides[0];
+  uint64_t bytes = uint64_t(parts) * uint64_t(step) * 4;
   end += (bytes + partAlignment - 1) / partAlignment * partAlignment;
   return view;
 }
 
-void setParts(RunValue first, const View &view, int64_t parts, bool rowFirst,
+void setParts(RunValue first, const View &view, int64_t step, bool rowFirst,
               RunValues &values) {
-  int64_t batch = parts ? view.dims[0] / parts : 0;
-  values[first] = uint64_t(batch * view.strides[0]);
+  values[first] = uint64_t(step);
   values[after(first, 1)] = uint64_t(view.strides[0]);
   values[after(first, 2)] = uint64_t(view.strides[rowFirst ? 1 : 2]);
   values[after(first, 3)] = uint64_t(view.strides[rowFirst ? 2 : 1]);
@@ -54,22 +53,23 @@ void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values) {
 
 PartViews partsAt(uint64_t address, int64_t parts,
                   const std::array<int64_t, 4> &dims) {
-  std::array<int64_t, 4> whole = {parts * dims[0], dims[1], dims[2], dims[3]};
-  std::array<int64_t, 4> rows = {parts * dims[0], dims[1], dims[2], 1};
+  std::array<int64_t, 4> rows = {dims[0], dims[1], dims[2], 1};
   uint64_t end = address;
   PartViews views;
-  views.o = place(whole, true, end);
-  views.max = place(rows, false, end);
-  views.sum = place(rows, false, end);
+  views.o = place(parts, dims, true, views.steps[0], end);
+  views.max = place(parts, rows, false, views.steps[1], end);
+  views.sum = place(parts, rows, false, views.steps[2], end);
   views.bytes = end - address;
   return views;
 }
 
 void setPartStrides(int64_t parts, const PartViews &views, RunValues &values) {
   values[RunValue::Parts] = uint64_t(parts);
-  setParts(RunValue::OPartsStridePart, views.o, parts, true, values);
-  setParts(RunValue::MaxPartsStridePart, views.max, parts, false, values);
-  setParts(RunValue::SumPartsStridePart, views.sum, parts, false, values);
+  setParts(RunValue::OPartsStridePart, views.o, views.steps[0], true, values);
+  setParts(RunValue::MaxPartsStridePart, views.max, views.steps[1], false,
+           values);
+  setParts(RunValue::SumPartsStridePart, views.sum, views.steps[2], false,
+           values);
 }
 
 } // namespace fmha::launch

@@ -24,10 +24,11 @@ void setOutputStrides(const View &o, RunValues &values);
 /// head and row after it.
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values);
 
-/// Output, maximum and sum of each part, in f32: parts * batch is the extent of
-/// the batch.
+/// Output, maximum and sum of the parts, in f32, as views of the first part.
 struct PartViews {
   View o, max, sum;
+  /// From one part to the next, in elements, in the same order.
+  std::array<int64_t, 3> steps = {};
   uint64_t bytes = 0;
 };
 /// Returns dense parts of an output with the extents `dims`, one after the
