@@ -38,9 +38,11 @@ config.substitutions += [
     ("%llvm-lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")),
 ]
 
-# REQUIRES: ptxas, REQUIRES: compiler.
+# REQUIRES: ptxas, REQUIRES: fatbinary, REQUIRES: compiler.
 if ptxas:
     config.available_features.add("ptxas")
+if shutil.which("fatbinary", path=config.environment["PATH"]):
+    config.available_features.add("fatbinary")
 
 def has_gpu():
     """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""

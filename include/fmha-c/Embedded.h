@@ -15,7 +15,7 @@
 #ifndef FMHA_C_EMBEDDED_H
 #define FMHA_C_EMBEDDED_H
 
-#include "fmha-c/DLPack.h"
+#include "fmha-c/Runtime.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +23,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct CUstream_st;
 
 /* One kernel, for GPUs of one compute capability. */
 typedef struct FmhaEmbeddedImage {
@@ -50,17 +48,20 @@ typedef struct FmhaEmbeddedKernel {
 /* Each picks the image for the device of the current context, and loads it if
    that has not happened yet. They return 0, or 1 and a reason in
    fmhaLastError(). They may be called from several threads at once. */
-int fmhaEmbeddedLoad(FmhaEmbeddedKernel *kernel);
-int fmhaEmbeddedWorkspaceBytes(FmhaEmbeddedKernel *kernel,
-                               const DLTensor *const *tensors, size_t count,
-                               uint64_t *bytes);
-int fmhaEmbeddedLaunch(FmhaEmbeddedKernel *kernel,
-                       const DLTensor *const *tensors, size_t count,
-                       void *workspace, struct CUstream_st *stream);
+FMHA_EXPORT int fmhaEmbeddedLoad(FmhaEmbeddedKernel *kernel);
+FMHA_EXPORT int fmhaEmbeddedWorkspaceBytes(FmhaEmbeddedKernel *kernel,
+                                           const DLTensor *const *tensors,
+                                           size_t count, uint64_t *bytes);
+FMHA_EXPORT int fmhaEmbeddedLaunch(FmhaEmbeddedKernel *kernel,
+                                   const DLTensor *const *tensors, size_t count,
+                                   void *workspace, CUstream stream);
 /* Unloads the image from the current context. */
-int fmhaEmbeddedUnload(FmhaEmbeddedKernel *kernel);
+FMHA_EXPORT int fmhaEmbeddedUnload(FmhaEmbeddedKernel *kernel);
+/* The name of tensor `index` of a launch, NULL where there is none. */
+FMHA_EXPORT const char *fmhaEmbeddedTensorName(FmhaEmbeddedKernel *kernel,
+                                               size_t index);
 /* The reason of the last failure in this thread. */
-const char *fmhaEmbeddedLastError(void);
+FMHA_EXPORT const char *fmhaEmbeddedLastError(void);
 
 #ifdef __cplusplus
 }

@@ -28,14 +28,21 @@ static constexpr Parameter launchParameters[] = {
     {"void *", "workspace", false},
     {"struct CUstream_st *", "stream", false}};
 
+static constexpr Parameter nameParameters[] = {{"size_t ", "index", true}};
+
 static constexpr EmbeddedFunction functions[] = {
     {"", "int ", "fmhaEmbeddedLaunch", true, launchParameters,
-     "Launches the kernel on `stream` with device tensors in the order of the\n"
-     "   manifest. `workspace` is device memory of as many bytes as\n"
+     "Launches the kernel on `stream` with device tensors in the order that\n"
+     "   _tensor_name() says. `workspace` is device memory of as many bytes "
+     "as\n"
      "   _workspace_bytes() says, or NULL for 0. Does not wait. Returns 0, or\n"
      "   1 and a reason in _last_error()."},
     {"_workspace_bytes", "int ", "fmhaEmbeddedWorkspaceBytes", true,
      workspaceParameters, "Finds out how much workspace a launch needs."},
+    {"_tensor_name", "const char *", "fmhaEmbeddedTensorName", true,
+     nameParameters,
+     "Returns the name of tensor `index` of a launch, NULL where there is\n"
+     "   none."},
     {"_load",
      "int ",
      "fmhaEmbeddedLoad",

@@ -185,9 +185,9 @@ static Error failed(StringRef what, const std::string &log) {
   return createStringError(what + ":\n" + log);
 }
 
-Error fmha::linkEmbedded(const EmbeddedKernel &kernel,
-                         const std::string &object, const std::string &launcher,
-                         const std::string &path) {
+Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
+                                         const std::string &object,
+                                         const std::string &launcher) {
   std::optional<std::string> linker = findLinker();
   if (!linker)
     return createStringError(
@@ -208,10 +208,7 @@ Error fmha::linkEmbedded(const EmbeddedKernel &kernel,
                 "-Wl,--gc-sections", "-Wl,--no-undefined", "-ldl", "-pthread"});
   if (outcome.code)
     return failed(*linker + " cannot link the shared library", outcome.log);
-  return writeToOutput(path, [&](raw_ostream &stream) -> Error {
-    stream << output.read();
-    return Error::success();
-  });
+  return output.read();
 }
 
 Expected<std::string> fmha::fatBinary(const EmbeddedKernel &kernel) {

@@ -107,30 +107,30 @@ static llvm::Error writeDeclarations(const CompileFlags &flags,
   return runtime::writeFile(path, embeddedDeclarations(kernel));
 }
 
-static llvm::Error writeLibrary(const CompileFlags &flags,
-                                const EmbeddedKernel &kernel) {
+static llvm::Expected<std::string> libraryOf(const EmbeddedKernel &kernel) {
   auto launcher = findLauncher();
   if (!launcher)
     return launcher.takeError();
   auto object = embeddedObject(kernel);
-  if (!object)
-    return object.takeError();
-  if (llvm::Error error =
-          linkEmbedded(kernel, *object, *launcher, flags.output))
-    return error;
-  return writeDeclarations(flags, kernel);
+  return object ? linkEmbedded(kernel, *object, *launcher) : std::move(object);
+}
+
+static llvm::Expected<std::string> make(const std::string &form,
+                                        const EmbeddedKernel &kernel) {
+  if (form == "so")
+    return libraryOf(kernel);
+  if (form == "object")
+    return embeddedObject(kernel);
+  if (form == "fatbin")
+    return fatBinary(kernel);
+  return embeddedHeader(kernel);
 }
 
 llvm::Error fmha::tools::emitAheadOfTime(const CompileFlags &flags) {
   auto kernel = compileAll(flags);
   if (!kernel)
     return kernel.takeError();
-  if (flags.emit == "so")
-    return writeLibrary(flags, *kernel);
-  llvm::Expected<std::string> made =
-      flags.emit == "object"   ? embeddedObject(*kernel)
-      : flags.emit == "fatbin" ? fatBinary(*kernel)
-                               : embeddedHeader(*kernel);
+  auto made = make(flags.emit, *kernel);
   if (!made)
     return made.takeError();
   if (flags.output == "-") {
@@ -140,6 +140,7 @@ llvm::Error fmha::tools::emitAheadOfTime(const CompileFlags &flags) {
   }
   if (llvm::Error error = runtime::writeFile(flags.output, *made))
     return error;
-  return flags.emit == "object" ? writeDeclarations(flags, *kernel)
-                                : llvm::Error::success();
+  return flags.emit == "object" || flags.emit == "so"
+             ? writeDeclarations(flags, *kernel)
+             : llvm::Error::success();
 }

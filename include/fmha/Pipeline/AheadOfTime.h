@@ -52,12 +52,12 @@ std::string embeddedHeader(const EmbeddedKernel &kernel);
 /// manifests of `kernel`, to be linked with libfmha_rt.
 llvm::Expected<std::string> embeddedObject(const EmbeddedKernel &kernel);
 
-/// Links `object` and the archive `launcher` to the shared library `path` that
-/// exports the functions of `kernel` and needs nothing but the C library.
+/// Links `object` and the archive `launcher`, and returns the shared library.
+/// It exports the functions of `kernel` and needs nothing but the C library.
 /// Errors: no C++ compiler on the PATH (CXX names one), or one that fails.
-llvm::Error linkEmbedded(const EmbeddedKernel &kernel,
-                         const std::string &object, const std::string &launcher,
-                         const std::string &path);
+llvm::Expected<std::string> linkEmbedded(const EmbeddedKernel &kernel,
+                                         const std::string &object,
+                                         const std::string &launcher);
 
 /// Returns a CUDA fat binary of all images. Errors: CUDA's `fatbinary` is not
 /// on the PATH, or fails.
