@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -171,6 +172,41 @@ static void testUnusableCache(const char *folder) {
   CHECK(strchr(log, '\n') == log + strlen(log) - 1);
 }
 
+/* One kernel of several that threads compile at once. */
+struct Job {
+  const char *options;
+  char *ptx;
+};
+
+static void *work(void *opaque) {
+  struct Job *job = (struct Job *)opaque;
+  FmhaResult *result = compiled(text, job->options);
+  job->ptx = strdup(fmhaResultPtx(result));
+  fmhaResultDestroy(result);
+  return NULL;
+}
+
+static void testThreads(void) {
+  struct Job jobs[] = {{"{\"cache\": false}", NULL},
+                       {"{\"cache\": false, \"target\": \"sm_90a\"}", NULL},
+                       {"{\"cache\": false, \"kv-block\": 64}", NULL},
+                       {"{\"cache\": false}", NULL}};
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i)
+    CHECK(pthread_create(&threads[i], NULL, work, &jobs[i]) == 0);
+  for (int i = 0; i < 4; ++i)
+    CHECK(pthread_join(threads[i], NULL) == 0);
+  for (int i = 0; i < 4; ++i) {
+    struct Job alone = {jobs[i].options, NULL};
+    work(&alone);
+    CHECK(strcmp(alone.ptx, jobs[i].ptx) == 0);
+    free(alone.ptx);
+  }
+  CHECK(strcmp(jobs[0].ptx, jobs[2].ptx) != 0);
+  for (int i = 0; i < 4; ++i)
+    free(jobs[i].ptx);
+}
+
 static void answers(const char *options, int code, const char *part) {
   char *json = NULL;
   int got = fmhaQuery(options, &json);
@@ -218,6 +254,7 @@ int main(void) {
   testCache();
   testUnusableCache(folder);
   testQuery();
+  testThreads();
   removeFolder(folder);
   puts("all checks passed");
   return 0;
