@@ -9,6 +9,7 @@
 #include "StubModule.h"
 
 #include <atomic>
+#include <ctime>
 #include <thread>
 
 using namespace stub;
@@ -31,6 +32,26 @@ TEST_F(RuntimeCache, ALaunchMakesNoOtherCalls) {
   EXPECT_EQ(count("stubOthers"), others);
   EXPECT_EQ(count("stubEncodings"), encodings);
   EXPECT_EQ(count("stubLaunches"), launches + 100);
+}
+
+double processorTime() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e6 + double(time.tv_nsec) * 1e-3;
+}
+
+TEST_F(RuntimeCache, AWarmLaunchTakesAtMostFiveMicroseconds) {
+  load(sample());
+  addSample();
+  auto all = pointers();
+  double best = 1e9;
+  for (int round = 0; round < 20; ++round) {
+    double begin = processorTime();
+    for (int n = 0; n < 500; ++n)
+      fmhaLaunch(module, all.data(), all.size(), nullptr, nullptr);
+    best = std::min(best, (processorTime() - begin) / 500);
+  }
+  EXPECT_LE(best, 5.0);
 }
 
 uint64_t lastExtent, lastStride;
