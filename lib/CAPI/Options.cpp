@@ -101,13 +101,13 @@ Expected<Options> fmha::capi::parseOptions(const char *json, bool isQuery) {
       return failure("option '" + name + "' is given twice, once as '" +
                      StringRef(key) + "'; leave one out");
     if (Error error = setOption(table, name, value))
-      return std::move(error);
+      return error;
   }
   for (const std::string &spelling : table.given("Problem"))
     if (StringRef name = StringRef(spelling).drop_front(2);
         !is_contained(hintKeys, name))
       options.problemKeys.push_back(name.str());
-  return std::move(options);
+  return options;
 }
 
 static CompileOptions compileOptionsOf(const Options &options) {
@@ -131,7 +131,7 @@ Expected<KernelRequest> fmha::capi::requestOf(Options &options,
       return source.takeError();
     request.text = std::move(source->text);
     request.name = std::move(source->name);
-    return std::move(request);
+    return request;
   }
   if (!options.problem.schedule.empty())
     options.problemKeys.push_back("schedule");
@@ -142,5 +142,5 @@ Expected<KernelRequest> fmha::capi::requestOf(Options &options,
                    "text");
   request.text = text;
   request.name = options.name;
-  return std::move(request);
+  return request;
 }

@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_PIPELINE_EMBEDDEDFUNCTIONS_H
 #define FMHA_LIB_PIPELINE_EMBEDDEDFUNCTIONS_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace fmha {

@@ -50,7 +50,7 @@ fmha::tools::compileFor(const CompileFlags &flags, bool cubin) {
   std::string diagnostics = formatDiagnostics(kernel.diagnostics);
   if (!diagnostics.empty())
     llvm::errs() << diagnostics << "\n";
-  return std::move(kernel);
+  return kernel;
 }
 
 /// The entry of the kernel, as its manifest says.
@@ -79,7 +79,7 @@ static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
                           std::move(kernel->manifest),
                           std::move(kernel->cubin)});
   }
-  return std::move(all);
+  return all;
 }
 
 /// The archive of the launcher: beside the folder of this program.
