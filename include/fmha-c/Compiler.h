@@ -68,7 +68,7 @@ typedef struct FmhaDiagnostic {
 /* Compiles the one fmha.attention of the MLIR module `text`, or the problem
    that the options describe where `text` is NULL. Returns 0 and a result that
    is ok, or 1 and a result whose diagnostics say what is wrong. `result` gets
-   an object in both cases. */
+   an object in both cases; it must not be NULL, for which 1 is returned. */
 int fmhaCompile(const char *text, const char *options_json,
                 FmhaResult **result);
 void fmhaResultDestroy(FmhaResult *result);
@@ -87,8 +87,8 @@ const char *fmhaResultReport(const FmhaResult *result);
 bool fmhaResultFromCache(const FmhaResult *result);
 
 size_t fmhaResultDiagnosticCount(const FmhaResult *result);
-/* Diagnostic `index`, which must be below the count. Notes follow what they
-   belong to. */
+/* Diagnostic `index`; an empty note if there are not as many. Notes follow what
+   they belong to. */
 FmhaDiagnostic fmhaResultDiagnostic(const FmhaResult *result, size_t index);
 /* All diagnostics, one line each: "name:3:8: error: message". */
 const char *fmhaResultMessages(const FmhaResult *result);

@@ -38,6 +38,8 @@ static CompiledKernel compileWith(const char *text, const char *json) {
 
 int fmhaCompile(const char *text, const char *options_json,
                 FmhaResult **result) {
+  if (!result)
+    return 1;
   auto *made = new FmhaResult{compileWith(text, options_json), ""};
   made->messages = tools::formatDiagnostics(made->kernel.diagnostics);
   *result = made;
@@ -76,6 +78,8 @@ size_t fmhaResultDiagnosticCount(const FmhaResult *result) {
 }
 
 FmhaDiagnostic fmhaResultDiagnostic(const FmhaResult *result, size_t index) {
+  if (index >= result->kernel.diagnostics.size())
+    return {FMHA_NOTE, "", ""};
   const Diagnostic &diagnostic = result->kernel.diagnostics[index];
   return {FmhaSeverity(diagnostic.severity), diagnostic.location.c_str(),
           diagnostic.message.c_str()};

@@ -56,6 +56,8 @@ static json::Object answer(const char *options_json) {
 }
 
 int fmhaQuery(const char *options_json, char **json) {
+  if (!json)
+    return 1;
   json::Object found = answer(options_json);
   bool ok = found.getBoolean("ok").value_or(false);
   std::string text = formatv("{0}", json::Value(std::move(found)));

@@ -65,7 +65,10 @@ static void testText(void) {
   size_t bytes = 7;
   CHECK(fmhaResultCubin(result, &bytes) == NULL && bytes == 0);
   CHECK(fmhaResultDiagnosticCount(result) == 0);
+  CHECK(strcmp(fmhaResultDiagnostic(result, 0).message, "") == 0);
   fmhaResultDestroy(result);
+  fmhaResultDestroy(NULL);
+  CHECK(fmhaCompile(text, NULL, NULL) == 1 && fmhaQuery(NULL, NULL) == 1);
 }
 
 static void testOptions(void) {

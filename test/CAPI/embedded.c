@@ -9,7 +9,8 @@
 //   embedded [SEED]   compares launches with float64; 0 if all are right
 //   embedded none     expects that the device is one that was not compiled for
 //
-// EMBEDDED_HEADER is what fmha-compile wrote, with the functions `attend`.
+// EMBEDDED_HEADER is what fmha-compile wrote, with the functions `attend`, and
+// SPLITS what its --splits was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include EMBEDDED_HEADER
 
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -148,8 +150,13 @@ static void launch(int64_t rows, int64_t keys) {
     CHECK(!t[i].bytes || !cuMemcpyHtoD_v2(t[i].device, t[i].host, t[i].bytes));
   }
   uint64_t bytes = 7;
-  CHECK(attend_workspace_bytes(views, 5, &bytes) == 0 && bytes == 0);
-  if (attend(views, 5, NULL, NULL) != 0) {
+  Pointer workspace = 0;
+  CHECK(attend_workspace_bytes(views, 5, &bytes) == 0);
+  CHECK(bytes >=
+        (uint64_t)((SPLITS > 1) * SPLITS * rows * heads * headDim * 4));
+  CHECK(SPLITS > 1 || bytes == 0);
+  CHECK(bytes == 0 || cuMemAlloc_v2(&workspace, bytes) == 0);
+  if (attend(views, 5, (void *)(uintptr_t)workspace, NULL) != 0) {
     printf("attend: %s\n", attend_last_error());
     exit(1);
   }
@@ -159,6 +166,7 @@ static void launch(int64_t rows, int64_t keys) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t head = 0; head < heads; ++head)
       checkRow(t, row, head);
+  CHECK(!workspace || cuMemFree_v2(workspace) == 0);
   CHECK(attend(views, 4, NULL, NULL) != 0);
   CHECK_HAS(attend_last_error(), "5");
   for (int i = 0; i < 5; ++i)
@@ -170,6 +178,22 @@ static void testNames(void) {
   for (size_t i = 0; i < 5; ++i)
     CHECK(strcmp(attend_tensor_name(i), names[i]) == 0);
   CHECK(attend_tensor_name(5) == NULL);
+}
+
+/* Threads that load the kernel at once, without a context of their own. */
+static void *loadIt(void *failed) {
+  *(int *)failed = attend_load();
+  return NULL;
+}
+
+static void testThreads(void) {
+  enum { number = 8 };
+  pthread_t threads[number];
+  int failed[number];
+  for (int i = 0; i < number; ++i)
+    CHECK(pthread_create(&threads[i], NULL, loadIt, &failed[i]) == 0);
+  for (int i = 0; i < number; ++i)
+    CHECK(pthread_join(threads[i], NULL) == 0 && failed[i] == 0);
 }
 
 int main(int count, char **arguments) {
@@ -188,7 +212,7 @@ int main(int count, char **arguments) {
   }
   state = count > 1 ? strtoull(arguments[1], NULL, 10) : (uint64_t)time(NULL);
   printf("seed %llu\n", (unsigned long long)state);
-  CHECK(attend_load() == 0);
+  testThreads();
   testNames();
   launch(40, 70);
   launch(129, 65);

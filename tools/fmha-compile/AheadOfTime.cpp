@@ -8,7 +8,9 @@
 
 #include "AheadOfTime.h"
 #include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Query.h"
 #include "fmha/Runtime/Files.h"
+#include "fmha/Schedule/Explain.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -32,21 +34,34 @@ llvm::Expected<Source> fmha::tools::sourceOf(const CompileFlags &flags) {
   return source;
 }
 
+void fmha::tools::printRefusal(const CompileFlags &flags,
+                               const Source &source) {
+  if (!flags.explain ||
+      flags.from.value_or(Level::Attention) != Level::Attention)
+    return;
+  KernelQuery query = queryKernel(source.text, source.name, optionsOf(flags));
+  if (query.ok && query.family == "none")
+    llvm::outs() << schedule::explainRefusal(flags.problem.target,
+                                             query.reason);
+}
+
 llvm::Expected<CompiledKernel>
 fmha::tools::compileFor(const CompileFlags &flags, bool cubin) {
   auto source = sourceOf(flags);
   if (!source)
     return source.takeError();
   KernelRequest request;
-  request.text = std::move(source->text);
-  request.name = std::move(source->name);
+  request.text = source->text;
+  request.name = source->name;
   request.options = optionsOf(flags);
   request.report = flags.explain;
   request.cubin = cubin;
   auto cache = flags.cache ? KernelCache::fromEnvironment() : std::nullopt;
   CompiledKernel kernel = compileKernel(request, cache ? &*cache : nullptr);
-  if (!kernel.ok)
+  if (!kernel.ok) {
+    printRefusal(flags, *source);
     return failureOf(kernel.diagnostics);
+  }
   std::string diagnostics = formatDiagnostics(kernel.diagnostics);
   if (!diagnostics.empty())
     llvm::errs() << diagnostics << "\n";

@@ -18,6 +18,10 @@ namespace fmha::tools {
 /// the flags with.
 llvm::Expected<Source> sourceOf(const CompileFlags &flags);
 
+/// Prints, with --explain, why no kernel serves `source`; nothing where one
+/// does.
+void printRefusal(const CompileFlags &flags, const Source &source);
+
 /// Compiles for the target of `flags.problem`, with the cache if `flags` say
 /// so, and prints warnings.
 llvm::Expected<CompiledKernel> compileFor(const CompileFlags &flags,

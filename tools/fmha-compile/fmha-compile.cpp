@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AheadOfTime.h"
-#include "fmha/Pipeline/Query.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Pictures.h"
@@ -90,14 +89,6 @@ llvm::Error drawSchedule(const CompileFlags &flags,
   return llvm::Error::success();
 }
 
-/// What stands on standard output where --explain finds no kernel.
-void printRefusal(const Source &source, const CompileFlags &flags) {
-  KernelQuery query = queryKernel(source.text, source.name, optionsOf(flags));
-  if (query.ok && query.family == "none")
-    llvm::outs() << schedule::explainRefusal(flags.problem.target,
-                                             query.reason);
-}
-
 llvm::Error write(const CompileFlags &flags, llvm::StringRef bytes) {
   if (flags.output != "-")
     return runtime::writeFile(flags.output, bytes);
@@ -126,9 +117,7 @@ llvm::Error emit(const CompileFlags &flags) {
     return source.takeError();
   CompileResult result = compile(source->text, source->name, optionsOf(flags));
   if (!result.ok) {
-    bool planned = flags.from.value_or(Level::Attention) == Level::Attention;
-    if (flags.explain && planned)
-      printRefusal(*source, flags);
+    printRefusal(flags, *source);
     return failureOf(result.diagnostics);
   }
   std::string diagnostics = formatDiagnostics(result.diagnostics);
