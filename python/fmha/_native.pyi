@@ -22,6 +22,18 @@ class CompileResult:
     @property
     def report(self) -> dict[str, Any]: ...
 
+class CompiledKernel:
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def ptx(self) -> str: ...
+    @property
+    def manifest(self) -> str: ...
+    @property
+    def from_cache(self) -> bool: ...
+    @property
+    def diagnostics(self) -> list[tuple[str, str, str]]: ...
+
 class DeviceArray:
     def __init__(self, array: Any) -> None: ...
     def permuted(self, order: Sequence[int]) -> DeviceArray: ...
@@ -61,6 +73,18 @@ def build_module(
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
+    text: str,
+    name: str,
+    target: str,
+    p_placement: str,
+    fields: dict[str, str],
+    q_len: int,
+    kv_len: int,
+    q_heads: int,
+    kv_heads: int,
+    verify_kernels: bool,
+) -> CompiledKernel: ...
+def compile_levels(
     text: str,
     name: str,
     target: str,

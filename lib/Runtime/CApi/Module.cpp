@@ -16,26 +16,6 @@ namespace {
 
 namespace driver = runtime::driver;
 
-/// Opens the driver once. It is never closed: threads may still use it while
-/// the process ends.
-const driver::Calls *openDriver(std::string &why) {
-  static std::mutex turn;
-  static const driver::Calls *opened = nullptr;
-  std::lock_guard<std::mutex> lock(turn);
-  if (opened)
-    return opened;
-  std::optional<driver::Calls> calls = driver::openDefault(why);
-  if (!calls)
-    return nullptr;
-  if (driver::Result result = calls->init(0)) {
-    why = "'" + calls->library +
-          "' fails to start: " + calls->describe(result) +
-          "; name another driver with FMHA_DRIVER";
-    return nullptr;
-  }
-  return opened = new driver::Calls(std::move(*calls));
-}
-
 /// Finds the current context, or makes the primary one of device 0 current.
 FmhaStatus enterContext(FmhaModuleImpl &module) {
   const driver::Calls &calls = *module.driver;
@@ -201,6 +181,24 @@ FmhaStatus load(FmhaModuleImpl &module, const void *image, size_t bytes,
 }
 
 } // namespace
+
+const driver::Calls *openDriver(std::string &why) {
+  static std::mutex turn;
+  static const driver::Calls *opened = nullptr;
+  std::lock_guard<std::mutex> lock(turn);
+  if (opened)
+    return opened;
+  std::optional<driver::Calls> calls = driver::openDefault(why);
+  if (!calls)
+    return nullptr;
+  if (driver::Result result = calls->init(0)) {
+    why = "'" + calls->library +
+          "' fails to start: " + calls->describe(result) +
+          "; name another driver with FMHA_DRIVER";
+    return nullptr;
+  }
+  return opened = new driver::Calls(std::move(*calls));
+}
 
 FmhaStatus check(const driver::Calls &driver, driver::Result result,
                  const char *what) {

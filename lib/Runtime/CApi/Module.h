@@ -61,6 +61,10 @@ FmhaStatus loadModule(const void *image, size_t bytes, const char *manifest,
                       FmhaModule *module);
 FmhaStatus unloadModule(FmhaModule module);
 
+/// Opens the driver once and returns it, or null with a sentence in `why`. It
+/// is never closed: threads may still use it while the process ends.
+const runtime::driver::Calls *openDriver(std::string &why);
+
 /// Returns the error of a call of the driver, or success.
 FmhaStatus check(const runtime::driver::Calls &driver,
                  runtime::driver::Result result, const char *what);

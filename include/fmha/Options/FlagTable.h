@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TOOLS_COMMON_FLAGTABLE_H
-#define FMHA_TOOLS_COMMON_FLAGTABLE_H
+#ifndef FMHA_OPTIONS_FLAGTABLE_H
+#define FMHA_OPTIONS_FLAGTABLE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -69,6 +69,14 @@ public:
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
                     std::vector<std::string> &positional);
 
+  /// Sets one flag as parse() would, for values that stand in no command line:
+  /// `name` without dashes. A flag of files is given by `on` without one.
+  llvm::Error set(llvm::StringRef name, llvm::StringRef text);
+  llvm::Error set(llvm::StringRef name, bool on);
+  bool has(llvm::StringRef name) const;
+  /// The name most like `name`, without dashes; "" if none is like it.
+  std::string nearest(llvm::StringRef name) const;
+
   /// The flags of `group` that parse() found, as "--name", in the
   /// table's order.
   std::vector<std::string> given(llvm::StringRef group) const;
@@ -83,7 +91,8 @@ private:
     bool showBare = true, isGiven = false;
     std::string spelling() const { return (oneDash ? "-" : "--") + name; }
   };
-  Flag *find(llvm::StringRef name);
+  Flag *find(llvm::StringRef spelling);
+  const Flag *nearestTo(llvm::StringRef spelling) const;
   llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;
 
   std::vector<Flag> flags;
@@ -92,4 +101,4 @@ private:
 
 } // namespace fmha::tools
 
-#endif // FMHA_TOOLS_COMMON_FLAGTABLE_H
+#endif // FMHA_OPTIONS_FLAGTABLE_H

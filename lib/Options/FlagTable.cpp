@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FlagTable.h"
+#include "fmha/Options/FlagTable.h"
 #include "fmha/Runtime/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -119,28 +119,60 @@ void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
             [words, &value](size_t index) { value = words[index]; });
 }
 
-FlagTable::Flag *FlagTable::find(llvm::StringRef name) {
+FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
   for (Flag &flag : flags)
-    if (name == flag.spelling())
+    if (spelling == flag.spelling())
       return &flag;
   return nullptr;
 }
 
-llvm::Error FlagTable::unknown(llvm::StringRef argument,
-                               llvm::StringRef name) const {
+const FlagTable::Flag *FlagTable::nearestTo(llvm::StringRef spelling) const {
   const Flag *nearest = nullptr;
   // Half of a word wrong is another word.
-  unsigned best = std::min<size_t>(4, name.size() / 2);
+  unsigned best = std::min<size_t>(4, spelling.size() / 2);
   for (const Flag &flag : flags) {
-    unsigned distance = name.edit_distance(flag.spelling(), true, best);
+    unsigned distance = spelling.edit_distance(flag.spelling(), true, best);
     if (distance < best) {
       best = distance;
       nearest = &flag;
     }
   }
+  return nearest;
+}
+
+llvm::Error FlagTable::unknown(llvm::StringRef argument,
+                               llvm::StringRef name) const {
+  const Flag *nearest = nearestTo(name);
   std::string hint = nearest ? "; did you mean '" + nearest->spelling() + "'?"
                              : "; --help lists the flags";
   return failure("unknown flag '" + argument + "'" + hint);
+}
+
+bool FlagTable::has(llvm::StringRef name) const {
+  return llvm::any_of(flags, [&](const Flag &flag) {
+    return !flag.oneDash && name == flag.name;
+  });
+}
+
+std::string FlagTable::nearest(llvm::StringRef name) const {
+  const Flag *nearest = nearestTo(("--" + name).str());
+  return nearest ? nearest->name : "";
+}
+
+llvm::Error FlagTable::set(llvm::StringRef name, llvm::StringRef text) {
+  Flag *flag = find(("--" + name).str());
+  flag->isGiven = true;
+  return flag->set(text);
+}
+
+llvm::Error FlagTable::set(llvm::StringRef name, bool on) {
+  Flag *flag = find(("--" + name).str());
+  if (!flag->isSwitch)
+    return failure("--" + name + ": expected a value (" + flag->placeholder +
+                   "), got " + (on ? "true" : "false"));
+  if (flag->placeholder.empty())
+    return set(name, llvm::StringRef(on ? "true" : "false"));
+  return on ? set(name, llvm::StringRef()) : llvm::Error::success();
 }
 
 llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,

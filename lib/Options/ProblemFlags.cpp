@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemFlags.h"
+#include "fmha/Options/ProblemFlags.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Version.h"
 
@@ -446,6 +446,19 @@ llvm::Error checkHeads(const ProblemFlags &flags) {
                  " --kv-heads=" + llvm::Twine(kvHeads) +
                  ": expected the query heads to be a multiple of the KV "
                  "heads; change one of the two");
+}
+
+schedule::Hints hintsOf(const ProblemFlags &flags) {
+  auto hint = [](std::optional<uint64_t> extent) {
+    return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
+  };
+  schedule::Hints hints;
+  hints.qLen = hint(flags.qLen);
+  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  hints.qHeads = hint(flags.qHeads);
+  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
+  hints.batch = hint(flags.batch);
+  return hints;
 }
 
 llvm::Expected<Source> resolveSource(ProblemFlags &flags) {

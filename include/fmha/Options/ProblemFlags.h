@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_TOOLS_COMMON_PROBLEMFLAGS_H
-#define FMHA_TOOLS_COMMON_PROBLEMFLAGS_H
+#ifndef FMHA_OPTIONS_PROBLEMFLAGS_H
+#define FMHA_OPTIONS_PROBLEMFLAGS_H
 
-#include "FlagTable.h"
+#include "fmha/Options/FlagTable.h"
 #include "fmha/Pipeline/Compiler.h"
 #include "fmha/Schedule/Overrides.h"
 
@@ -74,6 +74,10 @@ ScoreSpec scoreOf(const ProblemFlags &flags);
 /// `flags` give, or their defaults, are no multiples.
 llvm::Error checkHeads(const ProblemFlags &flags);
 
+/// The launch to plan for, with the usual values of the extents that are not
+/// given once one of them is.
+schedule::Hints hintsOf(const ProblemFlags &flags);
+
 /// An input file holds its own schedule: --schedule beside one is an error.
 llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 
@@ -103,4 +107,4 @@ std::string shellCommand(llvm::StringRef tool,
 
 } // namespace fmha::tools
 
-#endif // FMHA_TOOLS_COMMON_PROBLEMFLAGS_H
+#endif // FMHA_OPTIONS_PROBLEMFLAGS_H
