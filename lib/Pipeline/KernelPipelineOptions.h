@@ -40,20 +40,20 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
                      "each level that has places"),
       llvm::cl::init(true)};
-  typename Base::template Option<unsigned> batch{*this, "batch", llvm::cl::desc("Batch to plan for"),
-                         llvm::cl::init(0)};
-  typename Base::template Option<unsigned> qHeads{*this, "q-heads",
-                          llvm::cl::desc("Query heads to plan for"),
-                          llvm::cl::init(0)};
-  typename Base::template Option<unsigned> kvHeads{*this, "kv-heads",
-                           llvm::cl::desc("KV heads to plan for"),
-                           llvm::cl::init(0)};
-  typename Base::template Option<unsigned> qLen{*this, "q-len",
-                        llvm::cl::desc("Query length to plan for"),
-                        llvm::cl::init(0)};
-  typename Base::template Option<unsigned> kvLen{*this, "kv-len",
-                         llvm::cl::desc("Key length to plan for"),
-                         llvm::cl::init(0)};
+  typename Base::template Option<unsigned> batch{
+      *this, "batch", llvm::cl::desc("Batch to plan for"), llvm::cl::init(0)};
+  typename Base::template Option<unsigned> qHeads{
+      *this, "q-heads", llvm::cl::desc("Query heads to plan for"),
+      llvm::cl::init(0)};
+  typename Base::template Option<unsigned> kvHeads{
+      *this, "kv-heads", llvm::cl::desc("KV heads to plan for"),
+      llvm::cl::init(0)};
+  typename Base::template Option<unsigned> qLen{
+      *this, "q-len", llvm::cl::desc("Query length to plan for"),
+      llvm::cl::init(0)};
+  typename Base::template Option<unsigned> kvLen{
+      *this, "kv-len", llvm::cl::desc("Key length to plan for"),
+      llvm::cl::init(0)};
   /// One option per field that may be fixed.
   std::vector<std::unique_ptr<FieldOption>> fields;
 

@@ -43,9 +43,8 @@ static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   auto attention = dyn_cast<AttentionOp>(kernel);
   access.deviceReads = !isWritten;
   access.deviceWrites = isWritten;
-  access.devicePartly =
-      isWritten &&
-      (use.get() != root || (attention && attention.getCuSeqlensQ()));
+  access.devicePartly = isWritten && (use.get() != root ||
+                                      (attention && attention.getCuSeqlensQ()));
   return access;
 }
 
@@ -99,8 +98,8 @@ void BufferUses::visit(OpOperand &use) {
   bool isMemref = llvm::any_of(op->getResultTypes(), [](Type type) {
     return isa<BaseMemRefType>(type);
   });
-  bool branches = isa<RegionBranchOpInterface>(op) ||
-                  op->hasTrait<OpTrait::IsTerminator>();
+  bool branches =
+      isa<RegionBranchOpInterface>(op) || op->hasTrait<OpTrait::IsTerminator>();
   if (isMemref || branches)
     known = false;
   note(op, hostAccess(op, use.get()));

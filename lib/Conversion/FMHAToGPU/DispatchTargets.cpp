@@ -96,7 +96,8 @@ LogicalResult DispatchTargetsPass::dispatch(Operation *op) {
       targets, [](const std::string &name) { return capabilityOf(name); });
   auto choice = scf::IndexSwitchOp::create(b, op->getLoc(), TypeRange(),
                                            capability, cases, cases.size());
-  for (auto [region, target] : llvm::zip_equal(choice.getCaseRegions(), targets)) {
+  for (auto [region, target] :
+       llvm::zip_equal(choice.getCaseRegions(), targets)) {
     b.setInsertionPointToStart(&region.emplaceBlock());
     setTarget(b.clone(*op), target);
     scf::YieldOp::create(b, op->getLoc());

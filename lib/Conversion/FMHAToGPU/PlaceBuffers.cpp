@@ -27,7 +27,8 @@ using namespace fmha;
 
 namespace {
 
-struct PlaceBuffersPass : public fmha::impl::PlaceBuffersBase<PlaceBuffersPass> {
+struct PlaceBuffersPass
+    : public fmha::impl::PlaceBuffersBase<PlaceBuffersPass> {
   using PlaceBuffersBase::PlaceBuffersBase;
   void runOnOperation() override;
 };
@@ -153,8 +154,8 @@ void Residency::visit(Operation *op, State &state) {
 }
 
 /// Regions that use the buffer on both sides begin and end with the same state,
-/// however often they run: valid on both sides if nothing writes it, on the host
-/// otherwise.
+/// however often they run: valid on both sides if nothing writes it, on the
+/// host otherwise.
 void Residency::enter(Operation *op, State &state) {
   bool isWritten = uses.of(op).writes();
   needHost(op, state);
@@ -214,8 +215,7 @@ void Residency::redirect(Operation *kernel) {
 /// Frees the copy where the buffer is freed, or at the end of its block. A
 /// buffer that only the device uses needs no memory on the host.
 void Residency::finish() {
-  Operation *free =
-      uses.frees().size() == 1 ? uses.frees().front() : nullptr;
+  Operation *free = uses.frees().size() == 1 ? uses.frees().front() : nullptr;
   Block &home = *root.getParentBlock();
   bool isHere = free && free->getBlock() == &home;
   Operation *end = isHere ? free : home.getTerminator();
@@ -257,8 +257,8 @@ bool shareAllocation(Value root, const BufferUses &uses,
   return true;
 }
 
-/// Copies one operand of a kernel op before and after it, through a dense buffer
-/// on the host: right whatever else reaches the memory.
+/// Copies one operand of a kernel op before and after it, through a dense
+/// buffer on the host: right whatever else reaches the memory.
 void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
   auto type = cast<MemRefType>(value.getType());
   auto dense = MemRefType::get(type.getShape(), type.getElementType());
@@ -313,8 +313,9 @@ void PlaceBuffersPass::runOnOperation() {
     if (!isKernelOp(op))
       return WalkResult::advance();
     if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics()) {
-      op->emitError() << "expected memrefs, got tensors; run one-shot-bufferize "
-                         "before fmha-place-buffers";
+      op->emitError()
+          << "expected memrefs, got tensors; run one-shot-bufferize "
+             "before fmha-place-buffers";
       return WalkResult::interrupt();
     }
     kernels.push_back(op);

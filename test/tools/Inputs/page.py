@@ -2,8 +2,8 @@
 
     page.py SOURCE PAGE FOLDER
 
-FOLDER gets `build`, `include` and `test` as the checkout has them, and the C programs of the page, each under the name in its first
-line. Then every block of shell commands runs, in order, and stops at the first command that fails."""
+FOLDER gets `build`, `include` and `test` as the checkout has them, and the programs of the page in C and MLIR, each under the name in
+its first line. Then every block of shell commands runs, in order, and stops at the first command that fails."""
 
 import os
 import pathlib
@@ -18,9 +18,9 @@ tools = pathlib.Path(shutil.which("fmha-compile")).resolve().parent
 for name in ("include", "test"):
     (folder / name).symlink_to(source / name)
 
-blocks = re.findall(r"^```(c|sh)\n(.*?)^```", page.read_text(), re.M | re.S)
-for text in (text for language, text in blocks if language == "c"):
-    name = re.match(r"// (\S+\.c)\n", text)[1]
+blocks = re.findall(r"^```(c|mlir|sh)\n(.*?)^```", page.read_text(), re.M | re.S)
+for text in (text for language, text in blocks if language != "sh"):
+    name = re.match(r"// (\S+\.(?:c|mlir))\n", text)[1]
     (folder / name).write_text(text)
 failed = 0
 for text in (text for language, text in blocks if language == "sh"):

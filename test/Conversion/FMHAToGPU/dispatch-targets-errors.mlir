@@ -1,0 +1,12 @@
+// RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-dispatch-targets{targets=sm_90a,sm_12})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-dispatch-targets{targets=sm_90a,sm_90a})' 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-dispatch-targets{targets=sm_90a,sm_100a})' 2>&1 | FileCheck %s --check-prefix=TENSORS
+
+// UNKNOWN: error: expected targets that kernels can be compiled for, some of {{.*}}sm_90a{{.*}}, got sm_12
+// TWICE:   error: expected targets of different compute capabilities, got sm_90a twice
+// TENSORS: error: expected memrefs, got tensors; run one-shot-bufferize before fmha-dispatch-targets
+!t = tensor<1x64x2x64xbf16>
+func.func @tensors(%q: !t, %o: !t) -> !t {
+  %r = fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) -> !t
+  return %r : !t
+}
