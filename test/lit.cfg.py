@@ -23,19 +23,37 @@ for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+# A test that wants kernels kept names a folder of its own.
+config.environment["FMHA_CACHE_DIR"] = "off"
+
 config.substitutions += [
     ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),
+    ("%libfmha_rt", os.path.join(config.lib_dir, "libfmha_rt.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
+    ("%libfmha_mgpu", os.path.join(config.lib_dir, "libfmha_mgpu.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),
+    ("%tools-dir", config.tools_dir),
     ("%source-root", os.path.dirname(config.test_source_root)),
     ("%python", config.python),
     ("%llvm-lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")),
 ]
 
-# REQUIRES: ptxas, REQUIRES: compiler.
+# Whole programs, by stock tools with the plugin.
+program = os.path.join(config.test_source_root, "Programs", "Inputs", "program.sh")
+config.substitutions += [
+    ("%program-on-device", f"env FMHA_DRIVER={os.path.join(config.lib_dir, 'libptxsim.so')} {program} device"),
+    ("%program-on-cpu", f"{program} cpu"),
+]
+config.environment["FMHA_PLUGIN"] = os.path.join(config.lib_dir, "FmhaPlugin.so")
+config.environment["FMHA_MGPU"] = os.path.join(config.lib_dir, "libfmha_mgpu.so")
+config.environment["FMHA_LLVM_LIB"] = os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")
+
+# REQUIRES: ptxas, REQUIRES: fatbinary, REQUIRES: compiler.
 if ptxas:
     config.available_features.add("ptxas")
+if shutil.which("fatbinary", path=config.environment["PATH"]):
+    config.available_features.add("fatbinary")
 
 def has_gpu():
     """Whether the driver is there and sees a device: REQUIRES: gpu. Without one such tests are reported as unsupported."""
@@ -54,7 +72,7 @@ if has_gpu():
 if config.build_compiler:
     config.available_features.add("compiler")
 else:
-    config.excludes += ["Dialect", "Conversion", "Pipeline", "fmha-opt"]
+    config.excludes += ["Dialect", "Conversion", "Pipeline", "Programs", "fmha-opt"]
     config.excludes += ["fmha-compile", "fmha-run", "fmha-lsp-server"]
 
 # lit -Droundtrip=1: every input of fmha-opt is printed and parsed again, as text

@@ -359,10 +359,7 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
 RunValues runValues(const AttentionTensors &tensors,
                     const DeviceTensors &copies) {
   RunValues values = extentsOf(tensors);
-  const auto &output = copies.o.strides();
-  values[RunValue::OStrideBatch] = output[0];
-  values[RunValue::OStrideRow] = output[1];
-  values[RunValue::OStrideHead] = output[2];
+  launch::setOutputStrides(copies.o.view(), values);
   setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }

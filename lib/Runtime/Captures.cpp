@@ -31,7 +31,7 @@ llvm::Error checkCaptures(const Manifest &manifest,
   for (size_t n = 0; n < wanted; ++n) {
     const CaptureType &type = manifest.captures[n];
     const CaptureData &data = tensors.captures[n];
-    std::string expected = describe(type.element, type.rank);
+    std::string expected = describe(launch::nameOf(type.element), type.rank);
     std::string got = describe(data.element, data.dims.size());
     if (expected != got)
       return failure("capture " + llvm::Twine(n) + ": expected " + expected +
@@ -53,7 +53,7 @@ DeviceCaptures::create(Device &device,
                        const std::vector<CaptureData> &captures) {
   DeviceCaptures made;
   for (const CaptureData &data : captures) {
-    size_t bytes = CaptureType{data.element}.elementBytes();
+    size_t bytes = sizeOf(*launch::parseName<CaptureElement>(data.element));
     size_t rank = data.dims.size();
     int64_t columns = rank ? data.dims.back() : 1, pitch = columns + 1;
     int64_t rows = 1;

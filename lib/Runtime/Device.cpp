@@ -9,11 +9,7 @@
 #include "fmha/Runtime/Device.h"
 #include "fmha/Runtime/Files.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-
-#include <dlfcn.h>
 
 namespace fmha::runtime {
 namespace {
@@ -37,33 +33,10 @@ std::optional<Capability> parseTarget(llvm::StringRef target) {
   return capability;
 }
 
-/// The folders of the shared library that this code is linked into, if it is
-/// one, and of the program. The loader knows a program only as it was called.
-std::vector<std::string> ownFolders() {
-  void *here = reinterpret_cast<void *>(&targetRunsOn);
-  std::vector<std::string> folders;
-  Dl_info info = {};
-  llvm::SmallString<256> path;
-  if (dladdr(here, &info) && info.dli_fname &&
-      llvm::sys::path::is_absolute(info.dli_fname) &&
-      !llvm::sys::fs::real_path(info.dli_fname, path))
-    folders.push_back(llvm::sys::path::parent_path(path).str());
-  std::string program = llvm::sys::fs::getMainExecutable(nullptr, here);
-  folders.push_back(llvm::sys::path::parent_path(program).str());
-  return folders;
-}
-
 std::string findSimulator() {
   if (auto path = llvm::sys::Process::GetEnv("FMHA_PTXSIM"))
     return *path;
-  for (const std::string &folder : ownFolders())
-    for (llvm::StringRef place : {"", "../lib", "lib"}) {
-      llvm::SmallString<256> candidate(folder);
-      llvm::sys::path::append(candidate, place, "libptxsim.so");
-      if (llvm::sys::fs::exists(candidate))
-        return candidate.str().str();
-    }
-  return "libptxsim.so";
+  return driver::findBeside("libptxsim.so");
 }
 
 } // namespace

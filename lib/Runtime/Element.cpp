@@ -15,19 +15,10 @@
 
 namespace fmha::runtime {
 
-size_t sizeOf(ElementType type) { return type == ElementType::F32 ? 4 : 2; }
-
-std::string_view stringify(ElementType type) {
-  constexpr std::string_view names[] = {"f16", "bf16", "f32"};
-  return names[size_t(type)];
-}
+std::string_view stringify(ElementType type) { return launch::nameOf(type); }
 
 std::optional<ElementType> parseElementType(std::string_view name) {
-  for (ElementType type :
-       {ElementType::F16, ElementType::BF16, ElementType::F32})
-    if (name == stringify(type))
-      return type;
-  return std::nullopt;
+  return launch::parseName<ElementType>(name);
 }
 
 uint16_t toBFloat16(float value) {

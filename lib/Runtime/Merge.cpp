@@ -119,10 +119,7 @@ RunValues valuesOf(const MergeTensors &tensors, const Copies &copies) {
   values[RunValue::Batch] = uint64_t(out[0]);
   values[RunValue::QLen] = uint64_t(out[1]);
   values[RunValue::QHeads] = uint64_t(out[2]);
-  const auto &strides = copies.out.strides();
-  values[RunValue::OStrideBatch] = uint64_t(strides[0]);
-  values[RunValue::OStrideRow] = uint64_t(strides[1]);
-  values[RunValue::OStrideHead] = uint64_t(strides[2]);
+  launch::setOutputStrides(copies.out.view(), values);
   setRowStrides(rowOutputs, copies.rows, values);
   return values;
 }

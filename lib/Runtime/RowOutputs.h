@@ -18,6 +18,7 @@
 #define FMHA_LIB_RUNTIME_ROWOUTPUTS_H
 
 #include "LaunchOutcome.h"
+#include "fmha/Runtime/Launch/Values.h"
 #include "fmha/Runtime/Manifest.h"
 #include "fmha/Runtime/Tensor.h"
 
@@ -28,21 +29,14 @@
 
 namespace fmha::runtime {
 
-inline RunValue after(RunValue value, int places) {
-  return RunValue(int(value) + places);
-}
+using launch::after;
 
 /// Tells a kernel the strides of what it writes.
 template <typename Rows, typename Copies>
 void setRowStrides(const Rows &rows, const Copies &copies, RunValues &values) {
   for (auto [row, copy] : llvm::zip_equal(rows, copies)) {
-    if (!copy)
-      continue;
-    // Device tensors are [batch, length, heads, 1].
-    const auto &strides = copy->strides();
-    values[row.strideBatch] = uint64_t(strides[0]);
-    values[after(row.strideBatch, 1)] = uint64_t(strides[2]);
-    values[after(row.strideBatch, 2)] = uint64_t(strides[1]);
+    if (copy)
+      launch::setRowStrides(row.strideBatch, copy->view(), values);
   }
 }
 

@@ -8,23 +8,16 @@
 
 #include "Workspace.h"
 #include "LaunchOutcome.h"
+#include "fmha/Runtime/Launch/Values.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace fmha::runtime {
 namespace {
 
-/// In the order of `tensors`; `stridePart` is the first of the strides of part
-/// and batch, which those of row and head follow in either order.
-struct Kind {
-  TensorName name;
-  RunValue stridePart;
-  bool rowFirst;
-};
-constexpr Kind kinds[] = {
-    {TensorName::OParts, RunValue::OPartsStridePart, true},
-    {TensorName::MaxParts, RunValue::MaxPartsStridePart, false},
-    {TensorName::SumParts, RunValue::SumPartsStridePart, false}};
+/// In the order of `tensors`.
+constexpr TensorName names[] = {TensorName::OParts, TensorName::MaxParts,
+                                TensorName::SumParts};
 
 /// The number of the part is the slower part of the batch.
 Tensor4 shapeOf(int64_t parts, const std::array<int64_t, 4> &dims,
@@ -65,27 +58,22 @@ llvm::Expected<Workspace> Workspace::create(Device &device, int64_t parts,
 }
 
 const DeviceTensor *Workspace::find(TensorName name) const {
-  for (auto [kind, tensor] : llvm::zip(kinds, tensors))
-    if (kind.name == name)
+  for (auto [own, tensor] : llvm::zip(names, tensors))
+    if (own == name)
       return &tensor;
   return nullptr;
 }
 
 void Workspace::fill(RunValues &values) const {
-  values[RunValue::Parts] = uint64_t(parts);
-  for (auto [kind, tensor] : llvm::zip(kinds, tensors)) {
-    const auto &strides = tensor.strides();
-    int64_t batch = parts ? tensor.dims()[0] / parts : 0;
-    int first = int(kind.stridePart);
-    values[kind.stridePart] = uint64_t(batch * strides[0]);
-    values[RunValue(first + 1)] = uint64_t(strides[0]);
-    values[RunValue(first + 2)] = uint64_t(strides[kind.rowFirst ? 1 : 2]);
-    values[RunValue(first + 3)] = uint64_t(strides[kind.rowFirst ? 2 : 1]);
-  }
+  launch::PartViews views = {tensors[0].view(), tensors[1].view(),
+                             tensors[2].view()};
+  for (auto [step, tensor] : llvm::zip(views.steps, tensors))
+    step = parts ? tensor.dims()[0] / parts * tensor.strides()[0] : 0;
+  launch::setPartStrides(parts, views, values);
 }
 
 llvm::Error Workspace::check(Device &device, LaunchReport &report) const {
-  for (auto [kind, tensor] : llvm::zip(kinds, tensors)) {
+  for (auto [name, tensor] : llvm::zip(names, tensors)) {
     Tensor4 host;
     host.dims = tensor.dims();
     host.strides = denseStrides(host.dims, Layout::BSHD);
@@ -96,7 +84,7 @@ llvm::Error Workspace::check(Device &device, LaunchReport &report) const {
     size_t stray = 0;
     if (llvm::Error error = tensor.readBack(device, host, stray))
       return error;
-    addStrayFinding(stringify(kind.name), stray, report);
+    addStrayFinding(stringify(name), stray, report);
   }
   return llvm::Error::success();
 }

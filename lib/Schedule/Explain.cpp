@@ -168,6 +168,10 @@ static std::string liveHeads(const Problem &problem, const Schedule &s) {
   return group && group < s.packHeads ? " (which has " + str(group) + ")" : "";
 }
 
+std::string_view fmha::schedule::familyOf(const Schedule &schedule) {
+  return usesWgmma(schedule) ? "wgmma" : "tcgen05";
+}
+
 static std::string summarize(const Problem &problem, const Schedule &s) {
   auto line = [](const std::string &what, const std::string &value) {
     return "  " + padRight(what, 19) + value + '\n';
@@ -182,6 +186,7 @@ static std::string summarize(const Problem &problem, const Schedule &s) {
   if (problem.source2)
     text += ", a second source with mask " + stringify(problem.mask2);
   text += '\n';
+  text += line("family", std::string(familyOf(s)));
   text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
   if (s.packHeads > 1)
     text += line("pack_heads",
@@ -246,4 +251,10 @@ std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
         listRejected(problem, plan)})
     text += (list.empty() ? "" : "\n") + list;
   return text;
+}
+
+std::string fmha::schedule::explainRefusal(const std::string &target,
+                                           const std::string &reason) {
+  return "schedule for " + target + ": none\n  " + padRight("family", 19) +
+         "none\n" + wrap("why: " + reason, 5);
 }

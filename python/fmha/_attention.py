@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
+from . import _device, _native
 from ._arguments import flag, integer, text, window_bounds, word
 from ._compile import Count, DType, Kernel, Mask, OutDType, Packing, PPlacement, QTiles, Scheduler, Window, compile
 from ._errors import Error, Finding, SimulationError
@@ -256,6 +256,8 @@ class Options(TypedDict, total=False):
     policy: Policy
     seed: int
     checks: str
+    out: Any
+    stream: int
 
 
 @overload
@@ -321,6 +323,8 @@ def attention(
     policy: Policy = "eager",
     seed: int = 0,
     checks: str = "all",
+    out: Any = None,
+    stream: int = 0,
 ) -> Array | tuple[Array, ...]:
     """softmax(scale * q k^T) v, computed by a compiled kernel.
 
@@ -363,6 +367,14 @@ def attention(
     without; the sink is in neither. unnormalised leaves the output undivided by that
     sum; out_dtype='f32' gives it as float32, whatever the type of q.
 
+    Arrays in device memory (objects with __dlpack__ of kDLCUDA or kDLCUDAManaged) are
+    used where they are: all arrays of a call must be, on one device, float16 or
+    bfloat16, and nothing is copied or waited for. FMHA_DRIVER names the driver library,
+    and stream is the CUstream that the kernel is launched on. Outputs are new device
+    arrays with __dlpack__, or `out`, of the layout and the shape of q with the dim of v.
+    cu_seqlens and lengths lie on the device, too, and are not checked; sink, alibi and
+    bias are float32. Host arrays are copied to the device and back.
+
     target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
     (per cent of the exponentials that FMA units compute), p_offset (log2 of a factor on P, for terms too
     small for its type), schedule ('#fmha.schedule<...>') and splits (CTAs that share the
@@ -374,13 +386,20 @@ def attention(
     lengths above 2**31 - 512 (2**30 - 512 with a window) and grids of more than
     2**31 - 1 CTAs.
     """
+    given = dict(locals())
     settings = settings_of(device, policy, seed, checks)
+    integer(stream, "stream", bits=64)
     word(layout, "layout", ("bshd", "bhsd"))
     if dtype is not None:
         word(dtype, "dtype", ("f16", "bf16"))
     flags = {"v_in_k": v_in_k, "lse": lse, "return_row_max": return_row_max, "return_row_sum": return_row_sum}
     for name, value in flags.items():
         flag(value, name)
+    if any(map(_device.on_device, _device.arrays_of(given).values())):
+        results: Array | tuple[Array, ...] = _device.attention(given)
+        return results
+    if out is not None or stream:
+        raise ValueError("out, stream: expected none beside host arrays, which are copied to the device and back")
     was_float32 = getattr(q, "dtype", None) == np.float32
     if v_in_k:
         _check_view(k, v)
@@ -407,7 +426,7 @@ def attention(
     )  # fmt: skip
 
     q_shape = _bshd(inputs[0], layout).shape
-    out = np.zeros((*q_shape[:3], head_dim_v), np.float32 if out_dtype == "f32" else np.uint16)
+    result = np.zeros((*q_shape[:3], head_dim_v), np.float32 if out_dtype == "f32" else np.uint16)
     rows = {
         name: np.zeros((batch, q_heads, q_len), np.float32)
         for name, asked in (("lse", lse), ("row_max", return_row_max), ("row_sum", return_row_sum))
@@ -415,12 +434,13 @@ def attention(
     }
     captures = _captures(alibi, bias, attn_mask)
     _check_captures(captures, _extents(inputs, layout, lists))
-    _run(kernel, inputs, _bshd(out, layout), rows, settings, lists, captures, second)
-    result = out if out_dtype == "f32" else _widen(out, kind) if was_float32 else _typed(out, kind)
-    results = (result, *rows.values())
+    _run(kernel, inputs, _bshd(result, layout), rows, settings, lists, captures, second)
+    if out_dtype != "f32":
+        result = _widen(result, kind) if was_float32 else _typed(result, kind)
+    written = (result, *rows.values())
     if packed[0]:
-        results = tuple(array[0] for array in results)
-    return results if rows else results[0]
+        written = tuple(array[0] for array in written)
+    return written if rows else written[0]
 
 
 def _check_view(k: Any, v: Any) -> None:

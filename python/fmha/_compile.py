@@ -66,14 +66,29 @@ class Kernel:
     report       the planner's choice
     levels       IR text per level passed ("attention" … "nvvm")
     diagnostics  warnings and remarks
+    from_cache   whether FMHA_CACHE_DIR had it
+
+    report and levels are in no cache: the first use of one of them compiles again.
     """
 
     target: str
     ptx: str
     manifest: dict[str, Any]
-    report: Report
-    levels: dict[str, str]
     diagnostics: tuple[Diagnostic, ...] = ()
+    from_cache: bool = dataclasses.field(default=False, compare=False)
+    _arguments: tuple[Any, ...] = dataclasses.field(default=(), repr=False, compare=False)
+
+    @functools.cached_property
+    def _compiled(self) -> _native.CompileResult:
+        return _native.compile_levels(*self._arguments)
+
+    @functools.cached_property
+    def report(self) -> Report:
+        return Report(**self._compiled.report)
+
+    @functools.cached_property
+    def levels(self) -> dict[str, str]:
+        return dict(self._compiled.levels)
 
     def assemble(self) -> Assembly:
         """Runs ptxas on the PTX."""
@@ -252,7 +267,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         "p_offset": p_offset,
         "splits": splits,
     }
-    result = _native.compile(
+    arguments = (
         text(module, "module"),
         text(name, "name"),
         target,
@@ -264,6 +279,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         integer(kv_heads, "kv_heads"),
         flag(verify_kernels, "verify_kernels"),
     )
+    result = _native.compile(*arguments)
     diagnostics = tuple(Diagnostic(*entry) for entry in result.diagnostics)
     if not result.ok:
         raise CompileError(diagnostics)
@@ -271,7 +287,7 @@ def compile(  # noqa: A001  (the package's own word for it)
         target=target,
         ptx=result.ptx,
         manifest=json.loads(result.manifest),
-        report=Report(**result.report),
-        levels=dict(result.levels),
         diagnostics=diagnostics,
+        from_cache=result.from_cache,
+        _arguments=arguments,
     )

@@ -13,7 +13,7 @@
 
 #include "Module.h"
 
-#include "fmha/Pipeline/Compiler.h"
+#include "fmha/Pipeline/KernelCache.h"
 #include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
@@ -158,12 +158,11 @@ parseFields(const std::map<std::string, std::string> &fields) {
   return overrides;
 }
 
-static CompileResult
-compileText(const std::string &text, const std::string &name,
-            const std::string &target, const std::string &placement,
-            const std::map<std::string, std::string> &fields, unsigned qLen,
-            unsigned kvLen, unsigned qHeads, unsigned kvHeads,
-            bool verifyKernels) {
+static CompileOptions
+optionsOf(const std::string &target, const std::string &placement,
+          const std::map<std::string, std::string> &fields, unsigned qLen,
+          unsigned kvLen, unsigned qHeads, unsigned kvHeads,
+          bool verifyKernels) {
   CompileOptions options;
   options.verifyKernels = verifyKernels;
   options.hints.qLen = qLen;
@@ -173,6 +172,34 @@ compileText(const std::string &text, const std::string &name,
   options.target = target;
   options.overrides = parseFields(fields);
   options.overrides.pPlacement = parsePlacement(placement);
+  return options;
+}
+
+/// With the cache that the environment names.
+static CompiledKernel
+compileText(const std::string &text, const std::string &name,
+            const std::string &target, const std::string &placement,
+            const std::map<std::string, std::string> &fields, unsigned qLen,
+            unsigned kvLen, unsigned qHeads, unsigned kvHeads,
+            bool verifyKernels) {
+  KernelRequest request;
+  request.text = text;
+  request.name = name;
+  request.options = optionsOf(target, placement, fields, qLen, kvLen, qHeads,
+                              kvHeads, verifyKernels);
+  std::optional<KernelCache> cache = KernelCache::fromEnvironment();
+  return compileKernel(request, cache ? &*cache : nullptr);
+}
+
+/// With all levels and the plan, which no cache has.
+static CompileResult
+compileLevels(const std::string &text, const std::string &name,
+              const std::string &target, const std::string &placement,
+              const std::map<std::string, std::string> &fields, unsigned qLen,
+              unsigned kvLen, unsigned qHeads, unsigned kvHeads,
+              bool verifyKernels) {
+  CompileOptions options = optionsOf(target, placement, fields, qLen, kvLen,
+                                     qHeads, kvHeads, verifyKernels);
   options.keepLevels = true;
   return compile(text, name, options);
 }
@@ -201,7 +228,8 @@ tuplesOf(const std::vector<Diagnostic> &diagnostics) {
   return list;
 }
 
-static std::vector<DiagnosticTuple> diagnosticsOf(const CompileResult &result) {
+template <typename Result>
+static std::vector<DiagnosticTuple> diagnosticsOf(const Result &result) {
   return tuplesOf(result.diagnostics);
 }
 
@@ -335,9 +363,15 @@ void fmha::python::bindCompile(nb::module_ &module) {
       .def_ro("ok", &CompileResult::ok)
       .def_ro("ptx", &CompileResult::ptx)
       .def_ro("manifest", &CompileResult::manifest)
-      .def_prop_ro("diagnostics", &diagnosticsOf)
+      .def_prop_ro("diagnostics", &diagnosticsOf<CompileResult>)
       .def_prop_ro("levels", &levelsOf)
       .def_prop_ro("report", &reportOf);
+  nb::class_<CompiledKernel>(module, "CompiledKernel")
+      .def_ro("ok", &CompiledKernel::ok)
+      .def_ro("ptx", &CompiledKernel::ptx)
+      .def_ro("manifest", &CompiledKernel::manifest)
+      .def_ro("from_cache", &CompiledKernel::fromCache)
+      .def_prop_ro("diagnostics", &diagnosticsOf<CompiledKernel>);
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
              nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
@@ -347,6 +381,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("outputs") = nb::tuple());
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
+             nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
+             nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
+             nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
+  module.def("compile_levels", &compileLevels, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
              nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
              nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());

@@ -13,5 +13,6 @@
 NB_MODULE(_native, module) {
   module.attr("__version__") = FMHA_VERSION;
   fmha::python::bindCompile(module);
+  fmha::python::bindLaunch(module);
   fmha::python::bindRun(module);
 }

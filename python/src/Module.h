@@ -22,6 +22,7 @@ namespace fmha::python {
 /// build_module, compile, assemble.
 void bindCompile(nanobind::module_ &module);
 /// run, bits.
+void bindLaunch(nanobind::module_ &module);
 void bindRun(nanobind::module_ &module);
 
 } // namespace fmha::python

@@ -5,15 +5,17 @@ include(CMakePackageConfigHelpers)
 
 set(FMHA_CMAKE_DIR lib/cmake/Fmha)
 
-foreach(pattern IN ITEMS "*.h" "*.td" "*.inc")
+foreach(pattern IN ITEMS "*.h" "*.td" "*.def" "*.inc")
   list(APPEND FMHA_HEADER_PATTERNS PATTERN "${pattern}")
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha" "${PROJECT_BINARY_DIR}/include/fmha"
   DESTINATION include FILES_MATCHING ${FMHA_HEADER_PATTERNS})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha-c"
+  DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/doc/fmha)
 
 # Loaded at run time by name, so linked by nobody.
-foreach(library IN ITEMS ptxsim FmhaPlugin)
+foreach(library IN ITEMS ptxsim fmha_mgpu FmhaPlugin)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION lib)
   endif()

@@ -44,11 +44,13 @@ def test_stub_declares_the_functions_that_there_are():
     assert found and declared == found
 
 
-def test_stub_declares_the_properties_that_there_are():
-    (declared,) = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
-    found = getattr(_native, declared.name)
-    names = {name for name in vars(found) if not name.startswith("_")}
-    assert {node.name for node in declared.body} == names
+def test_stub_declares_the_members_of_classes_that_there_are():
+    classes = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
+    assert {node.name for node in classes} == {name for name, value in vars(_native).items() if inspect.isclass(value)}
+    for declared in classes:
+        found = getattr(_native, declared.name)
+        names = {name for name in vars(found) if not name.startswith("_")}
+        assert {node.name for node in declared.body} - {"__init__"} == names
 
 
 def test_package_says_that_it_is_typed():

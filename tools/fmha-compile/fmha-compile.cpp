@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProblemFlags.h"
+#include "AheadOfTime.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Pictures.h"
@@ -25,139 +25,6 @@ using namespace fmha::tools;
 using fmha::runtime::failure;
 
 namespace {
-
-struct CompileFlags {
-  ProblemFlags problem;
-  std::string emit = "ptx", output = "-", dumpTo, drawTo;
-  std::optional<Level> from, to;
-  bool explain = false, help = false, version = false, verifyKernels = true;
-
-  void add(FlagTable &table);
-};
-
-std::vector<std::string> levelNames() {
-  std::vector<std::string> names;
-  for (int i = 0; i <= int(Level::NVVM); ++i)
-    names.emplace_back(stringify(Level(i)));
-  return names;
-}
-
-void CompileFlags::add(FlagTable &table) {
-  problem.add(table);
-  table.group("Output");
-  table.addWord("emit", {"mlir", "llvm", "ptx", "cubin", "manifest"},
-                "what to print (default ptx)", emit);
-  table.addText("-o", "FILE", "write it there; '-' is standard output", output);
-  table.addChoice("compile-from", levelNames(), "level of the input",
-                  [this](size_t i) { from = Level(i); });
-  table.addChoice("compile-to", levelNames(),
-                  "level to stop at (default for --emit=mlir: attention)",
-                  [this](size_t i) { to = Level(i); });
-  table.addText("dump-phases-to", "DIR",
-                "write every level to DIR/NN-LEVEL.mlir", dumpTo);
-  table.addSwitch("verify-kernels",
-                  "verify capacities and synchronisation at each level "
-                  "(default); =false leaves it out",
-                  [this](bool on) { verifyKernels = on; });
-  table.addSwitch("explain",
-                  "print the schedule and why; the kernel only goes to -o",
-                  [this](bool on) { explain = on; });
-  table.addText("svg", "DIR",
-                "with --explain: draw tensor memory over time, shared memory "
-                "and the swizzle into DIR/*.svg",
-                drawTo);
-  table.group("Help");
-  table.addSwitch("help", "print this and stop",
-                  [this](bool on) { help = on; });
-  table.addSwitch("version", "print the version and stop",
-                  [this](bool on) { version = on; });
-}
-
-void printHelp(const FlagTable &table) {
-  llvm::outs()
-      << "fmha-compile [input.mlir] [flags]: compile one attention op.\n"
-         "\n"
-         "  fmha-compile --head-dim=128 --causal -o kernel.ptx\n"
-         "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"
-         "  fmha-compile --dump-phases-to=phases -o /dev/null\n"
-         "  fmha-compile --head-dim=64 --explain --svg=pictures\n"
-         "  fmha-compile --q-len=1 --kv-len=16384 --q-heads=32 --kv-heads=8 "
-         "--explain\n"
-         "\n"
-         "Lengths, heads and the batch are hints to the planner: a kernel is "
-         "right for all\nof them. With --q-len and --q-heads it plans the "
-         "launch, "
-         "and shares out keys among\nCTAs where they leave SMs idle.\n"
-         "Exit: 0 done, 2 bad input.\n";
-  table.printHelp(llvm::outs());
-}
-
-/// Stopping above PTX and asking for something below it cannot both be had.
-llvm::Error checkLevels(const CompileFlags &flags) {
-  if (flags.from && flags.to && *flags.from > *flags.to)
-    return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
-                   " lies below --compile-to=" + stringify(*flags.to) +
-                   "; expected a level at or above it");
-  if (flags.to && flags.emit != "mlir")
-    return failure("--compile-to=" + llvm::Twine(stringify(*flags.to)) +
-                   " stops before there is any " + flags.emit +
-                   "; expected --emit=mlir, or no --compile-to");
-  if (flags.from && flags.problem.input.empty())
-    return failure("--compile-from expects an input file at that level, got "
-                   "none");
-  if (!flags.drawTo.empty() && !flags.explain)
-    return failure("--svg draws what --explain tells; expected --explain "
-                   "beside it, got none");
-  return checkScheduleFlag(flags.problem);
-}
-
-/// Below the attention level the input says what is computed, and how.
-llvm::Error checkFlagsBelow(const CompileFlags &flags, const FlagTable &table) {
-  if (flags.from.value_or(Level::Attention) == Level::Attention)
-    return llvm::Error::success();
-  std::string names;
-  for (llvm::StringRef group : {"Problem", "Kernel"})
-    for (const std::string &name : table.given(group))
-      if (name != "--target")
-        names += (names.empty() ? "" : ", ") + name;
-  if (names.empty())
-    return llvm::Error::success();
-  return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
-                 " takes the problem and the schedule from '" +
-                 flags.problem.input +
-                 "': expected no flag for them beside it but --target, got " +
-                 names + "; leave them out, or begin at the attention level");
-}
-
-/// What the flags tell of the launch, their defaults once one of them is given.
-schedule::Hints hintsOf(const ProblemFlags &flags) {
-  auto hint = [](std::optional<uint64_t> extent) {
-    return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
-  };
-  schedule::Hints hints;
-  hints.qLen = hint(flags.qLen);
-  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
-  hints.qHeads = hint(flags.qHeads);
-  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
-  hints.batch = hint(flags.batch);
-  return hints;
-}
-
-CompileOptions optionsOf(const CompileFlags &flags) {
-  CompileOptions options;
-  options.hints = hintsOf(flags.problem);
-  options.target = flags.problem.target;
-  options.overrides = flags.problem.overrides;
-  options.from = flags.from.value_or(Level::Attention);
-  options.to = flags.to;
-  // A schedule is known only below the attention level.
-  if (flags.emit == "mlir" && !options.to && !flags.explain)
-    options.to = options.from;
-  options.keepLevels = !flags.dumpTo.empty();
-  options.keepLLVM = flags.emit == "llvm";
-  options.verifyKernels = flags.verifyKernels;
-  return options;
-}
 
 llvm::Error dumpPhases(const CompileFlags &flags, const CompileResult &result) {
   if (std::error_code code = llvm::sys::fs::create_directories(flags.dumpTo))
@@ -222,20 +89,26 @@ llvm::Error drawSchedule(const CompileFlags &flags,
   return llvm::Error::success();
 }
 
-/// The text to compile; below the attention level there is nothing to compare
-/// the flags with.
-llvm::Expected<Source> sourceOf(const CompileFlags &flags) {
-  if (flags.from.value_or(Level::Attention) == Level::Attention) {
-    ProblemFlags problem = flags.problem;
-    return resolveSource(problem);
+llvm::Error write(const CompileFlags &flags, llvm::StringRef bytes) {
+  if (flags.output != "-")
+    return runtime::writeFile(flags.output, bytes);
+  llvm::outs() << bytes;
+  return llvm::Error::success();
+}
+
+/// The kernel by way of the cache.
+llvm::Error emitKept(const CompileFlags &flags) {
+  auto kernel = compileFor(flags, flags.emit == "cubin");
+  if (!kernel)
+    return kernel.takeError();
+  if (flags.explain) {
+    llvm::outs() << kernel->report;
+    if (flags.output == "-")
+      return llvm::Error::success();
   }
-  auto text = runtime::readFile(flags.problem.input);
-  if (!text)
-    return text.takeError();
-  Source source;
-  source.text = std::move(*text);
-  source.name = flags.problem.input;
-  return source;
+  return write(flags, flags.emit == "cubin" ? kernel->cubin
+                      : flags.emit == "ptx" ? kernel->ptx
+                                            : kernel->manifest);
 }
 
 llvm::Error emit(const CompileFlags &flags) {
@@ -243,8 +116,10 @@ llvm::Error emit(const CompileFlags &flags) {
   if (!source)
     return source.takeError();
   CompileResult result = compile(source->text, source->name, optionsOf(flags));
-  if (!result.ok)
+  if (!result.ok) {
+    printRefusal(flags, *source);
     return failureOf(result.diagnostics);
+  }
   std::string diagnostics = formatDiagnostics(result.diagnostics);
   if (!diagnostics.empty())
     llvm::errs() << diagnostics << "\n";
@@ -262,12 +137,7 @@ llvm::Error emit(const CompileFlags &flags) {
       return llvm::Error::success();
   }
   auto text = select(flags, result);
-  if (!text)
-    return text.takeError();
-  if (flags.output != "-")
-    return runtime::writeFile(flags.output, *text);
-  llvm::outs() << *text;
-  return llvm::Error::success();
+  return text ? write(flags, *text) : text.takeError();
 }
 
 llvm::Error run(llvm::ArrayRef<const char *> arguments) {
@@ -286,11 +156,11 @@ llvm::Error run(llvm::ArrayRef<const char *> arguments) {
                    "' and '" + positional[1] + "'");
   if (!positional.empty())
     flags.problem.input = positional[0];
-  if (llvm::Error error = checkLevels(flags))
+  if (llvm::Error error = checkFlags(flags, table))
     return error;
-  if (llvm::Error error = checkFlagsBelow(flags, table))
-    return error;
-  return emit(flags);
+  if (flags.isAheadOfTime())
+    return emitAheadOfTime(flags);
+  return flags.cache ? emitKept(flags) : emit(flags);
 }
 
 } // namespace

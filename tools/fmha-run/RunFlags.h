@@ -8,7 +8,7 @@
 #ifndef FMHA_TOOLS_RUN_RUNFLAGS_H
 #define FMHA_TOOLS_RUN_RUNFLAGS_H
 
-#include "ProblemFlags.h"
+#include "fmha/Options/ProblemFlags.h"
 #include "fmha/Runtime/Attention.h"
 
 namespace fmha::tools {

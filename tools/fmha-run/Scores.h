@@ -8,7 +8,7 @@
 #ifndef FMHA_TOOLS_RUN_SCORES_H
 #define FMHA_TOOLS_RUN_SCORES_H
 
-#include "ProblemFlags.h"
+#include "fmha/Options/ProblemFlags.h"
 #include "fmha/Reference/Attention.h"
 #include "fmha/Runtime/Attention.h"
 #include "fmha/Runtime/Npy.h"

@@ -15,12 +15,22 @@
 
 namespace mlir {
 class ModuleOp;
+namespace func {
+class FuncOp;
+} // namespace func
 namespace gpu {
 class GPUModuleOp;
-}
+} // namespace gpu
 } // namespace mlir
 
 namespace fmha {
+
+/// An option that is on or off.
+enum class Switch { Off, On };
+
+/// Where kernels find what host memory holds: in memory of the device, by
+/// copies, or in memory that both sides address.
+enum class Memory { Device, Managed };
 
 #define GEN_PASS_DECL
 #include "fmha/Conversion/Passes.h.inc"

@@ -130,4 +130,142 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
   ];
 }
 
+def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn attention ops that have a kernel into gpu.launch_func";
+  let description = [{
+    Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
+    becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
+    encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel that writes
+    parts (`splits`) gets a workspace by `gpu.alloc` and a second launch that combines them. Where the extents of the
+    grid are not constant the launch stands in an `scf.if` that leaves out an empty one. A static scheduler gets at most
+    as many CTAs as the device has room for.
+
+    The memrefs are taken to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
+    and all other ops stay as they are. Launches are synchronous in form: upstream's `gpu-async-region` makes them
+    asynchronous. With `checks` the rules of the op that only run-time values decide become `cf.assert` with the rule's
+    number, but for those about what lists hold, which lie on the device.
+
+    An op on tensors, one without a kernel, and one whose kernel was made for other operands is an error.
+
+    Before:
+    ```mlir
+    fmha.attention ins(%q, %k, %v : ...) outs(%o : ...) {fmha.kernel = @fmha_fwd_kernel::@fmha_fwd, ...}
+    ```
+    After:
+    ```mlir
+    %map = fmha.tensor_map %address sizes[%dim, %length, %heads, %batch] strides[...] {...}
+    gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%tiles, %c1, %c1) threads in (%c384, %c1, %c1)
+        dynamic_shared_memory_size %smem args(%map : !llvm.array<16 x i64>, ..., %length : i32)
+    ```
+  }];
+  let options = [
+    Option<"checks", "checks", "::fmha::Switch", "::fmha::Switch::On",
+           "Assert the rules that only run-time values decide",
+           [{::llvm::cl::values(clEnumValN(::fmha::Switch::On, "on", "assert them"),
+                                clEnumValN(::fmha::Switch::Off, "off", "leave them out"))}]>
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Copy buffers to and from the device where host and kernel ops meet";
+  let description = [{
+    For programs on host memory, before `fmha-launch-kernels`: each buffer that a `fmha.attention` or `fmha.merge` reads
+    or writes gets a twin on the device (`gpu.alloc`), and `gpu.memcpy` wherever one side needs what the other one wrote.
+    A buffer is copied at most once to the device and once back between two writes; loops that use it on one side only
+    are left alone, with the copies before and after them. A `memref.alloc` that only kernels use moves to the device as
+    a whole. Buffers that other values than their views may reach (loop-carried ones, results of calls) are copied around
+    each op.
+
+    `memory=managed` makes allocations managed memory, which both sides address, in place of copies; arguments are still
+    copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
+    function must not overlap each other.
+
+    Before:
+    ```mlir
+    func.func @f(%q: memref<1x64x4x64xbf16>, ..., %o: memref<1x64x4x64xbf16>) {
+      fmha.attention ins(%q, ...) outs(%o : memref<1x64x4x64xbf16>)
+      return
+    }
+    ```
+    After:
+    ```mlir
+    func.func @f(%q: memref<1x64x4x64xbf16>, ..., %o: memref<1x64x4x64xbf16>) {
+      %device_q = gpu.alloc () : memref<1x64x4x64xbf16>
+      gpu.memcpy %device_q, %q : memref<1x64x4x64xbf16>, memref<1x64x4x64xbf16>
+      ...
+      fmha.attention ins(%device_q, ...) outs(%device_o : memref<1x64x4x64xbf16>)
+      gpu.memcpy %o, %device_o : memref<1x64x4x64xbf16>, memref<1x64x4x64xbf16>
+      ...
+    ```
+  }];
+  let options = [
+    Option<"memory", "memory", "::fmha::Memory", "::fmha::Memory::Device",
+           "Memory of the copies",
+           [{::llvm::cl::values(clEnumValN(::fmha::Memory::Device, "device", "the device's own, with copies"),
+                                clEnumValN(::fmha::Memory::Managed, "managed", "managed memory, for allocations without copies"))}]>
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
+  let summary = "Assert the rules of attention ops that only run-time values decide";
+  let description = [{
+    Before each `fmha.attention` and `fmha.merge` on memrefs, one `cf.assert` for every numbered constraint that the types
+    leave open: equal extents, strides and addresses that TMA can use, memory that is not shared, and what lists hold. The
+    lists are read, so the pass is for programs on host memory and runs before `fmha-place-buffers`; what lies on the
+    device is checked by `fmha-launch-kernels{checks=on}` without the lists. `generate-runtime-verification` asserts the
+    same, next to the checks of other dialects.
+
+    After:
+    ```mlir
+    %same = arith.cmpi eq, %keys, %values : index
+    cf.assert %same, "layer.mlir:7:3: fmha.attention: (C9) expected dimension 1 of value to equal dimension 1 of key"
+    fmha.attention ins(...) outs(...)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
+  let summary = "Choose between GPUs at run time";
+  let description = [{
+    Each `fmha.attention` and `fmha.merge` on memrefs becomes one op for each target, in an `scf.index_switch` on the compute
+    capability of the device: a program that runs on several GPUs. `fmha.target` says which GPU an op is for;
+    `fmha-plan-schedule` obeys it. A schedule stays with the op of its own target. On a device of another capability the
+    program stops with a message.
+
+    Before:
+    ```mlir
+    fmha.attention ins(...) outs(...)
+    ```
+    After:
+    ```mlir
+    %capability = fmha.compute_capability
+    scf.index_switch %capability
+    case 90 {
+      fmha.attention ins(...) outs(...) {fmha.target = "sm_90a"}
+      scf.yield
+    }
+    case 100 {
+      fmha.attention ins(...) outs(...) {fmha.target = "sm_100a"}
+      scf.yield
+    }
+    default { ... }
+    ```
+  }];
+  let options = [
+    ListOption<"targets", "targets", "std::string", "GPUs, for example sm_90a,sm_100a">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::scf::SCFDialect", "::fmha::FMHADialect"
+  ];
+}
+
 #endif // FMHA_CONVERSION_PASSES_TD

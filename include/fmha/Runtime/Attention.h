@@ -116,14 +116,6 @@ struct LaunchReport {
   double seconds = 0;
 };
 
-/// The longest q_len and kv_len: a kernel counts rows in 32 bits with sign and
-/// rounds up to the tiles of a CTA.
-constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
-/// The same where the mask has a window, or there are two sources: a row,
-/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits 32 bits
-/// with sign.
-constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
-
 /// The sentence that says how `tensors` disagree with each other or with the
 /// kernel, as an error: shapes, types, alignment, lengths and a grid beyond the
 /// limits, entries of a list that do not fit, and outputs that share memory

@@ -15,6 +15,8 @@
 #ifndef FMHA_RUNTIME_ELEMENT_H
 #define FMHA_RUNTIME_ELEMENT_H
 
+#include "fmha/Runtime/Launch/Names.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,10 +24,9 @@
 
 namespace fmha::runtime {
 
-enum class ElementType { F16, BF16, F32 };
+using launch::ElementType;
+using launch::sizeOf;
 
-/// Bytes of one element.
-size_t sizeOf(ElementType type);
 /// "f16", "bf16", "f32".
 std::string_view stringify(ElementType type);
 std::optional<ElementType> parseElementType(std::string_view name);

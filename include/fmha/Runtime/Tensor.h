@@ -19,6 +19,7 @@
 
 #include "fmha/Runtime/Device.h"
 #include "fmha/Runtime/Element.h"
+#include "fmha/Runtime/Launch/View.h"
 
 #include <array>
 #include <cstdint>
@@ -94,6 +95,7 @@ public:
   /// In elements.
   const std::array<int64_t, 4> &strides() const { return steps; }
   ElementType dtype() const { return type; }
+  launch::View view() const { return {address(), extents, steps}; }
 
 private:
   template <typename Visit> void forEachRow(Visit visit) const;

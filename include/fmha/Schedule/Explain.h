@@ -13,11 +13,18 @@
 
 namespace fmha::schedule {
 
+/// The kernel family that `schedule` is for: "tcgen05" or "wgmma".
+std::string_view familyOf(const Schedule &schedule);
+
 /// The schedule and why it was chosen, the loads of all units for it and for
 /// the runners-up, the roles with their warps and registers, tensor memory and
 /// shared memory as drawings to scale, and what was rejected and why. Lines end
 /// with '\n' and have at most 80 characters.
 std::string explain(const Problem &problem, const Plan &plan);
+
+/// What stands in the place of that where no kernel serves, for `reason`.
+std::string explainRefusal(const std::string &target,
+                           const std::string &reason);
 
 /// The parts, each for itself; "" where there is nothing to tell.
 std::string drawTmem(const MemoryMap &map);

@@ -51,6 +51,11 @@ private:
   std::optional<schedule::Overrides> readOverrides();
   LogicalResult planOne(AttentionOp op, const schedule::Overrides &overrides);
   LogicalResult keepOwn(AttentionOp op, const schedule::Overrides &overrides);
+  /// Returns the GPU that `op` names in fmha.target, or the pass option.
+  std::string targetOf(AttentionOp op) const {
+    auto own = op->getAttrOfType<StringAttr>("fmha.target");
+    return own ? own.getValue().str() : target.getValue();
+  }
 };
 
 void tell(Location loc, const schedule::Problem &problem,
@@ -98,6 +103,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
 LogicalResult PlanSchedulePass::keepOwn(AttentionOp op,
                                         const schedule::Overrides &overrides) {
   const schedule::Schedule &own = op.getScheduleAttr().getValue();
+  std::string target = targetOf(op);
   if (own.target != target)
     return op.emitError() << "attention has a schedule for " << own.target
                           << ", but is compiled for " << target
@@ -121,7 +127,7 @@ LogicalResult PlanSchedulePass::planOne(AttentionOp op,
       op.getProblem(), {batch, qHeads, kvHeads, qLen, kvLen});
   std::string error;
   std::optional<schedule::Plan> plan =
-      schedule::plan(problem, target, overrides, error);
+      schedule::plan(problem, targetOf(op), overrides, error);
   if (!plan)
     return op.emitError() << error;
   op.setScheduleAttr(ScheduleAttr::get(op.getContext(), plan->schedule));

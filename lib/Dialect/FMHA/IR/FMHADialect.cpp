@@ -96,6 +96,9 @@ constexpr Discardable discardables[] = {
     {"fmha.schedule", "a #fmha.schedule", "gpu.func or llvm.func",
      [](Attribute value) { return isa<ScheduleAttr>(value); },
      [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
+    {"fmha.target", "a string", "fmha.attention",
+     [](Attribute value) { return isa<StringAttr>(value); },
+     [](Operation *op) { return isa<AttentionOp>(op); }},
 };
 } // namespace
 

@@ -21,8 +21,7 @@
 
 using namespace mlir;
 
-void fmha::buildCPUPipeline(OpPassManager &pm) {
-  pm.addPass(createFMHADecomposeToLinalg());
+void fmha::addBufferization(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   bufferization::OneShotBufferizePassOptions bufferize;
@@ -30,7 +29,9 @@ void fmha::buildCPUPipeline(OpPassManager &pm) {
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   bufferization::buildBufferDeallocationPipeline(pm);
   pm.addPass(createConvertBufferizationToMemRefPass());
+}
 
+void fmha::addHostToLLVM(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -44,6 +45,12 @@ void fmha::buildCPUPipeline(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void fmha::buildCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createFMHADecomposeToLinalg());
+  addBufferization(pm);
+  addHostToLLVM(pm);
 }
 
 void fmha::registerCPUPipeline() {

@@ -9,11 +9,17 @@
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
+#include "fmha/Dialect/FMHA/Transforms/ShardingInterfaceImpl.h"
+#include "fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h"
 
 void fmha::registerFMHADialect(mlir::DialectRegistry &registry) {
   registry.insert<FMHADialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
+  registerRuntimeVerifiableOpInterfaceExternalModels(registry);
+  registerTilingInterfaceExternalModels(registry);
+  registerShardingInterfaceExternalModels(registry);
 }
 
 void fmha::registerFMHATransforms() {

@@ -24,7 +24,7 @@ def FMHA_Dialect : Dialect {
     The executable meaning of the dialect is the pass
     `fmha-decompose-to-linalg`.
 
-    Four discardable attributes carry meaning; others of the prefix `fmha.` are
+    Five discardable attributes carry meaning; others of the prefix `fmha.` are
     errors:
     - `fmha.problem`, a dictionary on a `gpu.func` or `llvm.func`: mask, scale,
       types and head dims that the kernel was made for, `v_in_k` where V is the
@@ -36,13 +36,17 @@ def FMHA_Dialect : Dialect {
       kernel is built, and that it is one of ours;
     - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the
       kernel that serves the op;
-    - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest.
+    - `fmha.manifest`, a string on a `gpu.binary`: its launch manifest;
+    - `fmha.target`, a string on a `fmha.attention`: the GPU to plan for, in place
+      of the pass option.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
-  // Reifying result shapes builds tensor.dim and constants of indices.
+  // Reifying result shapes builds tensor.dim and constants of indices; a tensor
+  // map is an LLVM array.
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

@@ -46,11 +46,16 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Indices are logical: [batch, length, heads, head_dim] for `query`, `key`,
     `value` and `output`, [batch, q_heads, q_len] for `lse`. How the data lies is
-    the strides of the memref: BSHD and BHSD differ in nothing else.
+    the strides of the memref: BSHD and BHSD differ in nothing else. On tensors
+    `fmha.transpose` gives operands and destinations another order (`fmha-fold`).
 
     The op is in destination-passing style: on tensors each operand of `outs` is
     tied to a result of its type, on memrefs there are no results. What the
     destinations held before is never read.
+
+    Upstream's tiling takes the op apart over batches, KV heads, members of a
+    group, query rows, and, in parts that `fmha.merge` combines, over keys
+    (`fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h`).
 
     Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
     `memref.subview` or `tensor.extract_slice` of it with offsets 0 and strides 1,
@@ -302,6 +307,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
+    /// The largest magnitude of `scale` (C14).
+    static constexpr double maxScale = 0x1p64;
     /// Which of the operands that the op may have is `output`.
     static constexpr unsigned outputIndex = 10;
 
@@ -394,5 +401,7 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
 }
 
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
+include "fmha/Dialect/FMHA/IR/HostOps.td"
+include "fmha/Dialect/FMHA/IR/TransposeOp.td"
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

@@ -38,6 +38,7 @@ class VectorDialect;
 } // namespace vector
 class ModuleOp;
 class OpPassManager;
+class RewritePatternSet;
 class RewriterBase;
 } // namespace mlir
 
@@ -51,6 +52,16 @@ class MergeOp;
 /// Replaces `op` by linalg ops; what fmha-decompose-to-linalg does to each op.
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
 void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
+
+/// The patterns of fmha-fold, for passes and pipelines of other compilers.
+void populateFoldPatterns(mlir::RewritePatternSet &patterns);
+
+/// Appends upstream passes that bufferize whole functions and free what they
+/// allocate.
+void addBufferization(mlir::OpPassManager &pm);
+
+/// Appends upstream passes that lower host code on buffers to the LLVM dialect.
+void addHostToLLVM(mlir::OpPassManager &pm);
 
 /// Appends upstream passes that take a module with fmha.attention down to the
 /// LLVM dialect for the CPU, through fmha-decompose-to-linalg. Functions get C

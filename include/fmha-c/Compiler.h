@@ -1,0 +1,117 @@
+/*===- Compiler.h - The attention compiler from C -----------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the fmha project, under the Apache License v2.0 with LLVM          *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* MLIR text or a JSON description in, PTX, cubin and launch manifest out.    *|
+|* Link with libfmha_compiler.so. All functions may be called from several    *|
+|* threads at once; a result belongs to one thread at a time.                 *|
+|*                                                                            *|
+|* Options are one JSON object, or NULL for none. A key is a flag of          *|
+|* fmha-compile without its dashes, with - or _ between words; its value is a *|
+|* string, a number or a boolean; null leaves the key out. So there are       *|
+|*                                                                            *|
+|*   target             "sm_100a" (default), "sm_103a", "sm_90a"              *|
+|*   q-tiles, kv-block, p-placement, schedule, ...   parts of the schedule    *|
+|*   batch, q-heads, kv-heads, q-len, kv-len   the launch to plan for: the    *|
+|*                      kernel is right for every other one as well           *|
+|*   dtype, head-dim, causal, lse, sink, ...   the problem, where no module   *|
+|*                      text is given; lists and biases are true or false     *|
+|*                                                                            *|
+|* and besides                                                                *|
+|*                                                                            *|
+|*   cubin      true: assemble the PTX with ptxas                             *|
+|*   explain    true: keep the planner's report                               *|
+|*   cache      false: neither look the kernel up nor store it                *|
+|*   name       what diagnostics call the module text ("<module>")            *|
+|*   verify-kernels     false: leave out verification between the levels      *|
+|*                                                                            *|
+|* "fmha-compile --help" lists all flags with their values.                   *|
+|*                                                                            *|
+|* Kernels are kept in the folder that the environment variable               *|
+|* FMHA_CACHE_DIR names: see docs/ahead-of-time.md.                           *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FMHA_C_COMPILER_H
+#define FMHA_C_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The outcome of one compilation. Everything that the accessors return belongs
+   to it and lives until fmhaResultDestroy(). */
+typedef struct FmhaResult FmhaResult;
+
+typedef enum FmhaSeverity {
+  FMHA_ERROR = 0,
+  FMHA_WARNING = 1,
+  FMHA_REMARK = 2,
+  FMHA_NOTE = 3
+} FmhaSeverity;
+
+typedef struct FmhaDiagnostic {
+  FmhaSeverity severity;
+  /* "name:line:column" in the module text, "options" if they are at fault, or
+     "". */
+  const char *location;
+  const char *message;
+} FmhaDiagnostic;
+
+/* Compiles the one fmha.attention of the MLIR module `text`, or the problem
+   that the options describe where `text` is NULL. Returns 0 and a result that
+   is ok, or 1 and a result whose diagnostics say what is wrong. `result` gets
+   an object in both cases; it must not be NULL, for which 1 is returned. */
+int fmhaCompile(const char *text, const char *options_json,
+                FmhaResult **result);
+void fmhaResultDestroy(FmhaResult *result);
+
+bool fmhaResultOk(const FmhaResult *result);
+/* The PTX text, "" if the compilation failed. */
+const char *fmhaResultPtx(const FmhaResult *result);
+/* The image from ptxas and its size in bytes; NULL and 0 unless the option
+   `cubin` asked for it. */
+const void *fmhaResultCubin(const FmhaResult *result, size_t *bytes);
+/* The launch manifest, JSON that fmhaModuleLoad() takes; "" on failure. */
+const char *fmhaResultManifest(const FmhaResult *result);
+/* The planner's report as text; "" unless the option `explain` asked for it. */
+const char *fmhaResultReport(const FmhaResult *result);
+/* Whether the kernel was in the cache. */
+bool fmhaResultFromCache(const FmhaResult *result);
+
+size_t fmhaResultDiagnosticCount(const FmhaResult *result);
+/* Diagnostic `index`; an empty note if there are not as many. Notes follow what
+   they belong to. */
+FmhaDiagnostic fmhaResultDiagnostic(const FmhaResult *result, size_t index);
+/* All diagnostics, one line each: "name:3:8: error: message". */
+const char *fmhaResultMessages(const FmhaResult *result);
+
+/* Answers which kernel family serves a problem, without compiling. The options
+   describe the problem, or have its MLIR text under the key "module". `json`
+   gets an object:
+
+     {"ok": true, "target": "sm_100a", "family": "tcgen05", "reason": "...",
+      "schedule": {"q_tiles": "2", ...}}
+
+   `family` is "tcgen05", "wgmma" or "none", and `reason` then says why no
+   kernel serves. Returns 0 if there was an answer, "none" included; 1 if the
+   options or the module are wrong: {"ok": false, "errors": "..."}. */
+int fmhaQuery(const char *options_json, char **json);
+/* Frees the string that fmhaQuery() gave. */
+void fmhaStringDestroy(char *string);
+
+/* "0.1.0". */
+const char *fmhaCompilerVersion(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FMHA_C_COMPILER_H */

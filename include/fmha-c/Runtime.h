@@ -1,0 +1,161 @@
+/*===- Runtime.h - Launch compiled kernels from C ------------------*- C -*-===*
+ *
+ * Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===------------------------------------------------------------------------===*
+ *
+ * libfmha_rt.so: loads a kernel of fmha-compile and launches it on tensors in
+ * device memory.
+ *
+ *   FmhaModule module;
+ *   fmhaModuleLoad(ptx, ptx_bytes, manifest_json, &module);
+ *   const DLTensor *tensors[] = {&q, &k, &v, &o};
+ *   if (fmhaLaunch(module, tensors, 4, NULL, stream) != FMHA_SUCCESS)
+ *     fprintf(stderr, "%s\n", fmhaLastError());
+ *   fmhaModuleUnload(module);
+ *
+ * The driver library is the one that the environment variable FMHA_DRIVER
+ * names; unset, libcuda.so.1 if it has a device, else libptxsim.so next to this
+ * library. All functions may be called from several threads at once.
+ *
+ *===------------------------------------------------------------------------===*/
+
+#ifndef FMHA_C_RUNTIME_H
+#define FMHA_C_RUNTIME_H
+
+#include "fmha-c/DLPack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef FMHA_EXPORT
+#define FMHA_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* As cuda.h declares it. */
+typedef struct CUstream_st *CUstream;
+
+typedef struct FmhaModuleImpl *FmhaModule;
+
+typedef enum {
+  FMHA_SUCCESS = 0,
+  /* A pointer that must not be NULL is, or a number is out of its range. */
+  FMHA_ERROR_INVALID_ARGUMENT = 1,
+  /* The manifest is malformed, or is not one that a launch can follow. */
+  FMHA_ERROR_MANIFEST = 2,
+  /* No driver library could be opened. */
+  FMHA_ERROR_NO_DRIVER = 3,
+  /* A call of the driver failed. */
+  FMHA_ERROR_DRIVER = 4,
+  /* More or fewer tensors than the kernel has. */
+  FMHA_ERROR_TENSOR_COUNT = 5,
+  /* A tensor is not in memory of the device of the module. */
+  FMHA_ERROR_DEVICE = 6,
+  FMHA_ERROR_DTYPE = 7,
+  /* Number of dimensions, extents, or a length beyond the kernel's limits. */
+  FMHA_ERROR_SHAPE = 8,
+  FMHA_ERROR_STRIDES = 9,
+  FMHA_ERROR_ALIGNMENT = 10,
+  /* An output shares memory with another tensor or with the workspace. */
+  FMHA_ERROR_OVERLAP = 11,
+  /* The grid is larger than the hardware allows. */
+  FMHA_ERROR_GRID = 12,
+  /* The workspace is missing, too small or misaligned. */
+  FMHA_ERROR_WORKSPACE = 13,
+  FMHA_ERROR_OUT_OF_MEMORY = 14
+} FmhaStatus;
+
+/* Loads `image`, PTX text or a cubin of `bytes` bytes, into the current
+ * context; where there is none the primary context of device 0 becomes the
+ * current one. `manifest_json` is the text that `fmha-compile --emit=manifest`
+ * prints for the same kernel, of attention or of fmha.merge. */
+FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
+                                      const char *manifest_json,
+                                      FmhaModule *module);
+
+/* Unloads `module`, which must not be in use by another thread. NULL is
+ * allowed. */
+FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
+
+/* The number of tensors of a launch, and the name of tensor `i`, or NULL where
+ * there is no such tensor. A launch takes those that the kernel has, in this
+ * order:
+ *
+ *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
+ *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens,
+ *   capture0, capture1, ...
+ *
+ * Those of the workspace of a split (o_parts, max_parts, sum_parts) are not
+ * among them; of fmha.merge they are inputs. Shapes, in any strides that have
+ * the last dimension of q, k, v, o, k2, v2 and o_parts contiguous:
+ *
+ *   q, o             [batch, q_len, q_heads, dim], of packed queries (the
+ * kernel has cu_seqlens_q) [rows, q_heads, dim] k, v             [batch,
+ * kv_len, kv_heads, dim], of packed keys (the kernel has cu_seqlens_k) [rows,
+ * kv_heads, dim] k2, v2           [sequences, kv_len2, kv_heads, dim] lse,
+ * row_max,    float32 [batch, q_heads, q_len], of packed queries [q_heads,
+ *   row_sum          rows]
+ *   kv_lens,         int32 [sequences], contiguous
+ *   source2_lens
+ *   cu_seqlens_q, _k int32 [sequences + 1], contiguous
+ *   sink             float32 [q_heads], contiguous
+ *   o_parts          float32 [parts, batch, q_len, q_heads, dim]
+ *   max_parts,       float32 [parts, batch, q_heads, q_len]
+ *   sum_parts
+ *   captureN         as the op's score region reads it
+ *
+ * Lists lie on the device, so their entries are not checked: a kernel keeps
+ * wrong ones inside its tensors. */
+FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
+FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);
+
+/* Writes to `bytes` the device memory that a launch on these tensors needs as
+ * its workspace; 0 for a kernel without splits. Data pointers and strides do
+ * not matter. */
+FMHA_EXPORT FmhaStatus fmhaWorkspaceBytes(FmhaModule module,
+                                          const DLTensor *const *tensors,
+                                          size_t n, uint64_t *bytes);
+
+/* Launches the kernel on `stream` and returns without waiting for it. Neither
+ * allocates nor synchronizes, and can be captured into a graph. `workspace` is
+ * device memory of fmhaWorkspaceBytes(), at a multiple of 16 bytes, which the
+ * kernel uses until it ends; NULL where that is 0. Tensors that do not fit are
+ * refused: nothing is copied, and nothing is launched. A thread without a
+ * current context gets that of the module. */
+FMHA_EXPORT FmhaStatus fmhaLaunch(FmhaModule module,
+                                  const DLTensor *const *tensors, size_t n,
+                                  void *workspace, CUstream stream);
+
+typedef struct {
+  /* sizeof(FmhaLaunchOptions). */
+  size_t struct_bytes;
+  CUstream stream;
+  void *workspace;
+  /* The bytes at `workspace`, or 0 to have them not checked. */
+  uint64_t workspace_bytes;
+  /* The longest sequence of packed queries, which bounds the grid; 0 for q_len.
+   * Rows beyond it are not written. */
+  int64_t max_q_len;
+} FmhaLaunchOptions;
+
+/* As fmhaLaunch(). `options` NULL means all zero. */
+FMHA_EXPORT FmhaStatus fmhaLaunchWith(FmhaModule module,
+                                      const DLTensor *const *tensors, size_t n,
+                                      const FmhaLaunchOptions *options);
+
+/* The message of the last call of this thread that failed: the argument, what
+ * was expected, what was given, and the way out. Valid until the next call of
+ * this thread that fails; never NULL. */
+FMHA_EXPORT const char *fmhaLastError(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FMHA_C_RUNTIME_H */

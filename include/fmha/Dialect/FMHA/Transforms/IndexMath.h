@@ -1,0 +1,67 @@
+//===- IndexMath.h - Index arithmetic and views of memrefs ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_TRANSFORMS_INDEXMATH_H
+#define FMHA_DIALECT_FMHA_TRANSFORMS_INDEXMATH_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace fmha {
+
+/// Builds index arithmetic, folding what is constant. Numbers are unsigned.
+struct IndexMath {
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  /// x / y, rounded down.
+  mlir::Value div(mlir::Value x, mlir::Value y);
+  mlir::Value rem(mlir::Value x, mlir::Value y);
+  /// x / divisor, rounded up.
+  mlir::Value ceilDiv(mlir::Value x, int64_t divisor);
+  mlir::Value min(mlir::Value x, mlir::Value y);
+  mlir::Value max(mlir::Value x, mlir::Value y);
+  /// i1: constant where both operands are.
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
+                      mlir::Value y);
+  mlir::Value both(mlir::Value x, mlir::Value y);
+  mlir::Value either(mlir::Value x, mlir::Value y);
+  mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
+  /// `value` as an integer of `bits`.
+  mlir::Value cast(mlir::Value value, unsigned bits);
+};
+
+/// The number that `value` is known to be.
+std::optional<int64_t> knownNumber(mlir::Value value);
+
+/// A memref's first element, its extents, and its strides in elements.
+struct TensorView {
+  mlir::Value address;
+  llvm::SmallVector<mlir::Value, 5> sizes, strides;
+  unsigned elementBytes = 0;
+};
+
+/// Returns constants where the type of `memref` says them; the others are asked
+/// of the memref.
+TensorView viewOf(IndexMath math, mlir::Value memref);
+
+/// Returns an i1 that is true where two tensors may share a byte: their ranges
+/// of addresses meet, and no stride of `a` separates what lies between its
+/// steps. False means that they share none.
+mlir::Value mayOverlap(IndexMath math, const TensorView &a,
+                       const TensorView &b);
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_FMHA_TRANSFORMS_INDEXMATH_H

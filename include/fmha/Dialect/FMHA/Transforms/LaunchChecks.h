@@ -1,0 +1,53 @@
+//===- LaunchChecks.h - Rules that only run-time values decide --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_TRANSFORMS_LAUNCHCHECKS_H
+#define FMHA_DIALECT_FMHA_TRANSFORMS_LAUNCHCHECKS_H
+
+#include "mlir/IR/Builders.h"
+
+#include <functional>
+#include <string>
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace fmha {
+
+/// Where the numbers of kv_lens, cu_seqlens_q, cu_seqlens_k, source2_lens and
+/// sink lie. The host reads only those that are `Readable`.
+enum class ListContents { OnDevice, Readable };
+
+/// Makes the text of a failed check from "(C17) expected ...".
+using CheckMessage =
+    std::function<std::string(mlir::Operation *, mlir::StringRef)>;
+
+/// Returns "file.mlir:3:5: fmha.attention: " and the rule's text.
+std::string launchCheckMessage(mlir::Operation *op, mlir::StringRef text);
+
+/// Emits a cf.assert that `condition` holds, unless it is constant true; the
+/// message is "(`rule`) expected `expected`".
+void assertRule(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value condition,
+                mlir::StringRef rule, const llvm::Twine &expected,
+                const CheckMessage &message = launchCheckMessage);
+
+/// Emits at `b` the numbered constraints of `op`, a fmha.attention or
+/// fmha.merge on memrefs, as far as its types leave them open.
+void generateLaunchChecks(mlir::OpBuilder &b, mlir::Operation *op,
+                          ListContents lists,
+                          const CheckMessage &message = launchCheckMessage);
+
+/// Lets `generate-runtime-verification` check the ops of the fmha dialect.
+/// Lists are read, so it is for programs whose memory the host can read.
+void registerRuntimeVerifiableOpInterfaceExternalModels(
+    mlir::DialectRegistry &registry);
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_FMHA_TRANSFORMS_LAUNCHCHECKS_H

@@ -1,0 +1,104 @@
+//===- FlagTable.h - Command-line flags as a table --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LLVM's own parser carries the flags of every linked LLVM library and refuses
+// a flag that stands twice. The tools here have few flags, take the last of
+// two, and answer an unknown one with the nearest known, so they keep a small
+// table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_OPTIONS_FLAGTABLE_H
+#define FMHA_OPTIONS_FLAGTABLE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha::tools {
+
+class FlagTable {
+public:
+  using Set = std::function<llvm::Error(llvm::StringRef)>;
+
+  /// Flags added from here on stand under `title` in the help.
+  void group(llvm::StringRef title);
+
+  /// "--name=placeholder" or "--name placeholder"; a name "-n" stands for the
+  /// short flag "-n placeholder".
+  void add(llvm::StringRef name, llvm::StringRef placeholder,
+           llvm::StringRef help, Set set);
+  /// "--name", "--name=true" or "--name=false".
+  void addSwitch(llvm::StringRef name, llvm::StringRef help,
+                 std::function<void(bool)> set);
+
+  void addText(llvm::StringRef name, llvm::StringRef placeholder,
+               llvm::StringRef help, std::string &value);
+  /// "--name" or "--name=placeholder"; `set` gets an empty text of the first.
+  /// A program that refuses the first says so by `showBare`, for the help.
+  void addOptionalText(llvm::StringRef name, llvm::StringRef placeholder,
+                       llvm::StringRef help,
+                       std::function<void(std::string)> set,
+                       bool showBare = true);
+  void addCount(llvm::StringRef name, llvm::StringRef help,
+                std::optional<uint64_t> &value, uint64_t low = 0,
+                uint64_t high = UINT64_MAX);
+  /// A finite number.
+  void addNumber(llvm::StringRef name, llvm::StringRef help,
+                 std::optional<double> &value);
+  /// One of `words`; `set` gets its index.
+  void addChoice(llvm::StringRef name, std::vector<std::string> words,
+                 llvm::StringRef help, std::function<void(size_t)> set);
+  void addWord(llvm::StringRef name, std::vector<std::string> words,
+               llvm::StringRef help, std::string &value);
+
+  /// Calls the setters in the order of `arguments`; what is no flag goes to
+  /// `positional`. "--" ends the flags.
+  llvm::Error parse(llvm::ArrayRef<const char *> arguments,
+                    std::vector<std::string> &positional);
+
+  /// Sets one flag as parse() would, for values that stand in no command line:
+  /// `name` without dashes. A flag of files is given by `on` without one.
+  llvm::Error set(llvm::StringRef name, llvm::StringRef text);
+  llvm::Error set(llvm::StringRef name, bool on);
+  bool has(llvm::StringRef name) const;
+  /// The name most like `name`, without dashes; "" if none is like it.
+  std::string nearest(llvm::StringRef name) const;
+
+  /// The flags of `group` that parse() found, as "--name", in the
+  /// table's order.
+  std::vector<std::string> given(llvm::StringRef group) const;
+
+  void printHelp(llvm::raw_ostream &stream) const;
+
+private:
+  struct Flag {
+    std::string name, placeholder, help, group;
+    bool isSwitch, oneDash;
+    Set set;
+    bool showBare = true, isGiven = false;
+    std::string spelling() const { return (oneDash ? "-" : "--") + name; }
+  };
+  Flag *find(llvm::StringRef spelling);
+  const Flag *nearestTo(llvm::StringRef spelling) const;
+  llvm::Error unknown(llvm::StringRef argument, llvm::StringRef name) const;
+
+  std::vector<Flag> flags;
+  std::string currentGroup;
+};
+
+} // namespace fmha::tools
+
+#endif // FMHA_OPTIONS_FLAGTABLE_H

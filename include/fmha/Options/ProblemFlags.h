@@ -1,0 +1,110 @@
+//===- ProblemFlags.h - The flags that describe a problem -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fmha-run and fmha-compile describe an attention problem with the same flags,
+// or with an MLIR file that the flags must not contradict.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_OPTIONS_PROBLEMFLAGS_H
+#define FMHA_OPTIONS_PROBLEMFLAGS_H
+
+#include "fmha/Options/FlagTable.h"
+#include "fmha/Pipeline/Compiler.h"
+#include "fmha/Schedule/Overrides.h"
+
+namespace fmha::tools {
+
+/// What the command line says; absent means that it says nothing.
+struct ProblemFlags {
+  /// Path of an MLIR file, "-" for standard input, or empty.
+  std::string input;
+  std::string target = "sm_100a";
+  std::optional<schedule::DataType> dtype;
+  std::optional<schedule::Mask::Kind> mask;
+  /// Negative values mean that there is no bound.
+  std::optional<int64_t> windowLeft, windowRight;
+  std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
+  std::optional<uint64_t> headDim, headDimV;
+  std::optional<double> scale;
+  std::optional<bool> lse, vInK, rowMax, rowSum, unnormalised;
+  /// Whether the output is f32, and not `dtype`.
+  std::optional<bool> outF32;
+  /// Files of the lists that the kernel reads; empty ones say only that it
+  /// does.
+  std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
+  /// Of a second source of keys; files likewise. A length says that there is
+  /// one, too.
+  std::optional<std::string> source2K, source2V, source2Lens;
+  std::optional<uint64_t> source2Len;
+  std::optional<schedule::Mask::Kind> source2Mask;
+  bool hasSource2() const { return source2K || source2V || source2Len; }
+  /// What becomes of scores; files likewise.
+  std::optional<double> softcap;
+  std::optional<std::string> alibi, bias, maskFile;
+  std::string layout = "bshd";
+  schedule::Overrides overrides;
+  /// A schedule as an MLIR attribute, or empty.
+  std::string schedule;
+  /// Whether lists, and what scores read, are for a launch and not only for a
+  /// compiler: a flag that names no file says too little then.
+  bool needsFiles = false;
+
+  void add(FlagTable &table);
+
+private:
+  void addLists(FlagTable &table);
+  void addSource2(FlagTable &table);
+  void addOutputs(FlagTable &table);
+  void addScore(FlagTable &table);
+  void addWindow(FlagTable &table, llvm::StringRef name,
+                 const std::string &help, std::optional<int64_t> &bound);
+  void addField(FlagTable &table, const schedule::ScheduleField &field);
+};
+
+/// The steps on scores that `flags` name.
+ScoreSpec scoreOf(const ProblemFlags &flags);
+
+/// Every KV head serves as many query heads: an error if the numbers that
+/// `flags` give, or their defaults, are no multiples.
+llvm::Error checkHeads(const ProblemFlags &flags);
+
+/// The launch to plan for, with the usual values of the extents that are not
+/// given once one of them is.
+schedule::Hints hintsOf(const ProblemFlags &flags);
+
+/// An input file holds its own schedule: --schedule beside one is an error.
+llvm::Error checkScheduleFlag(const ProblemFlags &flags);
+
+/// A module for the compiler and what it computes.
+struct Source {
+  std::string text, name;
+  KernelSpec spec;
+};
+
+/// Reads and inspects the input file, or builds the module that the flags
+/// describe; extents that the file fixes are put into `flags`. Errors: an
+/// unreadable or wrong file (with the diagnostics of the compiler), or a flag
+/// that contradicts it.
+llvm::Expected<Source> resolveSource(ProblemFlags &flags);
+
+/// "name.mlir:3:8: error: message", one line a diagnostic.
+std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);
+/// The same behind "tool: error: ", without saying so twice.
+llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics);
+
+/// What `tool --version` prints.
+void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool);
+
+/// `arguments` as a line for the shell, with the program's bare name.
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments);
+
+} // namespace fmha::tools
+
+#endif // FMHA_OPTIONS_PROBLEMFLAGS_H

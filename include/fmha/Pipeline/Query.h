@@ -1,0 +1,36 @@
+//===- Query.h - Which kernels serve a problem ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PIPELINE_QUERY_H
+#define FMHA_PIPELINE_QUERY_H
+
+#include "fmha/Pipeline/Compiler.h"
+
+namespace fmha {
+
+/// The answer of queryKernel().
+struct KernelQuery {
+  /// Whether the module could be read; if not, `diagnostics` says why and the
+  /// rest is empty.
+  bool ok = false;
+  std::vector<Diagnostic> diagnostics;
+  schedule::Problem problem;
+  /// "tcgen05", "wgmma", or "none" if no kernel serves the problem.
+  std::string family;
+  /// Why the planner chose this schedule, or why there is no kernel.
+  std::string reason;
+  std::optional<schedule::Plan> plan;
+};
+
+/// Plans a kernel for the attention op of `moduleText` and compiles nothing.
+KernelQuery queryKernel(const std::string &moduleText, const std::string &name,
+                        const CompileOptions &options);
+
+} // namespace fmha
+
+#endif // FMHA_PIPELINE_QUERY_H

@@ -1,0 +1,153 @@
+//===- Manifest.h - How a compiled kernel is launched -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launch manifest of ../README.md as data, and its one reader. Neither LLVM
+// nor the driver is needed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_RUNTIME_LAUNCH_MANIFEST_H
+#define FMHA_RUNTIME_LAUNCH_MANIFEST_H
+
+#include "fmha/Runtime/Launch/Names.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha::launch {
+
+/// ceil(value / divisor), or a number of its own.
+struct GridFactor {
+  RunValue value;
+  uint64_t divisor = 1;
+  uint64_t constant = 0;
+};
+
+struct Parameter {
+  using Kind = ParameterKind;
+  std::string name;
+  Kind kind = Kind::U32;
+  /// TensorMap and Pointer.
+  TensorName tensor = TensorName::Q;
+  /// TensorMap: innermost first, `box` in elements.
+  ElementType dtype = ElementType::BF16;
+  std::vector<MapDim> dims;
+  std::vector<uint32_t> box;
+  Swizzle swizzle = Swizzle::None;
+  /// TensorMap: with a fifth dimension for the ends of sequences.
+  bool sequences = false;
+  /// Which of `dims` is that of rows, the second or the third one.
+  std::optional<size_t> rowDim() const;
+  /// U32 and U64.
+  RunValue value = RunValue::Batch;
+  /// Pointer, U32 and U64 of what code on scores reads instead: which one, and
+  /// for a number the dimension that it is the extent or the stride of.
+  std::optional<uint32_t> capture, size, stride;
+};
+
+/// A tensor that code on scores reads.
+struct CaptureType {
+  CaptureElement element = CaptureElement::F32;
+  uint32_t rank = 1;
+};
+
+struct ManifestRole {
+  std::string name;
+  uint32_t firstWarp = 0, warps = 0, registers = 0;
+};
+
+/// How one kernel is launched.
+struct KernelLaunch {
+  std::string kernel;
+  /// Factors of the x, y and z extents.
+  std::array<std::vector<GridFactor>, 3> grid;
+  std::array<uint32_t, 3> block = {1, 1, 1}, cluster = {1, 1, 1};
+  uint32_t smemBytes = 0;
+  std::vector<Parameter> parameters;
+
+  /// Whether a parameter is the number `value`.
+  bool takes(RunValue value) const;
+};
+
+struct Manifest : KernelLaunch {
+  std::string target;
+  /// Of the inputs, and of the output.
+  ElementType dtype = ElementType::BF16, outDtype = ElementType::BF16;
+  uint32_t headDim = 0, headDimV = 0;
+  /// V is the first columns of K, in one buffer.
+  bool vInK = false;
+  /// The lists that the kernel reads.
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
+  /// Whether code of the op's own makes scores, and what it reads.
+  bool score = false;
+  /// Keys and values of a second source, and its mask as `mask` is named.
+  bool source2 = false, source2Lens = false;
+  std::string mask2 = "none";
+  std::vector<CaptureType> captures;
+  /// "none", "causal" or "causal-top-left", and the window; none where absent.
+  std::string mask;
+  std::optional<uint32_t> windowLeft, windowRight;
+  double scale = 0;
+  /// What is written for each row; the output is not divided by the sum.
+  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
+  uint32_t qTiles = 0;
+  /// Query heads of a group that share the rows of a tile.
+  uint32_t packHeads = 1;
+  /// "tmem", "smem" or "registers".
+  std::string pPlacement;
+  /// "single", "static" or "dynamic": which output tiles a CTA does.
+  std::string scheduler = "single";
+  /// The most CTAs of a launch in x where the scheduler is static, which does
+  /// with any number; 0 for as many as there are tiles.
+  uint32_t maxCtas = 0;
+  /// Those of an SM among them.
+  uint32_t ctasPerSm = 1;
+  uint32_t tmemColumns = 0;
+  std::vector<ManifestRole> roles;
+  /// Where this is more than 1 the kernel writes as many parts to a workspace,
+  /// which the kernel `combine` makes the outputs of.
+  uint32_t splits = 1;
+  std::optional<KernelLaunch> combine;
+
+  /// Returns whether the kernel has that tensor.
+  bool has(TensorName name) const;
+  /// Returns the greatest q_len and kv_len of a launch: a kernel counts rows in
+  /// 32 bits with sign, and rounds up to the tiles of a CTA.
+  int64_t maxLength() const;
+};
+
+/// The longest q_len and kv_len.
+constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
+/// The same where the mask has a window, or there are two sources: a row,
+/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits 32 bits
+/// with sign.
+constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
+
+/// A kernel of fmha.merge.
+struct MergeManifest : KernelLaunch {
+  std::string target;
+  uint32_t headDim = 0;
+  ElementType outDtype = ElementType::BF16;
+  bool lse = false, rowMax = false, rowSum = false, sink = false;
+  bool unnormalised = false;
+
+  bool has(TensorName name) const;
+};
+
+/// Parses the JSON `text`. Returns nothing for unknown, missing and ill-typed
+/// fields, with a sentence in `problem` that names the JSON path, what was
+/// expected and what is there.
+std::optional<Manifest> parseManifest(std::string_view text,
+                                      std::string &problem);
+std::optional<MergeManifest> parseMergeManifest(std::string_view text,
+                                                std::string &problem);
+
+} // namespace fmha::launch
+
+#endif // FMHA_RUNTIME_LAUNCH_MANIFEST_H

@@ -1,0 +1,43 @@
+//===- Values.h - The run-time values of a launch ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the numbers of a manifest are for given tensors, and the workspace that
+// the parts of a split take.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_RUNTIME_LAUNCH_VALUES_H
+#define FMHA_RUNTIME_LAUNCH_VALUES_H
+
+#include "fmha/Runtime/Launch/View.h"
+
+namespace fmha::launch {
+
+/// Sets the strides of o.
+void setOutputStrides(const View &o, RunValues &values);
+/// Sets the strides of what has one number per row: `strideBatch` and those of
+/// head and row after it.
+void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values);
+
+/// Output, maximum and sum of the parts, in f32, as views of the first part.
+struct PartViews {
+  View o, max, sum;
+  /// From one part to the next, in elements, in the same order.
+  std::array<int64_t, 3> steps = {};
+  uint64_t bytes = 0;
+};
+/// Returns dense parts of an output with the extents `dims`, one after the
+/// other from `address` on. `bytes` is what all of them take.
+PartViews partsAt(uint64_t address, int64_t parts,
+                  const std::array<int64_t, 4> &dims);
+/// Sets the number of parts, and their strides.
+void setPartStrides(int64_t parts, const PartViews &views, RunValues &values);
+
+} // namespace fmha::launch
+
+#endif // FMHA_RUNTIME_LAUNCH_VALUES_H

@@ -1,0 +1,117 @@
+//===- DispatchTargets.cpp - One attention op for each GPU ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
+#include "fmha/Target/Target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_DISPATCHTARGETS
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+
+namespace {
+
+struct DispatchTargetsPass
+    : public fmha::impl::DispatchTargetsBase<DispatchTargetsPass> {
+  using DispatchTargetsBase::DispatchTargetsBase;
+
+  void runOnOperation() override {
+    if (failed(checkTargets()))
+      return signalPassFailure();
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AttentionOp, MergeOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      if (failed(dispatch(op)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult checkTargets();
+  LogicalResult dispatch(Operation *op);
+};
+
+/// Returns 103 for "sm_103a", 0 for what is no such name.
+int64_t capabilityOf(StringRef target) {
+  int64_t capability = 0;
+  target.consume_front("sm_");
+  return target.consumeInteger(10, capability) ? 0 : capability;
+}
+
+LogicalResult DispatchTargetsPass::checkTargets() {
+  SmallVector<int64_t> seen;
+  for (StringRef target : targets) {
+    const target::Target *known = target::findTarget(target);
+    if (!known || !known->supported)
+      return getOperation().emitError()
+             << "expected targets that kernels can be compiled for, some of "
+             << target::supportedNames() << ", got " << target;
+    if (llvm::is_contained(seen, capabilityOf(target)))
+      return getOperation().emitError()
+             << "expected targets of different compute capabilities, got "
+             << target << " twice";
+    seen.push_back(capabilityOf(target));
+  }
+  return success();
+}
+
+/// A schedule is for one target; the planner makes those of the others.
+void setTarget(Operation *op, StringRef target) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  if (!attention)
+    return cast<MergeOp>(op).setTarget(target);
+  ScheduleAttr schedule = attention.getScheduleAttr();
+  if (schedule && schedule.getValue().target != target)
+    attention.removeScheduleAttr();
+  op->setAttr("fmha.target", StringAttr::get(op->getContext(), target));
+}
+
+LogicalResult DispatchTargetsPass::dispatch(Operation *op) {
+  if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
+    return op->emitError() << "expected memrefs, got tensors; run "
+                              "one-shot-bufferize before "
+                              "fmha-dispatch-targets";
+  OpBuilder b(op);
+  Value capability =
+      ComputeCapabilityOp::create(b, op->getLoc(), b.getIndexType());
+  SmallVector<int64_t> cases = llvm::map_to_vector(
+      targets, [](const std::string &name) { return capabilityOf(name); });
+  auto choice = scf::IndexSwitchOp::create(b, op->getLoc(), TypeRange(),
+                                           capability, cases, cases.size());
+  for (auto [region, target] : llvm::zip_equal(choice.getCaseRegions(), targets)) {
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    setTarget(b.clone(*op), target);
+    scf::YieldOp::create(b, op->getLoc());
+  }
+  b.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+  Value never = arith::ConstantIntOp::create(b, op->getLoc(), 0, 1);
+  cf::AssertOp::create(
+      b, op->getLoc(), never,
+      launchCheckMessage(op, "expected a device of " +
+                                 llvm::join(targets, " or ") +
+                                 ", the targets of the program, got another "
+                                 "compute capability; add it to target="));
+  scf::YieldOp::create(b, op->getLoc());
+  op->erase();
+  return success();
+}
+
+} // namespace

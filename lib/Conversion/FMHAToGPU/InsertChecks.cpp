@@ -1,0 +1,49 @@
+//===- InsertChecks.cpp - Rules of attention ops become asserts -----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_INSERTCHECKS
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+
+namespace {
+
+struct InsertChecksPass
+    : public fmha::impl::InsertChecksBase<InsertChecksPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AttentionOp, MergeOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics()) {
+        op->emitError() << "expected memrefs, got tensors; run "
+                           "one-shot-bufferize before fmha-insert-checks";
+        return signalPassFailure();
+      }
+      OpBuilder b(op);
+      generateLaunchChecks(b, op, ListContents::Readable);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,305 @@
+//===- LaunchKernels.cpp - fmha ops become gpu.launch_func ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchValues.h"
+#include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace fmha {
+#define GEN_PASS_DEF_LAUNCHKERNELS
+#include "fmha/Conversion/Passes.h.inc"
+} // namespace fmha
+
+using namespace mlir;
+using namespace fmha;
+using runtime::TensorName;
+
+namespace {
+
+struct LaunchKernelsPass
+    : public fmha::impl::LaunchKernelsBase<LaunchKernelsPass> {
+  using LaunchKernelsBase::LaunchKernelsBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AttentionOp, MergeOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      if (failed(launch(op)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult launch(Operation *op);
+};
+
+//===----------------------------------------------------------------------===//
+// The kernel of an op
+//===----------------------------------------------------------------------===//
+
+/// The operands of an op by the names of the manifest.
+using NamedOperands = SmallVector<std::pair<TensorName, Value>>;
+
+NamedOperands operandsOf(AttentionOp op) {
+  return {{TensorName::Q, op.getQuery()},
+          {TensorName::K, op.getKey()},
+          {TensorName::V, op.getValue()},
+          {TensorName::O, op.getOutput()},
+          {TensorName::Lse, op.getLse()},
+          {TensorName::RowMax, op.getRowMax()},
+          {TensorName::RowSum, op.getRowSum()},
+          {TensorName::KvLens, op.getKvLens()},
+          {TensorName::CuSeqlensQ, op.getCuSeqlensQ()},
+          {TensorName::CuSeqlensK, op.getCuSeqlensK()},
+          {TensorName::Sink, op.getSink()},
+          {TensorName::K2, op.getKey2()},
+          {TensorName::V2, op.getValue2()},
+          {TensorName::Source2Lens, op.getSource2Lens()}};
+}
+
+NamedOperands operandsOf(MergeOp op) {
+  return {{TensorName::OParts, op.getParts()},
+          {TensorName::MaxParts, op.getMaxima()},
+          {TensorName::SumParts, op.getSums()},
+          {TensorName::O, op.getOutput()},
+          {TensorName::Lse, op.getLse()},
+          {TensorName::RowMax, op.getRowMax()},
+          {TensorName::RowSum, op.getRowSum()},
+          {TensorName::Sink, op.getSink()}};
+}
+
+/// Returns the binary that `fmha.kernel` of `op` names, or null after an error.
+gpu::BinaryOp findBinary(Operation *op, SymbolRefAttr kernel) {
+  Operation *named =
+      kernel
+          ? SymbolTable::lookupNearestSymbolFrom(op, kernel.getRootReference())
+          : nullptr;
+  auto binary = dyn_cast_or_null<gpu::BinaryOp>(named);
+  if (binary && binary->hasAttr("fmha.manifest"))
+    return binary;
+  InFlightDiagnostic error = op->emitError()
+                             << "expected a gpu.binary with an fmha.manifest, "
+                                "named by fmha.kernel, got ";
+  if (!kernel)
+    error << "no kernel";
+  else if (!named)
+    error << "no symbol " << kernel;
+  else
+    error << named->getName() << " @" << kernel.getRootReference().getValue();
+  error << "; run fmha-to-ptx first, or fmha-to-gpu in place of this pass";
+  return {};
+}
+
+/// Fails where the manifest is not one of a kernel that was made for the op.
+template <typename ManifestT>
+LogicalResult checkOperands(Operation *op, const ManifestT &manifest,
+                            const NamedOperands &operands) {
+  for (const auto &[name, value] : operands)
+    if (manifest.has(name) != bool(value))
+      return op->emitError()
+             << "expected the manifest of its kernel to "
+             << (value ? "have" : "lack") << " the tensor '"
+             << runtime::stringify(name) << "', as the op does, got a kernel "
+             << (value ? "without" : "with")
+             << " it; drop fmha.kernel and run fmha-to-ptx again";
+  return success();
+}
+
+LogicalResult checkBuffers(Operation *op) {
+  if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
+    return success();
+  return op->emitError() << "expected memrefs, got tensors; run "
+                            "one-shot-bufferize before fmha-launch-kernels";
+}
+
+//===----------------------------------------------------------------------===//
+// The launch of a kernel
+//===----------------------------------------------------------------------===//
+
+/// Replaces one op by the launches of its kernels.
+class Launcher {
+public:
+  Launcher(Operation *op, OpBuilder &b)
+      : b(b), op(op), math{b, op->getLoc()}, values(math) {}
+
+  void run(AttentionOp attention, const runtime::Manifest &manifest);
+  void run(MergeOp merge, const runtime::MergeManifest &manifest);
+
+private:
+  void addTensors(const NamedOperands &operands);
+  /// Calls `body` where no extent of `grid` is 0.
+  void unlessEmpty(const std::array<Value, 3> &grid,
+                   llvm::function_ref<void()> body);
+  void emitLaunch(const runtime::KernelLaunch &launch,
+                  const std::array<Value, 3> &grid);
+  std::array<Value, 3> ctas(const runtime::Manifest &manifest,
+                            std::array<Value, 3> tiles);
+  SmallVector<Value> allocateWorkspace(const runtime::Manifest &manifest);
+
+  OpBuilder &b;
+  Operation *op;
+  IndexMath math;
+  LaunchValues values;
+};
+
+void Launcher::addTensors(const NamedOperands &operands) {
+  for (const auto &[name, value] : operands)
+    if (value)
+      values.addTensor(name, value);
+}
+
+void Launcher::unlessEmpty(const std::array<Value, 3> &grid,
+                           llvm::function_ref<void()> body) {
+  Value product = math.mul(math.mul(grid[0], grid[1]), grid[2]);
+  if (std::optional<int64_t> known = knownNumber(product)) {
+    if (*known)
+      body();
+    return;
+  }
+  Value isLaunched = arith::CmpIOp::create(
+      b, op->getLoc(), arith::CmpIPredicate::ne, product, math.constant(0));
+  auto guard = scf::IfOp::create(b, op->getLoc(), isLaunched,
+                                 /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard place(b);
+  b.setInsertionPointToStart(guard.thenBlock());
+  body();
+}
+
+void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
+                          const std::array<Value, 3> &grid) {
+  auto dim3 = [&](const std::array<uint32_t, 3> &sizes) {
+    return gpu::KernelDim3{math.constant(sizes[0]), math.constant(sizes[1]),
+                           math.constant(sizes[2])};
+  };
+  auto kernel = op->getAttrOfType<SymbolRefAttr>("fmha.kernel");
+  auto symbol = SymbolRefAttr::get(
+      kernel.getRootReference(),
+      {FlatSymbolRefAttr::get(op->getContext(), launch.kernel)});
+  SmallVector<Value> arguments = values.arguments(launch);
+  Value smem = arith::ConstantIntOp::create(b, op->getLoc(), launch.smemBytes,
+                                            /*width=*/32);
+  std::optional<gpu::KernelDim3> cluster;
+  if (launch.cluster != std::array<uint32_t, 3>{1, 1, 1})
+    cluster = dim3(launch.cluster);
+  gpu::LaunchFuncOp::create(b, op->getLoc(), symbol,
+                            gpu::KernelDim3{grid[0], grid[1], grid[2]},
+                            dim3(launch.block), smem, arguments,
+                            /*asyncObject=*/Value(), cluster);
+}
+
+/// A static scheduler does with as many CTAs as the device has room for.
+std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
+                                    std::array<Value, 3> tiles) {
+  if (!manifest.maxCtas)
+    return tiles;
+  Value sms = MultiprocessorCountOp::create(b, op->getLoc(), b.getIndexType());
+  tiles[0] =
+      math.min(tiles[0], math.mul(sms, math.constant(manifest.ctasPerSm)));
+  return tiles;
+}
+
+/// Returns o_parts, max_parts and sum_parts.
+SmallVector<Value>
+Launcher::allocateWorkspace(const runtime::Manifest &manifest) {
+  const TensorView &output = values.view(TensorName::O);
+  Value splits = math.constant(manifest.splits), batch = output.sizes[0];
+  Value length = output.sizes[1], heads = output.sizes[2];
+  const std::pair<TensorName, SmallVector<Value>> shapes[] = {
+      {TensorName::OParts, {splits, batch, length, heads, output.sizes[3]}},
+      {TensorName::MaxParts, {splits, batch, heads, length}},
+      {TensorName::SumParts, {splits, batch, heads, length}}};
+  SmallVector<Value> buffers;
+  for (const auto &[name, sizes] : shapes) {
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    for (Value size : sizes) {
+      std::optional<int64_t> known = knownNumber(size);
+      shape.push_back(known.value_or(ShapedType::kDynamic));
+      if (!known)
+        dynamic.push_back(size);
+    }
+    auto alloc = gpu::AllocOp::create(
+        b, op->getLoc(), MemRefType::get(shape, b.getF32Type()), Type(),
+        ValueRange(), dynamic, ValueRange());
+    buffers.push_back(alloc.getMemref());
+    values.addTensor(name, buffers.back());
+  }
+  return buffers;
+}
+
+void Launcher::run(AttentionOp attention, const runtime::Manifest &manifest) {
+  addTensors(operandsOf(attention));
+  for (Value source : attention.getCaptures())
+    values.addCapture(source);
+  std::array<Value, 3> tiles = values.tiles(manifest);
+  unlessEmpty(tiles, [&] {
+    SmallVector<Value> workspace;
+    if (manifest.combine)
+      workspace = allocateWorkspace(manifest);
+    emitLaunch(manifest, ctas(manifest, tiles));
+    if (!manifest.combine)
+      return;
+    emitLaunch(*manifest.combine, values.tiles(*manifest.combine));
+    for (Value buffer : workspace)
+      gpu::DeallocOp::create(b, op->getLoc(), Type(), ValueRange(), buffer);
+  });
+}
+
+void Launcher::run(MergeOp merge, const runtime::MergeManifest &manifest) {
+  addTensors(operandsOf(merge));
+  std::array<Value, 3> grid = values.tiles(manifest);
+  unlessEmpty(grid, [&] { emitLaunch(manifest, grid); });
+}
+
+template <typename OpTy, typename ManifestT>
+LogicalResult launchFrom(OpTy op, llvm::Expected<ManifestT> manifest,
+                         bool checks) {
+  if (!manifest)
+    return op.emitError() << "expected the manifest of its kernel to be one "
+                             "that fmha-serialize-kernels wrote, got: "
+                          << llvm::toString(manifest.takeError());
+  if (failed(checkOperands(op, *manifest, operandsOf(op))))
+    return failure();
+  OpBuilder b(op);
+  if (checks)
+    generateLaunchChecks(b, op, ListContents::OnDevice);
+  Launcher(op, b).run(op, *manifest);
+  op.erase();
+  return success();
+}
+
+LogicalResult LaunchKernelsPass::launch(Operation *op) {
+  if (failed(checkBuffers(op)))
+    return failure();
+  gpu::BinaryOp binary =
+      findBinary(op, op->getAttrOfType<SymbolRefAttr>("fmha.kernel"));
+  if (!binary)
+    return failure();
+  StringRef text =
+      binary->getAttrOfType<StringAttr>("fmha.manifest").getValue();
+  bool isChecked = checks == Switch::On;
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return launchFrom(attention, runtime::parseManifest(text), isChecked);
+  return launchFrom(cast<MergeOp>(op), runtime::parseMergeManifest(text),
+                    isChecked);
+}
+
+} // namespace

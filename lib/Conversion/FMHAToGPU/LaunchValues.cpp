@@ -1,0 +1,207 @@
+//===- LaunchValues.cpp - What a launch takes, as SSA values --------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchValues.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace fmha;
+using runtime::MapDim;
+using runtime::Parameter;
+using runtime::RunValue;
+using runtime::TensorName;
+
+void LaunchValues::addTensor(TensorName name, Value memref) {
+  views[name] = viewOf(math, memref);
+}
+
+void LaunchValues::addCapture(Value memref) {
+  captures.push_back(viewOf(math, memref));
+}
+
+const TensorView &LaunchValues::view(TensorName name) const {
+  return views.at(name);
+}
+
+Value LaunchValues::value(RunValue which) {
+  Value &slot = known[which];
+  if (!slot)
+    slot = compute(which);
+  return slot;
+}
+
+/// Dimensions are [batch, length, heads, dim]; those of q are those of the
+/// output, which a merge has alone.
+Value LaunchValues::compute(RunValue which) {
+  TensorName rows = has(TensorName::Q) ? TensorName::Q : TensorName::O;
+  switch (which) {
+  case RunValue::Batch:
+    if (has(TensorName::CuSeqlensQ))
+      return math.sub(view(TensorName::CuSeqlensQ).sizes[0], math.constant(1));
+    return view(rows).sizes[0];
+  case RunValue::QLen:
+  // A list of starts lies on the device, so the longest sequence is unknown:
+  // CTAs of rows that no sequence has end at once.
+  case RunValue::MaxQLen:
+    return view(rows).sizes[1];
+  case RunValue::QHeads:
+    return view(rows).sizes[2];
+  case RunValue::KvLen:
+    return view(TensorName::K).sizes[1];
+  case RunValue::KvLen2:
+    return view(TensorName::K2).sizes[1];
+  case RunValue::KvHeads:
+    return view(TensorName::K).sizes[2];
+  case RunValue::Group:
+    return math.div(value(RunValue::QHeads),
+                    math.max(value(RunValue::KvHeads), math.constant(1)));
+  case RunValue::Parts:
+    return view(TensorName::OParts).sizes[0];
+  default:
+    return stride(runtime::stringify(which));
+  }
+}
+
+/// "max_parts_stride_head" is the stride of the dimension `head` of max_parts.
+Value LaunchValues::stride(StringRef name) {
+  auto [tensor, axis] = name.split("_stride_");
+  constexpr StringLiteral outputAxes[] = {"part", "batch", "row", "head"};
+  constexpr StringLiteral rowAxes[] = {"part", "batch", "head", "row"};
+  for (const auto &[other, view] : views) {
+    if (runtime::stringify(other) != tensor)
+      continue;
+    bool isPart = tensor.ends_with("_parts");
+    bool isOutput = tensor == "o" || tensor == "o_parts";
+    ArrayRef<StringLiteral> axes = isOutput ? ArrayRef(outputAxes) : rowAxes;
+    auto place = llvm::find(axes, axis) - axes.begin();
+    return view.strides[place - (isPart ? 0 : 1)];
+  }
+  llvm_unreachable("a manifest names strides of tensors that its kernel has");
+}
+
+Value LaunchValues::extent(const std::vector<runtime::GridFactor> &factors) {
+  Value product = math.constant(1);
+  for (const runtime::GridFactor &factor : factors)
+    product = math.mul(product,
+                       factor.constant
+                           ? math.constant(int64_t(factor.constant))
+                           : math.ceilDiv(value(factor.value), factor.divisor));
+  return product;
+}
+
+std::array<Value, 3> LaunchValues::tiles(const runtime::KernelLaunch &launch) {
+  std::array<Value, 3> extents;
+  for (auto [to, factors] : llvm::zip_equal(extents, launch.grid))
+    to = extent(factors);
+  known[RunValue::Tiles] = extents[0];
+  return extents;
+}
+
+SmallVector<Value>
+LaunchValues::arguments(const runtime::KernelLaunch &launch) {
+  return llvm::map_to_vector(
+      launch.parameters, [&](const Parameter &one) { return argument(one); });
+}
+
+Value LaunchValues::argument(const Parameter &parameter) {
+  if (parameter.capture)
+    return capture(parameter);
+  switch (parameter.kind) {
+  case Parameter::Kind::TensorMap:
+    return tensorMap(parameter);
+  case Parameter::Kind::Pointer:
+    return math.cast(view(parameter.tensor).address, 64);
+  case Parameter::Kind::U32:
+    return math.cast(value(parameter.value), 32);
+  case Parameter::Kind::U64:
+    return math.cast(value(parameter.value), 64);
+  }
+  llvm_unreachable("every kind is listed");
+}
+
+/// An empty tensor has extents of 1: the kernel then hides what it reads.
+Value LaunchValues::capture(const Parameter &parameter) {
+  const TensorView &source = captures[*parameter.capture];
+  if (parameter.size)
+    return math.cast(math.max(source.sizes[*parameter.size], math.constant(1)),
+                     32);
+  if (parameter.stride)
+    return math.cast(source.strides[*parameter.stride], 64);
+  return math.cast(source.address, 64);
+}
+
+std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
+  const TensorView &tensor = view(name);
+  bool isQuery = name == TensorName::Q || name == TensorName::O;
+  switch (dim) {
+  case MapDim::HeadDim:
+  case MapDim::HeadDimV:
+    return {tensor.sizes[3], tensor.strides[3]};
+  case MapDim::QLen:
+  case MapDim::KvLen:
+  case MapDim::KvLen2:
+    return {tensor.sizes[1], tensor.strides[1]};
+  case MapDim::QHeads:
+    return {tensor.sizes[2], tensor.strides[2]};
+  case MapDim::KvHeads:
+    // Head h of q is KV head h / group and member h % group of its group.
+    if (isQuery)
+      return {value(RunValue::KvHeads),
+              math.mul(tensor.strides[2], value(RunValue::Group))};
+    return {tensor.sizes[2], tensor.strides[2]};
+  case MapDim::Group:
+    return {value(RunValue::Group), tensor.strides[2]};
+  case MapDim::Batch:
+    return {tensor.sizes[0], tensor.strides[0]};
+  }
+  llvm_unreachable("every dimension is listed");
+}
+
+/// The driver refuses strides that are no multiple of 16 bytes, also of a
+/// dimension in which nothing is stepped: that one gets another stride.
+Value LaunchValues::mapStride(Value size, Value stride) {
+  constexpr int64_t unit = 16;
+  if (knownNumber(stride).value_or(1) % unit == 0)
+    return stride;
+  Value isStepped =
+      math.compare(arith::CmpIPredicate::ugt, size, math.constant(1));
+  return math.select(isStepped, stride, math.constant(unit));
+}
+
+Value LaunchValues::tensorMap(const Parameter &parameter) {
+  const TensorView &tensor = view(parameter.tensor);
+  Value one = math.constant(1), bytes = math.constant(tensor.elementBytes);
+  SmallVector<Value> sizes, strides;
+  for (MapDim dim : parameter.dims) {
+    auto [size, stride] = mapDim(dim, parameter.tensor);
+    sizes.push_back(math.max(size, one));
+    strides.push_back(mapStride(size, math.mul(stride, bytes)));
+  }
+  Value address = tensor.address;
+  SmallVector<int32_t> box(parameter.box.begin(), parameter.box.end());
+  // include/fmha/Runtime/README.md has the fifth dimension of sequences.
+  if (parameter.sequences) {
+    size_t rows = *parameter.rowDim();
+    Value step = math.mul(tensor.strides[1], bytes);
+    address = math.sub(address, math.mul(sizes[rows], step));
+    strides[rows] = step;
+    sizes.push_back(math.add(sizes[rows], one));
+    strides.push_back(step);
+    box.push_back(1);
+  }
+  Type element = parameter.dtype == runtime::ElementType::F16
+                     ? Type(math.b.getF16Type())
+                 : parameter.dtype == runtime::ElementType::F32
+                     ? Type(math.b.getF32Type())
+                     : Type(math.b.getBF16Type());
+  return TensorMapOp::create(math.b, math.loc, address, sizes,
+                             ArrayRef(strides).drop_front(), box, element,
+                             unsigned(parameter.swizzle));
+}

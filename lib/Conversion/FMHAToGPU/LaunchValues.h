@@ -1,0 +1,64 @@
+//===- LaunchValues.h - What a launch takes, as SSA values ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The counterparts of include/fmha/Runtime/README.md's run-time values, tensor
+// maps and grids in a host program: each is an index value, constant where the
+// types say so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOGPU_LAUNCHVALUES_H
+#define FMHA_LIB_CONVERSION_FMHATOGPU_LAUNCHVALUES_H
+
+#include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
+#include "fmha/Runtime/Manifest.h"
+
+#include <map>
+
+namespace fmha {
+
+/// The tensors of a launch and the numbers that follow from them.
+class LaunchValues {
+public:
+  explicit LaunchValues(IndexMath math) : math(math) {}
+
+  void addTensor(runtime::TensorName name, mlir::Value memref);
+  void addCapture(mlir::Value memref);
+  /// Whether addTensor() was called for it.
+  bool has(runtime::TensorName name) const { return views.count(name); }
+  const TensorView &view(runtime::TensorName name) const;
+
+  /// The extents of the grid, a CTA for each output tile; sets the run-time
+  /// value `tiles`.
+  std::array<mlir::Value, 3> tiles(const runtime::KernelLaunch &launch);
+  /// The kernel's operands in the order of its parameters.
+  llvm::SmallVector<mlir::Value> arguments(const runtime::KernelLaunch &launch);
+
+private:
+  mlir::Value value(runtime::RunValue which);
+  mlir::Value compute(runtime::RunValue which);
+  mlir::Value stride(llvm::StringRef name);
+  mlir::Value extent(const std::vector<runtime::GridFactor> &factors);
+  mlir::Value argument(const runtime::Parameter &parameter);
+  mlir::Value capture(const runtime::Parameter &parameter);
+  mlir::Value mapStride(mlir::Value size, mlir::Value stride);
+  mlir::Value tensorMap(const runtime::Parameter &parameter);
+  /// Extent, and stride in elements, of a dimension of a tensor map.
+  std::pair<mlir::Value, mlir::Value> mapDim(runtime::MapDim dim,
+                                             runtime::TensorName name);
+
+  IndexMath math;
+  std::map<runtime::TensorName, TensorView> views;
+  llvm::SmallVector<TensorView> captures;
+  std::map<runtime::RunValue, mlir::Value> known;
+};
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOGPU_LAUNCHVALUES_H

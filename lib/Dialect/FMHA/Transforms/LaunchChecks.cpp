@@ -1,0 +1,446 @@
+//===- LaunchChecks.cpp - Rules that only run-time values decide ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/FMHA/Transforms/IndexMath.h"
+#include "fmha/Dialect/FMHA/Transforms/Passes.h"
+
+#include "mlir/Analysis/AliasAnalysis.h"
+#include "mlir/Analysis/AliasAnalysis/LocalAliasAnalysis.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace fmha;
+using Predicate = arith::CmpIPredicate;
+
+namespace {
+
+/// (rule) extent `dim` of `name` equals extent `ofDim` of `of`.
+struct EqualExtents {
+  StringLiteral rule, of;
+  unsigned ofDim;
+  StringLiteral name;
+  unsigned dim;
+};
+
+constexpr EqualExtents attentionExtents[] = {
+    {"C8", "query", 0, "output", 0},   {"C8", "key", 0, "value", 0},
+    {"C9", "key", 1, "value", 1},      {"C10", "key", 2, "value", 2},
+    {"C11", "query", 1, "output", 1},  {"C11", "query", 2, "output", 2},
+    {"C13", "query", 0, "lse", 0},     {"C13", "query", 2, "lse", 1},
+    {"C13", "query", 1, "lse", 2},     {"C13", "query", 0, "row_max", 0},
+    {"C13", "query", 2, "row_max", 1}, {"C13", "query", 1, "row_max", 2},
+    {"C13", "query", 0, "row_sum", 0}, {"C13", "query", 2, "row_sum", 1},
+    {"C13", "query", 1, "row_sum", 2}, {"C24", "query", 2, "sink", 0},
+    {"C28", "key", 2, "key2", 2},      {"C28", "key2", 2, "value2", 2},
+    {"C28", "key2", 1, "value2", 1},   {"C28", "key2", 0, "value2", 0}};
+
+constexpr EqualExtents mergeExtents[] = {
+    {"M5", "output", 0, "parts", 1},   {"M5", "output", 1, "parts", 2},
+    {"M5", "output", 2, "parts", 3},   {"M5", "parts", 0, "maxima", 0},
+    {"M5", "output", 0, "maxima", 1},  {"M5", "output", 2, "maxima", 2},
+    {"M5", "output", 1, "maxima", 3},  {"M5", "parts", 0, "sums", 0},
+    {"M5", "output", 0, "sums", 1},    {"M5", "output", 2, "sums", 2},
+    {"M5", "output", 1, "sums", 3},    {"M5", "output", 0, "lse", 0},
+    {"M5", "output", 2, "lse", 1},     {"M5", "output", 1, "lse", 2},
+    {"M5", "output", 0, "row_max", 0}, {"M5", "output", 2, "row_max", 1},
+    {"M5", "output", 1, "row_max", 2}, {"M5", "output", 0, "row_sum", 0},
+    {"M5", "output", 2, "row_sum", 1}, {"M5", "output", 1, "row_sum", 2},
+    {"M5", "output", 2, "sink", 0}};
+
+/// Emits the checks of one op.
+class Checker {
+public:
+  Checker(OpBuilder &b, Operation *op, const CheckMessage &message)
+      : b(b), op(op), message(message), math{b, op->getLoc()} {}
+
+  void check(AttentionOp attention, ListContents lists);
+  void check(MergeOp merge, ListContents lists);
+
+private:
+  void add(StringRef name, Value memref);
+  bool has(StringRef name) const { return operands.count(name); }
+  const TensorView &view(StringRef name) const {
+    return operands.at(name).view;
+  }
+  void require(Value condition, StringRef rule, const Twine &expected) {
+    assertRule(b, op, condition, rule, expected, message);
+  }
+  void requireEqual(Value x, Value y, StringRef rule, const Twine &expected) {
+    require(math.compare(Predicate::eq, x, y), rule, expected);
+  }
+
+  void extents(ArrayRef<EqualExtents> table);
+  void heads();
+  void sequences();
+  void lengths(bool isWindowed);
+  void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
+  void contiguous(StringRef name, StringRef rule);
+  void captures(AttentionOp attention);
+  void apart(StringRef rule);
+
+  void starts(StringRef name, Value length);
+  void counts(StringRef name, Value most);
+  void finiteSink(StringRef rule);
+  void forEachEntry(StringRef name, int64_t first,
+                    function_ref<void(Value index, Value entry)> body);
+  Value load(StringRef name, Value index);
+  Value loadCount(StringRef name, Value index);
+
+  struct Operand {
+    Value memref;
+    TensorView view;
+    bool isWritten;
+  };
+  OpBuilder &b;
+  Operation *op;
+  const CheckMessage &message;
+  IndexMath math;
+  std::map<StringRef, Operand> operands;
+};
+
+} // namespace
+
+void Checker::add(StringRef name, Value memref) {
+  if (!memref)
+    return;
+  auto dps = cast<DestinationStyleOpInterface>(op);
+  bool isWritten = llvm::is_contained(dps.getDpsInits(), memref);
+  operands[name] = {memref, viewOf(math, memref), isWritten};
+}
+
+void Checker::extents(ArrayRef<EqualExtents> table) {
+  for (const EqualExtents &one : table)
+    if (has(one.of) && has(one.name))
+      requireEqual(view(one.of).sizes[one.ofDim], view(one.name).sizes[one.dim],
+                   one.rule,
+                   "dimension " + Twine(one.dim) + " of " + one.name +
+                       " to equal dimension " + Twine(one.ofDim) + " of " +
+                       one.of);
+}
+
+void Checker::heads() {
+  Value queryHeads = view("query").sizes[2], keyHeads = view("key").sizes[2];
+  Value rest = math.rem(queryHeads, math.max(keyHeads, math.constant(1)));
+  Value isPositive = math.compare(Predicate::ne, keyHeads, math.constant(0));
+  Value isMultiple = math.compare(Predicate::eq, rest, math.constant(0));
+  require(math.both(isPositive, isMultiple), "C12",
+          "the number of query heads to be a multiple of a positive number of "
+          "KV heads");
+}
+
+/// All that says how many sequences there are says the same.
+void Checker::sequences() {
+  Value one = math.constant(1);
+  auto entries = [&](StringRef name, Value extra) {
+    return math.sub(view(name).sizes[0], extra);
+  };
+  bool isPackedQ = has("cu_seqlens_q"), isPackedK = has("cu_seqlens_k");
+  Value count =
+      isPackedQ ? entries("cu_seqlens_q", one) : view("query").sizes[0];
+  if (isPackedQ)
+    requireEqual(view("query").sizes[0], one, "C8",
+                 "the batch of query, which is packed, to be 1");
+  if (isPackedK)
+    requireEqual(view("key").sizes[0], one, "C8",
+                 "the batch of key, which is packed, to be 1");
+  Value ofKeys =
+      isPackedK ? entries("cu_seqlens_k", one) : view("key").sizes[0];
+  requireEqual(count, ofKeys, isPackedK ? "C23" : "C8",
+               "as many sequences of keys as of queries");
+  Value none = math.constant(0);
+  if (has("kv_lens"))
+    requireEqual(count, entries("kv_lens", none), "C23",
+                 "kv_lens to have one entry a sequence");
+  if (has("source2_lens"))
+    requireEqual(count, entries("source2_lens", none), "C28",
+                 "source2_lens to have one entry a sequence");
+  if (has("key2"))
+    requireEqual(count, view("key2").sizes[0], "C28",
+                 "key2 to have one batch a sequence");
+}
+
+/// A kernel counts rows in 32 bits and rounds up to its tiles; a row plus a
+/// bound of a window still fits.
+void Checker::lengths(bool isWindowed) {
+  int64_t most = (int64_t(1) << (isWindowed ? 30 : 31)) - 512;
+  for (StringRef name : {"query", "key", "key2"})
+    if (has(name))
+      require(math.compare(Predicate::ule, view(name).sizes[1],
+                           math.constant(most)),
+              "C29",
+              "a length of " + name + " of at most " + Twine(most) +
+                  "; split the sequence");
+}
+
+/// What the TMA unit can address: contiguous rows at multiples of 16 bytes.
+void Checker::rowsForTma(StringRef name, StringRef strideRule,
+                         StringRef offsetRule) {
+  if (!has(name))
+    return;
+  const TensorView &tensor = view(name);
+  Value unit = math.constant(16), zero = math.constant(0);
+  Value bytes = math.constant(tensor.elementBytes);
+  Value limit = math.constant(int64_t(1) << 40);
+  unsigned last = tensor.sizes.size() - 1;
+  requireEqual(tensor.strides[last], math.constant(1),
+               strideRule == "C17" ? "C16" : strideRule,
+               "the head dim of " + name +
+                   " to be contiguous; copy it to a buffer of its own");
+  for (unsigned n = 0; n < last; ++n) {
+    Value stride = math.mul(tensor.strides[n], bytes);
+    Value fits =
+        math.both(math.compare(Predicate::eq, math.rem(stride, unit), zero),
+                  math.compare(Predicate::ult, stride, limit));
+    Value isOne =
+        math.compare(Predicate::ule, tensor.sizes[n], math.constant(1));
+    require(math.either(isOne, fits), strideRule,
+            "the stride of dimension " + Twine(n) + " of " + name +
+                " to be a multiple of 16 bytes, at least 0 and less than 2^40");
+  }
+  requireEqual(math.rem(tensor.address, unit), zero, offsetRule,
+               "the address of " + name + " to be a multiple of 16 bytes");
+}
+
+void Checker::contiguous(StringRef name, StringRef rule) {
+  if (has(name))
+    requireEqual(view(name).strides[0], math.constant(1), rule,
+                 name + " to be contiguous");
+}
+
+/// Where there are rows and keys, the code on scores reads.
+void Checker::captures(AttentionOp attention) {
+  for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
+    TensorView tensor = viewOf(math, source);
+    std::string name = "capture " + std::to_string(n);
+    if (tensor.sizes.empty())
+      continue;
+    Value isEmpty =
+        math.compare(Predicate::eq, view("key").sizes[1], math.constant(0));
+    for (StringRef rows : {"query"})
+      for (Value size : view(rows).sizes)
+        isEmpty = math.either(
+            isEmpty, math.compare(Predicate::eq, size, math.constant(0)));
+    Value hasElements = arith::ConstantIntOp::create(b, op->getLoc(), 1, 1);
+    for (Value size : tensor.sizes)
+      hasElements = math.both(
+          hasElements, math.compare(Predicate::ne, size, math.constant(0)));
+    require(math.either(isEmpty, hasElements), "C26",
+            name + " to have elements");
+    requireEqual(tensor.strides.back(), math.constant(1), "C26",
+                 "the rows of " + name + " to be contiguous");
+  }
+}
+
+/// Every row of a destination is written while inputs are still read.
+void Checker::apart(StringRef rule) {
+  LocalAliasAnalysis aliases;
+  for (const auto &[name, written] : operands)
+    for (const auto &[other, used] : operands) {
+      bool isPair = written.isWritten && (!used.isWritten || other < name);
+      if (!isPair || aliases.alias(written.memref, used.memref).isNo())
+        continue;
+      Value overlap = mayOverlap(math, written.view, used.view);
+      Value yes = arith::ConstantIntOp::create(b, op->getLoc(), 1, 1);
+      require(b.createOrFold<arith::XOrIOp>(op->getLoc(), overlap, yes), rule,
+              name + " and " + other + " to share no memory; give " + name +
+                  " a buffer of its own");
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// The contents of lists
+//===----------------------------------------------------------------------===//
+
+Value Checker::load(StringRef name, Value index) {
+  return memref::LoadOp::create(b, op->getLoc(), operands[name].memref, index);
+}
+
+/// As an index, so that a negative one is very large.
+Value Checker::loadCount(StringRef name, Value index) {
+  return arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(),
+                                    load(name, index));
+}
+
+void Checker::forEachEntry(StringRef name, int64_t first,
+                           function_ref<void(Value, Value)> body) {
+  auto loop = scf::ForOp::create(b, op->getLoc(), math.constant(first),
+                                 view(name).sizes[0], math.constant(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value index = loop.getInductionVar();
+  body(index, load(name, index));
+}
+
+/// Entries of cu_seqlens begin with 0, never fall, and end within `length`.
+void Checker::starts(StringRef name, Value length) {
+  requireEqual(loadCount(name, math.constant(0)), math.constant(0), "C23",
+               "the first entry of " + name + " to be 0");
+  forEachEntry(name, 1, [&](Value index, Value entry) {
+    Value start = math.b.createOrFold<arith::IndexCastOp>(
+        op->getLoc(), b.getIndexType(), entry);
+    Value before = loadCount(name, math.sub(index, math.constant(1)));
+    require(math.compare(Predicate::uge, start, before), "C23",
+            "no entry of " + name + " below the one before it");
+    require(math.compare(Predicate::ule, start, length), "C23",
+            "no entry of " + name + " beyond the length that it cuts");
+  });
+}
+
+/// Entries of kv_lens and source2_lens are from 0 to the keys there are.
+void Checker::counts(StringRef name, Value most) {
+  forEachEntry(name, 0, [&](Value index, Value entry) {
+    Value limit = most;
+    if (name == "kv_lens" && has("cu_seqlens_k"))
+      limit =
+          math.sub(loadCount("cu_seqlens_k", math.add(index, math.constant(1))),
+                   loadCount("cu_seqlens_k", index));
+    Value count = math.b.createOrFold<arith::IndexCastOp>(
+        op->getLoc(), b.getIndexType(), entry);
+    require(math.compare(Predicate::ule, count, limit),
+            name == "kv_lens" ? "C23" : "C28",
+            "every entry of " + name + " to be from 0 to the keys there are");
+  });
+}
+
+void Checker::finiteSink(StringRef rule) {
+  forEachEntry("sink", 0, [&](Value, Value entry) {
+    Value infinity = arith::ConstantOp::create(
+        b, op->getLoc(),
+        b.getFloatAttr(b.getF32Type(), APFloat::getInf(APFloat::IEEEsingle())));
+    require(arith::CmpFOp::create(b, op->getLoc(), arith::CmpFPredicate::OLT,
+                                  entry, infinity),
+            rule, "every entry of sink to be a number below infinity");
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The rules of an op
+//===----------------------------------------------------------------------===//
+
+void Checker::check(AttentionOp attention, ListContents lists) {
+  add("query", attention.getQuery());
+  add("key", attention.getKey());
+  add("value", attention.getValue());
+  add("output", attention.getOutput());
+  add("lse", attention.getLse());
+  add("row_max", attention.getRowMax());
+  add("row_sum", attention.getRowSum());
+  add("kv_lens", attention.getKvLens());
+  add("cu_seqlens_q", attention.getCuSeqlensQ());
+  add("cu_seqlens_k", attention.getCuSeqlensK());
+  add("sink", attention.getSink());
+  add("key2", attention.getKey2());
+  add("value2", attention.getValue2());
+  add("source2_lens", attention.getSource2Lens());
+  extents(attentionExtents);
+  heads();
+  sequences();
+  schedule::Mask mask = attention.getMask();
+  lengths(mask.left || mask.right || has("key2"));
+  for (StringRef name : {"query", "key", "value", "output", "key2", "value2"})
+    rowsForTma(name, "C17", "C18");
+  for (StringRef name :
+       {"kv_lens", "cu_seqlens_q", "cu_seqlens_k", "source2_lens"})
+    contiguous(name, "C22");
+  contiguous("sink", "C24");
+  captures(attention);
+  apart("C21");
+  if (lists == ListContents::OnDevice)
+    return;
+  if (has("cu_seqlens_q"))
+    starts("cu_seqlens_q", view("query").sizes[1]);
+  if (has("cu_seqlens_k"))
+    starts("cu_seqlens_k", view("key").sizes[1]);
+  if (has("kv_lens"))
+    counts("kv_lens", view("key").sizes[1]);
+  if (has("source2_lens"))
+    counts("source2_lens", view("key2").sizes[1]);
+  if (has("sink"))
+    finiteSink("C24");
+}
+
+void Checker::check(MergeOp merge, ListContents lists) {
+  add("parts", merge.getParts());
+  add("maxima", merge.getMaxima());
+  add("sums", merge.getSums());
+  add("sink", merge.getSink());
+  add("output", merge.getOutput());
+  add("lse", merge.getLse());
+  add("row_max", merge.getRowMax());
+  add("row_sum", merge.getRowSum());
+  extents(mergeExtents);
+  rowsForTma("parts", "M6", "M6");
+  rowsForTma("output", "M6", "M6");
+  contiguous("sink", "M6");
+  apart("M7");
+  if (has("sink") && lists == ListContents::Readable)
+    finiteSink("M6");
+}
+
+std::string fmha::launchCheckMessage(Operation *op, StringRef text) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
+           << place.getColumn() << ": ";
+  stream << op->getName() << ": " << text;
+  return message;
+}
+
+void fmha::assertRule(OpBuilder &b, Operation *op, Value condition,
+                      StringRef rule, const Twine &expected,
+                      const CheckMessage &message) {
+  if (knownNumber(condition).value_or(0))
+    return;
+  cf::AssertOp::create(
+      b, op->getLoc(), condition,
+      message(op, ("(" + rule + ") expected " + expected).str()));
+}
+
+void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,
+                                const CheckMessage &message) {
+  Checker checker(b, op, message);
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    checker.check(attention, lists);
+  else
+    checker.check(cast<MergeOp>(op), lists);
+}
+
+namespace {
+template <typename OpTy>
+struct RuntimeVerification
+    : RuntimeVerifiableOpInterface::ExternalModel<RuntimeVerification<OpTy>,
+                                                  OpTy> {
+  void generateRuntimeVerification(
+      Operation *op, OpBuilder &builder, Location,
+      function_ref<std::string(Operation *, StringRef)> message) const {
+    if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
+      generateLaunchChecks(
+          builder, op, ListContents::Readable,
+          [&](Operation *op, StringRef text) { return message(op, text); });
+  }
+};
+} // namespace
+
+void fmha::registerRuntimeVerifiableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
+    context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                         memref::MemRefDialect, scf::SCFDialect>();
+    AttentionOp::attachInterface<RuntimeVerification<AttentionOp>>(*context);
+    MergeOp::attachInterface<RuntimeVerification<MergeOp>>(*context);
+  });
+}

@@ -1,0 +1,246 @@
+//===- FlagTable.cpp - Command-line flags as a table ----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Options/FlagTable.h"
+#include "fmha/Runtime/Files.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+namespace fmha::tools {
+
+using runtime::failure;
+
+void FlagTable::group(llvm::StringRef title) { currentGroup = title.str(); }
+
+void FlagTable::add(llvm::StringRef name, llvm::StringRef placeholder,
+                    llvm::StringRef help, Set set) {
+  bool oneDash = name.consume_front("-");
+  flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
+                   /*isSwitch=*/false, oneDash, std::move(set)});
+}
+
+void FlagTable::addSwitch(llvm::StringRef name, llvm::StringRef help,
+                          std::function<void(bool)> set) {
+  std::string flag = name.str();
+  auto parse = [flag, set](llvm::StringRef text) -> llvm::Error {
+    if (!text.empty() && text != "true" && text != "false")
+      return failure("--" + flag + ": expected true or false, got '" + text +
+                     "'");
+    set(text != "false");
+    return llvm::Error::success();
+  };
+  flags.push_back({flag, "", help.str(), currentGroup, /*isSwitch=*/true,
+                   /*oneDash=*/false, parse});
+}
+
+void FlagTable::addText(llvm::StringRef name, llvm::StringRef placeholder,
+                        llvm::StringRef help, std::string &value) {
+  std::string flag = name.str();
+  add(name, placeholder, help,
+      [flag, &value](llvm::StringRef text) -> llvm::Error {
+        if (text.empty())
+          return failure("--" + flag + ": expected a value, got none");
+        value = text.str();
+        return llvm::Error::success();
+      });
+}
+
+void FlagTable::addOptionalText(llvm::StringRef name,
+                                llvm::StringRef placeholder,
+                                llvm::StringRef help,
+                                std::function<void(std::string)> set,
+                                bool showBare) {
+  auto take = [set](llvm::StringRef text) -> llvm::Error {
+    set(text.str());
+    return llvm::Error::success();
+  };
+  flags.push_back({name.str(), placeholder.str(), help.str(), currentGroup,
+                   /*isSwitch=*/true, /*oneDash=*/false, take, showBare});
+}
+
+void FlagTable::addCount(llvm::StringRef name, llvm::StringRef help,
+                         std::optional<uint64_t> &value, uint64_t low,
+                         uint64_t high) {
+  std::string flag = name.str();
+  add(name, "N", help,
+      [flag, &value, low, high](llvm::StringRef text) -> llvm::Error {
+        uint64_t number = 0;
+        if (!text.getAsInteger(10, number) && number >= low && number <= high) {
+          value = number;
+          return llvm::Error::success();
+        }
+        std::string range = "from " + std::to_string(low);
+        if (high != UINT64_MAX)
+          range += " to " + std::to_string(high);
+        return failure("--" + flag + ": expected a whole number " + range +
+                       ", got '" + text + "'");
+      });
+}
+
+void FlagTable::addNumber(llvm::StringRef name, llvm::StringRef help,
+                          std::optional<double> &value) {
+  std::string flag = name.str();
+  add(name, "X", help, [flag, &value](llvm::StringRef text) -> llvm::Error {
+    double number = 0;
+    if (text.empty() || text.getAsDouble(number) || !std::isfinite(number))
+      return failure("--" + flag + ": expected a finite number, got '" + text +
+                     "'");
+    value = number;
+    return llvm::Error::success();
+  });
+}
+
+void FlagTable::addChoice(llvm::StringRef name, std::vector<std::string> words,
+                          llvm::StringRef help,
+                          std::function<void(size_t)> set) {
+  std::string flag = name.str(), placeholder = llvm::join(words, "|");
+  add(name, placeholder, help,
+      [flag, words, set](llvm::StringRef text) -> llvm::Error {
+        for (size_t i = 0; i < words.size(); ++i)
+          if (text == words[i]) {
+            set(i);
+            return llvm::Error::success();
+          }
+        return failure("--" + flag + ": expected " + llvm::join(words, " or ") +
+                       ", got '" + text + "'");
+      });
+}
+
+void FlagTable::addWord(llvm::StringRef name, std::vector<std::string> words,
+                        llvm::StringRef help, std::string &value) {
+  addChoice(name, words, help,
+            [words, &value](size_t index) { value = words[index]; });
+}
+
+FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
+  for (Flag &flag : flags)
+    if (spelling == flag.spelling())
+      return &flag;
+  return nullptr;
+}
+
+const FlagTable::Flag *FlagTable::nearestTo(llvm::StringRef spelling) const {
+  const Flag *nearest = nullptr;
+  // Half of a word wrong is another word.
+  unsigned best = std::min<size_t>(4, spelling.size() / 2);
+  for (const Flag &flag : flags) {
+    unsigned distance = spelling.edit_distance(flag.spelling(), true, best);
+    if (distance < best) {
+      best = distance;
+      nearest = &flag;
+    }
+  }
+  return nearest;
+}
+
+llvm::Error FlagTable::unknown(llvm::StringRef argument,
+                               llvm::StringRef name) const {
+  const Flag *nearest = nearestTo(name);
+  std::string hint = nearest ? "; did you mean '" + nearest->spelling() + "'?"
+                             : "; --help lists the flags";
+  return failure("unknown flag '" + argument + "'" + hint);
+}
+
+bool FlagTable::has(llvm::StringRef name) const {
+  return llvm::any_of(flags, [&](const Flag &flag) {
+    return !flag.oneDash && name == flag.name;
+  });
+}
+
+std::string FlagTable::nearest(llvm::StringRef name) const {
+  const Flag *nearest = nearestTo(("--" + name).str());
+  return nearest ? nearest->name : "";
+}
+
+llvm::Error FlagTable::set(llvm::StringRef name, llvm::StringRef text) {
+  Flag *flag = find(("--" + name).str());
+  flag->isGiven = true;
+  return flag->set(text);
+}
+
+llvm::Error FlagTable::set(llvm::StringRef name, bool on) {
+  Flag *flag = find(("--" + name).str());
+  if (!flag->isSwitch)
+    return failure("--" + name + ": expected a value (" + flag->placeholder +
+                   "), got " + (on ? "true" : "false"));
+  if (flag->placeholder.empty())
+    return set(name, llvm::StringRef(on ? "true" : "false"));
+  return on ? set(name, llvm::StringRef()) : llvm::Error::success();
+}
+
+llvm::Error FlagTable::parse(llvm::ArrayRef<const char *> arguments,
+                             std::vector<std::string> &positional) {
+  bool onlyPositional = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (onlyPositional || argument == "-" || !argument.starts_with("-")) {
+      positional.push_back(argument.str());
+      continue;
+    }
+    if (argument == "--") {
+      onlyPositional = true;
+      continue;
+    }
+    auto [name, value] = argument.split('=');
+    bool hasValue = argument.contains('=');
+    Flag *flag = find(name);
+    if (!flag)
+      return unknown(argument, name);
+    flag->isGiven = true;
+    if (!flag->isSwitch && !hasValue) {
+      if (i + 1 == arguments.size())
+        return failure(name + ": expected a value (" + flag->placeholder +
+                       "), got none");
+      value = arguments[++i];
+    }
+    if (flag->isSwitch && hasValue && value.empty())
+      return failure(
+          name + ": expected " +
+          (flag->placeholder.empty() ? "true or false" : flag->placeholder) +
+          ", got ''");
+    if (llvm::Error error = flag->set(value))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+std::vector<std::string> FlagTable::given(llvm::StringRef group) const {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags)
+    if (flag.isGiven && flag.group == group)
+      names.push_back(flag.spelling());
+  return names;
+}
+
+void FlagTable::printHelp(llvm::raw_ostream &stream) const {
+  std::string group;
+  for (const Flag &flag : flags) {
+    if (flag.group != group) {
+      group = flag.group;
+      stream << "\n" << group << ":\n";
+    }
+    std::string spelling = flag.spelling();
+    if (!flag.isSwitch)
+      spelling += (flag.oneDash ? " " : "=") + flag.placeholder;
+    else if (!flag.placeholder.empty() && flag.showBare)
+      spelling += "[=" + flag.placeholder + "]";
+    else if (!flag.placeholder.empty())
+      spelling += "=" + flag.placeholder;
+    stream << "  " << spelling;
+    // Long spellings get a line of their own.
+    if (spelling.size() > 28)
+      stream << "\n" << std::string(32, ' ');
+    else
+      stream << std::string(30 - spelling.size(), ' ');
+    stream << flag.help << "\n";
+  }
+}
+
+} // namespace fmha::tools

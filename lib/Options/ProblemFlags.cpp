@@ -1,0 +1,554 @@
+//===- ProblemFlags.cpp - The flags that describe a problem ---------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Options/ProblemFlags.h"
+#include "fmha/Runtime/Files.h"
+#include "fmha/Version.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+namespace fmha::tools {
+
+using runtime::failure;
+
+void ProblemFlags::add(FlagTable &table) {
+  table.group("Problem");
+  table.addChoice("dtype", {"f16", "bf16"},
+                  "type of q, k, v and the output (default bf16)",
+                  [this](size_t i) { dtype = schedule::DataType(i); });
+  table.addChoice("out-dtype", {"auto", "f32"},
+                  "type of the output: that of q, k and v (default), or f32",
+                  [this](size_t i) { outF32 = i == 1; });
+  table.addCount("batch", "batch size (default 1)", batch);
+  table.addCount("q-heads", "query heads (default 1)", qHeads, 1);
+  table.addCount("kv-heads",
+                 "KV heads; divides the query heads (default q-heads)", kvHeads,
+                 1);
+  table.addCount("q-len", "length of q (default 128)", qLen);
+  table.addCount("kv-len", "length of k and v (default q-len)", kvLen);
+  table.addCount("head-dim", "head dimension of q and k (default 128)", headDim,
+                 1, 1 << 16);
+  table.addCount("head-dim-v", "head dimension of v (default head-dim)",
+                 headDimV, 1, 1 << 16);
+  table.addSwitch("v-in-k", "v is the first columns of k, in one buffer",
+                  [this](bool on) { vInK = on; });
+  table.addSwitch("causal", "causal mask, aligned bottom-right",
+                  [this](bool on) {
+                    mask = on ? schedule::Mask::Causal : schedule::Mask::None;
+                  });
+  table.addChoice("mask", {"none", "causal", "causal-top-left"},
+                  "the mask by name; row i sits at key i + kv-len - q-len, or "
+                  "at key i if top-left",
+                  [this](size_t i) { mask = schedule::Mask::Kind(i); });
+  addWindow(table, "window-left", "keys before its own that a row sees",
+            windowLeft);
+  addWindow(table, "window-right", "keys behind its own that a row sees",
+            windowRight);
+  addLists(table);
+  addSource2(table);
+  addScore(table);
+  table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
+                  scale);
+  addOutputs(table);
+  table.addWord("layout", {"bshd", "bhsd"},
+                "[batch, length, heads, dim] (default) or [batch, heads, "
+                "length, dim]",
+                layout);
+  table.group("Kernel");
+  table.addText("target", "sm_NNNa", "GPU to compile for (default sm_100a)",
+                target);
+  table.addChoice("p-placement", {"auto", "tmem", "smem", "registers"},
+                  "where P waits for the second product", [this](size_t i) {
+                    overrides.pPlacement = schedule::PPlacement(i);
+                  });
+  for (const schedule::ScheduleField &field : schedule::scheduleFields())
+    addField(table, field);
+  table.addText("schedule", "#fmha.schedule<...>",
+                "the whole schedule, as fmha-compile --emit=mlir "
+                "--compile-to=tiled prints it; its target is --target, and "
+                "fields left out have the usual value of sm_100a (for sm_90a "
+                "give q_tile_rows = 64 and p_placement)",
+                schedule);
+}
+
+void ProblemFlags::addOutputs(FlagTable &table) {
+  auto add = [&](llvm::StringRef name, llvm::StringRef help,
+                 std::optional<bool> &there) {
+    table.addSwitch(name, help.str(), [&there](bool on) { there = on; });
+  };
+  add("lse", "write the log-sum-exp of each row too", lse);
+  add("row-max", "write the largest score of each row too", rowMax);
+  add("row-sum", "write the sum of exp(score - row max) too", rowSum);
+  add("unnormalised", "do not divide the output by that sum", unnormalised);
+}
+
+ScoreSpec scoreOf(const ProblemFlags &flags) {
+  return {flags.softcap, flags.alibi.has_value(), flags.bias.has_value(),
+          flags.maskFile.has_value()};
+}
+
+/// tanh is off by up to 2^-20, and the cap multiplies that.
+constexpr double largestSoftcap = 256;
+/// The name of the module that flags are made into.
+constexpr llvm::StringLiteral flagsName = "<flags>";
+
+static llvm::Error readSoftcap(llvm::StringRef text,
+                               std::optional<double> &softcap) {
+  double cap = 0;
+  bool isInRange = !text.getAsDouble(cap) && cap > 0 && cap <= largestSoftcap;
+  if (isInRange && std::isnormal(float(cap))) {
+    softcap = cap;
+    return llvm::Error::success();
+  }
+  if (isInRange)
+    return failure("--softcap: expected a normal number of f32, 1.17549435e-38 "
+                   "or more, by which scores can be divided, got '" +
+                   text + "'");
+  return failure("--softcap: expected a positive number of at most 256, beyond "
+                 "which its tanh is too coarse, got '" +
+                 text + "'");
+}
+
+void ProblemFlags::addScore(FlagTable &table) {
+  auto addFile = [&](llvm::StringRef name, llvm::StringRef type,
+                     llvm::StringRef help, std::optional<std::string> &file) {
+    table.addOptionalText(
+        name, type, help, [&file](std::string text) { file = text; },
+        !needsFiles);
+  };
+  table.add(
+      "softcap", "X", "scores become X tanh(s / X), behind the scale",
+      [this](llvm::StringRef text) { return readSoftcap(text, softcap); });
+  addFile("alibi", "F.npy",
+          "float32 [q_heads]: slope times the distance of row and key is "
+          "subtracted",
+          alibi);
+  addFile("bias", "F.npy",
+          "float32 [batch, q_heads, q_len, kv_len], or 1 for any of these, or "
+          "the last of them: is added",
+          bias);
+  addFile("mask-file", "F.npy",
+          "bool of such a shape: true lets a row see a key", maskFile);
+}
+
+void ProblemFlags::addLists(FlagTable &table) {
+  auto addList = [&](llvm::StringRef name, llvm::StringRef help,
+                     std::optional<std::string> &file) {
+    table.addOptionalText(
+        name, "F.npy", help, [&file](std::string text) { file = text; },
+        !needsFiles);
+  };
+  addList("kv-lens", "int32 [batch]: the keys of each sequence", kvLens);
+  addList("cu-seqlens-q",
+          "int32 [batch + 1]: q is packed, [rows, heads, dim]; where each "
+          "sequence begins, and the last one's end",
+          cuSeqlensQ);
+  addList("cu-seqlens-k", "likewise for k and v", cuSeqlensK);
+  addList("sink", "float32 [q_heads]: a logit that joins each denominator",
+          sink);
+}
+
+void ProblemFlags::addSource2(FlagTable &table) {
+  auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
+                     std::optional<std::string> &file, bool showBare) {
+    table.addOptionalText(
+        name, "F.npy", help, [&file](std::string text) { file = text; },
+        showBare);
+  };
+  addFile(
+      "source2-k",
+      "keys of a second source under the same softmax, one batch a sequence",
+      source2K, true);
+  addFile("source2-v", "its values", source2V, true);
+  addFile("source2-lens", "int32 [batch]: its keys that each sequence has",
+          source2Lens, !needsFiles);
+  table.addCount("source2-len",
+                 "length of a second source, without files (default kv-len)",
+                 source2Len);
+  table.addChoice("source2-mask", {"none", "causal", "causal-top-left"},
+                  "mask of the second source (default none)",
+                  [this](size_t i) { source2Mask = schedule::Mask::Kind(i); });
+}
+
+void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
+                             const std::string &help,
+                             std::optional<int64_t> &bound) {
+  table.add(name, "N", help + " (default and negative: all)",
+            [name, &bound](llvm::StringRef text) -> llvm::Error {
+              int64_t number = 0;
+              if (text.getAsInteger(10, number) ||
+                  number > int64_t(schedule::Mask::largestWindow))
+                return failure("--" + name +
+                               ": expected a number of at most 2^30, or a "
+                               "negative one for no bound, got '" +
+                               text + "'");
+              bound = number;
+              return llvm::Error::success();
+            });
+}
+
+void ProblemFlags::addField(FlagTable &table,
+                            const schedule::ScheduleField &field) {
+  std::optional<unsigned> &value = overrides.*field.wanted;
+  if (!field.words.empty()) {
+    std::vector<std::string> words = {"auto"};
+    words.insert(words.end(), field.words.begin(), field.words.end());
+    return table.addChoice(field.flag, words, field.help, [&value](size_t i) {
+      value.reset();
+      if (i)
+        value = unsigned(i - 1);
+    });
+  }
+  llvm::StringRef values = field.isPacking ? "auto|on|off|N" : "auto|N";
+  table.add(field.flag, values, field.help,
+            [&field, &value](llvm::StringRef text) -> llvm::Error {
+              if (field.parse(text, value))
+                return llvm::Error::success();
+              return failure("--" + llvm::Twine(field.flag) + ": expected " +
+                             field.expected() + ", got '" + text + "'");
+            });
+}
+
+/// No bound where the flag is absent or negative.
+static std::optional<unsigned> boundOf(std::optional<int64_t> flag) {
+  return flag && *flag >= 0 ? std::optional<unsigned>(*flag) : std::nullopt;
+}
+
+static KernelSpec specOf(const ProblemFlags &flags) {
+  KernelSpec spec;
+  schedule::Problem &problem = spec.problem;
+  problem.dtype = flags.dtype.value_or(schedule::DataType::BF16);
+  problem.headDim = unsigned(flags.headDim.value_or(128));
+  problem.headDimV = unsigned(flags.headDimV.value_or(problem.headDim));
+  problem.mask = flags.mask.value_or(schedule::Mask::None);
+  problem.mask.left = boundOf(flags.windowLeft);
+  problem.mask.right = boundOf(flags.windowRight);
+  problem.lse = flags.lse.value_or(false);
+  problem.rowMax = flags.rowMax.value_or(false);
+  problem.rowSum = flags.rowSum.value_or(false);
+  problem.unnormalised = flags.unnormalised.value_or(false);
+  problem.outF32 = flags.outF32.value_or(false);
+  problem.vInK = flags.vInK.value_or(false);
+  problem.kvLens = flags.kvLens.has_value();
+  problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
+  problem.cuSeqlensK = flags.cuSeqlensK.has_value();
+  problem.sink = flags.sink.has_value();
+  problem.source2 = flags.hasSource2();
+  problem.source2Lens = flags.source2Lens.has_value();
+  problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
+  spec.score = scoreOf(flags);
+  auto hint = [](std::optional<uint64_t> length) {
+    return unsigned(std::min<uint64_t>(length.value_or(0), UINT32_MAX));
+  };
+  problem.qLenHint = hint(flags.qLen);
+  problem.kvLenHint = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  spec.scale = flags.scale;
+  return spec;
+}
+
+/// One error sentence if the flag is given and is not what the file says.
+template <typename Value, typename Print>
+static llvm::Error agree(llvm::StringRef flag,
+                         const std::optional<Value> &given, Value there,
+                         llvm::StringRef file, Print print) {
+  if (!given || *given == there)
+    return llvm::Error::success();
+  return failure("--" + flag + "=" + print(*given) + " contradicts '" + file +
+                 "': expected " + print(there) +
+                 "; leave the flag out, or change the file");
+}
+
+static llvm::Error checkWindow(llvm::StringRef flag,
+                               std::optional<int64_t> given,
+                               std::optional<unsigned> there,
+                               llvm::StringRef file) {
+  auto number = [](int64_t value) {
+    return value < 0 ? std::string("no bound") : std::to_string(value);
+  };
+  if (given && *given < 0)
+    given = -1;
+  return agree<int64_t>(flag, given, there ? int64_t(*there) : -1, file,
+                        number);
+}
+
+/// A list can only be given to an op that has it.
+static llvm::Error checkLists(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  const std::tuple<llvm::StringLiteral, bool, bool> lists[] = {
+      {"kv-lens", flags.kvLens.has_value(), problem.kvLens},
+      {"cu-seqlens-q", flags.cuSeqlensQ.has_value(), problem.cuSeqlensQ},
+      {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK},
+      {"sink", flags.sink.has_value(), problem.sink},
+      {"source2-k", flags.hasSource2(), problem.source2},
+      {"source2-lens", flags.source2Lens.has_value(), problem.source2Lens}};
+  for (auto [name, given, there] : lists)
+    if (given && !there)
+      return failure("--" + name + " contradicts '" + flags.input +
+                     "': expected an op with that operand, got one without; "
+                     "leave the flag out, or change the file");
+  return llvm::Error::success();
+}
+
+/// The flags say what the op's code does, if it has any: they must read as
+/// much.
+static llvm::Error checkScore(const ProblemFlags &flags,
+                              const schedule::Problem &problem) {
+  ScoreSpec given = scoreOf(flags);
+  unsigned reads = given.alibi + given.bias + given.mask;
+  if (!given.any() ||
+      (problem.score && reads == unsigned(problem.captures.size())))
+    return llvm::Error::success();
+  return failure("--softcap, --alibi, --bias and --mask-file contradict '" +
+                 flags.input +
+                 "': expected the flags to say what its op's "
+                 "code on scores does, which reads " +
+                 llvm::Twine(problem.captures.size()) +
+                 " tensors; leave the flags out, or change the file");
+}
+
+static llvm::Error checkAgainst(const ProblemFlags &flags,
+                                const KernelSpec &spec) {
+  auto name = [](auto value) { return std::string(stringify(value)); };
+  auto number = [](auto value) { return std::to_string(value); };
+  auto real = [](double value) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
+    return text;
+  };
+  auto yesNo = [](bool value) { return std::string(value ? "true" : "false"); };
+  const schedule::Problem &problem = spec.problem;
+  if (llvm::Error error =
+          agree("dtype", flags.dtype, problem.dtype, flags.input, name))
+    return error;
+  if (llvm::Error error =
+          agree("mask", flags.mask, problem.mask.kind, flags.input, name))
+    return error;
+  if (llvm::Error error = agree("source2-mask", flags.source2Mask,
+                                problem.mask2.kind, flags.input, name))
+    return error;
+  if (llvm::Error error = checkWindow("window-left", flags.windowLeft,
+                                      problem.mask.left, flags.input))
+    return error;
+  if (llvm::Error error = checkWindow("window-right", flags.windowRight,
+                                      problem.mask.right, flags.input))
+    return error;
+  if (llvm::Error error = agree<uint64_t>("head-dim", flags.headDim,
+                                          problem.headDim, flags.input, number))
+    return error;
+  if (llvm::Error error = agree<uint64_t>(
+          "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
+    return error;
+  const std::tuple<llvm::StringLiteral, std::optional<bool>, bool> switches[] =
+      {{"lse", flags.lse, problem.lse},
+       {"row-max", flags.rowMax, problem.rowMax},
+       {"row-sum", flags.rowSum, problem.rowSum},
+       {"unnormalised", flags.unnormalised, problem.unnormalised},
+       {"v-in-k", flags.vInK, problem.vInK}};
+  for (const auto &[flag, given, there] : switches)
+    if (llvm::Error error = agree(flag, given, there, flags.input, yesNo))
+      return error;
+  auto typeName = [](bool isF32) {
+    return std::string(isF32 ? "f32" : "auto");
+  };
+  if (llvm::Error error = agree("out-dtype", flags.outF32, problem.outF32,
+                                flags.input, typeName))
+    return error;
+  if (llvm::Error error = checkLists(flags, problem))
+    return error;
+  if (llvm::Error error = checkScore(flags, problem))
+    return error;
+  double scale = spec.scale.value_or(1 / std::sqrt(double(problem.headDim)));
+  // Scales in MLIR text may be f32 literals.
+  if (flags.scale && float(*flags.scale) == float(scale))
+    return llvm::Error::success();
+  return agree("scale", flags.scale, scale, flags.input, real);
+}
+
+/// An extent that the file fixes holds for the run; a flag may only repeat it.
+static llvm::Error adoptExtents(ProblemFlags &flags, const KernelSpec &spec) {
+  struct {
+    const char *flag;
+    std::optional<uint64_t> &given;
+    const std::optional<uint64_t> &fixed;
+  } extents[] = {{"batch", flags.batch, spec.batch},
+                 {"q-len", flags.qLen, spec.qLen},
+                 {"kv-len", flags.kvLen, spec.kvLen},
+                 {"q-heads", flags.qHeads, spec.qHeads},
+                 {"kv-heads", flags.kvHeads, spec.kvHeads},
+                 {"source2-len", flags.source2Len, spec.kvLen2}};
+  auto number = [](uint64_t value) { return std::to_string(value); };
+  for (auto &[flag, given, fixed] : extents) {
+    if (!fixed)
+      continue;
+    if (llvm::Error error =
+            agree<uint64_t>(flag, given, *fixed, flags.input, number))
+      return error;
+    given = fixed;
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkView(const schedule::Problem &problem) {
+  if (!problem.vInK || problem.headDimV <= problem.headDim)
+    return llvm::Error::success();
+  return failure("--v-in-k: expected a --head-dim-v of at most the head dim, " +
+                 llvm::Twine(problem.headDim) + ", whose columns V is, got " +
+                 llvm::Twine(problem.headDimV));
+}
+
+/// Lists and a mask of a second source need one.
+static llvm::Error checkSource2(const ProblemFlags &flags) {
+  bool causal =
+      flags.source2Mask.value_or(schedule::Mask::None) != schedule::Mask::None;
+  if (flags.hasSource2() || !(flags.source2Lens || causal))
+    return llvm::Error::success();
+  return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
+                 ": expected a second source beside it, --source2-k=F.npy or "
+                 "--source2-len=N, got none");
+}
+
+llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
+  if (flags.schedule.empty() || flags.input.empty())
+    return llvm::Error::success();
+  return failure("--schedule goes with a kernel that flags describe: expected "
+                 "no input file beside it, got '" +
+                 flags.input + "'; write {schedule = ...} on its op");
+}
+
+/// Wrong text is told by itself, before it is spliced into a module.
+static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
+  if (flags.schedule.empty())
+    return std::string();
+  if (!llvm::StringRef(flags.schedule).starts_with("#"))
+    return failure("--schedule: expected #fmha.schedule<...>, such as "
+                   "'#fmha.schedule<q_tiles = 1>', got '" +
+                   flags.schedule + "'");
+  ScheduleText read = readSchedule(flags.schedule, "--schedule", flags.target);
+  if (!read.ok)
+    return failureOf(read.diagnostics);
+  return std::move(read.text);
+}
+
+llvm::Error checkHeads(const ProblemFlags &flags) {
+  uint64_t qHeads = flags.qHeads.value_or(1);
+  uint64_t kvHeads = flags.kvHeads.value_or(qHeads);
+  if (kvHeads != 0 && qHeads % kvHeads == 0)
+    return llvm::Error::success();
+  return failure("--q-heads=" + llvm::Twine(qHeads) +
+                 " --kv-heads=" + llvm::Twine(kvHeads) +
+                 ": expected the query heads to be a multiple of the KV "
+                 "heads; change one of the two");
+}
+
+schedule::Hints hintsOf(const ProblemFlags &flags) {
+  auto hint = [](std::optional<uint64_t> extent) {
+    return unsigned(std::min<uint64_t>(extent.value_or(0), INT32_MAX));
+  };
+  schedule::Hints hints;
+  hints.qLen = hint(flags.qLen);
+  hints.kvLen = hint(flags.kvLen ? flags.kvLen : flags.qLen);
+  hints.qHeads = hint(flags.qHeads);
+  hints.kvHeads = hint(flags.kvHeads ? flags.kvHeads : flags.qHeads);
+  hints.batch = hint(flags.batch);
+  return hints;
+}
+
+llvm::Expected<Source> resolveSource(ProblemFlags &flags) {
+  Source source;
+  if (llvm::Error error = checkScheduleFlag(flags))
+    return std::move(error);
+  if (flags.input.empty()) {
+    source.spec = specOf(flags);
+    if (llvm::Error error = checkView(source.spec.problem))
+      return std::move(error);
+    if (llvm::Error error = checkSource2(flags))
+      return std::move(error);
+    if (llvm::Error error = checkHeads(flags))
+      return std::move(error);
+    auto schedule = readScheduleFlag(flags);
+    if (!schedule)
+      return schedule.takeError();
+    source.spec.schedule = std::move(*schedule);
+    source.text = buildModule(source.spec);
+    source.name = flagsName.str();
+    return source;
+  }
+  auto text = runtime::readFile(flags.input);
+  if (!text)
+    return text.takeError();
+  source.text = std::move(*text);
+  source.name = flags.input == "-" ? "<stdin>" : flags.input;
+  CompileResult result = inspect(source.text, source.name);
+  if (!result.ok)
+    return failureOf(result.diagnostics);
+  source.spec = result.spec;
+  source.spec.score = scoreOf(flags);
+  if (llvm::Error error = checkAgainst(flags, source.spec))
+    return std::move(error);
+  if (llvm::Error error = adoptExtents(flags, source.spec))
+    return std::move(error);
+  // A file that leaves heads open says nothing of what they will be.
+  if (flags.qHeads && flags.kvHeads)
+    if (llvm::Error error = checkHeads(flags))
+      return std::move(error);
+  return source;
+}
+
+std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics) {
+  constexpr llvm::StringLiteral names[] = {"error", "warning", "remark",
+                                           "note"};
+  std::string text;
+  for (const Diagnostic &diagnostic : diagnostics) {
+    if (!text.empty())
+      text += "\n";
+    // A place in what flags were made into tells their writer nothing.
+    llvm::StringRef place = diagnostic.location;
+    if (!place.empty() && !place.starts_with(flagsName))
+      text += diagnostic.location + ": ";
+    text +=
+        names[size_t(diagnostic.severity)].str() + ": " + diagnostic.message;
+  }
+  return text;
+}
+
+llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics) {
+  std::string text = formatDiagnostics(diagnostics);
+  llvm::StringRef rest = text;
+  rest.consume_front("error: ");
+  return failure(rest);
+}
+
+void printVersion(llvm::raw_ostream &stream, llvm::StringRef tool) {
+  stream << tool << " (fmha) " << FMHA_VERSION << ", LLVM "
+         << LLVM_VERSION_STRING << "\n";
+}
+
+std::string shellCommand(llvm::StringRef tool,
+                         llvm::ArrayRef<const char *> arguments) {
+  constexpr llvm::StringLiteral plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+";
+  std::string line = tool.str();
+  for (llvm::StringRef argument : arguments) {
+    line += " ";
+    if (!argument.empty() &&
+        argument.find_first_not_of(plain) == llvm::StringRef::npos) {
+      line += argument.str();
+      continue;
+    }
+    line += "'";
+    for (char c : argument)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
+} // namespace fmha::tools

@@ -1,0 +1,27 @@
+//===- BuildId.h - Which build of the compiler this is ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PIPELINE_BUILDID_H
+#define FMHA_LIB_PIPELINE_BUILDID_H
+
+#include <string>
+
+namespace fmha {
+
+/// The linker's build id of the program or shared library that holds this code,
+/// in hexadecimal. Where the linker wrote none, the size and the time of
+/// change of that file.
+const std::string &buildId();
+
+/// "SIZE TIME" of the file at `path`, which change where the file does; "" if
+/// it cannot be read.
+std::string fileIdentity(const std::string &path);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_PIPELINE_BUILDID_H

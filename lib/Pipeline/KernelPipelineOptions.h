@@ -1,0 +1,81 @@
+//===- KernelPipelineOptions.h - How kernels are made -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PIPELINE_KERNELPIPELINEOPTIONS_H
+#define FMHA_LIB_PIPELINE_KERNELPIPELINEOPTIONS_H
+
+#include "fmha/Conversion/FieldOption.h"
+#include "fmha/Pipeline/Pipelines.h"
+#include "fmha/Schedule/Overrides.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace fmha {
+
+/// The options, but for the GPU, of every pipeline that makes kernels, as
+/// fmha-plan-schedule takes them.
+template <typename OptionsT>
+struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
+  using Base = mlir::PassPipelineOptions<OptionsT>;
+  using FieldOption = typename Base::template Option<FieldChoice>;
+
+  // An enumeration, so that the option parser refuses an unknown word: nothing
+  // behind it could say so.
+  typename Base::template Option<schedule::PPlacement> pPlacement{
+      *this, "p-placement", llvm::cl::desc("Where P waits"),
+      llvm::cl::init(schedule::PPlacement::Auto),
+      llvm::cl::values(
+          clEnumValN(schedule::PPlacement::Auto, "auto", "planner's choice"),
+          clEnumValN(schedule::PPlacement::Tmem, "tmem", "tensor memory"),
+          clEnumValN(schedule::PPlacement::Smem, "smem", "shared memory"),
+          clEnumValN(schedule::PPlacement::Registers, "registers",
+                     "registers, which no GPU of today can have"))};
+  typename Base::template Option<bool> verifyKernels{
+      *this, "verify-kernels",
+      llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "
+                     "each level that has places"),
+      llvm::cl::init(true)};
+  typename Base::template Option<unsigned> batch{*this, "batch", llvm::cl::desc("Batch to plan for"),
+                         llvm::cl::init(0)};
+  typename Base::template Option<unsigned> qHeads{*this, "q-heads",
+                          llvm::cl::desc("Query heads to plan for"),
+                          llvm::cl::init(0)};
+  typename Base::template Option<unsigned> kvHeads{*this, "kv-heads",
+                           llvm::cl::desc("KV heads to plan for"),
+                           llvm::cl::init(0)};
+  typename Base::template Option<unsigned> qLen{*this, "q-len",
+                        llvm::cl::desc("Query length to plan for"),
+                        llvm::cl::init(0)};
+  typename Base::template Option<unsigned> kvLen{*this, "kv-len",
+                         llvm::cl::desc("Key length to plan for"),
+                         llvm::cl::init(0)};
+  /// One option per field that may be fixed.
+  std::vector<std::unique_ptr<FieldOption>> fields;
+
+  KernelPipelineOptions() {
+    for (const schedule::ScheduleField &field : schedule::scheduleFields())
+      fields.push_back(std::make_unique<FieldOption>(
+          *this, field.flag, llvm::cl::desc(field.help)));
+  }
+
+  /// Returns what the options say, with the default target.
+  PipelineOptions get() const {
+    PipelineOptions result;
+    result.overrides.pPlacement = pPlacement;
+    result.verifyKernels = verifyKernels;
+    result.hints = {batch, qHeads, kvHeads, qLen, kvLen};
+    for (auto [field, option] :
+         llvm::zip_equal(schedule::scheduleFields(), fields))
+      result.overrides.*field.wanted = option->wanted;
+    return result;
+  }
+};
+
+} // namespace fmha
+
+#endif // FMHA_LIB_PIPELINE_KERNELPIPELINEOPTIONS_H

@@ -1,0 +1,115 @@
+//===- ProgramPipelines.cpp - Pipelines for whole programs ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Pipeline/ProgramPipelines.h"
+#include "KernelPipelineOptions.h"
+#include "fmha/Dialect/FMHA/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fmha;
+
+/// Kernels for one target, or for several with a choice between them.
+static void addKernels(OpPassManager &pm, const ProgramOptions &options) {
+  PipelineOptions kernels = options.kernels;
+  kernels.target = options.targets.front();
+  if (options.targets.size() > 1) {
+    DispatchTargetsOptions dispatch;
+    dispatch.targets = options.targets;
+    pm.addPass(createDispatchTargets(dispatch));
+  }
+  buildToPtxPipeline(pm, kernels);
+}
+
+static void addLaunches(OpPassManager &pm, Switch checks) {
+  LaunchKernelsOptions launch;
+  launch.checks = checks;
+  pm.addPass(createLaunchKernels(launch));
+}
+
+void fmha::buildToGpuPipeline(OpPassManager &pm,
+                              const ProgramOptions &options) {
+  addKernels(pm, options);
+  addLaunches(pm, options.checks);
+}
+
+void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
+                                      const ProgramOptions &options) {
+  pm.addPass(createFMHAFold());
+  addBufferization(pm);
+  pm.addPass(createCanonicalizerPass());
+  // Lists can be read before their buffers are placed only.
+  if (options.checks == Switch::On)
+    pm.addNestedPass<func::FuncOp>(createInsertChecks());
+  PlaceBuffersOptions place;
+  place.memory = options.memory;
+  pm.addNestedPass<func::FuncOp>(createPlaceBuffers(place));
+  addKernels(pm, options);
+  addLaunches(pm, Switch::Off);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
+  addHostToLLVM(pm);
+}
+
+namespace {
+
+/// Options of `fmha-to-gpu`, and, with `memory`, of `fmha-program-to-llvm`.
+struct ToGpuOptions : KernelPipelineOptions<ToGpuOptions> {
+  ListOption<std::string> targets{
+      *this, "target",
+      llvm::cl::desc("GPUs, for example sm_90a,sm_100a; default sm_100a")};
+  Option<Switch> checks{
+      *this, "checks",
+      llvm::cl::desc("Assert the rules that only run-time values decide"),
+      llvm::cl::init(Switch::On),
+      llvm::cl::values(clEnumValN(Switch::On, "on", "assert them"),
+                       clEnumValN(Switch::Off, "off", "leave them out"))};
+  Option<Memory> memory{
+      *this, "memory",
+      llvm::cl::desc("fmha-program-to-llvm: memory of the copies"),
+      llvm::cl::init(Memory::Device),
+      llvm::cl::values(
+          clEnumValN(Memory::Device, "device", "the device's own"),
+          clEnumValN(Memory::Managed, "managed", "managed memory"))};
+
+  ProgramOptions getProgram() const {
+    ProgramOptions program;
+    program.kernels = get();
+    if (!targets.empty())
+      program.targets.assign(targets.begin(), targets.end());
+    program.checks = checks;
+    program.memory = memory;
+    return program;
+  }
+};
+
+} // namespace
+
+void fmha::registerProgramPipelines() {
+  PassPipelineRegistration<ToGpuOptions>(
+      "fmha-to-gpu",
+      "From fmha.attention on memrefs to a gpu.binary and gpu.launch_func",
+      [](OpPassManager &pm, const ToGpuOptions &options) {
+        buildToGpuPipeline(pm, options.getProgram());
+      });
+  PassPipelineRegistration<ToGpuOptions>(
+      "fmha-program-to-llvm",
+      "From a program with fmha.attention to the LLVM dialect, kernels "
+      "launched through libfmha_mgpu.so",
+      [](OpPassManager &pm, const ToGpuOptions &options) {
+        buildProgramToLLVMPipeline(pm, options.getProgram());
+      });
+}

@@ -1,0 +1,245 @@
+//===- Module.cpp - A kernel that is loaded -------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Module.h"
+
+#include <memory>
+#include <mutex>
+
+namespace fmha::capi {
+namespace {
+
+namespace driver = runtime::driver;
+
+/// Finds the current context, or makes the primary one of device 0 current.
+FmhaStatus enterContext(FmhaModuleImpl &module) {
+  const driver::Calls &calls = *module.driver;
+  if (FmhaStatus status = check(calls, calls.getContext(&module.context),
+                                "asking for the current context"))
+    return status;
+  if (module.context)
+    return check(calls, calls.contextGetDevice(&module.device),
+                 "asking for the device of the context");
+  if (FmhaStatus status =
+          check(calls, calls.deviceGet(&module.device, 0), "opening device 0"))
+    return status;
+  if (FmhaStatus status =
+          check(calls, calls.retainContext(&module.context, module.device),
+                "creating a context"))
+    return status;
+  return check(calls, calls.setContext(module.context), "entering the context");
+}
+
+/// Whether the text is that of fmha.merge: it has no mask, which every
+/// attention has.
+bool describesMerge(std::string_view text) {
+  return text.find("\"mask\"") == std::string_view::npos &&
+         text.find("\"dtype\"") == std::string_view::npos;
+}
+
+FmhaStatus readManifest(const char *text, FmhaModuleImpl &module) {
+  std::string problem;
+  if (describesMerge(text))
+    module.merge = launch::parseMergeManifest(text, problem);
+  else
+    module.attention = launch::parseManifest(text, problem);
+  if (!module.merge && !module.attention)
+    return fail(FMHA_ERROR_MANIFEST,
+                "manifest_json: " + problem +
+                    "; pass what fmha-compile --emit=manifest prints");
+  module.roles =
+      module.merge ? rolesOf(*module.merge) : rolesOf(*module.attention);
+  module.places.fill(-1);
+  for (size_t n = 0; n < module.roles.size(); ++n)
+    if (module.roles[n].form != Form::Capture)
+      module.places[size_t(module.roles[n].tensor)] = int(n);
+  return FMHA_SUCCESS;
+}
+
+bool has(const FmhaModuleImpl &module, launch::TensorName name) {
+  return module.merge ? module.merge->has(name) : module.attention->has(name);
+}
+
+/// Refuses parameters that no launch could fill in.
+FmhaStatus checkParameters(const FmhaModuleImpl &module,
+                           const launch::KernelLaunch &kernel) {
+  using Kind = launch::Parameter::Kind;
+  size_t maps = 0;
+  for (const launch::Parameter &parameter : kernel.parameters) {
+    maps += parameter.kind == Kind::TensorMap;
+    bool isTensor = parameter.kind == Kind::TensorMap ||
+                    (parameter.kind == Kind::Pointer && !parameter.capture);
+    if (isTensor && !has(module, parameter.tensor))
+      return fail(FMHA_ERROR_MANIFEST,
+                  "manifest_json: parameter '" + parameter.name +
+                      "': expected a manifest that has the tensor '" +
+                      std::string(nameOf(parameter.tensor)) +
+                      "', got one without");
+  }
+  if (kernel.parameters.size() <= mostParameters && maps <= mostMaps)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_MANIFEST,
+              "manifest_json: expected at most " +
+                  std::to_string(mostParameters) + " parameters and " +
+                  std::to_string(mostMaps) + " tensor maps, got " +
+                  std::to_string(kernel.parameters.size()) + " and " +
+                  std::to_string(maps));
+}
+
+FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
+                   Entry &entry) {
+  if (FmhaStatus status = checkParameters(module, kernel))
+    return status;
+  entry.launch = &kernel;
+  for (uint32_t extent : kernel.cluster)
+    entry.isClustered |= extent > 1;
+  for (const launch::Parameter &parameter : kernel.parameters)
+    if (parameter.kind == launch::Parameter::Kind::TensorMap)
+      entry.maps.emplace_back(parameter);
+  const driver::Calls &calls = *module.driver;
+  std::string what = "finding the entry '" + kernel.kernel + "'";
+  if (FmhaStatus status =
+          check(calls,
+                calls.moduleGetFunction(&entry.function, module.module,
+                                        kernel.kernel.c_str()),
+                what.c_str()))
+    return status;
+  return check(calls,
+               calls.functionSetAttribute(entry.function,
+                                          driver::functionMaxDynamicSmemBytes,
+                                          int(kernel.smemBytes)),
+               "allowing the kernel its dynamic shared memory");
+}
+
+FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
+  // PTX ends in a zero, which the caller need not have.
+  std::string text(static_cast<const char *>(image), bytes);
+  const driver::Calls &calls = *module.driver;
+  char log[4096] = "";
+  int names[] = {driver::jitErrorLogBuffer, driver::jitErrorLogBufferBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  driver::Result result =
+      calls.moduleLoad(&module.module, text.c_str(), 2, names, values);
+  if (!result)
+    return FMHA_SUCCESS;
+  log[sizeof(log) - 1] = 0;
+  int major = 0, minor = 0;
+  calls.deviceGetAttribute(&major, driver::attributeComputeCapabilityMajor,
+                           module.device);
+  calls.deviceGetAttribute(&minor, driver::attributeComputeCapabilityMinor,
+                           module.device);
+  const std::string &target =
+      module.merge ? module.merge->target : module.attention->target;
+  return fail(
+      FMHA_ERROR_DRIVER,
+      "image: expected one that device " + std::to_string(module.device) +
+          " of compute capability " + std::to_string(major) + "." +
+          std::to_string(minor) + " loads, got one for " + target +
+          " that fails with " + calls.describe(result) +
+          (*log ? std::string(": ") + log : "") + "; compile for that device");
+}
+
+/// A static kernel is right for any number of CTAs, and runs best with as many
+/// as the device has at once.
+void chooseMaxCtas(FmhaModuleImpl &module) {
+  if (!module.attention || !module.attention->maxCtas)
+    return;
+  int count = 0;
+  module.maxCtas = module.attention->maxCtas;
+  if (!module.driver->deviceGetAttribute(
+          &count, driver::attributeMultiprocessorCount, module.device) &&
+      count > 0)
+    module.maxCtas = uint32_t(count) * module.attention->ctasPerSm;
+}
+
+FmhaStatus load(FmhaModuleImpl &module, const void *image, size_t bytes,
+                const char *manifest) {
+  if (FmhaStatus status = readManifest(manifest, module))
+    return status;
+  std::string why;
+  module.driver = openDriver(why);
+  if (!module.driver)
+    return fail(FMHA_ERROR_NO_DRIVER, why);
+  if (FmhaStatus status = enterContext(module))
+    return status;
+  if (FmhaStatus status = loadImage(module, image, bytes))
+    return status;
+  const launch::KernelLaunch &first =
+      module.merge ? static_cast<const launch::KernelLaunch &>(*module.merge)
+                   : *module.attention;
+  if (FmhaStatus status = prepare(module, first, module.first))
+    return status;
+  chooseMaxCtas(module);
+  if (!module.attention || !module.attention->combine)
+    return FMHA_SUCCESS;
+  return prepare(module, *module.attention->combine, module.combine.emplace());
+}
+
+} // namespace
+
+const driver::Calls *openDriver(std::string &why) {
+  static std::mutex turn;
+  static const driver::Calls *opened = nullptr;
+  std::lock_guard<std::mutex> lock(turn);
+  if (opened)
+    return opened;
+  std::optional<driver::Calls> calls = driver::openDefault(why);
+  if (!calls)
+    return nullptr;
+  if (driver::Result result = calls->init(0)) {
+    why = "'" + calls->library +
+          "' fails to start: " + calls->describe(result) +
+          "; name another driver with FMHA_DRIVER";
+    return nullptr;
+  }
+  return opened = new driver::Calls(std::move(*calls));
+}
+
+FmhaStatus check(const driver::Calls &driver, driver::Result result,
+                 const char *what) {
+  if (!result)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_DRIVER, std::string(what) + " with '" +
+                                     driver.library +
+                                     "' failed: " + driver.describe(result));
+}
+
+FmhaStatus loadModule(const void *image, size_t bytes, const char *manifest,
+                      FmhaModule *out) {
+  const std::pair<const char *, const void *> given[] = {
+      {"image", image}, {"manifest_json", manifest}, {"module", out}};
+  for (auto [name, pointer] : given)
+    if (!pointer)
+      return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                  std::string(name) + ": expected an address, got NULL");
+  auto made = std::make_unique<FmhaModuleImpl>();
+  if (FmhaStatus status = load(*made, image, bytes, manifest)) {
+    if (made->module)
+      made->driver->moduleUnload(made->module);
+    return status;
+  }
+  *out = made.release();
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus unloadModule(FmhaModule module) {
+  if (!module)
+    return FMHA_SUCCESS;
+  std::unique_ptr<FmhaModuleImpl> owned(module);
+  const driver::Calls &calls = *module->driver;
+  driver::Context before = nullptr;
+  calls.getContext(&before);
+  if (before != module->context)
+    calls.setContext(module->context);
+  driver::Result result = calls.moduleUnload(module->module);
+  if (before != module->context)
+    calls.setContext(before);
+  return check(calls, result, "unloading the module");
+}
+
+} // namespace fmha::capi

@@ -1,0 +1,74 @@
+//===- Module.h - A kernel that is loaded -----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_CAPI_MODULE_H
+#define FMHA_LIB_RUNTIME_CAPI_MODULE_H
+
+#include "MapCache.h"
+#include "TensorRole.h"
+#include "fmha/Runtime/Launch/Values.h"
+
+#include <deque>
+#include <optional>
+
+namespace fmha::capi {
+
+constexpr size_t mostParameters = 1024, mostMaps = 16;
+
+/// An entry of the module, and how it is launched.
+struct Entry {
+  const launch::KernelLaunch *launch = nullptr;
+  runtime::driver::Function function = nullptr;
+  bool isClustered = false;
+  /// Of the parameters that are tensor maps, in their order.
+  std::deque<MapCache> maps;
+};
+
+} // namespace fmha::capi
+
+/// What never changes after loading, but for the caches.
+struct FmhaModuleImpl {
+  const fmha::runtime::driver::Calls *driver = nullptr;
+  fmha::runtime::driver::Context context = nullptr;
+  fmha::runtime::driver::DeviceId device = 0;
+  fmha::runtime::driver::Module module = nullptr;
+
+  /// One of the two.
+  std::optional<fmha::launch::Manifest> attention;
+  std::optional<fmha::launch::MergeManifest> merge;
+  std::vector<fmha::capi::TensorRole> roles;
+  /// Where each tensor stands in `roles`, or -1.
+  std::array<int, fmha::launch::tensorCount> places;
+
+  fmha::capi::Entry first;
+  std::optional<fmha::capi::Entry> combine;
+  /// The most CTAs of a launch in x, or 0 for as many as there are tiles.
+  uint32_t maxCtas = 0;
+
+  /// The parts of a split; 0 for no workspace.
+  uint32_t splits() const { return combine ? attention->splits : 0; }
+};
+
+namespace fmha::capi {
+
+/// Loads a module as fmhaModuleLoad() does.
+FmhaStatus loadModule(const void *image, size_t bytes, const char *manifest,
+                      FmhaModule *module);
+FmhaStatus unloadModule(FmhaModule module);
+
+/// Opens the driver once and returns it, or null with a sentence in `why`. It
+/// is never closed: threads may still use it while the process ends.
+const runtime::driver::Calls *openDriver(std::string &why);
+
+/// Returns the error of a call of the driver, or success.
+FmhaStatus check(const runtime::driver::Calls &driver,
+                 runtime::driver::Result result, const char *what);
+
+} // namespace fmha::capi
+
+#endif // FMHA_LIB_RUNTIME_CAPI_MODULE_H

@@ -1,0 +1,181 @@
+//===- Places.cpp - Where the tensors of a launch lie ---------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problem.h"
+#include "fmha/Runtime/Launch/Overlap.h"
+
+namespace fmha::capi {
+namespace {
+
+using launch::RunValue;
+using launch::TensorName;
+
+/// Returns the bytes of a tensor.
+launch::Region regionOf(const TensorRole &role, const DLTensor &tensor) {
+  int64_t size = role.elementBytes();
+  launch::Region region(addressOf(tensor), tensor.data ? uint64_t(size) : 0);
+  // The contiguous dimension is the block of the others.
+  int32_t last = tensor.ndim - 1;
+  bool isBlock = last >= 0 && strideOf(tensor, last) == 1;
+  if (isBlock)
+    region =
+        launch::Region(addressOf(tensor),
+                       tensor.data ? uint64_t(size) * tensor.shape[last] : 0);
+  for (int32_t d = 0; d < tensor.ndim - isBlock; ++d)
+    region.add(strideOf(tensor, d) * size, tensor.shape[d]);
+  return region;
+}
+
+FmhaStatus checkOverlaps(const FmhaModuleImpl &module, const Problem &problem,
+                         const launch::Region &workspace) {
+  for (size_t n = 0; n < module.roles.size(); ++n) {
+    const TensorRole &role = module.roles[n];
+    launch::Region own = regionOf(role, *problem.tensors[n]);
+    if (mayOverlap(own, workspace))
+      return fail(FMHA_ERROR_OVERLAP,
+                  "workspace: expected memory of its own, got bytes that "
+                  "tensor '" +
+                      role.name + "' has too; allocate it separately");
+    if (!role.isOutput)
+      continue;
+    for (size_t other = 0; other < module.roles.size(); ++other) {
+      const TensorRole &with = module.roles[other];
+      // Of two outputs the later one is reported.
+      if (other == n || (with.isOutput && other > n))
+        continue;
+      if (mayOverlap(own, regionOf(with, *problem.tensors[other])))
+        return fail(FMHA_ERROR_OVERLAP,
+                    "tensor '" + role.name +
+                        "': expected memory of its own, got bytes that tensor "
+                        "'" +
+                        with.name + "' has too; give it a buffer of its own");
+    }
+  }
+  return FMHA_SUCCESS;
+}
+
+/// A kernel that takes V from the rows of K needs them to be the same memory.
+FmhaStatus checkView(const Problem &problem, TensorName ofK, TensorName ofV) {
+  const launch::View &k = problem.view(ofK), &v = problem.view(ofV);
+  bool same = k.address == v.address;
+  for (int i = 0; i < 3; ++i)
+    same = same && (k.dims[i] <= 1 || k.strides[i] == v.strides[i]);
+  if (same || !k.dims[0] || !k.dims[1] || !k.dims[2])
+    return FMHA_SUCCESS;
+  std::string name(nameOf(ofV)), keys(nameOf(ofK));
+  return fail(FMHA_ERROR_STRIDES,
+              "tensor '" + name + "': expected the first columns of tensor '" +
+                  keys +
+                  "', in its memory and with its strides, as the kernel "
+                  "was compiled with v_in_k, got a tensor of its own; "
+                  "compile without v_in_k");
+}
+
+FmhaStatus checkViews(const FmhaModuleImpl &module, const Problem &problem) {
+  if (!module.attention || !module.attention->vInK)
+    return FMHA_SUCCESS;
+  if (FmhaStatus status = checkView(problem, TensorName::K, TensorName::V))
+    return status;
+  if (!module.attention->source2)
+    return FMHA_SUCCESS;
+  return checkView(problem, TensorName::K2, TensorName::V2);
+}
+
+FmhaStatus checkWorkspace(const FmhaLaunchOptions &options, uint64_t bytes) {
+  if (!bytes)
+    return FMHA_SUCCESS;
+  std::string wanted = "workspace: expected " + std::to_string(bytes) +
+                       " bytes of device memory at a multiple of 16, got ";
+  if (!options.workspace)
+    return fail(FMHA_ERROR_WORKSPACE,
+                wanted + "NULL; ask fmhaWorkspaceBytes() and allocate it");
+  if (uint64_t past = uintptr_t(options.workspace) % 16)
+    return fail(FMHA_ERROR_WORKSPACE, wanted + "an address " +
+                                          std::to_string(past) +
+                                          " bytes past; align it");
+  if (options.workspace_bytes && options.workspace_bytes < bytes)
+    return fail(FMHA_ERROR_WORKSPACE,
+                wanted + std::to_string(options.workspace_bytes) +
+                    " bytes; ask fmhaWorkspaceBytes() for these tensors");
+  return FMHA_SUCCESS;
+}
+
+/// A tensor without elements may have no address: no kernel reads it, but a
+/// tensor map and a pointer need one that is valid.
+void borrowAddresses(const FmhaModuleImpl &module, Problem &problem) {
+  TensorName lender = module.attention ? TensorName::Q : TensorName::OParts;
+  uint64_t address = problem.view(lender).address;
+  for (size_t n = 0; n < module.roles.size(); ++n)
+    if (const TensorRole &role = module.roles[n];
+        role.form != Form::Capture && isEmpty(*problem.tensors[n]))
+      problem.view(role.tensor).address = address;
+}
+
+/// Places the parts of a split in the workspace.
+void placeParts(const FmhaLaunchOptions &options, int64_t splits,
+                Problem &problem) {
+  problem.parts = launch::partsAt(uint64_t(uintptr_t(options.workspace)),
+                                  splits, problem.view(TensorName::O).dims);
+  problem.view(TensorName::OParts) = problem.parts.o;
+  problem.view(TensorName::MaxParts) = problem.parts.max;
+  problem.view(TensorName::SumParts) = problem.parts.sum;
+  launch::setPartStrides(splits, problem.parts, problem.values);
+}
+
+/// The parts of a merge have strides of their own.
+void takeParts(const FmhaModuleImpl &module, Problem &problem) {
+  auto step = [&](TensorName name) {
+    return strideOf(*problem.tensors[module.places[size_t(name)]], 0);
+  };
+  problem.parts = {problem.view(TensorName::OParts),
+                   problem.view(TensorName::MaxParts),
+                   problem.view(TensorName::SumParts)};
+  problem.parts.steps = {step(TensorName::OParts), step(TensorName::MaxParts),
+                         step(TensorName::SumParts)};
+  int64_t parts =
+      problem.tensors[module.places[size_t(TensorName::OParts)]]->shape[0];
+  launch::setPartStrides(parts, problem.parts, problem.values);
+}
+
+void setStrides(const FmhaModuleImpl &module, Problem &problem) {
+  launch::setOutputStrides(problem.view(TensorName::O), problem.values);
+  constexpr std::pair<TensorName, RunValue> rows[] = {
+      {TensorName::Lse, RunValue::LseStrideBatch},
+      {TensorName::RowMax, RunValue::RowMaxStrideBatch},
+      {TensorName::RowSum, RunValue::RowSumStrideBatch}};
+  for (auto [name, stride] : rows)
+    if (module.places[size_t(name)] >= 0)
+      launch::setRowStrides(stride, problem.view(name), problem.values);
+}
+
+} // namespace
+
+FmhaStatus bindPlaces(const FmhaModuleImpl &module,
+                      const FmhaLaunchOptions &options, Problem &problem) {
+  for (size_t n = 0; n < module.roles.size(); ++n)
+    if (FmhaStatus status =
+            checkPlacement(module.roles[n], *problem.tensors[n]))
+      return status;
+  if (FmhaStatus status = checkViews(module, problem))
+    return status;
+  uint64_t bytes = problem.parts.bytes;
+  if (FmhaStatus status = checkWorkspace(options, bytes))
+    return status;
+  launch::Region workspace(uint64_t(uintptr_t(options.workspace)), bytes);
+  if (FmhaStatus status = checkOverlaps(module, problem, workspace))
+    return status;
+  borrowAddresses(module, problem);
+  setStrides(module, problem);
+  if (module.splits())
+    placeParts(options, module.splits(), problem);
+  if (module.merge)
+    takeParts(module, problem);
+  return FMHA_SUCCESS;
+}
+
+} // namespace fmha::capi

@@ -1,0 +1,43 @@
+//===- Problem.h - The tensors of one launch --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_CAPI_PROBLEM_H
+#define FMHA_LIB_RUNTIME_CAPI_PROBLEM_H
+
+#include "Module.h"
+
+namespace fmha::capi {
+
+/// Tensors as a kernel's parameters need them.
+struct Problem {
+  const DLTensor *const *tensors = nullptr;
+  std::array<launch::View, launch::tensorCount> views;
+  launch::RunValues values;
+  /// Of a launch with splits, at address 0 until there is a workspace.
+  launch::PartViews parts;
+
+  launch::View &view(launch::TensorName name) { return views[size_t(name)]; }
+  const launch::View &view(launch::TensorName name) const {
+    return views[size_t(name)];
+  }
+};
+
+/// Checks number, devices, types and shapes, and computes all but what the
+/// strides and addresses say.
+FmhaStatus bindShapes(const FmhaModuleImpl &module,
+                      const DLTensor *const *tensors, size_t n, int64_t maxQLen,
+                      Problem &problem);
+
+/// Checks addresses, strides and overlaps of tensors that passed bindShapes(),
+/// and places them and the workspace.
+FmhaStatus bindPlaces(const FmhaModuleImpl &module,
+                      const FmhaLaunchOptions &options, Problem &problem);
+
+} // namespace fmha::capi
+
+#endif // FMHA_LIB_RUNTIME_CAPI_PROBLEM_H

@@ -1,0 +1,258 @@
+//===- Runtime.cpp - The functions of fmha-c/Runtime.h --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problem.h"
+#include "fmha/Runtime/Launch/Grid.h"
+#include "fmha/Runtime/Launch/Values.h"
+
+#include <algorithm>
+#include <new>
+
+namespace fmha::capi {
+namespace {
+
+namespace driver = runtime::driver;
+using launch::Parameter;
+
+/// What cuLaunchKernelEx is given, on the stack of one launch.
+struct Arguments {
+  driver::TensorMap maps[mostMaps];
+  uint64_t numbers[mostParameters];
+  void *pointers[mostParameters];
+};
+
+/// The value of a parameter that names a capture. An empty one, of which
+/// nothing counts, has extents of 1 and the address of q.
+uint64_t captureValue(const FmhaModuleImpl &module, const Problem &problem,
+                      const Parameter &parameter) {
+  size_t first = module.roles.size() - module.attention->captures.size();
+  const DLTensor &tensor = *problem.tensors[first + *parameter.capture];
+  if (parameter.size)
+    return uint64_t(std::max<int64_t>(tensor.shape[*parameter.size], 1));
+  if (parameter.stride)
+    return uint64_t(strideOf(tensor, int32_t(*parameter.stride)));
+  return isEmpty(tensor) ? problem.view(launch::TensorName::Q).address
+                         : addressOf(tensor);
+}
+
+uint64_t numberOf(const FmhaModuleImpl &module, const Problem &problem,
+                  const Parameter &parameter) {
+  if (parameter.capture)
+    return captureValue(module, problem, parameter);
+  if (parameter.kind == Parameter::Kind::Pointer)
+    return problem.view(parameter.tensor).address;
+  return problem.values[parameter.value];
+}
+
+FmhaStatus encode(const FmhaModuleImpl &module, MapCache &cache,
+                  const Parameter &parameter, const Problem &problem,
+                  driver::TensorMap *map) {
+  launch::MapRequest request;
+  std::string why;
+  if (!launch::describeMap(parameter, problem.view(parameter.tensor),
+                           problem.values, request, why))
+    return fail(FMHA_ERROR_STRIDES, why);
+  driver::Result result = cache.get(*module.driver, request, map);
+  if (!result)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_DRIVER, "tensor '" +
+                                     std::string(nameOf(parameter.tensor)) +
+                                     "': expected one of which the driver "
+                                     "makes a tensor map, got " +
+                                     module.driver->describe(result));
+}
+
+FmhaStatus pack(const FmhaModuleImpl &module, Entry &entry,
+                const Problem &problem, Arguments &arguments) {
+  size_t map = 0;
+  const std::vector<Parameter> &parameters = entry.launch->parameters;
+  for (size_t n = 0; n < parameters.size(); ++n) {
+    const Parameter &parameter = parameters[n];
+    if (parameter.kind == Parameter::Kind::TensorMap) {
+      arguments.pointers[n] = &arguments.maps[map];
+      if (FmhaStatus status = encode(module, entry.maps[map], parameter,
+                                     problem, &arguments.maps[map]))
+        return status;
+      ++map;
+      continue;
+    }
+    // Little-endian, so that a u32 is the first half of the number.
+    arguments.numbers[n] = numberOf(module, problem, parameter);
+    arguments.pointers[n] = &arguments.numbers[n];
+    if (parameter.kind == Parameter::Kind::U32 &&
+        arguments.numbers[n] > UINT32_MAX)
+      return fail(FMHA_ERROR_SHAPE, "parameter '" + parameter.name +
+                                        "': expected at most " +
+                                        std::to_string(UINT32_MAX) + ", got " +
+                                        std::to_string(arguments.numbers[n]));
+  }
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus submit(const FmhaModuleImpl &module, Entry &entry,
+                  const launch::Grid &grid, const Problem &problem,
+                  CUstream stream) {
+  // Uninitialised: a launch fills in what its parameters take.
+  alignas(Arguments) unsigned char room[sizeof(Arguments)];
+  Arguments &arguments = *reinterpret_cast<Arguments *>(room);
+  if (FmhaStatus status = pack(module, entry, problem, arguments))
+    return status;
+  const launch::KernelLaunch &kernel = *entry.launch;
+  driver::LaunchAttribute cluster = {};
+  cluster.id = driver::launchClusterDimension;
+  std::copy(kernel.cluster.begin(), kernel.cluster.end(),
+            cluster.value.cluster);
+  driver::LaunchConfig config = {};
+  std::copy(grid.begin(), grid.end(), config.grid);
+  std::copy(kernel.block.begin(), kernel.block.end(), config.block);
+  config.dynamicSmemBytes = kernel.smemBytes;
+  config.stream = reinterpret_cast<driver::Stream>(stream);
+  config.attributes = entry.isClustered ? &cluster : nullptr;
+  config.attributeCount = entry.isClustered;
+  return check(*module.driver,
+               module.driver->launchKernel(&config, entry.function,
+                                           arguments.pointers, nullptr),
+               "launching the kernel");
+}
+
+bool isEmpty(const launch::Grid &grid) {
+  return !grid[0] || !grid[1] || !grid[2];
+}
+
+FmhaStatus tilesOf(const launch::KernelLaunch &kernel, const Problem &problem,
+                   launch::Grid &grid) {
+  std::string why;
+  if (launch::evaluateTiles(kernel, problem.values, grid, why))
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_GRID, why);
+}
+
+/// A thread without a context gets the one that the module was loaded into.
+FmhaStatus enterContext(const FmhaModuleImpl &module) {
+  driver::Context current = nullptr;
+  if (FmhaStatus status =
+          check(*module.driver, module.driver->getContext(&current),
+                "asking for the current context"))
+    return status;
+  if (current)
+    return FMHA_SUCCESS;
+  return check(*module.driver, module.driver->setContext(module.context),
+               "entering the context");
+}
+
+FmhaStatus launchAll(FmhaModuleImpl &module, const DLTensor *const *tensors,
+                     size_t n, const FmhaLaunchOptions &options) {
+  Problem problem;
+  if (FmhaStatus status =
+          bindShapes(module, tensors, n, options.max_q_len, problem))
+    return status;
+  launch::Grid grid, rows;
+  if (FmhaStatus status = tilesOf(*module.first.launch, problem, grid))
+    return status;
+  if (module.combine)
+    if (FmhaStatus status = tilesOf(*module.combine->launch, problem, rows))
+      return status;
+  if (FmhaStatus status = bindPlaces(module, options, problem))
+    return status;
+  if (isEmpty(grid))
+    return FMHA_SUCCESS;
+  if (FmhaStatus status = enterContext(module))
+    return status;
+  problem.values[launch::RunValue::Tiles] = grid[0];
+  if (module.maxCtas)
+    grid[0] = std::min(grid[0], module.maxCtas);
+  if (FmhaStatus status =
+          submit(module, module.first, grid, problem, options.stream))
+    return status;
+  if (!module.combine || isEmpty(rows))
+    return FMHA_SUCCESS;
+  return submit(module, *module.combine, rows, problem, options.stream);
+}
+
+/// Keeps C++ exceptions, of which there is only lack of memory, from C.
+template <typename Call> FmhaStatus guarded(Call call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc &) {
+    return FMHA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception &error) {
+    return fail(FMHA_ERROR_INVALID_ARGUMENT, error.what());
+  }
+}
+
+FmhaStatus needModule(FmhaModule module) {
+  if (module)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_INVALID_ARGUMENT,
+              "module: expected one of fmhaModuleLoad(), got NULL");
+}
+
+} // namespace
+} // namespace fmha::capi
+
+using namespace fmha::capi;
+
+FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
+                          const char *manifest_json, FmhaModule *module) {
+  return guarded(
+      [&] { return loadModule(image, bytes, manifest_json, module); });
+}
+
+FmhaStatus fmhaModuleUnload(FmhaModule module) {
+  return guarded([&] { return unloadModule(module); });
+}
+
+size_t fmhaTensorCount(FmhaModule module) {
+  return module ? module->roles.size() : 0;
+}
+
+const char *fmhaTensorName(FmhaModule module, size_t i) {
+  return i < fmhaTensorCount(module) ? module->roles[i].name.c_str() : nullptr;
+}
+
+FmhaStatus fmhaWorkspaceBytes(FmhaModule module, const DLTensor *const *tensors,
+                              size_t n, uint64_t *bytes) {
+  return guarded([&] {
+    if (FmhaStatus status = needModule(module))
+      return status;
+    if (!bytes)
+      return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                  "bytes: expected an address, got NULL");
+    Problem problem;
+    if (FmhaStatus status = bindShapes(*module, tensors, n, 0, problem))
+      return status;
+    *bytes = problem.parts.bytes;
+    return FMHA_SUCCESS;
+  });
+}
+
+FmhaStatus fmhaLaunch(FmhaModule module, const DLTensor *const *tensors,
+                      size_t n, void *workspace, CUstream stream) {
+  FmhaLaunchOptions options = {sizeof(options), stream, workspace, 0, 0};
+  return fmhaLaunchWith(module, tensors, n, &options);
+}
+
+FmhaStatus fmhaLaunchWith(FmhaModule module, const DLTensor *const *tensors,
+                          size_t n, const FmhaLaunchOptions *options) {
+  return guarded([&] {
+    if (FmhaStatus status = needModule(module))
+      return status;
+    FmhaLaunchOptions chosen = {};
+    if (options && options->struct_bytes != sizeof(chosen))
+      return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                  "options: expected struct_bytes " +
+                      std::to_string(sizeof(chosen)) + ", got " +
+                      std::to_string(options->struct_bytes) +
+                      "; set it to sizeof(FmhaLaunchOptions)");
+    if (options)
+      chosen = *options;
+    return launchAll(*module, tensors, n, chosen);
+  });
+}
+
+const char *fmhaLastError(void) { return lastMessage(); }

@@ -1,0 +1,293 @@
+//===- Shapes.cpp - Whether the shapes of tensors agree -------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problem.h"
+
+#include <initializer_list>
+
+namespace fmha::capi {
+namespace {
+
+using launch::RunValue;
+using launch::TensorName;
+
+/// The extents of a problem, from the tensors that define them.
+struct Extents {
+  int64_t sequences, batch, qLen, qHeads, kBatch, kvLen, kvHeads, kvLen2;
+};
+
+/// The tensors of one call, by name.
+class Shapes {
+public:
+  Shapes(const FmhaModuleImpl &module, const DLTensor *const *tensors)
+      : module(module), tensors(tensors) {}
+
+  const DLTensor *find(TensorName name) const {
+    int place = module.places[size_t(name)];
+    return place < 0 ? nullptr : tensors[place];
+  }
+  const TensorRole &role(TensorName name) const {
+    return module.roles[size_t(module.places[size_t(name)])];
+  }
+
+  /// Refuses a tensor, where the kernel has it, whose shape is not `wanted`.
+  /// Extents that the tensor has no dimension for, outermost ones, are left
+  /// out.
+  FmhaStatus expect(TensorName name, std::initializer_list<int64_t> wanted,
+                    const char *why) const {
+    const DLTensor *tensor = find(name);
+    if (!tensor)
+      return FMHA_SUCCESS;
+    const int64_t *shape = wanted.begin() + (wanted.size() - tensor->ndim);
+    for (int32_t d = 0; d < tensor->ndim; ++d)
+      if (tensor->shape[d] != shape[d])
+        return fail(FMHA_ERROR_SHAPE,
+                    "tensor '" + role(name).name + "': expected the shape " +
+                        shapeText(shape, tensor->ndim) + ", got " +
+                        shapeText(tensor->shape, tensor->ndim) + "; " + why);
+    return FMHA_SUCCESS;
+  }
+
+private:
+  const FmhaModuleImpl &module;
+  const DLTensor *const *tensors;
+};
+
+int64_t extent(const launch::View &view, int d) { return view.dims[d]; }
+
+/// The sequences, as a list counts them.
+int64_t sequencesOf(const DLTensor &starts) { return starts.shape[0] - 1; }
+
+FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {
+  struct List {
+    TensorName name;
+    int64_t entries;
+  };
+  const List lists[] = {{TensorName::KvLens, all.sequences},
+                        {TensorName::CuSeqlensQ, all.sequences + 1},
+                        {TensorName::CuSeqlensK, all.sequences + 1},
+                        {TensorName::Source2Lens, all.sequences},
+                        {TensorName::Sink, all.qHeads}};
+  for (auto [name, entries] : lists)
+    if (FmhaStatus status = shapes.expect(
+            name, {entries},
+            name == TensorName::Sink ? "one logit per query head"
+                                     : "the sequences of q set the number"))
+      return status;
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus checkHeads(const Extents &all) {
+  bool fits = all.kvHeads > 0 ? all.qHeads % all.kvHeads == 0 : !all.qHeads;
+  if (fits)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_SHAPE,
+              "tensor 'q': expected a multiple of the " +
+                  std::to_string(all.kvHeads) + " KV heads of k, got " +
+                  std::to_string(all.qHeads) + " query heads");
+}
+
+FmhaStatus checkLengths(const launch::Manifest &manifest, const Extents &all) {
+  const std::pair<const char *, int64_t> lengths[] = {
+      {"q", all.qLen}, {"k", all.kvLen}, {"k2", all.kvLen2}};
+  for (auto [name, length] : lengths)
+    if (length > manifest.maxLength())
+      return fail(FMHA_ERROR_SHAPE, std::string("tensor '") + name +
+                                        "': expected a length of at most " +
+                                        std::to_string(manifest.maxLength()) +
+                                        ", got " + std::to_string(length) +
+                                        "; split the sequence");
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus checkRows(const launch::Manifest &manifest, const Shapes &shapes,
+                     const Extents &all) {
+  int64_t dim = manifest.headDim, dimV = manifest.headDimV;
+  int64_t kBatch = manifest.cuSeqlensK ? 1 : all.sequences;
+  struct Rows {
+    TensorName name;
+    std::array<int64_t, 4> wanted;
+    const char *why;
+  };
+  const Rows rows[] = {
+      {TensorName::Q,
+       {all.batch, all.qLen, all.qHeads, dim},
+       "the kernel is compiled for that head dim"},
+      {TensorName::K,
+       {kBatch, all.kvLen, all.kvHeads, dim},
+       "q sets the batch, and the kernel the head dim"},
+      {TensorName::V,
+       {kBatch, all.kvLen, all.kvHeads, dimV},
+       "it has the batch, length and heads of k and the kernel's head dim"},
+      {TensorName::O,
+       {all.batch, all.qLen, all.qHeads, dimV},
+       "it has the batch, length and heads of q and the head dim of v"},
+      {TensorName::K2,
+       {all.sequences, all.kvLen2, all.kvHeads, dim},
+       "it has the sequences of q and the heads of k"},
+      {TensorName::V2,
+       {all.sequences, all.kvLen2, all.kvHeads, dimV},
+       "it has the shape of k2 and the head dim of v"}};
+  for (const auto &[name, wanted, why] : rows)
+    if (FmhaStatus status = shapes.expect(
+            name, {wanted[0], wanted[1], wanted[2], wanted[3]}, why))
+      return status;
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus checkNumbers(const Shapes &shapes, const Extents &all) {
+  for (TensorName name :
+       {TensorName::Lse, TensorName::RowMax, TensorName::RowSum})
+    if (FmhaStatus status =
+            shapes.expect(name, {all.batch, all.qHeads, all.qLen},
+                          "it has the batch, heads and length of o"))
+      return status;
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus checkCaptures(const FmhaModuleImpl &module,
+                         const DLTensor *const *tensors, const Extents &all) {
+  bool nothing = !all.batch || !all.qLen || !all.qHeads || !all.kvLen;
+  for (size_t n = 0; n < module.roles.size(); ++n) {
+    const TensorRole &role = module.roles[n];
+    if (role.form != Form::Capture)
+      continue;
+    for (int32_t d = 0; d < role.rank; ++d)
+      if (int64_t got = tensors[n]->shape[d];
+          (got < 1 && !nothing) || got > launch::maxLength)
+        return fail(FMHA_ERROR_SHAPE,
+                    "tensor '" + role.name + "': expected extents from 1 to " +
+                        std::to_string(launch::maxLength) + ", got " +
+                        shapeText(tensors[n]->shape, role.rank) +
+                        "; an extent of 1 serves all indices");
+  }
+  return FMHA_SUCCESS;
+}
+
+FmhaStatus chooseMaxQLen(const launch::Manifest &manifest, int64_t maxQLen,
+                         Problem &problem) {
+  int64_t qLen = int64_t(problem.values[RunValue::QLen]);
+  problem.values[RunValue::MaxQLen] = uint64_t(maxQLen ? maxQLen : qLen);
+  if (!maxQLen)
+    return FMHA_SUCCESS;
+  if (!manifest.cuSeqlensQ || maxQLen < 0 || maxQLen > qLen)
+    return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                "max_q_len: expected 0, or for packed queries 1 to the " +
+                    std::to_string(qLen) + " rows of q, got " +
+                    std::to_string(maxQLen));
+  return FMHA_SUCCESS;
+}
+
+void setExtents(const Extents &all, launch::RunValues &values) {
+  values[RunValue::Batch] = uint64_t(all.sequences);
+  values[RunValue::QLen] = uint64_t(all.qLen);
+  values[RunValue::KvLen] = uint64_t(all.kvLen);
+  values[RunValue::QHeads] = uint64_t(all.qHeads);
+  values[RunValue::KvHeads] = uint64_t(all.kvHeads);
+  values[RunValue::Group] =
+      all.kvHeads ? uint64_t(all.qHeads / all.kvHeads) : 0;
+  values[RunValue::KvLen2] = uint64_t(all.kvLen2);
+}
+
+FmhaStatus bindAttention(const FmhaModuleImpl &module, const Shapes &shapes,
+                         int64_t maxQLen, Problem &problem) {
+  const launch::Manifest &manifest = *module.attention;
+  const launch::View &q = problem.view(TensorName::Q);
+  const launch::View &k = problem.view(TensorName::K);
+  Extents all = {q.dims[0], q.dims[0], q.dims[1], q.dims[2],
+                 k.dims[0], k.dims[1], k.dims[2], 0};
+  if (const DLTensor *starts = shapes.find(TensorName::CuSeqlensQ)) {
+    if (starts->shape[0] < 1)
+      return fail(FMHA_ERROR_SHAPE, "tensor 'cu_seqlens_q': expected one entry "
+                                    "more than there are sequences, got none");
+    all.sequences = sequencesOf(*starts);
+  }
+  if (manifest.source2)
+    all.kvLen2 = extent(problem.view(TensorName::K2), 1);
+  if (FmhaStatus status = checkHeads(all))
+    return status;
+  if (FmhaStatus status = checkRows(manifest, shapes, all))
+    return status;
+  if (FmhaStatus status = checkNumbers(shapes, all))
+    return status;
+  if (FmhaStatus status = checkLists(shapes, all))
+    return status;
+  if (FmhaStatus status = checkCaptures(module, problem.tensors, all))
+    return status;
+  if (FmhaStatus status = checkLengths(manifest, all))
+    return status;
+  setExtents(all, problem.values);
+  if (module.splits())
+    problem.parts =
+        launch::partsAt(0, module.splits(), problem.view(TensorName::O).dims);
+  return chooseMaxQLen(manifest, maxQLen, problem);
+}
+
+FmhaStatus bindMerge(const FmhaModuleImpl &module, const Shapes &shapes,
+                     int64_t maxQLen, Problem &problem) {
+  int64_t dim = module.merge->headDim;
+  const launch::View &o = problem.view(TensorName::O);
+  int64_t batch = o.dims[0], length = o.dims[1], heads = o.dims[2];
+  Extents all = {batch, batch, length, heads, batch, 0, heads, 0};
+  const char *why = "the extents of o, and one number of parts for all";
+  int64_t parts = shapes.find(TensorName::OParts)->shape[0];
+  if (FmhaStatus status =
+          shapes.expect(TensorName::O, {batch, length, heads, dim},
+                        "the kernel is compiled for that head dim"))
+    return status;
+  if (FmhaStatus status = shapes.expect(
+          TensorName::OParts, {parts, batch, length, heads, dim}, why))
+    return status;
+  for (TensorName name : {TensorName::MaxParts, TensorName::SumParts})
+    if (FmhaStatus status =
+            shapes.expect(name, {parts, batch, heads, length}, why))
+      return status;
+  if (FmhaStatus status = checkNumbers(shapes, all))
+    return status;
+  if (FmhaStatus status = checkLists(shapes, all))
+    return status;
+  if (maxQLen)
+    return fail(FMHA_ERROR_INVALID_ARGUMENT,
+                "max_q_len: expected 0 for a merge, got " +
+                    std::to_string(maxQLen));
+  setExtents(all, problem.values);
+  return FMHA_SUCCESS;
+}
+
+} // namespace
+
+FmhaStatus bindShapes(const FmhaModuleImpl &module,
+                      const DLTensor *const *tensors, size_t n, int64_t maxQLen,
+                      Problem &problem) {
+  size_t count = module.roles.size();
+  if (n != count || !tensors) {
+    std::string names;
+    for (const TensorRole &role : module.roles)
+      names += (names.empty() ? "" : " ") + role.name;
+    return fail(FMHA_ERROR_TENSOR_COUNT,
+                "tensors: expected " + std::to_string(count) + " (" + names +
+                    "), got " + (tensors ? std::to_string(n) : "NULL") +
+                    "; pass them in that order");
+  }
+  problem.tensors = tensors;
+  for (size_t i = 0; i < count; ++i) {
+    const TensorRole &role = module.roles[i];
+    if (FmhaStatus status = checkShape(role, tensors[i], module.device))
+      return status;
+    if (role.form == Form::Rows || role.form == Form::Numbers)
+      problem.view(role.tensor) = viewOf(role, *tensors[i]);
+    else if (role.form == Form::List)
+      problem.view(role.tensor).address = addressOf(*tensors[i]);
+  }
+  Shapes shapes(module, tensors);
+  if (module.attention)
+    return bindAttention(module, shapes, maxQLen, problem);
+  return bindMerge(module, shapes, maxQLen, problem);
+}
+
+} // namespace fmha::capi

@@ -1,0 +1,72 @@
+//===- TensorRole.h - The tensors that a kernel takes -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_CAPI_TENSORROLE_H
+#define FMHA_LIB_RUNTIME_CAPI_TENSORROLE_H
+
+#include "Failure.h"
+#include "fmha/Runtime/Launch/Manifest.h"
+#include "fmha/Runtime/Launch/View.h"
+
+namespace fmha::capi {
+
+/// The dimensions of a tensor, outermost first.
+enum class Form {
+  /// batch, length, heads, dim; with parts before, and without a batch where
+  /// sequences are packed.
+  Rows,
+  /// batch, heads, length; likewise.
+  Numbers,
+  List,
+  Capture,
+};
+
+/// One tensor of a launch.
+struct TensorRole {
+  std::string name;
+  launch::TensorName tensor = launch::TensorName::Q;
+  Form form = Form::Rows;
+  DLDataType dtype = {};
+  int32_t rank = 4;
+  bool hasParts = false, isOutput = false;
+  /// Of the address and the strides, in bytes: what a tensor map, or a kernel
+  /// that loads vectors, takes.
+  uint32_t alignment = 4;
+  /// Numbers: the kernel is not given the stride of rows, which is 1 then.
+  bool unitRows = false;
+
+  int32_t elementBytes() const { return dtype.bits / 8; }
+};
+
+/// Lists the tensors of a kernel in the order of launch::TensorName, captures
+/// last.
+std::vector<TensorRole> rolesOf(const launch::Manifest &manifest);
+std::vector<TensorRole> rolesOf(const launch::MergeManifest &manifest);
+
+/// Stride of dimension `d` in elements, as DLPack means it.
+int64_t strideOf(const DLTensor &tensor, int32_t d);
+uint64_t addressOf(const DLTensor &tensor);
+bool isEmpty(const DLTensor &tensor);
+/// Returns "[2, 300, 4, 64]".
+std::string shapeText(const int64_t *shape, int32_t rank);
+
+/// Checks presence, device, type, number of dimensions and extents of one
+/// tensor: what a workspace depends on.
+FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
+                      int32_t device);
+/// Checks address, alignment and strides of a tensor that passed checkShape().
+FmhaStatus checkPlacement(const TensorRole &role, const DLTensor &tensor);
+
+/// Returns a tensor of the form Rows or Numbers as (batch, length, heads, dim).
+/// Dimensions of one element or less get a stride that any tensor map takes.
+/// Of tensors with parts it is the first part.
+launch::View viewOf(const TensorRole &role, const DLTensor &tensor);
+
+} // namespace fmha::capi
+
+#endif // FMHA_LIB_RUNTIME_CAPI_TENSORROLE_H

@@ -1,0 +1,174 @@
+"""attention() on arrays in device memory: nothing is copied, and nothing is waited for."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import Any
+
+from . import _native
+from ._compile import Kernel
+from ._errors import Error
+
+# kDLCUDA and kDLCUDAManaged of dlpack.h.
+DEVICES = (2, 13)
+_MODULES: OrderedDict[tuple[str, int], _native.LoadedModule] = OrderedDict()
+_MOST_MODULES = 64
+# What attention() hands to compile() as it is.
+_OF_THE_KERNEL = (
+    "v_in_k causal mask softcap source2_mask scale lse unnormalised out_dtype target p_placement q_tiles pack_heads scheduler "
+    "ctas_per_sm exp2_emulated p_offset schedule splits window"
+).split()
+_LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "source2_lens", "sink")
+_CAPTURES = {"alibi": ("f32", 1), "bias": ("f32", 4), "attn_mask": ("bool", 4)}
+
+
+def on_device(array: Any) -> bool:
+    """Whether `array` says by DLPack that it lies in the memory of a device."""
+    place = getattr(array, "__dlpack_device__", None)
+    return place is not None and place()[0] in DEVICES
+
+
+def arrays_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The arrays among the arguments of attention(), by their names."""
+    names = ("q", "k", "v", *_LISTS, *_CAPTURES, "out")
+    arrays = {name: options[name] for name in names if options[name] is not None}
+    if isinstance(options["source2"], (tuple, list)):
+        arrays |= dict(zip(("k2", "v2"), options["source2"]))
+    return arrays
+
+
+def _import(array: Any, name: str) -> _native.DeviceArray:
+    if not on_device(array):
+        raise ValueError(
+            f"{name}: expected device memory (kDLCUDA or kDLCUDAManaged), as other arguments have it, got host memory; copy it to the device"
+        )
+    try:
+        return _native.DeviceArray(array)
+    except TypeError:
+        raise TypeError(f"{name}: expected an array by DLPack, got {type(array)}") from None
+
+
+def _module_of(kernel: Kernel, device: int) -> _native.LoadedModule:
+    """The kernel, loaded once for each device."""
+    key = kernel.ptx, device
+    module = _MODULES.get(key)
+    if module is None:
+        module = _MODULES[key] = _native.LoadedModule(kernel.ptx, json.dumps(kernel.manifest), device)
+        while len(_MODULES) > _MOST_MODULES:
+            _MODULES.popitem(last=False)
+    _MODULES.move_to_end(key)
+    return module
+
+
+def _check_settings(options: dict[str, Any]) -> None:
+    for name, usual in (("policy", "eager"), ("seed", 0), ("checks", "all"), ("device", "sim")):
+        if options[name] != usual:
+            raise ValueError(
+                f"{name}: expected {usual!r} beside device arrays, got {options[name]!r}; "
+                "FMHA_DRIVER chooses the driver, and the variables PTXSIM_* say how the simulator runs"
+            )
+    if options["dtype"] is not None:
+        raise ValueError(f"dtype: expected None beside device arrays, which are not converted, got {options['dtype']!r}")
+
+
+def _check_ranks(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]) -> None:
+    for name, is_packed in packed.items():
+        wanted = 3 if is_packed else 4
+        if name in arrays and len(arrays[name].shape) != wanted:
+            raise ValueError(f"{name}: expected {wanted} dimensions, got shape {arrays[name].shape}")
+    kind = arrays["q"].dtype
+    if kind not in ("f16", "bf16"):
+        raise TypeError(f"q: expected float16 or bfloat16 in device memory, got {kind}; convert it")
+
+
+def _check_captures(arrays: dict[str, _native.DeviceArray], packed: dict[str, bool]) -> None:
+    q, k = arrays["q"].shape, arrays["k"].shape
+    rows = None if packed["q"] else q[1]
+    keys = None if packed["k"] else k[1]
+    batch = arrays["cu_seqlens_q"].shape[0] - 1 if packed["q"] else q[0]
+    for name, (kind, rank) in _CAPTURES.items():
+        if name not in arrays:
+            continue
+        array = arrays[name]
+        if array.dtype != kind:
+            raise TypeError(f"{name}: expected elements of type {kind}, got {array.dtype}")
+        wanted = (q[-2],) if rank == 1 else (batch, q[-2], rows, keys)
+        whole = rank == 1
+        if len(array.shape) != rank or any(
+            size is not None and got != size and (whole or got != 1) for got, size in zip(array.shape, wanted)
+        ):
+            raise ValueError(f"{name}: expected the shape {wanted}{'' if whole else ', or 1 for any of it'}, got {array.shape}")
+
+
+def _compiled(options: dict[str, Any], arrays: dict[str, _native.DeviceArray]) -> Kernel:
+    from ._attention import _kernel
+    from ._arguments import window_bounds
+
+    given = {name: options[name] for name in _OF_THE_KERNEL}
+    given["window"] = window_bounds(given["window"])
+    if options["pack_heads"] == "on":
+        given |= {"q_heads": arrays["q"].shape[-2], "kv_heads": arrays["k"].shape[-2]}
+    return _kernel(
+        dtype=arrays["q"].dtype,
+        head_dim=arrays["q"].shape[-1],
+        head_dim_v=arrays["v"].shape[-1],
+        lists=tuple(name for name in _LISTS if name in arrays),
+        alibi="alibi" in arrays,
+        bias="bias" in arrays,
+        attn_mask="attn_mask" in arrays,
+        source2="k2" in arrays,
+        row_max=options["return_row_max"],
+        row_sum=options["return_row_sum"],
+        **given,
+    )
+
+
+def _exchanged(array: _native.DeviceArray, layout: str) -> _native.DeviceArray:
+    """The array with length before heads, whatever the layout."""
+    if layout == "bshd" or len(array.shape) < 3:
+        return array
+    return array.permuted([1, 0, 2] if len(array.shape) == 3 else [0, 2, 1, 3])
+
+
+def _make_outputs(options: dict[str, Any], arrays: dict[str, _native.DeviceArray], packed: bool) -> dict[str, Any]:
+    """The arrays that are returned, by their names; o is the caller's where there is an out."""
+    q, stream, place = arrays["q"], options["stream"], arrays["q"].device
+    *outer, rows, heads, _ = q.shape
+    columns = arrays["v"].shape[-1]
+    shape = [*outer, rows, heads, columns] if options["layout"] == "bshd" else [*outer, heads, rows, columns]
+    kind = "f32" if options["out_dtype"] == "f32" else q.dtype
+    out = options["out"]
+    made = {"o": _native.device_empty(shape, kind, place, packed, stream) if out is None else out}
+    for name, asked in (("lse", "lse"), ("row_max", "return_row_max"), ("row_sum", "return_row_sum")):
+        if options[asked]:
+            made[name] = _native.device_empty([*outer, heads, rows], "f32", place, packed, stream)
+    return made
+
+
+def attention(options: dict[str, Any]) -> Any:
+    """fmha.attention() with all of its arguments, of which some are device arrays."""
+    _check_settings(options)
+    layout = options["layout"]
+    arrays = {name: _import(array, name) for name, array in arrays_of(options).items()}
+    packed = {"q": "cu_seqlens_q" in arrays, "k": "cu_seqlens_k" in arrays, "k2": False, "v2": False}
+    packed |= {"v": packed["k"], "out": packed["q"]}
+    _check_ranks(arrays, packed)
+    for name in packed:
+        if name in arrays:
+            arrays[name] = _exchanged(arrays[name], layout)
+    _check_captures(arrays, packed)
+    kernel = _compiled(options, arrays)
+    try:
+        module = _module_of(kernel, arrays["q"].device)
+        outputs = _make_outputs(options, arrays, packed["q"])
+        for name, array in outputs.items():
+            if array is not options["out"]:
+                arrays[name] = _native.DeviceArray(array)
+        arrays["o"] = arrays["out"] if "out" in arrays else _exchanged(arrays["o"], layout)
+        captures = [name for name in _CAPTURES if name in arrays]
+        arrays |= {f"capture{n}": arrays[name] for n, name in enumerate(captures)}
+        module.launch([arrays[name] for name in module.names], options["stream"])
+    except RuntimeError as error:
+        raise Error(str(error)) from None
+    return tuple(outputs.values()) if len(outputs) > 1 else outputs["o"]

@@ -1,0 +1,136 @@
+//===- CacheTest.cpp - Tensor maps are encoded once -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StubModule.h"
+
+#include <atomic>
+#include <ctime>
+#include <thread>
+
+using namespace stub;
+
+namespace {
+
+class RuntimeCache : public Launch {};
+
+/// A launch asks the driver for the context and for itself, and for nothing
+/// that allocates, waits or could not be captured into a graph.
+TEST_F(RuntimeCache, ALaunchMakesNoOtherCalls) {
+  load(sample());
+  addSample();
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  unsigned long others = count("stubOthers");
+  unsigned long encodings = count("stubEncodings");
+  unsigned long launches = count("stubLaunches");
+  for (int n = 0; n < 100; ++n)
+    ASSERT_EQ(launch(), FMHA_SUCCESS);
+  EXPECT_EQ(count("stubOthers"), others);
+  EXPECT_EQ(count("stubEncodings"), encodings);
+  EXPECT_EQ(count("stubLaunches"), launches + 100);
+}
+
+double processorTime() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e6 + double(time.tv_nsec) * 1e-3;
+}
+
+TEST_F(RuntimeCache, AWarmLaunchTakesAtMostFiveMicroseconds) {
+  load(sample());
+  addSample();
+  auto all = pointers();
+  double best = 1e9;
+  for (int round = 0; round < 20; ++round) {
+    double begin = processorTime();
+    for (int n = 0; n < 500; ++n)
+      fmhaLaunch(module, all.data(), all.size(), nullptr, nullptr);
+    best = std::min(best, (processorTime() - begin) / 500);
+  }
+  EXPECT_LE(best, 5.0);
+}
+
+uint64_t lastExtent, lastStride;
+
+/// The same address with another shape, and then with other strides, gives
+/// other maps; the first shape again gives the first map.
+TEST_F(RuntimeCache, AnAddressThatIsUsedAgainHasItsOwnMap) {
+  load(sample());
+  watch([](const void *, void **parameters) {
+    const auto *map = static_cast<const uint64_t *>(parameters[1]);
+    lastExtent = map[2];
+    lastStride = map[6];
+  });
+  for (int64_t kvLen : {77, 78, 77, 1000}) {
+    tensors.clear();
+    addSample(2, 300, kvLen);
+    ASSERT_EQ(launch(), FMHA_SUCCESS);
+    EXPECT_EQ(lastExtent, uint64_t(kvLen));
+    EXPECT_EQ(lastStride, 2u * 64 * 2);
+  }
+  // [batch, heads, length, dim] in memory.
+  tensors[1].strides = {2 * 1000 * 64, 64, 1000 * 64, 1};
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  EXPECT_EQ(lastStride, 64u * 2);
+}
+
+/// More shapes than the cache holds are still launched rightly.
+TEST_F(RuntimeCache, OldMapsGiveWay) {
+  load(sample());
+  addSample();
+  watch([](const void *, void **parameters) {
+    lastExtent = *static_cast<const uint64_t *>(parameters[1]);
+  });
+  for (int round = 0; round < 2; ++round)
+    for (uint64_t n = 0; n < 1000; ++n) {
+      tensors[1].dl.data = reinterpret_cast<void *>(0x80000000 + 4096 * n);
+      ASSERT_EQ(launch(), FMHA_SUCCESS);
+      ASSERT_EQ(lastExtent, 0x80000000 + 4096 * n);
+    }
+}
+
+std::atomic<int> wrong;
+
+/// Each thread launches with shapes of its own: rows of q are those of o.
+TEST_F(RuntimeCache, ThreadsLaunchOneModule) {
+  load(sample());
+  wrong = 0;
+  watch([](const void *, void **parameters) {
+    const auto *q = static_cast<const uint64_t *>(parameters[0]);
+    const auto *o = static_cast<const uint64_t *>(parameters[3]);
+    uint32_t length;
+    std::memcpy(&length, parameters[8], 4);
+    wrong += q[2] != length || o[2] != length || o[0] != q[0] + 0x30000000;
+  });
+  auto work = [&](int thread) {
+    for (int n = 0; n < 2000; ++n) {
+      int64_t length = 1 + (n * 7 + thread) % 500;
+      Tensor q(0x10000000 + 4096 * (n % 97), {2, length, 6, 64}, bf16),
+          k(0x20000000, {2, 77, 2, 64}, bf16),
+          v(0x30000000, {2, 77, 2, 32}, bf16),
+          o(0x40000000 + 4096 * (n % 97), {2, length, 6, 32}, bf16),
+          lse(0x50000000, {2, 6, length}, f32);
+      const DLTensor *all[] = {q.get(), k.get(), v.get(), o.get(), lse.get()};
+      wrong += fmhaLaunch(module, all, 5, nullptr, nullptr) != FMHA_SUCCESS;
+      // The message of a failure is this thread's own.
+      lse.shape[2] = thread + 1000;
+      lse.get();
+      bool refused =
+          fmhaLaunch(module, all, 5, nullptr, nullptr) == FMHA_ERROR_SHAPE;
+      std::string text = "6, " + std::to_string(thread + 1000) + "]";
+      wrong += !refused || !strstr(fmhaLastError(), text.c_str());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back(work, thread);
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+} // namespace

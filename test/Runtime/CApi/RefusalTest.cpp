@@ -1,0 +1,261 @@
+//===- RefusalTest.cpp - What libfmha_rt.so refuses -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StubModule.h"
+
+using namespace stub;
+using testing::HasSubstr;
+
+namespace {
+
+class RuntimeRefusal : public Launch {
+protected:
+  void SetUp() override {
+    load(sample());
+    addSample();
+  }
+  /// Launches, expects to be refused before the driver is asked, and restores
+  /// the tensors.
+  void refused(FmhaStatus status, const char *text) {
+    unsigned long launches = count("stubLaunches");
+    EXPECT_EQ(launch(), status);
+    EXPECT_THAT(fmhaLastError(), HasSubstr(text));
+    EXPECT_EQ(count("stubLaunches"), launches);
+    tensors.clear();
+    addSample();
+  }
+};
+
+TEST_F(RuntimeRefusal, OtherNumbersOfTensors) {
+  auto all = pointers();
+  EXPECT_EQ(fmhaLaunch(module, all.data(), 4, nullptr, nullptr),
+            FMHA_ERROR_TENSOR_COUNT);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensors: expected 5 (q k v o lse), got 4"));
+  EXPECT_EQ(fmhaLaunch(module, nullptr, 5, nullptr, nullptr),
+            FMHA_ERROR_TENSOR_COUNT);
+  all[2] = nullptr;
+  EXPECT_EQ(fmhaLaunch(module, all.data(), 5, nullptr, nullptr),
+            FMHA_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'v': expected a DLTensor"));
+}
+
+TEST_F(RuntimeRefusal, MemoryThatIsNotOfTheDevice) {
+  tensors[1].dl.device.device_type = kDLCPU;
+  refused(FMHA_ERROR_DEVICE, "tensor 'k': expected memory of a device (kDLCUDA "
+                             "or kDLCUDAManaged), got kDLCPU (1); copy it to "
+                             "device 0");
+  tensors[4].dl.device.device_type = kDLCUDAHost;
+  refused(FMHA_ERROR_DEVICE, "tensor 'lse'");
+  tensors[3].dl.device.device_id = 1;
+  refused(FMHA_ERROR_DEVICE, "tensor 'o': expected memory of device 0, where "
+                             "the module was loaded, got device 1");
+  tensors[0].dl.device.device_type = kDLCUDAManaged;
+  EXPECT_EQ(launch(), FMHA_SUCCESS);
+}
+
+TEST_F(RuntimeRefusal, OtherTypes) {
+  tensors[0].dl.dtype = {kDLFloat, 16, 1};
+  refused(FMHA_ERROR_DTYPE, "tensor 'q': expected elements of type bfloat16, "
+                            "got float16; convert it");
+  tensors[4].dl.dtype = {kDLFloat, 64, 1};
+  refused(FMHA_ERROR_DTYPE, "tensor 'lse': expected elements of type float32");
+  tensors[1].dl.dtype.lanes = 2;
+  refused(FMHA_ERROR_DTYPE, "tensor 'k'");
+  tensors[1].dl.dtype.code = 77;
+  refused(FMHA_ERROR_DTYPE, "tensor 'k'");
+}
+
+TEST_F(RuntimeRefusal, OtherShapes) {
+  tensors[0].shape = {2, 300, 384};
+  tensors[0].strides = {300 * 384, 384, 1};
+  refused(FMHA_ERROR_SHAPE, "tensor 'q': expected [batch, length, heads, dim], "
+                            "got 3 dimensions; reshape it");
+  tensors[0].shape[3] = 128;
+  refused(FMHA_ERROR_SHAPE, "tensor 'q': expected the shape [2, 300, 6, 64], "
+                            "got [2, 300, 6, 128]");
+  tensors[1].shape[0] = 3;
+  refused(FMHA_ERROR_SHAPE, "tensor 'k': expected the shape [2, 77, 2, 64], "
+                            "got [3, 77, 2, 64]");
+  tensors[2].shape[1] = 78;
+  refused(FMHA_ERROR_SHAPE, "tensor 'v': expected the shape [2, 77, 2, 32]");
+  tensors[3].shape[1] = 299;
+  refused(FMHA_ERROR_SHAPE, "tensor 'o': expected the shape [2, 300, 6, 32]");
+  tensors[4].shape = {2, 300, 6};
+  refused(FMHA_ERROR_SHAPE, "tensor 'lse': expected the shape [2, 6, 300], got "
+                            "[2, 300, 6]");
+  tensors[0].shape[2] = 5;
+  refused(FMHA_ERROR_SHAPE, "tensor 'q': expected a multiple of the 2 KV heads "
+                            "of k, got 5 query heads");
+  tensors[0].shape[1] = -1;
+  refused(FMHA_ERROR_SHAPE, "tensor 'q': expected extents from 0 on");
+  tensors[0].shape = {int64_t(1) << 40, int64_t(1) << 40, 1, 64};
+  refused(FMHA_ERROR_SHAPE, "at most 2^44 elements");
+  tensors[1].shape[1] = tensors[2].shape[1] = int64_t(1) << 31;
+  refused(FMHA_ERROR_SHAPE,
+          "tensor 'k': expected a length of at most 2147483136");
+}
+
+TEST_F(RuntimeRefusal, StridesThatNoTensorMapTakes) {
+  tensors[0].strides[3] = 2;
+  refused(FMHA_ERROR_STRIDES, "tensor 'q': expected stride 1 in the last "
+                              "dimension, got 2 elements in dimension 3");
+  tensors[1].strides[1] = 132;
+  refused(FMHA_ERROR_STRIDES, "tensor 'k': expected strides that are multiples "
+                              "of 16 bytes, got 132 elements in dimension 1");
+  tensors[2].strides[0] = -64;
+  refused(FMHA_ERROR_STRIDES, "tensor 'v': expected strides from 0");
+  tensors[2].strides[0] = int64_t(1) << 39;
+  refused(FMHA_ERROR_STRIDES, "less than 2^40 bytes");
+  tensors[3].strides[0] = 0;
+  refused(FMHA_ERROR_STRIDES, "tensor 'o': expected an output whose elements "
+                              "have memory of their own");
+}
+
+TEST_F(RuntimeRefusal, AddressesThatDoNotFit) {
+  tensors[1].dl.byte_offset = 2;
+  refused(FMHA_ERROR_ALIGNMENT, "tensor 'k': expected an address that is a "
+                                "multiple of 16 bytes, got one 2 bytes past");
+  tensors[4].dl.byte_offset = 4;
+  EXPECT_EQ(launch(), FMHA_SUCCESS);
+  tensors[4].dl.byte_offset = 2;
+  refused(FMHA_ERROR_ALIGNMENT, "tensor 'lse'");
+  tensors[2].dl.data = nullptr;
+  refused(FMHA_ERROR_INVALID_ARGUMENT, "tensor 'v': expected the address of "
+                                       "[2, 77, 2, 32] elements, got NULL");
+}
+
+TEST_F(RuntimeRefusal, OutputsInTheMemoryOfOtherTensors) {
+  tensors[3].dl.data = tensors[0].dl.data;
+  refused(FMHA_ERROR_OVERLAP, "tensor 'o': expected memory of its own, got "
+                              "bytes that tensor 'q' has too");
+  tensors[4].dl.data = reinterpret_cast<void *>(0x40000000 + 1024);
+  refused(FMHA_ERROR_OVERLAP, "tensor 'lse': expected memory of its own, got "
+                              "bytes that tensor 'o' has too");
+  // Inputs may share.
+  tensors[2].dl.data = tensors[1].dl.data;
+  EXPECT_EQ(launch(), FMHA_SUCCESS);
+}
+
+TEST_F(RuntimeRefusal, GridsBeyondTheHardware) {
+  Json manifest = sample();
+  manifest["grid"]["z"] = {"q_len"};
+  load(manifest);
+  tensors.clear();
+  addSample(1, 70000, 8, 1, 1);
+  EXPECT_EQ(launch(), FMHA_ERROR_GRID);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("got 70000 = q_len 70000; split"));
+}
+
+TEST_F(RuntimeRefusal, VThatIsNotInK) {
+  Json manifest = sample();
+  manifest["v_in_k"] = true;
+  load(manifest);
+  refused(FMHA_ERROR_STRIDES,
+          "tensor 'v': expected the first columns of tensor "
+          "'k'");
+  tensors[2].dl.data = tensors[1].dl.data;
+  tensors[2].strides = tensors[1].strides;
+  EXPECT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+}
+
+TEST_F(RuntimeRefusal, ListsOfOtherLengths) {
+  Json manifest = sample();
+  manifest["kv_lens"] = manifest["sink"] = true;
+  load(manifest);
+  add(0x60000000, {3}, i32);
+  add(0x60001000, {6}, f32);
+  EXPECT_EQ(launch(), FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'kv_lens': expected the shape "
+                                         "[2], got [3]"));
+  tensors[5].shape[0] = 2;
+  tensors[6].shape[0] = 2;
+  EXPECT_EQ(launch(), FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("tensor 'sink': expected the shape "
+                                         "[6], got [2]"));
+  tensors[6].shape[0] = 6;
+  EXPECT_EQ(launch(), FMHA_SUCCESS);
+}
+
+TEST_F(RuntimeRefusal, CapturesOfOtherTypesOrWithoutElements) {
+  Json manifest = sample();
+  manifest["captures"] = Json::parse(R"([{"element": "i8", "rank": 2}])");
+  load(manifest);
+  add(0x60000000, {6, 300}, f32);
+  EXPECT_EQ(launch(), FMHA_ERROR_DTYPE);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("tensor 'capture0': expected elements of type int8"));
+  tensors[5].dl.dtype = {kDLBool, 8, 1};
+  EXPECT_EQ(launch(), FMHA_SUCCESS) << fmhaLastError();
+  tensors[5].shape = {0, 1};
+  EXPECT_EQ(launch(), FMHA_ERROR_SHAPE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("expected extents from 1"));
+}
+
+TEST_F(RuntimeRefusal, WorkspacesThatDoNotFit) {
+  Json manifest = sample();
+  manifest["splits"] = 2;
+  manifest["workspace"] = Json::array();
+  for (const char *name : {"o_parts", "max_parts", "sum_parts"})
+    manifest["workspace"].push_back(
+        {{"tensor", name}, {"dtype", "f32"}, {"dims", Json::array()}});
+  manifest["combine"] = {{"kernel", "second"},
+                         {"block", {128, 1, 1}},
+                         {"grid", sample()["grid"]},
+                         {"parameters", Json::array()}};
+  load(manifest);
+  EXPECT_EQ(launch(reinterpret_cast<void *>(0x70000008)), FMHA_ERROR_WORKSPACE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("an address 8 bytes past"));
+  EXPECT_EQ(launch(reinterpret_cast<void *>(0x10000000)), FMHA_ERROR_OVERLAP);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("workspace: expected memory of its "
+                                         "own, got bytes that tensor 'q'"));
+  auto all = pointers();
+  FmhaLaunchOptions options = {};
+  options.struct_bytes = sizeof(options);
+  options.workspace = reinterpret_cast<void *>(0x70000000);
+  options.workspace_bytes = 1024;
+  EXPECT_EQ(fmhaLaunchWith(module, all.data(), all.size(), &options),
+            FMHA_ERROR_WORKSPACE);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("got 1024 bytes; ask"));
+  options.struct_bytes = 8;
+  EXPECT_EQ(fmhaLaunchWith(module, all.data(), all.size(), &options),
+            FMHA_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("sizeof(FmhaLaunchOptions)"));
+}
+
+TEST_F(RuntimeRefusal, ModulesThatCannotBeLoaded) {
+  FmhaModule other = nullptr;
+  std::string manifest = sample().dump();
+  EXPECT_EQ(fmhaModuleLoad(nullptr, 0, manifest.c_str(), &other),
+            FMHA_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(fmhaLastError(), "image: expected an address, got NULL");
+  EXPECT_EQ(fmhaModuleLoad("ptx", 3, "{\"mask\": ", &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("malformed launch manifest"));
+  Json wrong = sample();
+  wrong["block"] = 3;
+  EXPECT_EQ(fmhaModuleLoad("ptx", 3, wrong.dump().c_str(), &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("manifest.block: expected an array"));
+  wrong = sample();
+  wrong["lse"] = false;
+  EXPECT_EQ(fmhaModuleLoad("ptx", 3, wrong.dump().c_str(), &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("expected a manifest that has the tensor 'lse'"));
+  EXPECT_EQ(fmhaModuleLoad("broken", 6, manifest.c_str(), &other),
+            FMHA_ERROR_DRIVER);
+  EXPECT_THAT(fmhaLastError(), HasSubstr("got one for sm_100a that fails with "
+                                         "STUB"));
+  EXPECT_EQ(other, nullptr);
+  EXPECT_EQ(fmhaLaunch(nullptr, nullptr, 0, nullptr, nullptr),
+            FMHA_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fmhaModuleUnload(nullptr), FMHA_SUCCESS);
+}
+
+} // namespace

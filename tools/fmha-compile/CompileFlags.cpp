@@ -1,0 +1,201 @@
+//===- CompileFlags.cpp - The flags of fmha-compile -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileFlags.h"
+#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Runtime/Files.h"
+
+using namespace fmha;
+using namespace fmha::tools;
+using fmha::runtime::failure;
+
+static std::vector<std::string> levelNames() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= int(Level::NVVM); ++i)
+    names.emplace_back(stringify(Level(i)));
+  return names;
+}
+
+void CompileFlags::add(FlagTable &table) {
+  problem.add(table);
+  table.group("Output");
+  table.addWord("emit",
+                {"mlir", "llvm", "ptx", "cubin", "manifest", "object", "so",
+                 "header", "fatbin"},
+                "what to print (default ptx); the last four hold kernels for "
+                "all of --target=T,T,...",
+                emit);
+  table.addText("function", "NAME",
+                "name of the C function of --emit=object, so and header "
+                "(default: that of the kernel)",
+                function);
+  table.addText("-o", "FILE", "write it there; '-' is standard output", output);
+  table.addChoice("compile-from", levelNames(), "level of the input",
+                  [this](size_t i) { from = Level(i); });
+  table.addChoice("compile-to", levelNames(),
+                  "level to stop at (default for --emit=mlir: attention)",
+                  [this](size_t i) { to = Level(i); });
+  table.addText("dump-phases-to", "DIR",
+                "write every level to DIR/NN-LEVEL.mlir", dumpTo);
+  table.addSwitch("verify-kernels",
+                  "verify capacities and synchronisation at each level "
+                  "(default); =false leaves it out",
+                  [this](bool on) { verifyKernels = on; });
+  table.addSwitch("cache",
+                  "keep the kernel in FMHA_CACHE_DIR (default: fmha in the "
+                  "user's cache folder), and take it from there",
+                  [this](bool on) { cache = on; });
+  table.addSwitch("explain",
+                  "print the schedule and why; the kernel only goes to -o",
+                  [this](bool on) { explain = on; });
+  table.addText("svg", "DIR",
+                "with --explain: draw tensor memory over time, shared memory "
+                "and the swizzle into DIR/*.svg",
+                drawTo);
+  table.group("Help");
+  table.addSwitch("help", "print this and stop",
+                  [this](bool on) { help = on; });
+  table.addSwitch("version", "print the version and stop",
+                  [this](bool on) { version = on; });
+}
+
+void fmha::tools::printHelp(const FlagTable &table) {
+  llvm::outs()
+      << "fmha-compile [input.mlir] [flags]: compile one attention op.\n"
+         "\n"
+         "  fmha-compile --head-dim=128 --causal -o kernel.ptx\n"
+         "  fmha-compile layer.mlir --target=sm_103a --emit=cubin -o k.cubin\n"
+         "  fmha-compile --dump-phases-to=phases -o /dev/null\n"
+         "  fmha-compile --head-dim=64 --explain --svg=pictures\n"
+         "  fmha-compile --target=sm_90a,sm_100a --emit=so --function=attend "
+         "-o libattend.so\n"
+         "  fmha-compile --q-len=1 --kv-len=16384 --q-heads=32 --kv-heads=8 "
+         "--explain\n"
+         "\n"
+         "Lengths, heads and the batch are hints to the planner: a kernel is "
+         "right for all\nof them. With --q-len and --q-heads it plans the "
+         "launch, "
+         "and shares out keys among\nCTAs where they leave SMs idle.\n"
+         "Exit: 0 done, 2 bad input.\n";
+  table.printHelp(llvm::outs());
+}
+
+/// Stopping above PTX and asking for something below it cannot both be had.
+static llvm::Error checkLevels(const CompileFlags &flags) {
+  if (flags.from && flags.to && *flags.from > *flags.to)
+    return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
+                   " lies below --compile-to=" + stringify(*flags.to) +
+                   "; expected a level at or above it");
+  if (flags.to && flags.emit != "mlir")
+    return failure("--compile-to=" + llvm::Twine(stringify(*flags.to)) +
+                   " stops before there is any " + flags.emit +
+                   "; expected --emit=mlir, or no --compile-to");
+  if (flags.from && flags.problem.input.empty())
+    return failure("--compile-from expects an input file at that level, got "
+                   "none");
+  if (!flags.drawTo.empty() && !flags.explain)
+    return failure("--svg draws what --explain tells; expected --explain "
+                   "beside it, got none");
+  return checkScheduleFlag(flags.problem);
+}
+
+/// Below the attention level the input says what is computed, and how.
+static llvm::Error checkFlagsBelow(const CompileFlags &flags,
+                                   const FlagTable &table) {
+  if (flags.from.value_or(Level::Attention) == Level::Attention)
+    return llvm::Error::success();
+  std::string names;
+  for (llvm::StringRef group : {"Problem", "Kernel"})
+    for (const std::string &name : table.given(group))
+      if (name != "--target")
+        names += (names.empty() ? "" : ", ") + name;
+  if (names.empty())
+    return llvm::Error::success();
+  return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
+                 " takes the problem and the schedule from '" +
+                 flags.problem.input +
+                 "': expected no flag for them beside it but --target, got " +
+                 names + "; leave them out, or begin at the attention level");
+}
+
+/// A list of GPUs goes with what holds a kernel for each.
+static llvm::Error readTargets(CompileFlags &flags) {
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(flags.problem.target).split(names, ',');
+  for (llvm::StringRef name : names) {
+    if (name.empty() || llvm::is_contained(flags.targets, name.str()))
+      return failure("--target=" + llvm::Twine(flags.problem.target) +
+                     ": expected names of different GPUs with commas between "
+                     "them, got " +
+                     (name.empty() ? "an empty one" : "'" + name + "' twice"));
+    flags.targets.push_back(name.str());
+  }
+  flags.problem.target = flags.targets.front();
+  if (flags.targets.size() == 1 || flags.isAheadOfTime())
+    return llvm::Error::success();
+  return failure("--target names " + llvm::Twine(flags.targets.size()) +
+                 " GPUs, and --emit=" + flags.emit +
+                 " is for one: expected one name, or --emit=object, so, header "
+                 "or fatbin, which hold a kernel for each");
+}
+
+static llvm::Error checkAhead(const CompileFlags &flags) {
+  if (!flags.function.empty()) {
+    if (!flags.isAheadOfTime() || flags.emit == "fatbin")
+      return failure("--function names the C function of --emit=object, so or "
+                     "header; expected one of these, got --emit=" +
+                     llvm::Twine(flags.emit));
+    if (llvm::Error error = checkFunctionName(flags.function))
+      return failure("--function: " + llvm::toString(std::move(error)));
+  }
+  bool keepsMore = !flags.dumpTo.empty() || !flags.drawTo.empty();
+  if (flags.isAheadOfTime() && keepsMore)
+    return failure("--dump-phases-to and --svg are of one kernel; expected "
+                   "--emit=ptx beside them, got --emit=" +
+                   llvm::Twine(flags.emit));
+  if (flags.emit == "so" && flags.output == "-")
+    return failure("--emit=so writes a shared library and its header; expected "
+                   "-o FILE, got none");
+  if (flags.cache &&
+      (keepsMore || flags.emit == "mlir" || flags.emit == "llvm"))
+    return failure("--cache keeps finished kernels; expected no --emit=mlir, "
+                   "--emit=llvm, --dump-phases-to or --svg beside it");
+  return llvm::Error::success();
+}
+
+llvm::Error fmha::tools::checkFlags(CompileFlags &flags,
+                                    const FlagTable &table) {
+  if (llvm::Error error = checkLevels(flags))
+    return error;
+  if (llvm::Error error = checkFlagsBelow(flags, table))
+    return error;
+  if (llvm::Error error = readTargets(flags))
+    return error;
+  return checkAhead(flags);
+}
+
+bool CompileFlags::isAheadOfTime() const {
+  return emit == "object" || emit == "so" || emit == "header" ||
+         emit == "fatbin";
+}
+
+CompileOptions fmha::tools::optionsOf(const CompileFlags &flags) {
+  CompileOptions options;
+  options.hints = hintsOf(flags.problem);
+  options.target = flags.problem.target;
+  options.overrides = flags.problem.overrides;
+  options.from = flags.from.value_or(Level::Attention);
+  options.to = flags.to;
+  // A schedule is known only below the attention level.
+  if (flags.emit == "mlir" && !options.to && !flags.explain)
+    options.to = options.from;
+  options.keepLevels = !flags.dumpTo.empty();
+  options.keepLLVM = flags.emit == "llvm";
+  options.verifyKernels = flags.verifyKernels;
+  return options;
+}

@@ -1,0 +1,40 @@
+//===- CompileFlags.h - The flags of fmha-compile ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_TOOLS_COMPILE_COMPILEFLAGS_H
+#define FMHA_TOOLS_COMPILE_COMPILEFLAGS_H
+
+#include "fmha/Options/ProblemFlags.h"
+
+namespace fmha::tools {
+
+struct CompileFlags {
+  /// Its target is the one that is compiled for at the moment.
+  ProblemFlags problem;
+  /// What --target lists.
+  std::vector<std::string> targets;
+  std::string emit = "ptx", output = "-", dumpTo, drawTo, function;
+  std::optional<Level> from, to;
+  bool explain = false, help = false, version = false, verifyKernels = true;
+  bool cache = false;
+
+  void add(FlagTable &table);
+  /// Whether --emit asks for what holds kernels for several GPUs.
+  bool isAheadOfTime() const;
+};
+
+void printHelp(const FlagTable &table);
+
+/// Errors: flags that cannot both be had. Sets `targets`.
+llvm::Error checkFlags(CompileFlags &flags, const FlagTable &table);
+
+CompileOptions optionsOf(const CompileFlags &flags);
+
+} // namespace fmha::tools
+
+#endif // FMHA_TOOLS_COMPILE_COMPILEFLAGS_H
