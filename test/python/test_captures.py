@@ -1,0 +1,74 @@
+"""What code on scores reads, through the C++ host: flags, numbers of 64 bits, tensors of rank 0."""
+
+import json
+
+import fmha
+import numpy as np
+import pytest
+from conftest import assert_close, reference
+from fmha import _attention, _native
+
+ROWS, KEYS, HEADS, DIM = 70, 90, 2, 64
+LARGE = 2**40
+TENSOR, LSE = f"memref<1x?x{HEADS}x{DIM}xf16>", f"memref<1x{HEADS}x?xf32>"
+TEXT = f"""
+func.func @attention(%q: {TENSOR}, %k: {TENSOR}, %v: {TENSOR}, %o: {TENSOR}, %l: {LSE},
+                     %gain: memref<f32>, %shifts: memref<?xi64>, %mask: memref<?x?xi1>, %on: memref<i1>, %base: memref<i64>) {{
+  fmha.attention ins(%q, %k, %v : {TENSOR}, {TENSOR}, {TENSOR}) outs(%o, %l : {TENSOR}, {LSE})
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {{
+        %none = arith.constant 0xFF800000 : f32
+        %g = fmha.read %gain[] : memref<f32>
+        %w = fmha.read %shifts[%h] : memref<?xi64>
+        %keep = fmha.read %mask[%i, %j] : memref<?x?xi1>
+        %is_on = fmha.read %on[] : memref<i1>
+        %zero = fmha.read %base[] : memref<i64>
+        %d = arith.subi %w, %zero : i64
+        %x = arith.sitofp %d : i64 to f32
+        %y = arith.mulf %s, %g : f32
+        %z = arith.addf %y, %x : f32
+        %c = arith.select %is_on, %z, %s : f32
+        %f = arith.select %keep, %c, %none : f32
+        fmha.yield %f : f32
+      }}
+  return
+}}
+"""
+
+
+def captures(random):
+    return [
+        np.array(0.75, np.float32), random.integers(-3, 4, HEADS) + LARGE, random.random((ROWS, KEYS)) < 0.7,
+        np.array(True), np.array(LARGE),
+    ]  # fmt: skip
+
+
+def run(kernel, q, k, v, given):
+    out, lse = np.full_like(q, np.nan), np.full((1, HEADS, ROWS), np.nan, np.float32)
+    library = _attention._library()
+    status, findings, error, _, _ = _native.run(
+        kernel.ptx, json.dumps(kernel.manifest), *(x.view(np.uint16) for x in (q, k, v)), out.view(np.uint16),
+        lse.transpose(0, 2, 1)[..., None], "sim", library, "eager", 0, "all", captures=given,
+    )  # fmt: skip
+    assert (status, findings, error) == ("ok", "[]", "")
+    return out, lse
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_flags_wide_numbers_and_rank_0(random, target):
+    kernel = fmha.compile(TEXT, target=target)
+    kinds = [("f32", 0), ("i64", 1), ("i1", 2), ("i1", 0), ("i64", 0)]
+    assert kernel.manifest["captures"] == [{"element": element, "rank": rank} for element, rank in kinds]
+    q, k, v = (random.standard_normal((1, n, HEADS, DIM)).astype(np.float16) for n in (ROWS, KEYS, KEYS))
+    given = captures(random)
+    shift = (given[1] - LARGE)[None, :, None, None]
+    expected = reference(q, k, v, score=lambda s: np.where(given[2], s * 0.75 + shift, -np.inf))
+    assert_close(*run(kernel, q, k, v, given), expected, 2.0**-11)
+
+
+def test_other_types_are_refused(random):
+    kernel = fmha.compile(TEXT)
+    q, k, v = (random.standard_normal((1, n, HEADS, DIM)).astype(np.float16) for n in (ROWS, KEYS, KEYS))
+    given = captures(random)
+    given[2] = given[2].astype(np.int8)
+    with pytest.raises(ValueError, match="capture 2: expected i1 of rank 2, as the kernel's code on scores reads it, got i8 of rank 2"):
+        run(kernel, q, k, v, given)
