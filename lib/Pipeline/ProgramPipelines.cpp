@@ -27,7 +27,7 @@ static void addKernels(OpPassManager &pm, const ProgramOptions &options) {
   kernels.target = options.targets.front();
   if (options.targets.size() > 1) {
     DispatchTargetsOptions dispatch;
-    dispatch.targets = options.targets;
+    dispatch.targets.assign(options.targets.begin(), options.targets.end());
     pm.addPass(createDispatchTargets(dispatch));
   }
   buildToPtxPipeline(pm, kernels);

@@ -264,7 +264,7 @@ TEST(Manifest, CapturesHaveElementsOfOneToEightBytesAndAnyRankFromZeroOn) {
     auto manifest = parseManifest(llvm::formatv("{0}", value).str());
     ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
     EXPECT_EQ(manifest->captures[0].rank, 0u);
-    EXPECT_EQ(manifest->captures[0].elementBytes(), bytes) << element;
+    EXPECT_EQ(sizeOf(manifest->captures[0].element), bytes) << element;
   }
   llvm::json::Value value = sample();
   (*value.getAsObject())["captures"] =

@@ -261,6 +261,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       heads of `key` and `value`, one length, and as many batches as there are
       sequences; `source2_lens` has one entry a sequence. Before launch: none is
       negative or beyond the length.
+    - (C29) Before launch: the lengths of `query`, `key` and `key2` are at most
+      2^31 - 512, with a window or a second source 2^30 - 512.
   }];
 
   let arguments = (ins

@@ -43,10 +43,10 @@ def FMHA_TensorMapOp : Op<FMHA_Dialect, "tensor_map", [
     ```
 
     Constraints:
-    - (T1) There are 1 to 5 sizes, one stride fewer, and a box extent for each size.
-    - (T2) Box extents are from 1 to 256.
-    - (T3) `element` is f16, bf16 or f32.
-    - (T4) `swizzle` is an enumerator of `CUtensorMapSwizzle`, 0 (none) to 3 (128
+    - (E1) There are 1 to 5 sizes, one stride fewer, and a box extent for each size.
+    - (E2) Box extents are from 1 to 256.
+    - (E3) `element` is f16, bf16 or f32.
+    - (E4) `swizzle` is an enumerator of `CUtensorMapSwizzle`, 0 (none) to 3 (128
       bytes).
   }];
   let arguments = (ins Index:$address, Variadic<Index>:$sizes,
