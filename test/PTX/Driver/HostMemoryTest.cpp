@@ -107,6 +107,23 @@ TEST_F(HostMemoryTest, KernelsStayInsideManagedMemory) {
   call<void>("ptxsimReset");
 }
 
+TEST_F(HostMemoryTest, BlocksThatRunAgainFindWhatTheyBeganWith) {
+  // Neighbours write into one granule, so blocks that run at once are stopped,
+  // what they wrote is put back, and they run one after another.
+  constexpr unsigned blocks = 1024;
+  CUfunction doubled = function(load(kernels), "add");
+  CUdeviceptr memory = 0;
+  unsigned n = blocks;
+  ASSERT_EQ(call("cuMemAllocManaged", &memory, size_t(blocks) * 4, 1u), 0);
+  auto *values = reinterpret_cast<float *>(memory);
+  std::fill(values, values + blocks, 3.0f);
+  void *arguments[] = {&memory, &memory, &memory, &n};
+  ASSERT_EQ(launch(doubled, blocks, 1, arguments), CUDA_SUCCESS);
+  ASSERT_EQ(synchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(std::vector<float>(values, values + blocks),
+            std::vector<float>(blocks, 6.0f));
+}
+
 TEST_F(HostMemoryTest, ManagedMemoryIsCountedAndGoesWithItsContext) {
   size_t before = 0, during = 0, total = 0;
   CUcontext other = nullptr;
