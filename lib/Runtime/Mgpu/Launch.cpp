@@ -29,7 +29,7 @@ void narrow(const char *what, const Extents &from, uint32_t (&to)[3]) {
   for (int i = 0; i < 3; ++i) {
     if (values[i] < 0 || values[i] > intptr_t(UINT32_MAX))
       fail(std::string("launch of a kernel: expected a ") + what +
-           " of extents from 1 to 2^31 - 1, got " + from.text());
+           " of extents from 0 to 2^32 - 1, got " + from.text());
     to[i] = uint32_t(values[i]);
   }
 }
@@ -44,6 +44,8 @@ void launch(void *handle, const Extents *cluster, const Extents &grid,
   driver::LaunchAttribute attribute = {};
   narrow("grid", grid, config.grid);
   narrow("block", block, config.block);
+  if (!config.grid[0] || !config.grid[1] || !config.grid[2])
+    return;
   if (cluster) {
     attribute.id = driver::launchClusterDimension;
     uint32_t extents[3];

@@ -49,6 +49,46 @@ TEST_F(MgpuMemoryTest, TooManyBytesAreCounted) {
                          "of memory, asked for 1125899906842624 bytes"));
 }
 
+TEST_F(MgpuMemoryTest, ManagedMemoryIsTheHosts) {
+  constexpr uint32_t n = 33;
+  uint32_t v = 5, count = n;
+  auto *memory = static_cast<uint32_t *>(mgpuMemAlloc(n * 4, nullptr, true));
+  for (uint32_t i = 0; i < n; ++i)
+    memory[i] = i;
+  launch(function("add"), 2, 32, {&memory, &v, &count});
+  mgpuStreamSynchronize(nullptr);
+  for (uint32_t i = 0; i < n; ++i)
+    EXPECT_EQ(memory[i], i + v);
+  mgpuMemFree(memory, nullptr);
+}
+
+TEST_F(MgpuMemoryTest, DenseMemRefsAreRegistered) {
+  uint32_t buffer[24] = {}, v = 5, n = 12;
+  uint32_t *first = buffer + 6;
+  MemRef<2> dense{buffer, buffer, 6, {3, 4}, {4, 1}};
+  mgpuMemHostRegisterMemRef(2, &dense, 4);
+  launch(function("add"), 1, 32, {&first, &v, &n});
+  mgpuStreamSynchronize(nullptr);
+  for (int i = 0; i < 24; ++i)
+    EXPECT_EQ(buffer[i], i >= 6 && i < 18 ? v : 0) << i;
+  EXPECT_FAILS(mgpuMemHostRegisterMemRef(2, &dense, 4),
+               HasSubstr("cuMemHostRegister failed with "
+                         "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"));
+  mgpuMemHostUnregisterMemRef(2, &dense, 4);
+  EXPECT_FAILS(mgpuMemHostUnregisterMemRef(2, &dense, 4),
+               HasSubstr("CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED"));
+  MemRef<2> padded{buffer, buffer, 0, {3, 4}, {8, 1}};
+  EXPECT_FAILS(mgpuMemHostRegisterMemRef(2, &padded, 4),
+               HasSubstr("expected a dense row-major memref"));
+  // One row is dense whatever its stride, and none has nothing to register.
+  MemRef<2> row{buffer, buffer, 0, {1, 4}, {8, 1}};
+  MemRef<2> none{buffer, buffer, 0, {0, 4}, {8, 1}};
+  for (MemRef<2> *memref : {&row, &none}) {
+    mgpuMemHostRegisterMemRef(2, memref, 4);
+    mgpuMemHostUnregisterMemRef(2, memref, 4);
+  }
+}
+
 /// Encodes with the driver's own call.
 driver::TensorMap encode(const driver::Calls &calls, unsigned rank,
                          void *address, const uint64_t *dims,

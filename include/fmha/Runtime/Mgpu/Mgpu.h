@@ -42,7 +42,7 @@ MGPU_EXPORT void mgpuModuleUnload(void *module);
 MGPU_EXPORT void *mgpuModuleGetFunction(void *module, const char *name);
 
 /* Launches. Dynamic shared memory above what a function may have by default is
- * allowed first. */
+ * allowed first. A grid without blocks is not launched. */
 MGPU_EXPORT void mgpuLaunchKernel(void *function, intptr_t gridX,
                                   intptr_t gridY, intptr_t gridZ,
                                   intptr_t blockX, intptr_t blockY,
