@@ -26,6 +26,7 @@ for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
 config.substitutions += [
     ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),
+    ("%lib-dir", config.lib_dir),
     ("%libfmha_rt", os.path.join(config.lib_dir, "libfmha_rt.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),
