@@ -29,6 +29,7 @@ config.environment["FMHA_CACHE_DIR"] = "off"
 config.substitutions += [
     ("%plugin", os.path.join(config.lib_dir, "FmhaPlugin.so")),
     ("%fake-driver", os.path.join(config.lib_dir, "libFmhaFakeDriver.so")),
+    ("%lib-dir", config.lib_dir),
     ("%libfmha_rt", os.path.join(config.lib_dir, "libfmha_rt.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),

@@ -18,7 +18,10 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
     return llvm::Error::success();
   if (device.api().reset)
     device.api().reset();
-  return device.setOptions({{"policy", options.policy},
+  // The report is read back as JSON and shown by the caller, in its own words.
+  return device.setOptions({{"on-finding", "report"},
+                            {"messages", "off"},
+                            {"policy", options.policy},
                             {"seed", std::to_string(options.scheduleSeed)},
                             {"checks", options.checks},
                             {"conformance", options.conformance},

@@ -54,7 +54,7 @@ def _module_of(kernel: Kernel, device: int) -> _native.LoadedModule:
     key = kernel.ptx, device
     module = _MODULES.get(key)
     if module is None:
-        module = _MODULES[key] = _native.LoadedModule(kernel.ptx, json.dumps(kernel.manifest), device)
+        module = _MODULES[key] = _native.LoadedModule(kernel.ptx, json.dumps(kernel.manifest), kernel.target, device)
         while len(_MODULES) > _MOST_MODULES:
             _MODULES.popitem(last=False)
     _MODULES.move_to_end(key)

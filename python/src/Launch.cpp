@@ -21,6 +21,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -60,6 +62,26 @@ void enterContext(int device) {
   check(calls().deviceGet(&id, device), "opening the device");
   check(calls().retainContext(&context, id), "creating a context");
   check(calls().setContext(context), "entering the context");
+}
+
+/// Sets the simulator as its variables say, or to its defaults: launches on
+/// host arrays, in this process, have options of their own. A GPU has none.
+void followEnvironment(const std::string &target) {
+  if (!calls().isSimulator())
+    return;
+  const std::pair<const char *, const char *> usual[] = {
+      {"target", target.c_str()}, {"policy", "eager"},    {"seed", "0"},
+      {"checks", "all"},          {"conformance", "isa"}, {"mma", "fast"},
+      {"approx", "correct"},      {"on-finding", "fail"}, {"messages", "on"}};
+  for (auto [option, value] : usual) {
+    std::string variable = std::string("PTXSIM_") + option;
+    std::replace(variable.begin(), variable.end(), '-', '_');
+    std::transform(variable.begin(), variable.end(), variable.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+    const char *set = std::getenv(variable.c_str());
+    check(calls().setOption(option, set && *set ? set : value),
+          "setting the simulator's option " + std::string(option));
+  }
 }
 
 void check(FmhaStatus status) {
@@ -163,12 +185,16 @@ Made deviceEmpty(const std::vector<size_t> &shape, const std::string &type,
 class LoadedModule {
 public:
   LoadedModule(const std::string &ptx, const std::string &manifest,
-               int device) {
+               const std::string &target, int device)
+      : target(target) {
     enterContext(device);
+    followEnvironment(target);
     check(fmhaModuleLoad(ptx.data(), ptx.size(), manifest.c_str(), &module));
   }
   LoadedModule(const LoadedModule &) = delete;
   ~LoadedModule() {
+    // Launches may still use what is given back.
+    calls().synchronize();
     for (auto &[stream, workspace] : workspaces)
       calls().memFree(workspace.address);
     fmhaModuleUnload(module);
@@ -191,6 +217,7 @@ public:
     uint64_t bytes = 0;
     check(fmhaWorkspaceBytes(module, pointers.data(), pointers.size(), &bytes));
     void *workspace = bytes ? reserve(bytes, stream) : nullptr;
+    followEnvironment(target);
     // The simulator runs the kernel in this call.
     FmhaStatus status;
     {
@@ -221,6 +248,7 @@ private:
   }
 
   FmhaModule module = nullptr;
+  std::string target;
   std::map<uint64_t, Workspace> workspaces;
 };
 
@@ -234,8 +262,10 @@ void fmha::python::bindLaunch(nb::module_ &module) {
       .def_prop_ro("device", &DeviceArray::device)
       .def_prop_ro("dtype", &DeviceArray::dtype);
   nb::class_<LoadedModule>(module, "LoadedModule")
-      .def(nb::init<const std::string &, const std::string &, int>(),
-           nb::arg("ptx"), nb::arg("manifest"), nb::arg("device"))
+      .def(nb::init<const std::string &, const std::string &,
+                    const std::string &, int>(),
+           nb::arg("ptx"), nb::arg("manifest"), nb::arg("target"),
+           nb::arg("device"))
       .def_prop_ro("names", &LoadedModule::names)
       .def("launch", &LoadedModule::launch, nb::arg("arrays"),
            nb::arg("stream"));

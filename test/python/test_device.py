@@ -157,7 +157,7 @@ def test_splits_sinks_and_bias(random):
 def test_merged_parts(random):
     """The C launcher takes manifests of fmha.merge as well."""
     result = _native.compile_merge(32, "f32", ["lse"], "sm_100a")
-    module = _native.LoadedModule(result.ptx, result.manifest, 0)
+    module = _native.LoadedModule(result.ptx, result.manifest, "sm_100a", 0)
     assert module.names == ["o", "lse", "o_parts", "max_parts", "sum_parts"]
     o = random.standard_normal((3, 2, 5, 4, 32)).astype(np.float32)
     top = random.standard_normal((3, 2, 4, 5)).astype(np.float32)
@@ -222,6 +222,33 @@ def test_out_is_for_device_arrays(random):
     arrays = inputs(random)
     with pytest.raises(ValueError, match="out, stream: expected none beside host arrays"):
         fmha.attention(*arrays, out=np.zeros((2, 40, 4, 32)))
+
+
+def test_host_and_device_arrays_in_turn(random):
+    """The simulator is one GPU for both, of the target and with the options of each call."""
+    arrays = inputs(random, element=np.float16)
+    for target in ("sm_90a", "sm_100a", "sm_90a"):
+        expected = fmha.attention(*arrays, target=target, policy="random", seed=3)
+        out = fmha.attention(*map(OnDevice, arrays), target=target)
+        np.testing.assert_array_equal(to_host(out, np.float16), expected)
+
+
+def test_findings_fail_the_next_call_that_waits():
+    """Keys beyond their memory, after a launch whose findings were to be listed."""
+    code = """
+import numpy as np, fmha, test_device
+arrays = test_device.inputs(np.random.default_rng(1))
+fmha.attention(*arrays)
+q, k, v = map(test_device.OnDevice, arrays)
+small = test_device.OnDevice(k.array[:1, :3].copy())
+small.array, library = k.array, test_device.driver()
+fmha.attention(q, small, v)
+print("waited:", library.cuCtxSynchronize())
+"""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path]))
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout in ("waited: 700\n", "waited: 719\n"), done.stdout + done.stderr
+    assert "[out-of-bounds]" in done.stderr
 
 
 def test_driver_that_is_not_there_is_named():

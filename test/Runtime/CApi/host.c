@@ -35,6 +35,13 @@ int cuMemFree_v2(Address address);
 int cuMemcpyHtoD_v2(Address to, const void *from, size_t bytes);
 int cuMemcpyDtoH_v2(void *to, Address from, size_t bytes);
 
+/* The ABI of DLPack 1.x on a 64-bit machine. */
+_Static_assert(sizeof(DLTensor) == 48 && sizeof(DLDataType) == 4, "size");
+_Static_assert(offsetof(DLTensor, ndim) == 16, "device");
+_Static_assert(offsetof(DLTensor, dtype) == 20, "ndim");
+_Static_assert(offsetof(DLTensor, shape) == 24, "dtype");
+_Static_assert(offsetof(DLTensor, byte_offset) == 40, "strides");
+
 enum { mostEntries = 16, mostTensors = 20 };
 
 typedef struct {
