@@ -32,6 +32,7 @@ config.substitutions += [
     ("%lib-dir", config.lib_dir),
     ("%libfmha_rt", os.path.join(config.lib_dir, "libfmha_rt.so")),
     ("%libptxsim", os.path.join(config.lib_dir, "libptxsim.so")),
+    ("%libfmha_mgpu", os.path.join(config.lib_dir, "libfmha_mgpu.so")),
     ("%test-data", os.path.join(config.test_source_root, "data")),
     ("%tools-dir", config.tools_dir),
     ("%source-root", os.path.dirname(config.test_source_root)),

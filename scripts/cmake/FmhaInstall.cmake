@@ -15,7 +15,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/fmha-c"
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/doc/fmha)
 
 # Loaded at run time by name, so linked by nobody.
-foreach(library IN ITEMS ptxsim FmhaPlugin)
+foreach(library IN ITEMS ptxsim fmha_mgpu FmhaPlugin)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION lib)
   endif()

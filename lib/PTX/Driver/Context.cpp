@@ -16,6 +16,20 @@ namespace {
 
 constexpr int driverVersion = 13000;
 
+/// A CUlimit and what it is at first, on an H100.
+struct Limit {
+  int id;
+  size_t bytes;
+};
+constexpr Limit defaultLimits[] = {
+    {0, 1024},    // STACK_SIZE
+    {1, 8650752}, // PRINTF_FIFO_SIZE
+    {2, 8388608}, // MALLOC_HEAP_SIZE
+    {4, 2048},    // DEV_RUNTIME_PENDING_LAUNCH_COUNT
+    {5, 64},      // MAX_L2_FETCH_GRANULARITY
+};
+constexpr int limitCount = 10;
+
 CUcontext makeContext(State &state, unsigned flags, bool primary) {
   auto context = std::make_unique<CUctx_st>();
   context->flags = flags;
@@ -41,6 +55,14 @@ void destroyContext(State &state, CUcontext context) {
   state.modules.eraseIf([&](const CUmod_st &module) {
     return module.context == context && !module.library;
   });
+  std::erase_if(state.hostRanges, [&](const auto &item) {
+    bool gone = item.second.registered && item.second.context == context;
+    if (gone)
+      state.device->free(CUdeviceptr(item.first));
+    return gone;
+  });
+  forgetStreams(state,
+                [&](CUstream stream) { return stream->context == context; });
   state.streams.eraseIf(
       [&](const CUstream_st &stream) { return stream.context == context; });
   std::erase(contextStack(), context);
@@ -155,13 +177,20 @@ DRIVER_API cuCtxPopCurrent_v2(CUcontext *out) {
   });
 }
 
-DRIVER_API cuCtxSynchronize() {
-  return guarded(Needs::Healthy, [](State &) { return CUDA_SUCCESS; });
+/// Waits for all streams, which no capture allows, whatever its mode.
+static CUresult synchronize(State &state) {
+  if (state.sticky != CUDA_SUCCESS || state.captures.empty())
+    return state.sticky;
+  for (const std::shared_ptr<Capture> &capture : state.captures)
+    capture->invalid = true;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a stream captures");
 }
+
+DRIVER_API cuCtxSynchronize() { return guarded(Needs::Healthy, synchronize); }
 
 DRIVER_API cuCtxSynchronize_v2(CUcontext context) {
   return guarded(Needs::Init, [&](State &state) {
-    return state.contexts.contains(context) ? state.sticky
+    return state.contexts.contains(context) ? synchronize(state)
                                             : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
@@ -218,9 +247,25 @@ DRIVER_API cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 }
 
 /// Limits have no effect here, but hosts set them before their first launch.
-DRIVER_API cuCtxSetLimit(int limit, size_t) {
-  return guarded(Needs::Healthy, [&](State &) {
-    return limit >= 0 && limit < 10 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+DRIVER_API cuCtxSetLimit(int limit, size_t value) {
+  return guarded(Needs::Healthy, [&](State &state) {
+    if (limit < 0 || limit >= limitCount)
+      return CUDA_ERROR_INVALID_VALUE;
+    state.limits[limit] = value;
+    return CUDA_SUCCESS;
+  });
+}
+
+DRIVER_API cuCtxGetLimit(size_t *value, int limit) {
+  return guarded(Needs::Healthy, [&](State &state) {
+    if (!value || limit < 0 || limit >= limitCount)
+      return CUDA_ERROR_INVALID_VALUE;
+    auto chosen = state.limits.find(limit);
+    auto known = std::ranges::find(defaultLimits, limit, &Limit::id);
+    if (known == std::end(defaultLimits))
+      return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *value = chosen == state.limits.end() ? known->bytes : chosen->second;
+    return CUDA_SUCCESS;
   });
 }
 

@@ -47,7 +47,7 @@ constexpr Attribute attributes[] = {
      [](const DeviceFacts &f, unsigned) { return int(f.multiprocessors); }},
     {17, 0},   // KERNEL_EXEC_TIMEOUT
     {18, 0},   // INTEGRATED
-    {19, 0},   // CAN_MAP_HOST_MEMORY
+    {19, 1},   // CAN_MAP_HOST_MEMORY
     {20, 0},   // COMPUTE_MODE
     {30, 512}, // SURFACE_ALIGNMENT
     {31, 1},   // CONCURRENT_KERNELS
@@ -77,19 +77,19 @@ constexpr Attribute attributes[] = {
        return int(f.sharedPerMultiprocessor);
      }},
     {82, 65536}, // MAX_REGISTERS_PER_MULTIPROCESSOR
-    {83, 0},     // MANAGED_MEMORY
+    {83, 1},     // MANAGED_MEMORY
     {84, 0},     // MULTI_GPU_BOARD
     {85, 0},     // MULTI_GPU_BOARD_GROUP_ID
     {86, 0},     // HOST_NATIVE_ATOMIC_SUPPORTED
     {87, 2},     // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
     {88, 0},     // PAGEABLE_MEMORY_ACCESS
-    {89, 0},     // CONCURRENT_MANAGED_ACCESS
+    {89, 1},     // CONCURRENT_MANAGED_ACCESS
     {90, 1},     // COMPUTE_PREEMPTION_SUPPORTED
-    {91, 0},     // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
+    {91, 1},     // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
     {95, 1},     // COOPERATIVE_LAUNCH
     {97, 0,
      [](const DeviceFacts &f, unsigned) { return int(f.sharedPerBlockOptin); }},
-    {99, 0},  // HOST_REGISTER_SUPPORTED
+    {99, 1},  // HOST_REGISTER_SUPPORTED
     {102, 0}, // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
     {106, 0,
      [](const DeviceFacts &f, unsigned) {

@@ -46,6 +46,9 @@ using CUlibrary = struct CUlib_st *;
 using CUkernel = CUfunction;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 
 struct CUuuid {
   char bytes[16];
@@ -133,5 +136,18 @@ inline void *const launchParamBufferPointer = reinterpret_cast<void *>(1);
 inline void *const launchParamBufferSize = reinterpret_cast<void *>(2);
 
 constexpr unsigned eventDisableTiming = 2;
+constexpr unsigned streamNonBlocking = 1;
+
+enum CUstreamCaptureMode : int {
+  CaptureModeGlobal = 0,
+  CaptureModeThreadLocal = 1,
+  CaptureModeRelaxed = 2
+};
+
+enum CUstreamCaptureStatus : int {
+  CaptureStatusNone = 0,
+  CaptureStatusActive = 1,
+  CaptureStatusInvalidated = 2
+};
 
 #endif // FMHA_LIB_PTX_DRIVER_DRIVERTYPES_H

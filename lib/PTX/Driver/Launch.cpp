@@ -183,12 +183,26 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
   }
 }
 
+/// Returns what launches a kernel from a graph. Its arguments are the bytes
+/// that were gathered during the capture.
+std::function<CUresult()> nodeOf(const Request &request, LaunchConfig config) {
+  return [request, config = std::move(config)] {
+    return guarded(Needs::Healthy, [&](State &state) {
+      if (!state.functions.count(request.function))
+        return fail(CUDA_ERROR_INVALID_HANDLE,
+                    "the module of a kernel of the graph was unloaded");
+      return run(state, request, config);
+    });
+  };
+}
+
 CUresult launch(const Request &request, CUstream stream) {
   return guarded(Needs::Healthy, [&](State &state) {
-    bool known = state.functions.count(request.function) != 0;
-    bool defaultStream = reinterpret_cast<uintptr_t>(stream) <= 2;
-    if (!known || !(defaultStream || state.streams.contains(stream)))
+    std::shared_ptr<Capture> capture;
+    if (!state.functions.count(request.function))
       return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult refused = capturing(state, stream, capture))
+      return refused;
     if (CUresult result = checkShape(request))
       return result;
     if (CUresult result = checkCluster(state, request))
@@ -205,7 +219,10 @@ CUresult launch(const Request &request, CUstream stream) {
     config.cluster = request.cluster;
     config.dynamicSharedBytes = request.sharedBytes;
     config.parameters = std::get<ParameterBytes>(std::move(parameters));
-    return run(state, request, std::move(config));
+    if (!capture)
+      return run(state, request, std::move(config));
+    addNode(*capture, stream, nodeOf(request, std::move(config)));
+    return CUDA_SUCCESS;
   });
 }
 
@@ -266,12 +283,14 @@ DRIVER_API cuLaunchCooperativeKernel(CUfunction function, unsigned gridX,
 DRIVER_PTSZ(cuLaunchCooperativeKernel);
 
 /// All earlier work is done, so the function runs now, outside the lock.
-DRIVER_API cuLaunchHostFunc(CUstream, void (*function)(void *), void *data) {
-  CUresult result = guarded(Needs::Healthy, [&](State &) {
-    return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  });
-  if (result == CUDA_SUCCESS)
+DRIVER_API cuLaunchHostFunc(CUstream stream, void (*function)(void *),
+                            void *data) {
+  if (!function)
+    return guarded(Needs::Healthy,
+                   [](State &) { return CUDA_ERROR_INVALID_VALUE; });
+  return submit(stream, [=] {
     function(data);
-  return result;
+    return CUDA_SUCCESS;
+  });
 }
 DRIVER_PTSZ(cuLaunchHostFunc);

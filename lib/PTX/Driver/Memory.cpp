@@ -22,6 +22,18 @@ uint64_t ptxsim::driver::memoryLimit(const State &state) {
   return std::min(machine, state.facts().memory);
 }
 
+CUresult ptxsim::driver::allocateFrom(State &state, CUdeviceptr *out,
+                                      size_t bytes, bool managed) {
+  uint64_t limit = memoryLimit(state);
+  if (bytes > limit || state.allocatedBytes > limit - bytes)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = managed ? state.device->allocateManaged(bytes)
+                 : state.device->allocate(bytes);
+  state.allocations[*out] = {currentContext(state), bytes, managed};
+  state.allocatedBytes += bytes;
+  return CUDA_SUCCESS;
+}
+
 namespace {
 
 std::span<const std::byte> bytesAt(const void *host, size_t count) {
@@ -32,23 +44,32 @@ std::span<std::byte> bytesAt(void *host, size_t count) {
 }
 
 CUresult allocate(CUdeviceptr *out, size_t bytes) {
-  return guarded(Needs::Healthy, [&](State &state) {
+  return guarded(Needs::Uncaptured, [&](State &state) {
     if (!out || bytes == 0)
       return CUDA_ERROR_INVALID_VALUE;
-    uint64_t limit = memoryLimit(state);
-    if (bytes > limit || state.allocatedBytes > limit - bytes)
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    *out = state.device->allocate(bytes);
-    state.allocations[*out] = {currentContext(state), bytes};
-    state.allocatedBytes += bytes;
-    return CUDA_SUCCESS;
+    return allocateFrom(state, out, bytes, false);
+  });
+}
+
+/// Stream-ordered memory has nodes of its own in a graph.
+CUresult refuseWhileCaptured(CUstream stream) {
+  return guarded(Needs::Healthy, [&](State &state) {
+    std::shared_ptr<Capture> capture;
+    if (CUresult refused = capturing(state, stream, capture))
+      return refused;
+    if (!capture)
+      return CUDA_SUCCESS;
+    capture->invalid = true;
+    return fail(CUDA_ERROR_NOT_SUPPORTED,
+                "the simulator does not capture allocations: allocate before "
+                "the capture");
   });
 }
 
 CUresult release(CUdeviceptr address) {
   if (address == 0)
     return guarded(Needs::Init, [](State &) { return CUDA_SUCCESS; });
-  return guarded(Needs::Healthy, [&](State &state) {
+  return guarded(Needs::Uncaptured, [&](State &state) {
     auto found = state.allocations.find(address);
     if (found == state.allocations.end())
       return fail(CUDA_ERROR_INVALID_VALUE,
@@ -139,29 +160,13 @@ CUresult set(CUdeviceptr to, size_t pitch, T value, size_t width,
   });
 }
 
-CUresult allocateHost(void **out, size_t bytes) {
-  return guarded(Needs::Healthy, [&](State &state) {
-    if (!out || bytes == 0)
-      return CUDA_ERROR_INVALID_VALUE;
-    constexpr size_t page = 4096;
-    if (bytes > SIZE_MAX - page)
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    *out = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (!*out)
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    state.hostAllocations[*out] = bytes;
-    return CUDA_SUCCESS;
-  });
-}
-
-/// One answer of cuPointerGetAttribute.
 template <typename T> CUresult answer(void *out, T value) {
   std::memcpy(out, &value, sizeof(T)); // NOLINT(bugprone-sizeof-expression): T
                                        // may be a pointer, the answer itself.
   return CUDA_SUCCESS;
 }
 
-constexpr unsigned memoryTypeDevice = 2;
+constexpr unsigned memoryTypeHost = 1, memoryTypeDevice = 2;
 
 CUresult pointerAttribute(State &state, void *out, int attribute,
                           CUdeviceptr pointer) {
@@ -169,16 +174,25 @@ CUresult pointerAttribute(State &state, void *out, int attribute,
   if (!out || !range)
     return CUDA_ERROR_INVALID_VALUE;
   auto owner = state.allocations.find(range->first);
+  auto host = state.hostRanges.find(reinterpret_cast<void *>(range->first));
+  bool isOwned = owner != state.allocations.end();
+  bool isHost = host != state.hostRanges.end();
+  bool isManaged = isOwned && owner->second.managed;
   switch (attribute) {
   case PointerContext:
-    return answer(out, owner == state.allocations.end()
-                           ? nullptr
-                           : owner->second.context);
+    return answer(out, isOwned  ? owner->second.context
+                       : isHost ? host->second.context
+                                : nullptr);
   case PointerMemoryType:
-    return answer(out, memoryTypeDevice);
+    return answer(out, isHost ? memoryTypeHost : memoryTypeDevice);
   case PointerDevicePointer:
     return answer(out, pointer);
+  case PointerHostPointer:
+    if (!isHost && !isManaged)
+      return CUDA_ERROR_INVALID_VALUE;
+    return answer(out, pointer);
   case PointerIsManaged:
+    return answer(out, int(isManaged));
   case PointerDeviceOrdinal:
     return answer(out, 0);
   case PointerRangeStart:
@@ -207,12 +221,16 @@ DRIVER_API cuMemGetInfo_v2(size_t *free, size_t *total) {
 DRIVER_API cuMemAlloc_v2(CUdeviceptr *out, size_t bytes) {
   return allocate(out, bytes);
 }
-DRIVER_API cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream) {
+DRIVER_API cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream) {
+  if (CUresult refused = refuseWhileCaptured(stream))
+    return refused;
   return allocate(out, bytes);
 }
 DRIVER_PTSZ(cuMemAllocAsync);
 DRIVER_API cuMemFree_v2(CUdeviceptr address) { return release(address); }
-DRIVER_API cuMemFreeAsync(CUdeviceptr address, CUstream) {
+DRIVER_API cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  if (CUresult refused = refuseWhileCaptured(stream))
+    return refused;
   return release(address);
 }
 DRIVER_PTSZ(cuMemFreeAsync);
@@ -251,97 +269,88 @@ DRIVER_API cuPointerGetAttributes(unsigned count, int *attributes, void **out,
   });
 }
 
-DRIVER_API cuMemAllocHost_v2(void **out, size_t bytes) {
-  return allocateHost(out, bytes);
-}
-DRIVER_API cuMemHostAlloc(void **out, size_t bytes, unsigned) {
-  return allocateHost(out, bytes);
-}
-DRIVER_API cuMemFreeHost(void *pointer) {
-  return guarded(Needs::Context, [&](State &state) {
-    if (state.hostAllocations.erase(pointer) == 0)
-      return CUDA_ERROR_INVALID_VALUE;
-    std::free(pointer);
-    return CUDA_SUCCESS;
-  });
-}
-
 DRIVER_API cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-  return toDevice(to, from, bytes);
+  return submit(nullptr, [=] { return toDevice(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTDS(cuMemcpyHtoD_v2);
 DRIVER_API cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-  return toHost(to, from, bytes);
+  return submit(nullptr, [=] { return toHost(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTDS(cuMemcpyDtoH_v2);
 DRIVER_API cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return onDevice(to, from, bytes);
+  return submit(nullptr, [=] { return onDevice(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTDS(cuMemcpyDtoD_v2);
 DRIVER_API cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return anywhere(to, from, bytes);
+  return submit(nullptr, [=] { return anywhere(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTDS(cuMemcpy);
 DRIVER_API cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
-                                CUstream) {
-  return toDevice(to, from, bytes);
+                                CUstream stream) {
+  return submit(stream, [=] { return toDevice(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTSZ(cuMemcpyHtoDAsync_v2);
 DRIVER_API cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
-                                CUstream) {
-  return toHost(to, from, bytes);
+                                CUstream stream) {
+  return submit(stream, [=] { return toHost(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTSZ(cuMemcpyDtoHAsync_v2);
 DRIVER_API cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                                CUstream) {
-  return onDevice(to, from, bytes);
+                                CUstream stream) {
+  return submit(stream, [=] { return onDevice(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTSZ(cuMemcpyDtoDAsync_v2);
 DRIVER_API cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                         CUstream) {
-  return anywhere(to, from, bytes);
+                         CUstream stream) {
+  return submit(stream, [=] { return anywhere(to, from, bytes); }, bytes == 0);
 }
 DRIVER_PTSZ(cuMemcpyAsync);
 
 DRIVER_API cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-  return set(to, 0, value, count);
+  return submit(nullptr, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTDS(cuMemsetD8_v2);
 DRIVER_API cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-  return set(to, 0, value, count);
+  return submit(nullptr, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTDS(cuMemsetD16_v2);
 DRIVER_API cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
-  return set(to, 0, value, count);
+  return submit(nullptr, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTDS(cuMemsetD32_v2);
 DRIVER_API cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
-                           CUstream) {
-  return set(to, 0, value, count);
+                           CUstream stream) {
+  return submit(stream, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTSZ(cuMemsetD8Async);
 DRIVER_API cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
-                            CUstream) {
-  return set(to, 0, value, count);
+                            CUstream stream) {
+  return submit(stream, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTSZ(cuMemsetD16Async);
 DRIVER_API cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
-                            CUstream) {
-  return set(to, 0, value, count);
+                            CUstream stream) {
+  return submit(stream, [=] { return set(to, 0, value, count); }, count == 0);
 }
 DRIVER_PTSZ(cuMemsetD32Async);
 DRIVER_API cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value,
                            size_t width, size_t height) {
-  return set(to, pitch, value, width, height);
+  return submit(
+      nullptr, [=] { return set(to, pitch, value, width, height); },
+      width == 0 || height == 0);
 }
 DRIVER_PTDS(cuMemsetD2D8_v2);
 DRIVER_API cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value,
                             size_t width, size_t height) {
-  return set(to, pitch, value, width, height);
+  return submit(
+      nullptr, [=] { return set(to, pitch, value, width, height); },
+      width == 0 || height == 0);
 }
 DRIVER_PTDS(cuMemsetD2D16_v2);
 DRIVER_API cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value,
                             size_t width, size_t height) {
-  return set(to, pitch, value, width, height);
+  return submit(
+      nullptr, [=] { return set(to, pitch, value, width, height); },
+      width == 0 || height == 0);
 }
 DRIVER_PTDS(cuMemsetD2D32_v2);

@@ -18,6 +18,11 @@ namespace ptxsim::driver {
 /// not run the machine out of memory.
 uint64_t memoryLimit(const State &state);
 
+/// Allocates within that limit for the current context. Managed memory is the
+/// host's, too.
+CUresult allocateFrom(State &state, CUdeviceptr *out, size_t bytes,
+                      bool managed);
+
 } // namespace ptxsim::driver
 
 #endif // FMHA_LIB_PTX_DRIVER_MEMORYLIMIT_H

@@ -141,7 +141,7 @@ CUresult loadFile(State &state, const char *path, JitLog log, CUmodule &out) {
 using Loader = std::function<CUresult(State &, CUmodule &)>;
 
 CUresult loadModule(CUmodule *out, const Loader &load) {
-  return guarded(Needs::Healthy, [&](State &state) {
+  return guarded(Needs::Uncaptured, [&](State &state) {
     if (!out)
       return CUDA_ERROR_INVALID_VALUE;
     CUmodule module = nullptr;

@@ -39,9 +39,11 @@ CUresult check(State &state, Needs needs) {
     return fail(CUDA_ERROR_INVALID_CONTEXT,
                 "no context is current: call cuCtxCreate or cuCtxSetCurrent");
   }
-  if (needs == Needs::Healthy && state.sticky != CUDA_SUCCESS)
+  if (needs == Needs::Context)
+    return CUDA_SUCCESS;
+  if (state.sticky != CUDA_SUCCESS)
     return fail(state.sticky, "an earlier launch failed: see the report");
-  return CUDA_SUCCESS;
+  return needs == Needs::Uncaptured ? refuseDuringCapture(state) : CUDA_SUCCESS;
 }
 
 CUresult resultOf(const Error &error) {

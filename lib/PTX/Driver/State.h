@@ -18,6 +18,7 @@
 #ifndef FMHA_LIB_PTX_DRIVER_STATE_H
 #define FMHA_LIB_PTX_DRIVER_STATE_H
 
+#include "Capture.h"
 #include "DriverTypes.h"
 #include "fmha/PTX/Driver/Target.h"
 #include "fmha/PTX/Sim/Simulator.h"
@@ -67,11 +68,15 @@ struct CUstream_st {
   uint64_t id = 0;
   int priority = 0;
   CUcontext context = nullptr;
+  /// The capture that takes what is put into this stream, if there is one.
+  std::shared_ptr<ptxsim::driver::Capture> capture;
 };
 
 struct CUevent_st {
   unsigned flags = 0;
   bool recorded = false;
+  /// Set where the last record was during a capture.
+  std::optional<ptxsim::driver::CapturedMoment> captured;
   std::chrono::steady_clock::time_point when;
 };
 
@@ -126,6 +131,10 @@ struct State {
   Registry<CUlib_st> libraries;
   Registry<CUstream_st> streams;
   Registry<CUevent_st> events;
+  Registry<CUgraph_st> graphs;
+  Registry<CUgraphExec_st> executables;
+  /// Captures that have not ended.
+  std::vector<std::shared_ptr<Capture>> captures;
   /// Live functions: the handle check of launches and attribute calls.
   std::unordered_map<CUfunction, CUmodule> functions;
   /// Module objects whose variables lie in device memory outlive their unload,
@@ -134,10 +143,20 @@ struct State {
   struct Allocation {
     CUcontext context;
     uint64_t bytes;
+    bool managed = false;
   };
   std::map<uint64_t, Allocation> allocations;
   uint64_t allocatedBytes = 0;
-  std::map<void *, size_t> hostAllocations;
+  /// Host memory that kernels may use: what cuMemHostAlloc returned, and what
+  /// the host registered.
+  struct HostRange {
+    CUcontext context;
+    uint64_t bytes;
+    bool registered = false;
+  };
+  std::map<void *, HostRange> hostRanges;
+  /// What cuCtxSetLimit set, by CUlimit.
+  std::map<int, size_t> limits;
   CUcontext primary = nullptr;
   unsigned primaryUses = 0, primaryFlags = 0;
   /// The error of a faulted launch; every later call returns it.
@@ -155,8 +174,8 @@ struct State {
 };
 
 /// What a call needs before its own checks: cuInit; a current context as well;
-/// and no fault so far.
-enum class Needs { Nothing, Init, Context, Healthy };
+/// no fault so far; and no capture that the call could break.
+enum class Needs { Nothing, Init, Context, Healthy, Uncaptured };
 
 /// Runs `body` under the mutex once `needs` is met. Exceptions become results.
 CUresult guarded(Needs needs, const std::function<CUresult(State &)> &body);

@@ -13,10 +13,6 @@ using namespace ptxsim::driver;
 namespace {
 
 /// The default streams: null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
-bool isDefault(CUstream stream) {
-  return reinterpret_cast<uintptr_t>(stream) <= 2;
-}
-
 /// Runs `body` for a stream that exists.
 CUresult withStream(CUstream stream, Needs needs,
                     const std::function<CUresult(State &)> &body) {
@@ -53,7 +49,20 @@ CUresult createStream(CUstream *out, unsigned flags, int priority) {
   });
 }
 
-CUresult done(State &) { return CUDA_SUCCESS; }
+/// Waits for a stream, or asks for its state: not for one that captures, in no
+/// mode of capture.
+CUresult awaitStream(CUstream stream) {
+  return withStream(stream, Needs::Healthy, [&](State &state) {
+    if (isDefault(stream))
+      if (CUresult refused = refuseInDefaultStream(state))
+        return refused;
+    if (isDefault(stream) || !stream->capture)
+      return refuseDuringCapture(state);
+    stream->capture->invalid = true;
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                "the stream captures: end the capture and launch its graph");
+  });
+}
 
 CUresult record(CUevent event, CUstream stream) {
   return withStream(stream, Needs::Context, [&](State &state) {
@@ -61,6 +70,14 @@ CUresult record(CUevent event, CUstream stream) {
       return CUDA_ERROR_INVALID_HANDLE;
     if (state.sticky != CUDA_SUCCESS)
       return state.sticky;
+    std::shared_ptr<Capture> capture;
+    if (CUresult refused = capturing(state, stream, capture))
+      return refused;
+    event->captured.reset();
+    if (capture) {
+      event->captured = {capture, capture->clocks[stream]};
+      return CUDA_SUCCESS;
+    }
     event->recorded = true;
     event->when = std::chrono::steady_clock::now();
     return CUDA_SUCCESS;
@@ -68,7 +85,59 @@ CUresult record(CUevent event, CUstream stream) {
 }
 
 CUresult awaitEvent(CUevent event) {
-  return withEvent(event, [](State &state) { return state.sticky; });
+  return withEvent(event, [&](State &state) {
+    if (state.sticky != CUDA_SUCCESS)
+      return state.sticky;
+    if (!event->captured)
+      return refuseDuringCapture(state);
+    std::shared_ptr<Capture> capture = event->captured->capture.lock();
+    if (!capture)
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  "the event was last recorded in a capture that has ended");
+    capture->invalid = true;
+    return fail(CUDA_ERROR_CAPTURED_EVENT,
+                "the event was last recorded in a stream that captures");
+  });
+}
+
+/// Makes `stream` wait for an event of the capture `from`, which it joins.
+CUresult joinCapture(CUstream stream, const CapturedMoment &moment,
+                     const std::shared_ptr<Capture> &from) {
+  if (stream->capture && stream->capture != from) {
+    stream->capture->invalid = from->invalid = true;
+    return fail(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+                "the stream and the event belong to two captures");
+  }
+  if (from->invalid)
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  stream->capture = from;
+  CaptureClock &clock = from->clocks[stream];
+  for (const auto &[other, count] : moment.clock)
+    clock[other] = std::max(clock[other], count);
+  return CUDA_SUCCESS;
+}
+
+CUresult waitEvent(State &state, CUstream stream, CUevent event) {
+  std::shared_ptr<Capture> capture;
+  if (CUresult refused = capturing(state, stream, capture))
+    return refused;
+  if (event->captured) {
+    std::shared_ptr<Capture> from = event->captured->capture.lock();
+    if (from && !isDefault(stream))
+      return joinCapture(stream, *event->captured, from);
+    if (from || capture)
+      (from ? from : capture)->invalid = true;
+    return from ? fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                       "a default stream cannot join a capture")
+                : fail(CUDA_ERROR_INVALID_VALUE,
+                       "the event was last recorded in a capture that has "
+                       "ended");
+  }
+  if (!capture || !event->recorded)
+    return CUDA_SUCCESS;
+  capture->invalid = true;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+              "the event was recorded outside of the capture");
 }
 
 } // namespace
@@ -83,24 +152,25 @@ DRIVER_API cuStreamCreateWithPriority(CUstream *out, unsigned flags,
 
 DRIVER_API cuStreamDestroy_v2(CUstream stream) {
   return guarded(Needs::Context, [&](State &state) {
-    return state.streams.erase(stream) ? CUDA_SUCCESS
-                                       : CUDA_ERROR_INVALID_HANDLE;
+    if (!state.streams.contains(stream))
+      return CUDA_ERROR_INVALID_HANDLE;
+    forgetStreams(state, [&](CUstream other) { return other == stream; });
+    state.streams.erase(stream);
+    return CUDA_SUCCESS;
   });
 }
 
-DRIVER_API cuStreamSynchronize(CUstream stream) {
-  return withStream(stream, Needs::Healthy, done);
-}
+DRIVER_API cuStreamSynchronize(CUstream stream) { return awaitStream(stream); }
 DRIVER_PTSZ(cuStreamSynchronize);
-DRIVER_API cuStreamQuery(CUstream stream) {
-  return withStream(stream, Needs::Healthy, done);
-}
+DRIVER_API cuStreamQuery(CUstream stream) { return awaitStream(stream); }
 DRIVER_PTSZ(cuStreamQuery);
 
 DRIVER_API cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return withStream(stream, Needs::Context, [&](State &state) {
-    return state.events.contains(event) ? state.sticky
-                                        : CUDA_ERROR_INVALID_HANDLE;
+    if (!state.events.contains(event))
+      return CUDA_ERROR_INVALID_HANDLE;
+    return state.sticky != CUDA_SUCCESS ? state.sticky
+                                        : waitEvent(state, stream, event);
   });
 }
 DRIVER_PTSZ(cuStreamWaitEvent);
@@ -146,16 +216,6 @@ DRIVER_API cuStreamGetId(CUstream stream, unsigned long long *id) {
 DRIVER_PTSZ(cuStreamGetId);
 
 /// 0 = CU_STREAM_CAPTURE_STATUS_NONE: graphs are not simulated.
-DRIVER_API cuStreamIsCapturing(CUstream stream, int *status) {
-  return withStream(stream, Needs::Context, [&](State &) {
-    if (!status)
-      return CUDA_ERROR_INVALID_VALUE;
-    *status = 0;
-    return CUDA_SUCCESS;
-  });
-}
-DRIVER_PTSZ(cuStreamIsCapturing);
-
 DRIVER_API cuEventCreate(CUevent *out, unsigned flags) {
   if (!out || flags > 7)
     return guarded(Needs::Context,

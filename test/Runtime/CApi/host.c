@@ -11,8 +11,9 @@
  * Loads the kernel once, launches it on every problem with random numbers, and
  * compares with float64. A problem is a list "batch=2,q_len=33,...": batch,
  * q_len, kv_len, q_heads, kv_heads, dim, dim_v, f16=1, causal=1, bhsd=1, seed,
- * and lists kv_lens=3:0, cu_q=0:5:9, cu_k=0:7:7. Exits with 1 if a number is
- * outside the tolerance.
+ * graph=1 (the launch is captured, and the graph runs twice), and lists
+ * kv_lens=3:0, cu_q=0:5:9, cu_k=0:7:7. Exits with 1 if a number is outside the
+ * tolerance.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -30,6 +31,11 @@ int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxSetCurrent(void *context);
 int cuCtxSynchronize(void);
 int cuStreamCreate(CUstream *stream, unsigned flags);
+int cuStreamBeginCapture_v2(CUstream stream, int mode);
+int cuStreamEndCapture(CUstream stream, void **graph);
+int cuGraphInstantiateWithFlags(void **exec, void *graph,
+                                unsigned long long flags);
+int cuGraphLaunch(void *exec, CUstream stream);
 int cuMemAlloc_v2(Address *address, size_t bytes);
 int cuMemFree_v2(Address address);
 int cuMemcpyHtoD_v2(Address to, const void *from, size_t bytes);
@@ -51,7 +57,7 @@ typedef struct {
 
 typedef struct {
   int batch, q_len, kv_len, q_heads, kv_heads, dim, dim_v;
-  int f16, causal, bhsd, seed;
+  int f16, causal, bhsd, seed, graph;
   List kv_lens, cu_q, cu_k;
 } Problem;
 
@@ -147,7 +153,7 @@ static void setList(List *list, const char *text) {
 }
 
 static Problem parse(char *text) {
-  Problem p = {1, 1, 1, 1, 1, 64, 64, 0, 0, 0, 1, {0}, {0}, {0}};
+  Problem p = {1, 1, 1, 1, 1, 64, 64, 0, 0, 0, 1, 0, {0}, {0}, {0}};
   struct {
     const char *name;
     int *number;
@@ -155,7 +161,7 @@ static Problem parse(char *text) {
       {"batch", &p.batch},     {"q_len", &p.q_len},       {"kv_len", &p.kv_len},
       {"q_heads", &p.q_heads}, {"kv_heads", &p.kv_heads}, {"dim", &p.dim},
       {"dim_v", &p.dim_v},     {"f16", &p.f16},           {"causal", &p.causal},
-      {"bhsd", &p.bhsd},       {"seed", &p.seed}};
+      {"bhsd", &p.bhsd},       {"seed", &p.seed},         {"graph", &p.graph}};
   struct {
     const char *name;
     List *list;
@@ -330,6 +336,37 @@ static double compare(const Problem *p, const Named *t) {
   return worst;
 }
 
+static void download(Tensor *t) {
+  need(cuMemcpyDtoH_v2(t->host, (Address)(uintptr_t)t->dl.data, t->bytes),
+       "copying from the device");
+}
+
+static void poison(Tensor *t) {
+  memset(t->host, 0xff, t->bytes);
+  upload(t);
+}
+
+/* Captures a launch, during which nothing may run, and runs the graph twice,
+ * the second time over outputs that are poisoned again. */
+static void launchTwice(FmhaModule module, const DLTensor *const *pointers,
+                        size_t count, void *workspace, CUstream stream,
+                        Tensor *o) {
+  void *graph, *exec;
+  const unsigned char *first = o->host;
+  need(cuStreamBeginCapture_v2(stream, 0), "beginning the capture");
+  succeed(fmhaLaunch(module, pointers, count, workspace, stream));
+  need(cuStreamEndCapture(stream, &graph), "ending the capture");
+  need(cuCtxSynchronize(), "waiting");
+  download(o);
+  if (o->bytes && (first[0] != 0xff || first[1] != 0xff))
+    die("capture", "the kernel ran while it was captured");
+  need(cuGraphInstantiateWithFlags(&exec, graph, 0), "making the graph");
+  need(cuGraphLaunch(exec, stream), "launching the graph");
+  need(cuCtxSynchronize(), "waiting for the graph");
+  poison(o);
+  need(cuGraphLaunch(exec, stream), "launching the graph again");
+}
+
 /* Returns whether the problem is solved within the tolerance. */
 static int run(FmhaModule module, Problem *p, CUstream stream) {
   Tensor tensors[mostTensors];
@@ -355,14 +392,15 @@ static int run(FmhaModule module, Problem *p, CUstream stream) {
   succeed(fmhaWorkspaceBytes(module, pointers, count, &bytes));
   if (bytes)
     need(cuMemAlloc_v2(&workspace, bytes), "allocating the workspace");
-  succeed(fmhaLaunch(module, pointers, count, (void *)(uintptr_t)workspace,
-                     stream));
+  void *room = (void *)(uintptr_t)workspace;
+  if (p->graph)
+    launchTwice(module, pointers, count, room, stream,
+                &tensors[named.o - tensors]);
+  else
+    succeed(fmhaLaunch(module, pointers, count, room, stream));
   need(cuCtxSynchronize(), "waiting for the kernel");
   for (size_t n = 0; n < count; ++n)
-    need(cuMemcpyDtoH_v2(tensors[n].host,
-                         (Address)(uintptr_t)tensors[n].dl.data,
-                         tensors[n].bytes),
-         "copying from the device");
+    download(&tensors[n]);
   double worst = compare(p, &named);
   printf("workspace %llu, error %.3f of the tolerance\n",
          (unsigned long long)bytes, worst);

@@ -68,13 +68,15 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56);
 
 /// CUresult.
-constexpr Result success = 0, errorInvalidValue = 1, errorOutOfMemory = 2,
-                 errorNotInitialized = 3, errorNoDevice = 100,
-                 errorInvalidImage = 200, errorInvalidContext = 201,
-                 errorNoBinaryForGpu = 209, errorInvalidPtx = 218,
-                 errorUnsupportedPtxVersion = 222, errorNotFound = 500,
-                 errorNotReady = 600, errorIllegalAddress = 700,
-                 errorLaunchOutOfResources = 701, errorLaunchTimeout = 702,
+constexpr Result success = 0, errorDeinitialized = 4,
+                 errorContextIsDestroyed = 709, errorInvalidValue = 1,
+                 errorOutOfMemory = 2, errorNotInitialized = 3,
+                 errorNoDevice = 100, errorInvalidImage = 200,
+                 errorInvalidContext = 201, errorNoBinaryForGpu = 209,
+                 errorInvalidPtx = 218, errorUnsupportedPtxVersion = 222,
+                 errorNotFound = 500, errorNotReady = 600,
+                 errorIllegalAddress = 700, errorLaunchOutOfResources = 701,
+                 errorLaunchTimeout = 702, errorMisalignedAddress = 716,
                  errorLaunchFailed = 719, errorNotSupported = 801;
 /// CUdevice_attribute.
 constexpr int attributeMultiprocessorCount = 16;

@@ -8,6 +8,7 @@
 
 #include "Spread.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace ptxsim;
@@ -48,12 +49,26 @@ void Claims::save(Allocation &allocation) {
   saved.done.store(true, std::memory_order_release);
 }
 
+/// Puts back the granules that clusters wrote. Of the others the host may have
+/// written some since.
+static void restoreWritten(Allocation &allocation) {
+  constexpr uint64_t granule = Claims::kGranule;
+  for (uint64_t at = 0; at < allocation.size; at += granule)
+    if (Claims::isWritten(allocation.owners.get()[at / granule]))
+      std::memcpy(allocation.bytes.get() + at,
+                  allocation.saved->bytes.data() + at,
+                  std::min(granule, allocation.size - at));
+}
+
 void Claims::restore() {
   for (auto &[base, allocation] : device.allocations) {
     if (!allocation.saved->done)
       continue;
     const Allocation::Saved &saved = *allocation.saved;
-    std::memcpy(allocation.bytes.get(), saved.bytes.data(), allocation.size);
+    if (allocation.isShared())
+      restoreWritten(allocation);
+    else
+      std::memcpy(allocation.bytes.get(), saved.bytes.data(), allocation.size);
     std::memcpy(allocation.written.get(), saved.written.data(),
                 allocation.size);
     allocation.untracked = saved.untracked;
@@ -68,7 +83,7 @@ void Claims::claimGranule(std::atomic<uint32_t> &owner, Allocation &allocation,
     bool ownedByMe = state == mine || state == mine + 1;
     uint32_t next = ownedByMe ? std::max(state, wanted) : wanted;
     if (!ownedByMe && state != kUntouched) {
-      bool writtenByOther = state != kReadByMany && (state & 1);
+      bool writtenByOther = isWritten(state);
       if (writes || writtenByOther)
         throw ClusterConflict();
       next = kReadByMany;

@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <sys/mman.h>
 
 using namespace ptxsim;
 
@@ -22,7 +23,9 @@ using namespace ptxsim;
 static constexpr uint64_t kGuard = uint64_t(1) << 26;
 static constexpr uint64_t kAlign = 256;
 /// The windows of the other spaces begin here.
-static constexpr uint64_t kEnd = kSharedWindow;
+// Above it lie a process' stack and libraries, where host memory that kernels
+// use has the host's addresses.
+static constexpr uint64_t kEnd = 0x00007E8000000000ull;
 
 static std::string hex(uint64_t value) {
   char text[32];
@@ -34,14 +37,66 @@ static std::string hex(uint64_t value) {
 Device::Device() : self(std::make_unique<Impl>()) {}
 Device::~Device() = default;
 
-uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison,
-                                uint64_t align) {
+void Release::operator()(uint8_t *bytes) const {
+  if (from == From::Heap)
+    std::free(bytes);
+  else if (from == From::System)
+    munmap(bytes, size);
+}
+
+uint64_t Device::Impl::place(uint64_t bytes, uint64_t align) {
   if (bytes == 0)
     throw Error(Error::Kind::Memory, "expected at least 1 byte, got 0");
   uint64_t base = (next + align - 1) / align * align;
   if (base > kEnd || bytes > kEnd - base)
     throw Error(Error::Kind::Memory,
                 "no address room for " + std::to_string(bytes) + " bytes");
+  next = (base + bytes + kGuard + kAlign - 1) / kAlign * kAlign;
+  return base;
+}
+
+bool Device::Impl::overlaps(uint64_t base, uint64_t bytes) const {
+  auto after = allocations.lower_bound(base + bytes);
+  if (after == allocations.begin())
+    return false;
+  const Allocation &before = std::prev(after)->second;
+  return before.base + before.size > base;
+}
+
+void Device::Impl::share(uint64_t base, uint64_t bytes, Release release) {
+  Allocation allocation;
+  allocation.base = base;
+  allocation.size = bytes;
+  allocation.bytes = {reinterpret_cast<uint8_t *>(base), release};
+  allocation.written.reset(static_cast<uint8_t *>(std::calloc(bytes, 1)));
+  allocation.untracked = true;
+  if (!allocation.written)
+    throw Error(Error::Kind::Memory,
+                "no memory for " + std::to_string(bytes) + " bytes");
+  allocations.emplace(base, std::move(allocation));
+}
+
+uint64_t Device::Impl::allocateManaged(uint64_t bytes, uint8_t poison) {
+  constexpr uint64_t page = 4096;
+  uint64_t base = place(bytes, page), whole = (bytes + page - 1) / page * page;
+  void *wanted = reinterpret_cast<void *>(base);
+  void *got = mmap(wanted, whole, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  // A tool that this process runs under may keep such addresses to itself.
+  if (got == MAP_FAILED)
+    got = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got == MAP_FAILED)
+    throw Error(Error::Kind::Memory,
+                "no memory for " + std::to_string(bytes) + " bytes");
+  std::memset(got, poison, bytes);
+  share(reinterpret_cast<uint64_t>(got), bytes, {Release::From::System, whole});
+  return reinterpret_cast<uint64_t>(got);
+}
+
+uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison,
+                                uint64_t align) {
+  uint64_t base = place(bytes, align);
   Allocation allocation;
   allocation.base = base;
   allocation.size = bytes;
@@ -51,7 +106,6 @@ uint64_t Device::Impl::allocate(uint64_t bytes, uint8_t poison,
     throw Error(Error::Kind::Memory,
                 "no memory for " + std::to_string(bytes) + " bytes");
   std::memset(allocation.bytes.get(), poison, bytes);
-  next = (base + bytes + kGuard + kAlign - 1) / kAlign * kAlign;
   allocations.emplace(base, std::move(allocation));
   return base;
 }
@@ -79,6 +133,23 @@ Allocation &Device::Impl::require(uint64_t address, uint64_t bytes,
 
 uint64_t Device::allocate(uint64_t bytes, uint8_t poison) {
   return self->allocate(bytes, poison);
+}
+
+uint64_t Device::allocateManaged(uint64_t bytes, uint8_t poison) {
+  return self->allocateManaged(bytes, poison);
+}
+
+void Device::map(void *memory, uint64_t bytes) {
+  uint64_t base = reinterpret_cast<uint64_t>(memory);
+  if (!memory || bytes == 0 || bytes > kSharedWindow - base)
+    throw Error(Error::Kind::Memory, "cannot map " + std::to_string(bytes) +
+                                         " bytes at " + hex(base) +
+                                         ": expected memory of this process");
+  if (self->overlaps(base, bytes))
+    throw Error(Error::Kind::Memory, "cannot map " + std::to_string(bytes) +
+                                         " bytes at " + hex(base) +
+                                         ": an allocation overlaps them");
+  self->share(base, bytes, {Release::From::Owner, bytes});
 }
 
 void Device::free(uint64_t address) {

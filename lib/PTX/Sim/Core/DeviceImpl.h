@@ -17,6 +17,15 @@
 
 namespace ptxsim {
 
+/// Gives an allocation's bytes back to where they came from: the heap, the
+/// system, or their owner.
+struct Release {
+  enum class From { Heap, System, Owner };
+  From from = From::Heap;
+  uint64_t size = 0;
+  void operator()(uint8_t *bytes) const;
+};
+
 struct Allocation {
   struct Free {
     void operator()(uint8_t *bytes) const { std::free(bytes); }
@@ -25,11 +34,15 @@ struct Allocation {
   bool holds(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
   }
-  std::unique_ptr<uint8_t, Free> bytes;
+  std::unique_ptr<uint8_t, Release> bytes;
   /// 1 per byte that host or kernel wrote.
   std::unique_ptr<uint8_t, Free> written;
   /// Everything counts as written: a launch without shadows wrote here.
   bool untracked = false;
+  /// The host reads and writes the bytes, too, also while a launch runs.
+  bool isShared() const {
+    return bytes.get_deleter().from != Release::From::Heap;
+  }
 
   /// While clusters run at once (Spread.h): who touched which granule, and what
   /// the memory held before the first write.
@@ -59,6 +72,12 @@ struct Device::Impl {
   Allocation *findSlow(uint64_t address, uint64_t bytes);
   Allocation &require(uint64_t address, uint64_t bytes, const char *verb);
   uint64_t allocate(uint64_t bytes, uint8_t poison, uint64_t align = 1);
+  uint64_t allocateManaged(uint64_t bytes, uint8_t poison);
+  /// Returns a free address for `bytes` that is a multiple of `align`.
+  uint64_t place(uint64_t bytes, uint64_t align);
+  /// Adds an allocation of `bytes`, which lie at its address in this process.
+  void share(uint64_t base, uint64_t bytes, Release release);
+  bool overlaps(uint64_t base, uint64_t bytes) const;
   uint64_t addressOf(const syntax::Module &module, std::string_view variable);
   void placeVariables(const syntax::Module &module);
 

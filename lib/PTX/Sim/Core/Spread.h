@@ -63,6 +63,10 @@ public:
   }
   /// Puts back what was written.
   void restore();
+  /// Returns whether the owner of a granule writes it.
+  static bool isWritten(uint32_t owner) {
+    return owner != kReadByMany && (owner & 1);
+  }
 
 private:
   // States of a granule: untouched, read by several clusters, or

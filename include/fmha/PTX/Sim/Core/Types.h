@@ -45,9 +45,9 @@ enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 /// Generic addresses of the windowed spaces: window | 32-bit address. The low
 /// half of a shared window address is the 32-bit shared address, whose bits
 /// 31..24 are the CTA's rank in its cluster.
-constexpr uint64_t kSharedWindow = 0x00007F1000000000ull;
-constexpr uint64_t kLocalWindow = 0x00007F2000000000ull;
-constexpr uint64_t kParamWindow = 0x00007F3000000000ull;
+constexpr uint64_t kSharedWindow = 0x0000FF1000000000ull;
+constexpr uint64_t kLocalWindow = 0x0000FF2000000000ull;
+constexpr uint64_t kParamWindow = 0x0000FF3000000000ull;
 constexpr uint64_t kWindowMask = 0xFFFFFFFF00000000ull;
 
 /// Static shared memory starts here; the bytes before are the system's.

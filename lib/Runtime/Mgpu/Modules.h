@@ -1,0 +1,26 @@
+//===- Modules.h - Functions and their limits -------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a launch needs of the functions that modules gave out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_MGPU_MODULES_H
+#define FMHA_LIB_RUNTIME_MGPU_MODULES_H
+
+#include "Process.h"
+
+namespace fmha::runtime::mgpu {
+
+/// Allows `function` `bytes` of dynamic shared memory where its default or an
+/// earlier launch does not.
+void allowSharedMemory(driver::Function function, int32_t bytes);
+
+} // namespace fmha::runtime::mgpu
+
+#endif // FMHA_LIB_RUNTIME_MGPU_MODULES_H
