@@ -187,7 +187,8 @@ static Error failed(StringRef what, const std::string &log) {
 
 Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
                                          const std::string &object,
-                                         const std::string &launcher) {
+                                         const std::string &launcher,
+                                         const std::string &soname) {
   std::optional<std::string> linker = findLinker();
   if (!linker)
     return createStringError(
@@ -204,8 +205,9 @@ Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
   ProgramOutcome outcome = runProgram(
       *linker, {"-shared", "-static-libstdc++", "-static-libgcc", "-o",
                 output.path.str().str(), input.path.str().str(), launcher,
-                "-Wl,--version-script=" + exports.path.str().str(),
-                "-Wl,--gc-sections", "-Wl,--no-undefined", "-ldl", "-pthread"});
+                "-Wl,--version-script=" + exports.path.str().str(), "-Xlinker",
+                "-soname", "-Xlinker", soname, "-Wl,--gc-sections",
+                "-Wl,--no-undefined", "-ldl", "-pthread"});
   if (outcome.code)
     return failed(*linker + " cannot link the shared library", outcome.log);
   return output.read();

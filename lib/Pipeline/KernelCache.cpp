@@ -54,6 +54,14 @@ static std::string llvmVersion() {
   return (Twine(major) + "." + Twine(minor) + "." + Twine(patch)).str();
 }
 
+static std::string describe(const MergeSpec &merge) {
+  std::string text = utostr(merge.headDim) + " " + merge.output;
+  for (bool feature :
+       {merge.lse, merge.rowMax, merge.rowSum, merge.sink, merge.unnormalised})
+    text += feature ? " 1" : " 0";
+  return text;
+}
+
 std::string fmha::cacheKey(const KernelRequest &request) {
   const CompileOptions &options = request.options;
   KeyWriter writer;
@@ -76,6 +84,8 @@ std::string fmha::cacheKey(const KernelRequest &request) {
     writer.text("ptxas", ptxas);
     writer.line("ptxas-file", fileIdentity(ptxas));
   }
+  if (request.merge)
+    writer.line("merge", describe(*request.merge));
   writer.text("name", request.name);
   writer.text("module", request.text);
   return std::move(writer.key);
@@ -307,7 +317,9 @@ static CompiledKernel compileNow(const KernelRequest &request) {
   CompileOptions options = request.options;
   options.to.reset();
   options.keepLevels = options.keepLLVM = false;
-  CompileResult result = compile(request.text, request.name, options);
+  CompileResult result = request.merge
+                             ? compileMerge(*request.merge, options.target)
+                             : compile(request.text, request.name, options);
   CompiledKernel kernel;
   kernel.ok = result.ok;
   kernel.diagnostics = std::move(result.diagnostics);

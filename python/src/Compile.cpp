@@ -127,23 +127,6 @@ build(const std::string &dtype, unsigned headDim, unsigned headDimV,
   return buildModule(spec);
 }
 
-static CompileResult buildMerge(unsigned headDim, const std::string &output,
-                                const std::vector<std::string> &outputs,
-                                const std::string &target) {
-  MergeSpec spec;
-  spec.headDim = headDim;
-  spec.output = output;
-  const std::pair<const char *, bool MergeSpec::*> known[] = {
-      {"lse", &MergeSpec::lse},
-      {"row_max", &MergeSpec::rowMax},
-      {"row_sum", &MergeSpec::rowSum},
-      {"sink", &MergeSpec::sink},
-      {"unnormalised", &MergeSpec::unnormalised}};
-  for (const auto &[name, there] : known)
-    spec.*there = std::ranges::count(outputs, name) != 0;
-  return compileMerge(spec, target);
-}
-
 /// `fields` has the names and the words of Overrides.h.
 static schedule::Overrides
 parseFields(const std::map<std::string, std::string> &fields) {
@@ -176,6 +159,31 @@ optionsOf(const std::string &target, const std::string &placement,
 }
 
 /// With the cache that the environment names.
+static CompiledKernel compileKept(const KernelRequest &request) {
+  std::optional<KernelCache> cache = KernelCache::fromEnvironment();
+  return compileKernel(request, cache ? &*cache : nullptr);
+}
+
+static CompiledKernel
+compileMergeKernel(unsigned headDim, const std::string &output,
+                   const std::vector<std::string> &outputs,
+                   const std::string &target) {
+  KernelRequest request;
+  MergeSpec &spec = request.merge.emplace();
+  spec.headDim = headDim;
+  spec.output = output;
+  const std::pair<const char *, bool MergeSpec::*> known[] = {
+      {"lse", &MergeSpec::lse},
+      {"row_max", &MergeSpec::rowMax},
+      {"row_sum", &MergeSpec::rowSum},
+      {"sink", &MergeSpec::sink},
+      {"unnormalised", &MergeSpec::unnormalised}};
+  for (const auto &[name, there] : known)
+    spec.*there = std::ranges::count(outputs, name) != 0;
+  request.options.target = target;
+  return compileKept(request);
+}
+
 static CompiledKernel
 compileText(const std::string &text, const std::string &name,
             const std::string &target, const std::string &placement,
@@ -187,8 +195,7 @@ compileText(const std::string &text, const std::string &name,
   request.name = name;
   request.options = optionsOf(target, placement, fields, qLen, kvLen, qHeads,
                               kvHeads, verifyKernels);
-  std::optional<KernelCache> cache = KernelCache::fromEnvironment();
-  return compileKernel(request, cache ? &*cache : nullptr);
+  return compileKept(request);
 }
 
 /// With all levels and the plan, which no cache has.
@@ -388,7 +395,7 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
              nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
              nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
-  module.def("compile_merge", &buildMerge, nb::arg("head_dim"),
+  module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
              nb::arg("output"), nb::arg("features"), nb::arg("target"),
              Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),

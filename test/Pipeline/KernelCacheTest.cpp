@@ -135,6 +135,13 @@ TEST(CacheKey, DependsOnEverythingThatAKernelDependsOn) {
   differs([](KernelRequest &r) {
     r.options.overrides.pPlacement = schedule::PPlacement::Smem;
   });
+  differs([](KernelRequest &r) { r.merge.emplace(); });
+  differs([](KernelRequest &r) { r.merge.emplace().headDim = 64; });
+  differs([](KernelRequest &r) { r.merge.emplace().output = "f32"; });
+  for (bool MergeSpec::*feature :
+       {&MergeSpec::lse, &MergeSpec::rowMax, &MergeSpec::rowSum,
+        &MergeSpec::sink, &MergeSpec::unnormalised})
+    differs([&](KernelRequest &r) { r.merge.emplace().*feature = true; });
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     for (unsigned value : {0u, 1u})
       differs(

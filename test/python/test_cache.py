@@ -28,6 +28,14 @@ def test_compiles_once(folder):
     assert not fmha.compile(head_dim=64, lse=True, q_tiles=1).from_cache
 
 
+def test_kernels_of_merge_are_kept(folder):
+    first = fmha._native.compile_merge(64, "bf16", ["lse"], "sm_100a")
+    second = fmha._native.compile_merge(64, "bf16", ["lse"], "sm_100a")
+    assert first.ok and not first.from_cache and second.from_cache
+    assert second.ptx == first.ptx and second.manifest == first.manifest
+    assert not fmha._native.compile_merge(64, "bf16", ["row_max"], "sm_100a").from_cache
+
+
 def test_levels_and_report_are_there_on_a_hit(folder):
     first, second = (fmha.compile(head_dim=64) for _ in range(2))
     assert second.from_cache

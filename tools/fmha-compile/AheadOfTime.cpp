@@ -122,21 +122,24 @@ static llvm::Error writeDeclarations(const CompileFlags &flags,
   return runtime::writeFile(path, embeddedDeclarations(kernel));
 }
 
-static llvm::Expected<std::string> libraryOf(const EmbeddedKernel &kernel) {
+static llvm::Expected<std::string> libraryOf(const CompileFlags &flags,
+                                             const EmbeddedKernel &kernel) {
   auto launcher = findLauncher();
   if (!launcher)
     return launcher.takeError();
   auto object = embeddedObject(kernel);
-  return object ? linkEmbedded(kernel, *object, *launcher) : std::move(object);
+  return object ? linkEmbedded(kernel, *object, *launcher,
+                               llvm::sys::path::filename(flags.output).str())
+                : std::move(object);
 }
 
-static llvm::Expected<std::string> make(const std::string &form,
+static llvm::Expected<std::string> make(const CompileFlags &flags,
                                         const EmbeddedKernel &kernel) {
-  if (form == "so")
-    return libraryOf(kernel);
-  if (form == "object")
+  if (flags.emit == "so")
+    return libraryOf(flags, kernel);
+  if (flags.emit == "object")
     return embeddedObject(kernel);
-  if (form == "fatbin")
+  if (flags.emit == "fatbin")
     return fatBinary(kernel);
   return embeddedHeader(kernel);
 }
@@ -145,7 +148,7 @@ llvm::Error fmha::tools::emitAheadOfTime(const CompileFlags &flags) {
   auto kernel = compileAll(flags);
   if (!kernel)
     return kernel.takeError();
-  auto made = make(flags.emit, *kernel);
+  auto made = make(flags, *kernel);
   if (!made)
     return made.takeError();
   if (flags.output == "-") {

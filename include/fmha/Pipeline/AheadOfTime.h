@@ -57,7 +57,8 @@ llvm::Expected<std::string> embeddedObject(const EmbeddedKernel &kernel);
 /// Errors: no C++ compiler on the PATH (CXX names one), or one that fails.
 llvm::Expected<std::string> linkEmbedded(const EmbeddedKernel &kernel,
                                          const std::string &object,
-                                         const std::string &launcher);
+                                         const std::string &launcher,
+                                         const std::string &soname);
 
 /// Returns a CUDA fat binary of all images. Errors: CUDA's `fatbinary` is not
 /// on the PATH, or fails.

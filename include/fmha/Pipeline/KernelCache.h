@@ -40,6 +40,9 @@ struct CompiledKernel {
 /// way do not count.
 struct KernelRequest {
   std::string text, name;
+  /// A kernel of fmha.merge; text and name do not count then, nor do options
+  /// but the target.
+  std::optional<MergeSpec> merge = {};
   CompileOptions options;
   bool report = false, cubin = false;
 };
