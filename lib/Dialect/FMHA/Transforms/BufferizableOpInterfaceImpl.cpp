@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -109,14 +111,72 @@ struct ReadBufferization
     return success();
   }
 };
+
+/// transpose(x) -> memref.transpose of the buffer of x
+struct TransposeBufferization
+    : BufferizableOpInterface::ExternalModel<TransposeBufferization,
+                                             fmha::TransposeOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    // One memory, but not equivalent: the same indices are other elements, so
+    // an elementwise op must not read one of the two and write the other.
+    return {{op->getResult(0), BufferRelation::Unknown}};
+  }
+  FailureOr<BufferLikeType>
+  getBufferType(Operation *op, Value, const BufferizationOptions &options,
+                const BufferizationState &state,
+                SmallVector<Value> &invocationStack) const {
+    auto transpose = cast<fmha::TransposeOp>(op);
+    FailureOr<BufferLikeType> source = bufferization::getBufferType(
+        transpose.getSource(), options, state, invocationStack);
+    if (failed(source))
+      return failure();
+    return cast<BufferLikeType>(
+        transposed(cast<MemRefType>(*source), transpose.getPermutation()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto transpose = cast<fmha::TransposeOp>(op);
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, transpose.getSource(), options, state);
+    if (failed(buffer))
+      return failure();
+    auto map = AffineMap::getPermutationMap(transpose.getPermutation(),
+                                            op->getContext());
+    replaceOpWithNewBufferizedOp<memref::TransposeOp>(rewriter, op, *buffer,
+                                                      AffineMapAttr::get(map));
+    return success();
+  }
+
+private:
+  /// The type of memref.transpose of a buffer of `type`.
+  static MemRefType transposed(MemRefType type, ArrayRef<int64_t> permutation) {
+    auto [strides, offset] = type.getStridesAndOffset();
+    auto layout = StridedLayoutAttr::get(
+        type.getContext(), offset, applyPermutation(strides, permutation));
+    return MemRefType::get(applyPermutation(type.getShape(), permutation),
+                           type.getElementType(), layout,
+                           type.getMemorySpace());
+  }
+};
 } // namespace
 
 void fmha::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, FMHADialect *) {
-    context->loadDialect<BufferizationDialect>();
+    context->loadDialect<BufferizationDialect, memref::MemRefDialect>();
     AttentionOp::attachInterface<AttentionBufferization>(*context);
     MergeOp::attachInterface<MergeBufferization>(*context);
     ReadOp::attachInterface<ReadBufferization>(*context);
+    TransposeOp::attachInterface<TransposeBufferization>(*context);
   });
 }

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include <limits>
 
@@ -351,6 +352,19 @@ void fmha::decomposeToLinalg(RewriterBase &rewriter, AttentionOp op) {
   Decomposition(rewriter, op).run();
 }
 
+/// fmha.transpose -> linalg.transpose into a tensor.empty
+static void decomposeToLinalg(RewriterBase &rewriter, TransposeOp op) {
+  rewriter.setInsertionPoint(op);
+  SmallVector<OpFoldResult> sizes = applyPermutation(
+      tensor::getMixedSizes(rewriter, op.getLoc(), op.getSource()),
+      op.getPermutation());
+  Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
+                                        op.getType().getElementType());
+  auto made = linalg::TransposeOp::create(rewriter, op.getLoc(), op.getSource(),
+                                          empty, op.getPermutation());
+  rewriter.replaceOp(op, made.getResult());
+}
+
 namespace {
 struct DecomposeToLinalg
     : fmha::impl::FMHADecomposeToLinalgBase<DecomposeToLinalg> {
@@ -359,6 +373,8 @@ struct DecomposeToLinalg
     getOperation()->walk(
         [&](AttentionOp op) { decomposeToLinalg(rewriter, op); });
     getOperation()->walk([&](MergeOp op) { decomposeToLinalg(rewriter, op); });
+    getOperation()->walk(
+        [&](TransposeOp op) { decomposeToLinalg(rewriter, op); });
   }
 };
 } // namespace

@@ -46,7 +46,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Indices are logical: [batch, length, heads, head_dim] for `query`, `key`,
     `value` and `output`, [batch, q_heads, q_len] for `lse`. How the data lies is
-    the strides of the memref: BSHD and BHSD differ in nothing else.
+    the strides of the memref: BSHD and BHSD differ in nothing else. On tensors
+    `fmha.transpose` gives operands and destinations another order (`fmha-fold`).
 
     The op is in destination-passing style: on tensors each operand of `outs` is
     tied to a result of its type, on memrefs there are no results. What the
@@ -302,6 +303,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
+    /// The largest magnitude of `scale` (C14).
+    static constexpr double maxScale = 0x1p64;
     /// Which of the operands that the op may have is `output`.
     static constexpr unsigned outputIndex = 10;
 
@@ -394,5 +397,6 @@ def FMHA_ReadOp : Op<FMHA_Dialect, "read", [
 }
 
 include "fmha/Dialect/FMHA/IR/MergeOp.td"
+include "fmha/Dialect/FMHA/IR/TransposeOp.td"
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAOPS_TD

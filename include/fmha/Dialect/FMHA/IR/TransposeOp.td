@@ -1,0 +1,51 @@
+//===- TransposeOp.td - Permuted dimensions ----------------*- tablegen -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_FMHA_IR_TRANSPOSEOP_TD
+#define FMHA_DIALECT_FMHA_IR_TRANSPOSEOP_TD
+
+def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
+    Pure,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+                              ["reifyResultShapes"]>,
+    InferTypeOpAdaptor
+  ]> {
+  let summary = "a tensor with its dimensions permuted, as a view";
+  let description = [{
+    The tensor whose dimension n is dimension `permutation[n]` of `source`, with
+    the meaning of `linalg.transpose`. It bufferizes to `memref.transpose` of
+    the buffer of `source`: strides change places, no element moves, nothing is
+    allocated. A value that is computed into a transposed destination, and
+    transposed back, is written in the order of that destination.
+
+    `fmha.attention` indexes [batch, length, heads, head_dim], and the strides
+    of its buffers say how the data lies. On tensors, which have no strides,
+    this op says it instead. `fmha-fold` makes it of transposes around
+    `fmha.attention`; `fmha-decompose-to-linalg` makes it a `linalg.transpose`.
+
+    Example:
+    ```mlir
+    // Queries in [batch, heads, length, head_dim] order.
+    %q = fmha.transpose %q_bhsd [0, 2, 1, 3]
+        : tensor<2x8x?x64xf16> -> tensor<2x?x8x64xf16>
+    ```
+
+    Constraints:
+    - (T1) `permutation` names each dimension of `source` once.
+  }];
+
+  let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$permutation);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source $permutation attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+#endif // FMHA_DIALECT_FMHA_IR_TRANSPOSEOP_TD
