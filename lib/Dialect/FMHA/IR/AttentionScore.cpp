@@ -8,6 +8,7 @@
 
 #include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/ScoreCost.h"
+#include "fmha/Dialect/FMHA/IR/ScoreRules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -330,12 +331,24 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
            << region.getArgumentTypes() << ")";
   if (failed(verifyBody(op)))
     return failure();
-  constexpr size_t maxCaptures = 64;
-  if (size_t count = op.getCaptures().size(); count > maxCaptures)
+  if (size_t count = op.getCaptures().size(); count > maxScoreCaptures)
     return errorAt(op, 26) << "expected the region to read at most "
-                           << maxCaptures << " tensors, got " << count;
+                           << maxScoreCaptures << " tensors, got " << count;
   for (Value source : op.getCaptures())
     if (failed(verifyCapture(op, source)))
       return failure();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// For passes that write the region
+//===----------------------------------------------------------------------===//
+
+bool fmha::mayStandInScore(Operation *op) { return mayStand(op); }
+
+bool fmha::isScoreCapture(ShapedType type) {
+  return schedule::isCaptureElement(debugString(type.getElementType())) &&
+         type.getRank() >= 1 && type.getRank() <= schedule::maxCaptureRank;
+}
+
+DenseSet<Value> fmha::valuesByKey(Region &score) { return varyingByKey(score); }

@@ -273,9 +273,8 @@ LogicalResult Verifier::rowShapes() {
 LogicalResult Verifier::scale() {
   if (!op.getScale())
     return success();
-  constexpr double largest = 0x1p64;
   double scale = op.getScale()->convertToDouble();
-  if (!(std::abs(scale) <= largest))
+  if (!(std::abs(scale) <= AttentionOp::maxScale))
     return error(14)
            << "expected a scale from -2^64 to 2^64, with which scores "
               "stay finite as f32, got "

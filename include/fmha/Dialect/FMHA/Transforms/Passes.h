@@ -38,6 +38,7 @@ class VectorDialect;
 } // namespace vector
 class ModuleOp;
 class OpPassManager;
+class RewritePatternSet;
 class RewriterBase;
 } // namespace mlir
 
@@ -51,6 +52,9 @@ class MergeOp;
 /// Replaces `op` by linalg ops; what fmha-decompose-to-linalg does to each op.
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
 void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
+
+/// The patterns of fmha-fold, for passes and pipelines of other compilers.
+void populateFoldPatterns(mlir::RewritePatternSet &patterns);
 
 /// Appends upstream passes that take a module with fmha.attention down to the
 /// LLVM dialect for the CPU, through fmha-decompose-to-linalg. Functions get C

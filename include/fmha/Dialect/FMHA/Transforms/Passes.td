@@ -54,6 +54,46 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
   ];
 }
 
+def FMHAFold : Pass<"fmha-fold"> {
+  let summary = "Make transposes, factors, masks and roundings around fmha.attention part of it";
+  let description = [{
+    Other compilers hand attention over between ops that its kernels can do themselves. On tensors, where nothing else
+    needs what such an op makes, the op disappears:
+
+    - A transpose (`linalg.transpose`, or any structured op that copies with permuted maps) in front of `query`, `key`
+      or `value`, or behind a result, becomes `fmha.transpose`, which bufferizes to a strided view. The output is
+      computed into the transposed destination. The head dim must stay the last dimension.
+    - A constant factor on `query` or `key` (`arith.mulf`, `arith.divf`, structured ops whose body is one) becomes part
+      of `scale`. That is exact for powers of two. Other factors were rounded to f16 or bf16 once per element, and are not
+      any more; products that were infinite or 0 for want of range no longer are.
+    - Elementwise code that makes a tensor which the region `score` reads moves into the region, where it is cheap
+      arithmetic and the region then reads no more bits for each key than before. Indices of dynamic dimensions
+      (`linalg.index`) stay outside.
+    - A rounding of an f32 output to the type of `query` becomes the type of the output, which a kernel rounds once. The
+      result is the same.
+
+    The patterns are also `fmha::populateFoldPatterns`.
+
+    Example, shortened:
+    ```mlir
+    %qt = linalg.transpose ins(%q : tensor<2x8x?x64xf16>) outs(%e0 : tensor<2x?x8x64xf16>) permutation = [0, 2, 1, 3]
+    %qs = arith.mulf %qt, %half : tensor<2x?x8x64xf16>
+    %o = fmha.attention ins(%qs, %k, %v : ...) outs(%e1 : tensor<2x?x8x64xf16>) {scale = 0.25 : f64} -> ...
+    %r = linalg.transpose ins(%o : tensor<2x?x8x64xf16>) outs(%out : tensor<2x8x?x64xf16>) permutation = [0, 2, 1, 3]
+    // becomes
+    %qt = fmha.transpose %q [0, 2, 1, 3] : tensor<2x8x?x64xf16> -> tensor<2x?x8x64xf16>
+    %ot = fmha.transpose %out [0, 2, 1, 3] : tensor<2x8x?x64xf16> -> tensor<2x?x8x64xf16>
+    %o = fmha.attention ins(%qt, %k, %v : ...) outs(%ot : tensor<2x?x8x64xf16>) {scale = 0.125 : f64} -> ...
+    %r = fmha.transpose %o [0, 2, 1, 3] : tensor<2x?x8x64xf16> -> tensor<2x8x?x64xf16>
+    ```
+  }];
+  let dependentDialects = [
+    "::fmha::FMHADialect",
+    "::mlir::arith::ArithDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
   let summary = "Make calls to libm of the functions that it has";
   let description = [{
