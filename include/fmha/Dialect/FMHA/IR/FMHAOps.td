@@ -53,6 +53,10 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     tied to a result of its type, on memrefs there are no results. What the
     destinations held before is never read.
 
+    Upstream's tiling takes the op apart over batches, KV heads, members of a
+    group, query rows, and, in parts that `fmha.merge` combines, over keys
+    (`fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h`).
+
     Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
     `memref.subview` or `tensor.extract_slice` of it with offsets 0 and strides 1,
     V is the first columns of K (multi-head latent attention), and a kernel may

@@ -1,0 +1,143 @@
+//===- AttentionTile.h - A tile of fmha.attention ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The iteration space of fmha.attention and the op that computes one tile of
+// it.
+//
+// A tile is attention again, on slices of the operands. Two things say where a
+// row or a key is, and a slice would not know: the mask and the score region.
+// - Rows of a bottom-right causal mask: the keys that the rows of the tile do
+// not
+//   see are cut off, so that the last row sits at the last key again.
+// - Any other mask becomes code of the score region, and the region adds the
+//   offsets of the tile to its indices. Offsets that are no constants are in a
+//   tensor that the region reads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_FMHA_TRANSFORMS_ATTENTIONTILE_H
+#define FMHA_LIB_DIALECT_FMHA_TRANSFORMS_ATTENTIONTILE_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+namespace fmha {
+
+/// The loops of fmha.attention, outermost first. Query head h is member h mod
+/// (q_heads / kv_heads) of the group of KV head h / (q_heads / kv_heads).
+enum AttentionLoop : unsigned {
+  BatchLoop,
+  KVHeadLoop,
+  GroupLoop,
+  RowLoop,
+  KeyLoop,
+  LoopCount
+};
+
+/// Part of one dimension.
+struct Window {
+  mlir::OpFoldResult offset, size;
+  /// Whether it is all of the dimension.
+  bool isWhole = false;
+};
+
+/// Returns the extents of the loops.
+llvm::SmallVector<mlir::OpFoldResult> attentionExtents(mlir::OpBuilder &b,
+                                                       AttentionOp op);
+
+/// What the score region of a tile must know to be that of the whole op.
+struct ScoreShift {
+  /// Offsets to add to b, h, i and j, and lengths in place of q_len, kv_len and
+  /// that of a second source; empty ones leave the argument as it is.
+  enum Quantity : unsigned {
+    Batch,
+    Head,
+    Row,
+    Key,
+    QLen,
+    KVLen,
+    KVLen2,
+    Count
+  };
+  std::array<mlir::OpFoldResult, Count> quantities;
+  /// The lengths of the sequences of each source, in place of KVLen and KVLen2.
+  mlir::Value lengths, lengths2;
+  /// The mask that the region applies.
+  schedule::Mask mask;
+  bool addsMask = false;
+};
+
+/// A tile of the iteration space of an op.
+class AttentionTile {
+public:
+  /// `offsets` and `sizes` have an entry for each loop.
+  AttentionTile(mlir::OpBuilder &b, AttentionOp op,
+                llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
+  /// Fails with a diagnostic where no op on slices computes the tile.
+  llvm::LogicalResult check(bool isPart);
+
+  /// The windows of the tile in `output` and in rows like `lse`.
+  llvm::SmallVector<Window> outputWindows();
+  llvm::SmallVector<Window> rowWindows();
+
+  /// Builds the op that computes the tile into slices of the destinations.
+  mlir::FailureOr<mlir::TilingResult> build();
+
+  /// Builds the op that computes what the keys of the tile contribute: output,
+  /// not divided, row maxima and row sums, in the destinations given.
+  mlir::FailureOr<mlir::TilingResult> buildPart(mlir::ValueRange destinations);
+
+private:
+  /// How the rows and keys of a tile learn where they are.
+  enum class MaskForm { Unchanged, CutKeys, Code };
+
+  /// Keys at the end of each source that are left out; empty leaves out none.
+  struct KeyCuts {
+    mlir::OpFoldResult source1, source2;
+  };
+
+  MaskForm maskForm(bool isPart);
+  mlir::OpFoldResult rowsAfter();
+  KeyCuts keyCuts(bool isPart);
+  ScoreShift scoreShift(const KeyCuts &cuts, bool isPart);
+  mlir::Value slice(mlir::Value source, llvm::ArrayRef<Window> windows);
+  mlir::Value sliceOfKeys(mlir::Value source, mlir::OpFoldResult cut);
+  mlir::Value valueSlice(mlir::Value value, mlir::Value key,
+                         mlir::Value keySlice, mlir::OpFoldResult cut);
+  mlir::Value lengths(mlir::Value list, mlir::OpFoldResult cut);
+  AttentionOp buildOp(mlir::ValueRange destinations, const KeyCuts &cuts,
+                      bool isPart, bool hasRegion);
+  mlir::FailureOr<mlir::TilingResult> buildWith(mlir::ValueRange destinations,
+                                                bool isPart);
+
+  mlir::OpBuilder &b;
+  AttentionOp op;
+  mlir::Location location;
+  llvm::SmallVector<mlir::OpFoldResult> extents;
+  llvm::SmallVector<Window> windows;
+  /// In query heads.
+  Window heads;
+  llvm::SmallVector<mlir::Operation *> slices;
+};
+
+/// Builds the region of a tile of `op` in `region`. What it reads besides the
+/// captures of `op` is built at `b`. Fails with a diagnostic where that would
+/// have to be in a buffer.
+llvm::LogicalResult buildShiftedScore(mlir::OpBuilder &b, AttentionOp op,
+                                      const ScoreShift &shift,
+                                      mlir::Region &region);
+
+/// Returns whether two sizes are computed in the same way.
+bool isSameSize(mlir::OpFoldResult a, mlir::OpFoldResult b);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_DIALECT_FMHA_TRANSFORMS_ATTENTIONTILE_H
