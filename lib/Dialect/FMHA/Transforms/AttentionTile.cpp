@@ -236,29 +236,35 @@ Value AttentionTile::valueSlice(Value value, Value key, Value keySlice,
   return slice(keySlice, columns);
 }
 
-/// Lengths of sequences in what is left of the keys.
-Value AttentionTile::lengths(Value list, OpFoldResult cut) {
-  bool tilesKeys = !windows[KeyLoop].isWhole;
-  if (!list || (!cut && !tilesKeys))
-    return slice(list, windows[BatchLoop]);
-  Value own = slice(list, windows[BatchLoop]);
-  auto toI32 = [&](OpFoldResult size) -> Value {
+Value fmha::lengthsInPart(OpBuilder &b, Location location, Value list,
+                          OpFoldResult before, OpFoldResult size) {
+  auto toI32 = [&](OpFoldResult index) -> Value {
     return arith::IndexCastOp::create(
         b, location, b.getI32Type(),
-        getValueOrCreateConstantIndexOp(b, location, size));
+        getValueOrCreateConstantIndexOp(b, location, index));
   };
-  Value before = toI32(tilesKeys ? windows[KeyLoop].offset : cut);
-  Value most = tilesKeys ? toI32(windows[KeyLoop].size) : Value();
+  Value first = toI32(before);
+  Value most = size ? toI32(size) : Value();
   Value none = arith::ConstantOp::create(b, location, b.getI32IntegerAttr(0));
   auto left = [&](OpBuilder &at, Location location, ValueRange e) -> Value {
-    Value rest = arith::SubIOp::create(at, location, e[0], before);
+    Value rest = arith::SubIOp::create(at, location, e[0], first);
     rest = arith::MaxSIOp::create(at, location, rest, none);
     return most ? Value(arith::MinSIOp::create(at, location, rest, most))
                 : rest;
   };
   Value empty = tensor::EmptyOp::create(
-      b, location, {sizeOf(b, location, own, 0)}, b.getI32Type());
-  return genericOver(b, location, 1, 0, {{own, {0}}}, {empty, {0}}, left);
+      b, location, {sizeOf(b, location, list, 0)}, b.getI32Type());
+  return genericOver(b, location, 1, 0, {{list, {0}}}, {empty, {0}}, left);
+}
+
+/// Lengths of sequences in what is left of the keys.
+Value AttentionTile::lengths(Value list, OpFoldResult cut) {
+  const Window &keys = windows[KeyLoop];
+  Value own = slice(list, windows[BatchLoop]);
+  if (!own || (!cut && keys.isWhole))
+    return own;
+  return keys.isWhole ? lengthsInPart(b, location, own, cut, OpFoldResult())
+                      : lengthsInPart(b, location, own, keys.offset, keys.size);
 }
 
 /// The query rows behind those of the tile.

@@ -25,6 +25,7 @@
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/TilingInterface.h"
 
 namespace fmha {
@@ -66,8 +67,12 @@ struct ScoreShift {
     Count
   };
   std::array<mlir::OpFoldResult, Count> quantities;
-  /// The lengths of the sequences of each source, in place of KVLen and KVLen2.
+  /// The lengths of the sequences of each source, in place of KVLen and KVLen2,
+  /// and whether they are those of the tile's batches and not of all.
   mlir::Value lengths, lengths2;
+  bool lengthsAreOfTile = false;
+  /// What stands for the captures of the op, where not they themselves.
+  mlir::IRMapping captures;
   /// The mask that the region applies.
   schedule::Mask mask;
   bool addsMask = false;
@@ -134,6 +139,12 @@ private:
 llvm::LogicalResult buildShiftedScore(mlir::OpBuilder &b, AttentionOp op,
                                       const ScoreShift &shift,
                                       mlir::Region &region);
+
+/// Returns the lengths of sequences in a part of their keys: `list` less the
+/// keys before the part, at least 0 and, where given, at most `size`.
+mlir::Value lengthsInPart(mlir::OpBuilder &b, mlir::Location location,
+                          mlir::Value list, mlir::OpFoldResult before,
+                          mlir::OpFoldResult size);
 
 /// Returns whether two sizes are computed in the same way.
 bool isSameSize(mlir::OpFoldResult a, mlir::OpFoldResult b);

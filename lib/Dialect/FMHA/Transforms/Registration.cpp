@@ -10,12 +10,14 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
+#include "fmha/Dialect/FMHA/Transforms/ShardingInterfaceImpl.h"
 #include "fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h"
 
 void fmha::registerFMHADialect(mlir::DialectRegistry &registry) {
   registry.insert<FMHADialect>();
   registerBufferizableOpInterfaceExternalModels(registry);
   registerTilingInterfaceExternalModels(registry);
+  registerShardingInterfaceExternalModels(registry);
 }
 
 void fmha::registerFMHATransforms() {

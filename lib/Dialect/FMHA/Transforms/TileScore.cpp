@@ -71,8 +71,9 @@ bool ScoreBuilder::needs(ScoreShift::Quantity number) {
   bool isBottomRight = shift.addsMask && !shift.mask.isTopLeft();
   switch (number) {
   case ScoreShift::Batch:
-    return uses(B) || (shift.lengths && needs(ScoreShift::KVLen)) ||
-           (shift.lengths2 && needs(ScoreShift::KVLen2));
+    return uses(B) || (!shift.lengthsAreOfTile &&
+                       ((shift.lengths && needs(ScoreShift::KVLen)) ||
+                        (shift.lengths2 && needs(ScoreShift::KVLen2))));
   case ScoreShift::Head:
     return uses(H);
   case ScoreShift::Row:
@@ -154,12 +155,13 @@ SmallVector<Value> ScoreBuilder::arguments(Block *block) {
   made[J] = shifted(J, ScoreShift::Key);
   if (needs(ScoreShift::QLen))
     made[QLength] = quantity(ScoreShift::QLen);
+  Value sequence = shift.lengthsAreOfTile ? block->getArgument(B) : made[B];
   made[KVLength] =
-      lengthOf(ScoreShift::KVLen, shift.lengths, made[B], made[KVLength]);
+      lengthOf(ScoreShift::KVLen, shift.lengths, sequence, made[KVLength]);
   if (made.size() <= Source)
     return made;
   Value own = block->getArgument(KVLength);
-  Value second = lengthOf(ScoreShift::KVLen2, shift.lengths2, made[B], own);
+  Value second = lengthOf(ScoreShift::KVLen2, shift.lengths2, sequence, own);
   if (second == own && made[KVLength] == own)
     return made;
   Value isFirst = arith::CmpIOp::create(
@@ -207,7 +209,7 @@ LogicalResult ScoreBuilder::build(Region &region) {
   SmallVector<Value> place = arguments(block);
   Value score = place[Score];
   if (Region *code = op.getScore()) {
-    IRMapping mapping;
+    IRMapping mapping = shift.captures;
     mapping.map(code->getArguments(), place);
     for (Operation &inner : code->front().without_terminator())
       inside.clone(inner, mapping);
