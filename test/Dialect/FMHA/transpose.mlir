@@ -59,3 +59,20 @@ func.func @conflict(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
     } -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// What is computed into a transposed destination, and transposed back, is in that
+// destination.
+
+// BUFFERS-LABEL: func.func @back
+// BUFFERS-SAME: %[[X:[a-z0-9]+]]: memref<2x4xf32
+// BUFFERS: %[[T:.*]] = memref.transpose %[[X]]
+// BUFFERS: linalg.fill ins(%{{.*}}) outs(%[[T]] :
+// BUFFERS-NOT: memref.transpose
+// BUFFERS: return %[[X]]
+func.func @back(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = fmha.transpose %x [1, 0] : tensor<2x4xf32> -> tensor<4x2xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %2 = fmha.transpose %1 [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}

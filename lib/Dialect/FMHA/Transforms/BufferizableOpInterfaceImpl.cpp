@@ -112,7 +112,8 @@ struct ReadBufferization
   }
 };
 
-/// transpose(x) -> memref.transpose of the buffer of x
+/// transpose(x) -> memref.transpose of the buffer of x, or, where that buffer
+/// is itself a transpose and the two undo each other, the buffer it is one of
 struct TransposeBufferization
     : BufferizableOpInterface::ExternalModel<TransposeBufferization,
                                              fmha::TransposeOp> {
@@ -152,6 +153,11 @@ struct TransposeBufferization
       return failure();
     auto map = AffineMap::getPermutationMap(transpose.getPermutation(),
                                             op->getContext());
+    auto inner = buffer->getDefiningOp<memref::TransposeOp>();
+    if (inner && map.compose(inner.getPermutation()).isIdentity()) {
+      replaceOpWithBufferizedValues(rewriter, op, inner.getIn());
+      return success();
+    }
     replaceOpWithNewBufferizedOp<memref::TransposeOp>(rewriter, op, *buffer,
                                                       AffineMapAttr::get(map));
     return success();
