@@ -131,7 +131,8 @@ func.func @run(%m: index, %n: index) {
       tensor.yield %x : i8
     } : tensor<2x?x?xi8>
   %o = call @attention(%q, %k, %v, %mask) : (!bhsd_q, !bhsd_k, !bhsd_k, tensor<2x?x?xi8>) -> !bhsd_q
-  %wide = arith.extf %o : !bhsd_q to tensor<2x4x?x8xf32>
+  %empty = tensor.empty(%m) : tensor<2x4x?x8xf32>
+  %wide = linalg.copy ins(%o : !bhsd_q) outs(%empty : tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf32>
   %buffer = bufferization.to_buffer %wide read_only : tensor<2x4x?x8xf32> to memref<2x4x?x8xf32>
   %any = memref.cast %buffer : memref<2x4x?x8xf32> to memref<*xf32>
   call @printMemrefF32(%any) : (memref<*xf32>) -> ()
