@@ -8,7 +8,7 @@
 // Callers that want the identity layout get it without a copy, too.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(fmha-fold,one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map})' \
-// RUN:   | FileCheck %s --check-prefix=NOTHING
+// RUN:   | FileCheck %s --check-prefixes=CHECK-IDENTITY,NOTHING
 // Without the pass there is a transpose, with memory of its own, for each tensor.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(canonicalize,one-shot-bufferize{bufferize-function-boundaries})' \
@@ -27,6 +27,10 @@
 // CHECK: fmha.attention
 // CHECK-NOT: memref.alloc
 // CHECK: return
+// CHECK-IDENTITY-LABEL: func.func @new_output
+// CHECK-IDENTITY-COUNT-1: memref.alloc
+// CHECK-IDENTITY-NOT: memref.alloc
+// CHECK-IDENTITY-LABEL: func.func @given_output
 // CHECK-LABEL: func.func @given_output
 // CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<2x8x?x64xf16, strided<[?, ?, ?, ?], offset: ?>>)
 // CHECK-NOT: memref.alloc

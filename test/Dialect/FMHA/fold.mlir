@@ -232,3 +232,36 @@ func.func @not_rounded(%q: tensor<1x8x4x64xbf16>)
   %c = arith.truncf %c32 : tensor<1x8x4x64xf32> to tensor<1x8x4x64xbf16>
   return %a, %b, %c, %c32 : tensor<1x8x4x64xbf16>, tensor<1x8x4x64xf16>, tensor<1x8x4x64xbf16>, tensor<1x8x4x64xf32>
 }
+
+// -----
+
+// A rounding behind a transpose, and a transpose that another one undoes.
+
+// CHECK-LABEL: func.func @behind
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<1x?x4x64xbf16>, %[[M:[a-z0-9]+]]: index
+// CHECK-NOT: linalg
+// CHECK-NOT: f32
+// CHECK: %[[E:.*]] = tensor.empty(%[[M]]) : tensor<1x4x?x64xbf16>
+// CHECK: %[[D:.*]] = fmha.transpose %[[E]] [0, 2, 1, 3]
+// CHECK: %[[O:.*]] = fmha.attention {{.*}} outs(%[[D]] :
+// CHECK: %[[R:.*]] = fmha.transpose %[[O]] [0, 2, 1, 3]
+// CHECK: %[[F:.*]] = tensor.empty(%[[M]]) : tensor<1x?x4x64xbf16>
+// CHECK: %[[P:.*]] = fmha.attention {{.*}} outs(%[[F]] :
+// CHECK: return %[[R]], %[[P]]
+func.func @behind(%q: tensor<1x?x4x64xbf16>, %m: index) -> (tensor<1x4x?x64xbf16>, tensor<1x?x4x64xbf16>) {
+  %e0 = tensor.empty(%m) : tensor<1x?x4x64xf32>
+  %e1 = tensor.empty(%m) : tensor<1x4x?x64xf32>
+  %e2 = tensor.empty(%m) : tensor<1x?x4x64xbf16>
+  %e3 = tensor.empty(%m) : tensor<1x4x?x64xbf16>
+  %o = fmha.attention
+      ins(%q, %q, %q : tensor<1x?x4x64xbf16>, tensor<1x?x4x64xbf16>, tensor<1x?x4x64xbf16>)
+      outs(%e0 : tensor<1x?x4x64xf32>) -> tensor<1x?x4x64xf32>
+  %t = linalg.transpose ins(%o : tensor<1x?x4x64xf32>) outs(%e1 : tensor<1x4x?x64xf32>) permutation = [0, 2, 1, 3]
+  %r = arith.truncf %t : tensor<1x4x?x64xf32> to tensor<1x4x?x64xbf16>
+  %p = fmha.attention
+      ins(%q, %q, %q : tensor<1x?x4x64xbf16>, tensor<1x?x4x64xbf16>, tensor<1x?x4x64xbf16>)
+      outs(%e2 : tensor<1x?x4x64xbf16>) -> tensor<1x?x4x64xbf16>
+  %pt = linalg.transpose ins(%p : tensor<1x?x4x64xbf16>) outs(%e3 : tensor<1x4x?x64xbf16>) permutation = [0, 2, 1, 3]
+  %pp = linalg.transpose ins(%pt : tensor<1x4x?x64xbf16>) outs(%e2 : tensor<1x?x4x64xbf16>) permutation = [0, 2, 1, 3]
+  return %r, %pp : tensor<1x4x?x64xbf16>, tensor<1x?x4x64xbf16>
+}

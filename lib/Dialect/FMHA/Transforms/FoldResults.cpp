@@ -15,23 +15,71 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Whether the elements of the destination of `result` end up in the result.
-static bool keepsDestination(AttentionOp op, OpResult result) {
-  Value destination = op.getTiedOpOperand(result)->get();
-  return op.getCuSeqlensQ() && !destination.getDefiningOp<tensor::EmptyOp>();
+/// Whether `value` holds nothing yet.
+static bool isEmpty(Value value) {
+  while (auto transpose = value.getDefiningOp<TransposeOp>())
+    value = transpose.getSource();
+  return bool(value.getDefiningOp<tensor::EmptyOp>());
 }
 
-/// Whether the op can do `step` on a result itself.
-static bool canDo(AttentionOp op, OpResult result,
-                  const ElementwiseStep &step) {
+/// Returns the extents of `value`, from what it is made of where that may then
+/// be unused.
+static SmallVector<OpFoldResult> sizesOf(OpBuilder &b, Value value) {
+  if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes();
+  if (auto transpose = value.getDefiningOp<TransposeOp>())
+    return applyPermutation(sizesOf(b, transpose.getSource()),
+                            transpose.getPermutation());
+  return tensor::getMixedSizes(b, value.getLoc(), value);
+}
+
+namespace {
+/// The only consumer of a result, maybe past a transpose of an earlier fold.
+struct Consumer {
+  TransposeOp view;
+  Operation *op = nullptr;
+  /// From the result to what the consumer makes.
+  ElementwiseStep step;
+};
+} // namespace
+
+static std::optional<Consumer> consumerOf(OpResult result) {
+  if (!result.hasOneUse())
+    return std::nullopt;
+  Consumer found;
+  Value value = result;
+  found.op = *result.user_begin();
+  if (auto view = dyn_cast<TransposeOp>(found.op)) {
+    if (!view->hasOneUse())
+      return std::nullopt;
+    found.view = view;
+    value = view.getResult();
+    found.op = *view->user_begin();
+  }
+  std::optional<ElementwiseStep> step = matchStep(found.op);
+  if (!step || step->input != value)
+    return std::nullopt;
+  found.step = *step;
+  if (found.view)
+    found.step.permutation =
+        applyPermutation(found.view.getPermutation(), step->permutation);
+  return found;
+}
+
+/// Whether the op can do what the consumer does with a result itself.
+static bool canDo(AttentionOp op, OpResult result, const Consumer &consumer) {
+  const ElementwiseStep &step = consumer.step;
   bool isOutput = result.getResultNumber() == 0;
   if (step.permutes() && isOutput && !step.keepsLast())
     return false;
-  if (step.kind == ElementwiseStep::Copy)
-    return step.permutes();
   Value destination = op.getTiedOpOperand(result)->get();
+  if (op.getCuSeqlensQ() && !isEmpty(destination))
+    return false;
+  if (step.kind == ElementwiseStep::Copy)
+    return step.permutes() || consumer.view;
   return step.kind == ElementwiseStep::Truncate && isOutput &&
-         getElementTypeOrSelf(destination).isF32();
+         getElementTypeOrSelf(destination).isF32() &&
+         getElementTypeOrSelf(consumer.op->getResult(0)) == op.getElementType();
 }
 
 namespace {
@@ -58,42 +106,30 @@ struct FoldResult : OpRewritePattern<AttentionOp> {
 private:
   static LogicalResult fold(AttentionOp op, OpResult result,
                             PatternRewriter &rewriter) {
-    if (!result.hasOneUse() || keepsDestination(op, result))
+    std::optional<Consumer> consumer = consumerOf(result);
+    if (!consumer || !canDo(op, result, *consumer))
       return failure();
-    Operation *user = *result.user_begin();
-    std::optional<ElementwiseStep> step = matchStep(user);
-    if (!step || step->input != result || !canDo(op, result, *step))
-      return failure();
-    Type element = getElementTypeOrSelf(user->getResult(0));
-    if (step->kind == ElementwiseStep::Truncate &&
-        element != op.getElementType())
-      return failure();
-    bool isNew = !step->destination ||
-                 step->destination.getDefiningOp<tensor::EmptyOp>();
-    if (!isNew && !DominanceInfo().properlyDominates(step->destination, op))
+    Value destination = consumer->step.destination;
+    bool isNew = !destination || destination.getDefiningOp<tensor::EmptyOp>();
+    if (!isNew && !DominanceInfo().properlyDominates(destination, op))
       return failure();
     rewriter.setInsertionPoint(op);
-    Value destination = isNew ? emptyFor(rewriter, op, result, *step, element)
-                              : step->destination;
-    replace(rewriter, op, result, user, step->permutation, destination);
+    if (isNew)
+      destination = tensor::EmptyOp::create(
+          rewriter, op.getLoc(),
+          applyPermutation(
+              sizesOf(rewriter, op.getTiedOpOperand(result)->get()),
+              consumer->step.permutation),
+          getElementTypeOrSelf(consumer->op->getResult(0)));
+    replace(rewriter, op, result, *consumer, destination);
     return success();
   }
 
-  /// A tensor.empty of the shape that the consumer of `result` gives it.
-  static Value emptyFor(PatternRewriter &rewriter, AttentionOp op,
-                        OpResult result, const ElementwiseStep &step,
-                        Type element) {
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(
-        rewriter, op.getLoc(), op.getTiedOpOperand(result)->get());
-    return tensor::EmptyOp::create(rewriter, op.getLoc(),
-                                   applyPermutation(sizes, step.permutation),
-                                   element);
-  }
-
   static void replace(PatternRewriter &rewriter, AttentionOp op,
-                      OpResult result, Operation *user,
-                      ArrayRef<int64_t> permutation, Value destination) {
-    Location location = user->getLoc();
+                      OpResult result, const Consumer &consumer,
+                      Value destination) {
+    ArrayRef<int64_t> permutation = consumer.step.permutation;
+    Location location = consumer.op->getLoc();
     bool permutes = !isIdentityPermutation(permutation);
     if (permutes)
       destination = TransposeOp::create(rewriter, location, destination,
@@ -102,14 +138,16 @@ private:
       op.getTiedOpOperand(result)->set(destination);
       result.setType(destination.getType());
     });
-    rewriter.setInsertionPoint(user);
+    rewriter.setInsertionPoint(consumer.op);
     Value made = result;
     if (permutes)
       made = TransposeOp::create(rewriter, location, made, permutation);
-    Type type = user->getResult(0).getType();
+    Type type = consumer.op->getResult(0).getType();
     if (made.getType() != type)
       made = tensor::CastOp::create(rewriter, location, type, made);
-    rewriter.replaceOp(user, made);
+    rewriter.replaceOp(consumer.op, made);
+    if (consumer.view)
+      rewriter.eraseOp(consumer.view);
   }
 };
 } // namespace
