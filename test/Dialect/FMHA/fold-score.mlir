@@ -81,6 +81,41 @@ func.func @alibi(%q: tensor<1x16x4x64xf16>, %slopes: tensor<4xf16>, %out: tensor
 
 // -----
 
+// Flags, chosen by an op of arith on tensors, and a number of rank 0.
+
+// CHECK-LABEL: func.func @flags
+// CHECK-SAME: %[[FLAGS:[a-z0-9]+]]: tensor<16x16xi1>, %[[FACTOR:[a-z0-9]+]]: tensor<f32>
+// CHECK: score(%[[S:.*]], %{{.*}}, %{{.*}}, %[[I:.*]], %[[J:.*]], %{{.*}}, %{{.*}}) {
+// CHECK-NEXT: %[[LIVE:.*]] = fmha.read %[[FLAGS]][%[[I]], %[[J]]] : tensor<16x16xi1>
+// CHECK-NEXT: %[[E:.*]] = arith.select %[[LIVE]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[F:.*]] = fmha.read %[[FACTOR]][] : tensor<f32>
+// CHECK: arith.negf %[[F]]
+func.func @flags(%q: tensor<1x16x4x64xf16>, %flags: tensor<16x16xi1>, %factor: tensor<f32>, %out: tensor<1x16x4x64xf16>) -> tensor<1x16x4x64xf16> {
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %hidden = arith.constant dense<0xFF800000> : tensor<16x16xf32>
+  %bias = arith.select %flags, %zero, %hidden : tensor<16x16xi1>, tensor<16x16xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %slope = linalg.generic {indexing_maps = [affine_map<(h) -> ()>, affine_map<(h) -> (h)>], iterator_types = ["parallel"]}
+      ins(%factor : tensor<f32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%x: f32, %y: f32):
+      %n = arith.negf %x : f32
+      linalg.yield %n : f32
+    } -> tensor<4xf32>
+  %o = fmha.attention
+      ins(%q, %q, %q : tensor<1x16x4x64xf16>, tensor<1x16x4x64xf16>, tensor<1x16x4x64xf16>)
+      outs(%out : tensor<1x16x4x64xf16>) -> tensor<1x16x4x64xf16>
+      score(%s, %b, %h, %i, %j, %q_len, %kv_len) {
+        %z = fmha.read %bias[%i, %j] : tensor<16x16xf32>
+        %x = arith.addf %s, %z : f32
+        %f = fmha.read %slope[%h] : tensor<4xf32>
+        %y = arith.addf %x, %f : f32
+        fmha.yield %y : f32
+      }
+  return %o : tensor<1x16x4x64xf16>
+}
+
+// -----
+
 // What stays: two tensors instead of one for each key, a function, a value that is
 // no constant, a result that something else needs, an index of a dynamic extent,
 // and a reduction.

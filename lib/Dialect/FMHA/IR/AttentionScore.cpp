@@ -348,7 +348,7 @@ bool fmha::mayStandInScore(Operation *op) { return mayStand(op); }
 
 bool fmha::isScoreCapture(ShapedType type) {
   return schedule::isCaptureElement(debugString(type.getElementType())) &&
-         type.getRank() >= 1 && type.getRank() <= schedule::maxCaptureRank;
+         type.getRank() <= schedule::maxCaptureRank;
 }
 
 DenseSet<Value> fmha::valuesByKey(Region &score) { return varyingByKey(score); }

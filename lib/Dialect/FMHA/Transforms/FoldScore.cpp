@@ -181,8 +181,9 @@ static bool mayMove(const ElementCode &code) {
          });
 }
 
+/// Bits of an element in memory, where an i1 has a byte.
 static unsigned bitsOf(Value tensor) {
-  return getElementTypeOrSelf(tensor).getIntOrFloatBitWidth();
+  return std::max(8u, getElementTypeOrSelf(tensor).getIntOrFloatBitWidth());
 }
 
 /// Whether the region reads no more bits for each key than it does by `read`:
