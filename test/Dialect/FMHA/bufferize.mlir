@@ -82,3 +82,24 @@ func.func @packed_destination(%q: tensor<1x8x4x64xf16>, %k: tensor<2x8x4x64xf16>
       outs(%out : tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16>
   return %o, %out : tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>
 }
+
+// -----
+
+// fmha.transpose gives operands and a destination another order, without a copy.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1x4x8x64xf16, strided<{{[^>]*}}>>, %[[OUT:[a-z0-9]+]]: memref<1x4x8x64xf16
+// CHECK-NEXT: %[[XT:.*]] = memref.transpose %[[X]] (d0, d1, d2, d3) -> (d0, d2, d1, d3)
+// CHECK-NEXT: %[[OT:.*]] = memref.transpose %[[OUT]] (d0, d1, d2, d3) -> (d0, d2, d1, d3)
+// CHECK-NEXT: fmha.attention ins(%[[XT]], %[[XT]], %[[XT]] :
+// CHECK-SAME: outs(%[[OT]] :
+// CHECK-NEXT: return %[[OUT]]
+func.func @transposed(%x: tensor<1x4x8x64xf16>, %out: tensor<1x4x8x64xf16>) -> tensor<1x4x8x64xf16> {
+  %xt = fmha.transpose %x [0, 2, 1, 3] : tensor<1x4x8x64xf16> -> tensor<1x8x4x64xf16>
+  %ot = fmha.transpose %out [0, 2, 1, 3] : tensor<1x4x8x64xf16> -> tensor<1x8x4x64xf16>
+  %o = fmha.attention
+      ins(%xt, %xt, %xt : tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>)
+      outs(%ot : tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16>
+  %r = fmha.transpose %o [0, 2, 1, 3] : tensor<1x8x4x64xf16> -> tensor<1x4x8x64xf16>
+  return %r : tensor<1x4x8x64xf16>
+}
