@@ -158,6 +158,41 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// The consumer of a query that a loop computes goes into the loop.
+
+// CHECK-LABEL: func.func @fuse_consumer
+// CHECK: scf.for %[[M:.*]] = %{{.*}} iter_args
+// CHECK: %[[Q:.*]] = linalg.exp
+// CHECK: %[[N:.*]] = affine.max
+// CHECK: %[[KT:.*]] = tensor.extract_slice %{{.*}}[0, 0, 0, 0] [1, %[[N]], 2, 64]
+// CHECK: fmha.attention ins(%[[Q]], %[[KT]], %[[KT]] :
+// CHECK: scf.yield
+func.func @fuse_consumer(%x: tensor<1x16x4x64xf16>, %e: tensor<1x16x4x64xf16>, %k: tensor<1x16x2x64xf16>, %out: tensor<1x16x4x64xf16>) -> tensor<1x16x4x64xf16> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %q = scf.for %i = %c0 to %c16 step %c8 iter_args(%acc = %e) -> tensor<1x16x4x64xf16> {
+    %xs = tensor.extract_slice %x[0, %i, 0, 0] [1, 8, 4, 64] [1, 1, 1, 1] : tensor<1x16x4x64xf16> to tensor<1x8x4x64xf16>
+    %as = tensor.extract_slice %acc[0, %i, 0, 0] [1, 8, 4, 64] [1, 1, 1, 1] : tensor<1x16x4x64xf16> to tensor<1x8x4x64xf16>
+    %y = linalg.exp ins(%xs : tensor<1x8x4x64xf16>) outs(%as : tensor<1x8x4x64xf16>) -> tensor<1x8x4x64xf16>
+    %n = tensor.insert_slice %y into %acc[0, %i, 0, 0] [1, 8, 4, 64] [1, 1, 1, 1] : tensor<1x8x4x64xf16> into tensor<1x16x4x64xf16>
+    scf.yield %n : tensor<1x16x4x64xf16>
+  }
+  %o = fmha.attention ins(%q, %k, %k : tensor<1x16x4x64xf16>, tensor<1x16x2x64xf16>, tensor<1x16x2x64xf16>)
+      outs(%out : tensor<1x16x4x64xf16>) {mask = #fmha.mask<causal>} -> tensor<1x16x4x64xf16>
+  return %o : tensor<1x16x4x64xf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["fmha.attention"]} in %root : (!transform.any_op) -> !transform.any_op
+    %loop = transform.structured.match ops{["scf.for"]} in %root : (!transform.any_op) -> !transform.any_op
+    %a, %b = transform.test.fuse_consumer %op into (%loop) : (!transform.any_op, !transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // Buffers are tiled too, where no tile needs a tensor.
 
 // CHECK-LABEL: func.func @buffers

@@ -78,7 +78,8 @@ struct AttentionTiling
     // dim].
     const unsigned places[][3] = {{0, 1, 2}, {0, 2, 1}};
     const unsigned (&place)[3] = places[resultNumber == 0 ? 1 : 0];
-    if (resultNumber == 0 && !isWholeHeadDim(op, offsets[3], sizes[3]))
+    if (resultNumber == 0 &&
+        !isAll(offsets[3], sizes[3], cast<AttentionOp>(op).getHeadDimV()))
       return failure();
     return domainOf(
         cast<AttentionOp>(op), b, {offsets[place[0]], sizes[place[0]]},
@@ -103,11 +104,39 @@ struct AttentionTiling
                         tile->generatedSlices};
   }
 
+  LogicalResult getIterationDomainTileFromOperandTiles(
+      Operation *op, OpBuilder &b, ArrayRef<unsigned> operandNumbers,
+      ArrayRef<SmallVector<OpFoldResult>> allOffsets,
+      ArrayRef<SmallVector<OpFoldResult>> allSizes,
+      SmallVectorImpl<OpFoldResult> &domainOffsets,
+      SmallVectorImpl<OpFoldResult> &domainSizes) const {
+    // A tile of keys is needed by every row. The query is operand 0.
+    auto attention = cast<AttentionOp>(op);
+    if (operandNumbers != ArrayRef(0u))
+      return failure();
+    ArrayRef<OpFoldResult> offsets = allOffsets[0], sizes = allSizes[0];
+    if (!isAll(offsets[3], sizes[3], attention.getHeadDim()))
+      return failure();
+    return domainOf(attention, b, {offsets[0], sizes[0]},
+                    {offsets[2], sizes[2]}, {offsets[1], sizes[1]},
+                    domainOffsets, domainSizes);
+  }
+
+  FailureOr<TilingResult> getTiledImplementationFromOperandTiles(
+      Operation *op, OpBuilder &b, ArrayRef<unsigned> operandNumbers,
+      ArrayRef<SmallVector<OpFoldResult>> allOffsets,
+      ArrayRef<SmallVector<OpFoldResult>> allSizes) const {
+    SmallVector<OpFoldResult> domainOffsets, domainSizes;
+    if (failed(getIterationDomainTileFromOperandTiles(
+            op, b, operandNumbers, allOffsets, allSizes, domainOffsets,
+            domainSizes)))
+      return failure();
+    return getTiledImplementation(op, b, domainOffsets, domainSizes);
+  }
+
 private:
-  static bool isWholeHeadDim(Operation *op, OpFoldResult offset,
-                             OpFoldResult size) {
-    return isZeroInteger(offset) &&
-           isConstantIntValue(size, cast<AttentionOp>(op).getHeadDimV());
+  static bool isAll(OpFoldResult offset, OpFoldResult size, unsigned extent) {
+    return isZeroInteger(offset) && isConstantIntValue(size, extent);
   }
 
   /// The tile that computes a part of the results. Query heads are a tile where
