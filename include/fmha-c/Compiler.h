@@ -21,7 +21,7 @@
 |*   dtype, head-dim, causal, lse, sink, ...   the problem, where no module   *|
 |*                      text is given; lists and biases are true or false     *|
 |*                                                                            *|
-|* and besides                                                                *|
+|* and                                                                        *|
 |*                                                                            *|
 |*   cubin      true: assemble the PTX with ptxas                             *|
 |*   explain    true: keep the planner's report                               *|

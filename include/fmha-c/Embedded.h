@@ -6,9 +6,9 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* What "fmha-compile --emit=object" and "--emit=header" put into a program,  *|
-|* and the functions of libfmha_rt that launch it. Programs call the          *|
-|* functions that fmha-compile declares and none of these.                    *|
+|* The structures that "fmha-compile --emit=object" and "--emit=header" put   *|
+|* into a program, and the functions of libfmha_rt that launch their kernels. *|
+|* Programs call the functions that fmha-compile declares and none of these.  *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 

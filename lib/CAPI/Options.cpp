@@ -20,7 +20,7 @@ using namespace fmha::capi;
 using fmha::runtime::failure;
 using fmha::tools::FlagTable;
 
-/// Keys of the launch to plan for stand beside module text, too.
+/// Keys of the launch to plan for, which go with module text as well.
 static constexpr StringLiteral hintKeys[] = {"batch", "q-heads", "kv-heads",
                                              "q-len", "kv-len"};
 

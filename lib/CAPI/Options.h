@@ -14,7 +14,7 @@
 
 namespace fmha::capi {
 
-/// What the JSON object of options says.
+/// The JSON object of options, read.
 struct Options {
   tools::ProblemFlags problem;
   std::string name = "<module>";

@@ -256,7 +256,7 @@ static Error writeAtomically(const std::string &path, StringRef bytes) {
   });
 }
 
-/// What went wrong, without the name of a file.
+/// Returns the message of `error` without the name of the file.
 static std::string reasonOf(Error error) {
   std::string reason;
   handleAllErrors(

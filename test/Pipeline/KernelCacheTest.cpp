@@ -244,8 +244,7 @@ TEST_F(KernelCacheTest, TakesNoEntryOfAnotherKey) {
   EXPECT_TRUE(cache().find("one"));
 }
 
-/// Writers and readers in processes of their own: whoever reads sees one of the
-/// kernels, and whole.
+/// Processes that write and read at once: each reader finds one whole kernel.
 TEST_F(KernelCacheTest, SurvivesRacingProcesses) {
   constexpr unsigned processes = 8, rounds = 60;
   std::vector<CompiledKernel> kernels;
@@ -439,8 +438,7 @@ TEST_F(KernelCacheTest, StoresNoFailures) {
   }
 }
 
-/// What stands in the cache is handed out without a look at the module, which
-/// is none here.
+/// A hit returns the entry without parsing the module, which is invalid here.
 TEST_F(KernelCacheTest, ReadsNoModuleOnAHit) {
   KernelCache used = cache();
   std::mt19937 random(1);

@@ -97,7 +97,8 @@ static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
   return all;
 }
 
-/// The archive of the launcher: beside the folder of this program.
+/// Returns the path of the launcher's archive, ../lib/libfmha_rt.a from the
+/// folder of this program.
 static llvm::Expected<std::string> findLauncher() {
   static int inThisProgram;
   llvm::SmallString<256> path(
@@ -111,7 +112,7 @@ static llvm::Expected<std::string> findLauncher() {
                  "', got none; --emit=object works without");
 }
 
-/// The declarations stand beside an object or a library.
+/// Writes the declarations to a header in the folder of the object or library.
 static llvm::Error writeDeclarations(const CompileFlags &flags,
                                      const EmbeddedKernel &kernel) {
   llvm::SmallString<256> path(flags.output);

@@ -156,7 +156,7 @@ static llvm::Error checkAhead(const CompileFlags &flags) {
   bool keepsMore = !flags.dumpTo.empty() || !flags.drawTo.empty();
   if (flags.isAheadOfTime() && keepsMore)
     return failure("--dump-phases-to and --svg are of one kernel; expected "
-                   "--emit=ptx beside them, got --emit=" +
+                   "--emit=ptx with them, got --emit=" +
                    llvm::Twine(flags.emit));
   if (flags.emit == "so" && flags.output == "-")
     return failure("--emit=so writes a shared library and its header; expected "
@@ -164,7 +164,7 @@ static llvm::Error checkAhead(const CompileFlags &flags) {
   if (flags.cache &&
       (keepsMore || flags.emit == "mlir" || flags.emit == "llvm"))
     return failure("--cache keeps finished kernels; expected no --emit=mlir, "
-                   "--emit=llvm, --dump-phases-to or --svg beside it");
+                   "--emit=llvm, --dump-phases-to or --svg with it");
   return llvm::Error::success();
 }
 

@@ -16,7 +16,7 @@ namespace fmha::tools {
 struct CompileFlags {
   /// Its target is the one that is compiled for at the moment.
   ProblemFlags problem;
-  /// What --target lists.
+  /// The names that --target lists.
   std::vector<std::string> targets;
   std::string emit = "ptx", output = "-", dumpTo, drawTo, function;
   std::optional<Level> from, to;

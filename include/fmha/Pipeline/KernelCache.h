@@ -26,7 +26,7 @@
 
 namespace fmha {
 
-/// What a host needs of a compilation.
+/// The results of a compilation that a host needs.
 struct CompiledKernel {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
@@ -36,8 +36,8 @@ struct CompiledKernel {
   bool fromCache = false;
 };
 
-/// What is compiled. Of `options`, the level to stop at and what is kept on the
-/// way do not count.
+/// One compilation. The options that stop at a level, or keep levels and LLVM
+/// IR, do not count.
 struct KernelRequest {
   std::string text, name;
   /// A kernel of fmha.merge; text and name do not count then, nor do options
