@@ -45,6 +45,12 @@ def test_benchmark_without_its_tool_says_how_it_is_called(script):
     assert f"usage: {script}" in done.stderr and "FMHA_RUN" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_host_overhead_names_the_program_that_it_lacks():
+    done = run(sys.executable, ROOT / "benchmark/host_overhead.py", "--host-overhead=/nowhere/host-overhead")
+    assert done.returncode == 2
+    assert "no /nowhere/host-overhead; build the target host-overhead" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_ci_runs_exactly_the_tests():
     commands = [
         line

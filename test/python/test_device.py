@@ -154,6 +154,27 @@ def test_splits_sinks_and_bias(random):
     np.testing.assert_array_equal(to_host(out, np.float16), host)
 
 
+def columns(array, count):
+    """The first columns of an array, in its memory."""
+    view = OnDevice(array.array[..., :count])
+    view.address = array.address
+    return view
+
+
+def test_v_in_k_and_a_second_source(random):
+    q, k, k2 = (random.standard_normal((2, n, 2, 64)).astype(np.float16) for n in (9, 40, 21))
+    lens = np.array([21, 0], np.int32)
+    expected = fmha.attention(q, k, k[..., :32], v_in_k=True, source2=(k2, k2[..., :32]), source2_lens=lens)
+    on_device = [OnDevice(array) for array in (q, k, k2)]
+    second = on_device[2], columns(on_device[2], 32)
+    out = fmha.attention(
+        *on_device[:2], columns(on_device[1], 32), v_in_k=True, source2=second, source2_lens=OnDevice(lens)
+    )
+    np.testing.assert_array_equal(to_host(out, np.float16), expected)
+    with pytest.raises(ValueError, match="tensor 'v': expected the first columns of tensor 'k'"):
+        fmha.attention(*on_device[:2], OnDevice(k[..., :32].copy()), v_in_k=True, source2=second, source2_lens=OnDevice(lens))
+
+
 def test_merged_parts(random):
     """The C launcher takes manifests of fmha.merge as well."""
     result = _native.compile_merge(32, "f32", ["lse"], "sm_100a")

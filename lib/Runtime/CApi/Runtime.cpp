@@ -179,7 +179,8 @@ template <typename Call> FmhaStatus guarded(Call call) {
   try {
     return call();
   } catch (const std::bad_alloc &) {
-    return FMHA_ERROR_OUT_OF_MEMORY;
+    // Short enough to need no memory itself.
+    return fail(FMHA_ERROR_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception &error) {
     return fail(FMHA_ERROR_INVALID_ARGUMENT, error.what());
   }

@@ -9,10 +9,33 @@
 #include "StubModule.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <ctime>
 #include <thread>
 
 using namespace stub;
+
+namespace {
+
+std::atomic<unsigned long> allocations;
+
+} // namespace
+
+/// Counts what this program and the libraries that it loads allocate.
+// Not inlined, so that g++ sees a pair.
+[[gnu::noinline]] void *operator new(size_t bytes) {
+  ++allocations;
+  void *memory = std::malloc(bytes ? bytes : 1);
+  if (!memory)
+    std::abort();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -32,6 +55,24 @@ TEST_F(RuntimeCache, ALaunchMakesNoOtherCalls) {
   EXPECT_EQ(count("stubOthers"), others);
   EXPECT_EQ(count("stubEncodings"), encodings);
   EXPECT_EQ(count("stubLaunches"), launches + 100);
+}
+
+/// Neither with maps that are held nor with new ones.
+TEST_F(RuntimeCache, ALaunchAllocatesNothing) {
+  load(sample());
+  addSample();
+  auto all = pointers();
+  unsigned long before = allocations;
+  bool succeeded = true;
+  for (uint64_t n = 0; n < 1000; ++n) {
+    tensors[1].dl.data = reinterpret_cast<void *>(0x80000000 + 4096 * (n / 2));
+    succeeded &= !fmhaLaunch(module, all.data(), all.size(), nullptr, nullptr);
+  }
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(succeeded);
+  // The text of an error does.
+  fmhaLaunch(module, all.data(), 2, nullptr, nullptr);
+  EXPECT_GT(allocations, before);
 }
 
 #if defined(__has_feature)

@@ -99,7 +99,7 @@ TEST_F(RuntimeLaunch, TakesDenseStridesWhereNoneAreGiven) {
 }
 
 /// PyTorch and NumPy give dimensions of one element any stride.
-TEST_F(RuntimeLaunch, IgnoresStridesThatNobodySteps) {
+TEST_F(RuntimeLaunch, IgnoresStridesOfSingleElements) {
   load(sample());
   addSample(1, 300, 1, 6, 1);
   tensors[0].strides[0] = 1;
