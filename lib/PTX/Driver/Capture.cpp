@@ -57,6 +57,7 @@ CUresult begin(State &state, CUstream stream, CUstreamCaptureMode mode) {
   capture->context = stream->context;
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
+  capture->id = state.nextId++;
   capture->clocks[stream];
   stream->capture = capture;
   state.captures.push_back(std::move(capture));
@@ -102,6 +103,32 @@ CUresult end(State &state, CUstream stream, CUgraph *out) {
   if (result == CUDA_SUCCESS && out)
     *out = state.graphs.add(std::move(capture->graph));
   return result;
+}
+
+/// Answers whether `stream` captures, and in which capture. `wantsGraph`: the
+/// host also asks for the graph as it is so far.
+CUresult capturesOf(CUstream stream, CUstreamCaptureStatus *status,
+                    uint64_t *id, bool wantsGraph) {
+  return guarded(Needs::Context, [&](State &state) {
+    if (!status)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (!isDefault(stream) && !state.streams.contains(stream))
+      return CUDA_ERROR_INVALID_HANDLE;
+    for (const std::shared_ptr<Capture> &capture : state.captures)
+      if (isDefault(stream) && hasBlockingStream(*capture))
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    *status = CaptureStatusNone;
+    if (isDefault(stream) || !stream->capture)
+      return CUDA_SUCCESS;
+    if (wantsGraph)
+      return fail(CUDA_ERROR_NOT_SUPPORTED,
+                  "the simulator shows no graph before its capture has ended");
+    const Capture &capture = *stream->capture;
+    *status = capture.invalid ? CaptureStatusInvalidated : CaptureStatusActive;
+    if (id)
+      *id = capture.id;
+    return CUDA_SUCCESS;
+  });
 }
 
 } // namespace
@@ -198,23 +225,31 @@ DRIVER_API cuStreamEndCapture(CUstream stream, CUgraph *graph) {
 DRIVER_PTSZ(cuStreamEndCapture);
 
 DRIVER_API cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
-  return guarded(Needs::Context, [&](State &state) {
-    if (!status)
-      return CUDA_ERROR_INVALID_VALUE;
-    if (!isDefault(stream) && !state.streams.contains(stream))
-      return CUDA_ERROR_INVALID_HANDLE;
-    if (isDefault(stream)) {
-      for (const std::shared_ptr<Capture> &capture : state.captures)
-        if (hasBlockingStream(*capture))
-          return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-      *status = CaptureStatusNone;
-      return CUDA_SUCCESS;
-    }
-    const std::shared_ptr<Capture> &capture = stream->capture;
-    *status = !capture           ? CaptureStatusNone
-              : capture->invalid ? CaptureStatusInvalidated
-                                 : CaptureStatusActive;
-    return CUDA_SUCCESS;
-  });
+  return capturesOf(stream, status, nullptr, false);
 }
 DRIVER_PTSZ(cuStreamIsCapturing);
+
+DRIVER_API cuStreamGetCaptureInfo(CUstream stream,
+                                  CUstreamCaptureStatus *status, uint64_t *id) {
+  return capturesOf(stream, status, id, false);
+}
+DRIVER_PTSZ(cuStreamGetCaptureInfo);
+
+DRIVER_API cuStreamGetCaptureInfo_v2(CUstream stream,
+                                     CUstreamCaptureStatus *status,
+                                     uint64_t *id, CUgraph *graph,
+                                     const CUgraphNode **dependencies,
+                                     size_t *count) {
+  return capturesOf(stream, status, id, graph || dependencies || count);
+}
+DRIVER_PTSZ(cuStreamGetCaptureInfo_v2);
+
+DRIVER_API cuStreamGetCaptureInfo_v3(CUstream stream,
+                                     CUstreamCaptureStatus *status,
+                                     uint64_t *id, CUgraph *graph,
+                                     const CUgraphNode **dependencies,
+                                     const void **edges, size_t *count) {
+  return capturesOf(stream, status, id,
+                    graph || dependencies || edges || count);
+}
+DRIVER_PTSZ(cuStreamGetCaptureInfo_v3);

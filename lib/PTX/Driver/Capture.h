@@ -54,6 +54,7 @@ struct Capture {
   CUcontext context = nullptr;
   CUstreamCaptureMode mode = CaptureModeGlobal;
   std::thread::id thread;
+  uint64_t id = 0;
   bool invalid = false;
   std::unique_ptr<CUgraph_st> graph = std::make_unique<CUgraph_st>();
   /// The nodes captured in each stream.

@@ -195,6 +195,34 @@ TEST_F(CaptureTest, StatesOfACapture) {
   EXPECT_EQ(status(s), CaptureStatusNone);
 }
 
+TEST_F(CaptureTest, CapturesHaveNumbers) {
+  int value = 77;
+  uint64_t first = 0, second = 0;
+  CUgraph graph = nullptr;
+  auto info = [&](CUstream stream, uint64_t *id, CUgraph *out = nullptr) {
+    return call("cuStreamGetCaptureInfo_v2", stream, &value, id, out,
+                (const CUgraphNode **)nullptr, (size_t *)nullptr);
+  };
+  EXPECT_EQ(info(s, &first), CUDA_SUCCESS);
+  EXPECT_EQ(value, CaptureStatusNone);
+  EXPECT_EQ(first, 0u);
+  ASSERT_EQ(begin(s), CUDA_SUCCESS);
+  EXPECT_EQ(info(s, &first), CUDA_SUCCESS);
+  EXPECT_EQ(value, CaptureStatusActive);
+  EXPECT_EQ(record(e, s), CUDA_SUCCESS);
+  EXPECT_EQ(wait(t, e), CUDA_SUCCESS);
+  EXPECT_EQ(info(t, &second), CUDA_SUCCESS);
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(info(s, nullptr, &graph), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(end(s), CUDA_SUCCESS);
+  ASSERT_EQ(begin(s), CUDA_SUCCESS);
+  EXPECT_EQ(call("cuStreamGetCaptureInfo", s, &value, &second), CUDA_SUCCESS);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(call("cuStreamGetCaptureInfo", s, (int *)nullptr, &second),
+            invalid);
+  EXPECT_EQ(end(s), CUDA_SUCCESS);
+}
+
 TEST_F(CaptureTest, CallsThatAGraphCannotContain) {
   CUdeviceptr q = allocate(16), made = 0;
   void *host = nullptr;
