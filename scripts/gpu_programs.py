@@ -88,7 +88,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", default="sm_90a,sm_100a")
     parser.add_argument("--driver")
-    flags = parser.parse_args()
+    flags = parser.parse_intermixed_args()
     folder = flags.folder.resolve()
     if flags.action == "run":
         return run(folder, flags.driver)

@@ -61,7 +61,11 @@ void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
-  addHostToLLVM(pm);
+  pm.addNestedPass<func::FuncOp>(createSynchronizeManaged());
+  addHostToControlFlow(pm);
+  pm.addPass(createGpuToLLVMConversionPass());
+  pm.addPass(createConvertToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
 namespace {

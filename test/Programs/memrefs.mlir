@@ -41,7 +41,5 @@ func.func @main() {
   %t = bufferization.to_tensor %out restrict : memref<1x40x2x64xbf16> to tensor<1x40x2x64xbf16>
   %u = tensor.cast %t : tensor<1x40x2x64xbf16> to tensor<?x?x?x?xbf16>
   call @print4(%u) : (tensor<?x?x?x?xbf16>) -> ()
-  memref.dealloc %out : memref<1x40x2x64xbf16>
-  memref.dealloc %qkv : memref<1x40x6x64xbf16>
   return
 }

@@ -268,4 +268,23 @@ def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
   ];
 }
 
+def SynchronizeManaged : Pass<"fmha-synchronize-managed", "::mlir::func::FuncOp"> {
+  let summary = "Take allocations of managed memory out of chains of async tokens";
+  let description = [{
+    `gpu-async-region` makes every `gpu.alloc` asynchronous, and `gpu-to-llvm` refuses those with `host_shared`, since
+    managed memory cannot be allocated on a stream. Here they become synchronous again; what waited for them waits for
+    what they waited for.
+
+    Before:
+    ```mlir
+    %buffer, %token = gpu.alloc async [%before] host_shared () : memref<64xf32>
+    ```
+    After:
+    ```mlir
+    %buffer = gpu.alloc host_shared () : memref<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
 #endif // FMHA_CONVERSION_PASSES_TD

@@ -79,9 +79,11 @@ CUresult guarded(Needs needs, const std::function<CUresult(State &)> &body) {
   }
 }
 
+/// Never freed: destructors of static objects, which run after those of a
+/// thread's, may still call the driver.
 std::vector<CUcontext> &contextStack() {
-  thread_local std::vector<CUcontext> stack;
-  return stack;
+  thread_local auto *stack = new std::vector<CUcontext>();
+  return *stack;
 }
 
 CUcontext currentContext(State &state) {
@@ -92,8 +94,8 @@ CUcontext currentContext(State &state) {
 }
 
 std::string &lastError() {
-  thread_local std::string text;
-  return text;
+  thread_local auto *text = new std::string();
+  return *text;
 }
 
 CUresult fail(CUresult result, std::string why) {

@@ -36,7 +36,7 @@ func.func @lists(%q: !q, %k: !k, %o: !q, %starts: memref<?xi32>, %lens: memref<?
 !t = memref<1x?x2x64xbf16>
 func.func @window(%q: !t, %n: index) {
   %o = memref.alloc(%n) : !t
-  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal, window_left = 8>}
+  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {mask = #fmha.mask<causal, left = 8>}
   memref.dealloc %o : !t
   return
 }

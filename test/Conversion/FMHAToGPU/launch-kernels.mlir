@@ -83,7 +83,7 @@ func.func @no_rows(%q: !t, %k: !k, %v: !k, %o: !t) {
 !k = memref<1x4096x2x64xbf16>
 func.func @splits(%q: !q, %k: !k, %v: !k, %o: !q) {
   fmha.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q)
-    {schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, splits = 4>}
+    {schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, rescale_threshold = 0.0, splits = 4>}
   return
 }
 

@@ -17,7 +17,7 @@ func.func @box(%a: index, %n: index) {
 // -----
 
 func.func @element(%a: index, %n: index) {
-  // expected-error @below {{(E3): expected elements f16, bf16 or f32, got i8}}
+  // expected-error @below {{(E3): expected elements f16, bf16 or f32, got 'i8'}}
   %map = fmha.tensor_map %a sizes[%n] strides[] {box = array<i32: 64>, element = i8, swizzle = 3 : i32}
   return
 }

@@ -60,8 +60,9 @@ void populateFoldPatterns(mlir::RewritePatternSet &patterns);
 /// allocate.
 void addBufferization(mlir::OpPassManager &pm);
 
-/// Appends upstream passes that lower host code on buffers to the LLVM dialect.
-void addHostToLLVM(mlir::OpPassManager &pm);
+/// Appends upstream passes that lower host code on buffers to loads, stores and
+/// branches, which one conversion takes to the LLVM dialect.
+void addHostToControlFlow(mlir::OpPassManager &pm);
 
 /// Appends upstream passes that take a module with fmha.attention down to the
 /// LLVM dialect for the CPU, through fmha-decompose-to-linalg. Functions get C
