@@ -65,6 +65,7 @@ func.func @between(%o: !t) {
 // -----
 
 // A loop of kernels alone has its copies outside.
+// MANAGED-LABEL: func.func @loop
 // CHECK-LABEL: func.func @loop
 // CHECK-COUNT-2: gpu.memcpy
 // CHECK:         scf.for
