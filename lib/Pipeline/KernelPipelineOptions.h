@@ -24,8 +24,8 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
   using Base = mlir::PassPipelineOptions<OptionsT>;
   using FieldOption = typename Base::template Option<FieldChoice>;
 
-  // An enumeration, so that the option parser refuses an unknown word: nothing
-  // behind it could say so.
+  // An enumeration, so that the option parser rejects an unknown value: later
+  // code could not report it.
   typename Base::template Option<schedule::PPlacement> pPlacement{
       *this, "p-placement", llvm::cl::desc("Where P waits"),
       llvm::cl::init(schedule::PPlacement::Auto),

@@ -9,6 +9,7 @@
 #include "fmha/Pipeline/ProgramPipelines.h"
 #include "KernelPipelineOptions.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
+#include "fmha/Pipeline/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,8 +46,8 @@ void fmha::buildToGpuPipeline(OpPassManager &pm,
   addLaunches(pm, options.checks);
 }
 
-void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
-                                      const ProgramOptions &options) {
+/// The whole way for the functions of one module.
+static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());
@@ -63,41 +64,56 @@ void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());
   pm.addNestedPass<func::FuncOp>(createSynchronizeManaged());
   addHostToControlFlow(pm);
+  pm.addPass(createReportAsserts());
   pm.addPass(createGpuToLLVMConversionPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
+void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
+                                      const ProgramOptions &options) {
+  // Passes on functions are nested in pm, and so see those of one module only.
+  pm.addPass(createNestedModules(
+      [&](OpPassManager &nested) { addProgram(nested, options); }));
+  addProgram(pm, options);
+}
+
 namespace {
 
-/// Options of `fmha-to-gpu`, and, with `memory`, of `fmha-program-to-llvm`.
-struct ToGpuOptions : KernelPipelineOptions<ToGpuOptions> {
-  ListOption<std::string> targets{
+/// The options of pipelines that make launches.
+template <typename OptionsT>
+struct LaunchOptions : KernelPipelineOptions<OptionsT> {
+  using Base = PassPipelineOptions<OptionsT>;
+
+  typename Base::template ListOption<std::string> targets{
       *this, "target",
       llvm::cl::desc("GPUs, for example sm_90a,sm_100a; default sm_100a")};
-  Option<Switch> checks{
+  typename Base::template Option<Switch> checks{
       *this, "checks",
       llvm::cl::desc("Assert the rules that only run-time values decide"),
       llvm::cl::init(Switch::On),
       llvm::cl::values(clEnumValN(Switch::On, "on", "assert them"),
                        clEnumValN(Switch::Off, "off", "leave them out"))};
-  Option<Memory> memory{
-      *this, "memory",
-      llvm::cl::desc("fmha-program-to-llvm: memory of the copies"),
-      llvm::cl::init(Memory::Device),
-      llvm::cl::values(
-          clEnumValN(Memory::Device, "device", "the device's own"),
-          clEnumValN(Memory::Managed, "managed", "managed memory"))};
 
   ProgramOptions getProgram() const {
     ProgramOptions program;
-    program.kernels = get();
+    program.kernels = this->get();
     if (!targets.empty())
       program.targets.assign(targets.begin(), targets.end());
     program.checks = checks;
-    program.memory = memory;
     return program;
   }
+};
+
+struct ToGpuOptions : LaunchOptions<ToGpuOptions> {};
+
+struct ProgramToLLVMOptions : LaunchOptions<ProgramToLLVMOptions> {
+  Option<Memory> memory{
+      *this, "memory", llvm::cl::desc("Memory of the copies"),
+      llvm::cl::init(Memory::Device),
+      llvm::cl::values(
+          clEnumValN(Memory::Device, "device", "device memory"),
+          clEnumValN(Memory::Managed, "managed", "managed memory"))};
 };
 
 } // namespace
@@ -109,11 +125,13 @@ void fmha::registerProgramPipelines() {
       [](OpPassManager &pm, const ToGpuOptions &options) {
         buildToGpuPipeline(pm, options.getProgram());
       });
-  PassPipelineRegistration<ToGpuOptions>(
+  PassPipelineRegistration<ProgramToLLVMOptions>(
       "fmha-program-to-llvm",
       "From a program with fmha.attention to the LLVM dialect, kernels "
       "launched through libfmha_mgpu.so",
-      [](OpPassManager &pm, const ToGpuOptions &options) {
-        buildProgramToLLVMPipeline(pm, options.getProgram());
+      [](OpPassManager &pm, const ProgramToLLVMOptions &options) {
+        ProgramOptions program = options.getProgram();
+        program.memory = options.memory;
+        buildProgramToLLVMPipeline(pm, program);
       });
 }

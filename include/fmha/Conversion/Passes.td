@@ -136,16 +136,16 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
     Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
     becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
     encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel that writes
-    parts (`splits`) gets a workspace by `gpu.alloc` and a second launch that combines them. Where the extents of the
-    grid are not constant the launch stands in an `scf.if` that leaves out an empty one. A static scheduler gets at most
+    parts (`splits`) gets a workspace by `gpu.alloc` and a second launch that combines them. If the extents of the
+    grid are not constant, an `scf.if` skips the launch of an empty grid. A static scheduler gets at most
     as many CTAs as the device has room for.
 
     The memrefs are taken to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
     and all other ops stay as they are. Launches are synchronous in form: upstream's `gpu-async-region` makes them
-    asynchronous. With `checks` the rules of the op that only run-time values decide become `cf.assert` with the rule's
-    number, but for those about what lists hold, which lie on the device.
+    asynchronous. With `checks=on` each constraint that depends on run-time values becomes a `cf.assert` that names
+    its number. Entries of length lists are not checked, because they are in device memory.
 
-    An op on tensors, one without a kernel, and one whose kernel was made for other operands is an error.
+    Fails on an op on tensors, an op without a kernel, and an op whose kernel was compiled for another problem.
 
     Before:
     ```mlir
@@ -173,15 +173,14 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
 def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
   let summary = "Copy buffers to and from the device where host and kernel ops meet";
   let description = [{
-    For programs on host memory, before `fmha-launch-kernels`: each buffer that a `fmha.attention` or `fmha.merge` reads
-    or writes gets a twin on the device (`gpu.alloc`), and `gpu.memcpy` wherever one side needs what the other one wrote.
-    A buffer is copied at most once to the device and once back between two writes; loops that use it on one side only
-    are left alone, with the copies before and after them. A `memref.alloc` that only kernels use moves to the device as
-    a whole. Buffers that other values than their views may reach (loop-carried ones, results of calls) are copied around
-    each op.
+    For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
+    a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
+    Between two writes a buffer is copied at most once in each direction; loops that use it on one side only contain no
+    copies. A `memref.alloc` that only kernels use moves to the device as
+    a whole. Buffers that values other than their views may alias (loop-carried ones, results of calls) are copied before
+    and after each op.
 
-    `memory=managed` makes allocations managed memory, which both sides address, in place of copies; arguments are still
-    copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
+    `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
     function must not overlap each other.
 
     Before:
@@ -205,8 +204,8 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
   let options = [
     Option<"memory", "memory", "::fmha::Memory", "::fmha::Memory::Device",
            "Memory of the copies",
-           [{::llvm::cl::values(clEnumValN(::fmha::Memory::Device, "device", "the device's own, with copies"),
-                                clEnumValN(::fmha::Memory::Managed, "managed", "managed memory, for allocations without copies"))}]>
+           [{::llvm::cl::values(clEnumValN(::fmha::Memory::Device, "device", "device memory, with copies"),
+                                clEnumValN(::fmha::Memory::Managed, "managed", "managed memory; allocations need no copies"))}]>
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
@@ -214,10 +213,10 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let summary = "Assert the rules of attention ops that only run-time values decide";
   let description = [{
-    Before each `fmha.attention` and `fmha.merge` on memrefs, one `cf.assert` for every numbered constraint that the types
-    leave open: equal extents, strides and addresses that TMA can use, memory that is not shared, and what lists hold. The
-    lists are read, so the pass is for programs on host memory and runs before `fmha-place-buffers`; what lies on the
-    device is checked by `fmha-launch-kernels{checks=on}` without the lists. `generate-runtime-verification` asserts the
+    Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for every numbered constraint that the
+    types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid list entries.
+    The host reads the lists, so the pass runs before `fmha-place-buffers`; for buffers in device memory
+    `fmha-launch-kernels{checks=on}` asserts the same, without the lists. `generate-runtime-verification` asserts the
     same, next to the checks of other dialects.
 
     After:
@@ -234,11 +233,11 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
 }
 
 def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
-  let summary = "Choose between GPUs at run time";
+  let summary = "Select kernels by compute capability at run time";
   let description = [{
-    Each `fmha.attention` and `fmha.merge` on memrefs becomes one op for each target, in an `scf.index_switch` on the compute
-    capability of the device: a program that runs on several GPUs. `fmha.target` says which GPU an op is for;
-    `fmha-plan-schedule` obeys it. A schedule stays with the op of its own target. On a device of another capability the
+    Clones each `fmha.attention` and `fmha.merge` on memrefs for each target, into an `scf.index_switch` on the device's
+    compute capability, so that one program runs on several GPUs. The attribute `fmha.target` sets the target for
+    `fmha-plan-schedule`. A schedule is kept only on the clone for its target. On a device of another capability the
     program stops with a message.
 
     Before:
@@ -272,8 +271,8 @@ def SynchronizeManaged : Pass<"fmha-synchronize-managed", "::mlir::func::FuncOp"
   let summary = "Take allocations of managed memory out of chains of async tokens";
   let description = [{
     `gpu-async-region` makes every `gpu.alloc` asynchronous, and `gpu-to-llvm` refuses those with `host_shared`, since
-    managed memory cannot be allocated on a stream. Here they become synchronous again; what waited for them waits for
-    what they waited for.
+    managed memory cannot be allocated on a stream. This pass makes them synchronous again; ops that depended on
+    their tokens depend on the tokens that they depended on.
 
     Before:
     ```mlir
@@ -285,6 +284,30 @@ def SynchronizeManaged : Pass<"fmha-synchronize-managed", "::mlir::func::FuncOp"
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def ReportAsserts : Pass<"fmha-report-asserts", "::mlir::ModuleOp"> {
+  let summary = "Make failed assertions end the process with a line on stderr";
+  let description = [{
+    Upstream lowers `cf.assert` to `puts`, whose text is lost in a pipe, and `abort`. In programs that link
+    libfmha_mgpu.so this pass calls `mgpuFmhaFail` instead, which prints the message on stderr and ends the process with
+    exit status 1. It runs after structured control flow has become branches.
+
+    Before:
+    ```mlir
+    cf.assert %holds, "expected a length of at most 8"
+    ```
+    After:
+    ```mlir
+      cf.cond_br %holds, ^after, ^failed
+    ^failed:
+      %text = llvm.mlir.addressof @fmha_assert : !llvm.ptr
+      llvm.call @mgpuFmhaFail(%text) : (!llvm.ptr) -> ()
+      llvm.unreachable
+    ^after:
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // FMHA_CONVERSION_PASSES_TD

@@ -19,7 +19,8 @@ namespace fmha {
 /// to PTX needs.
 void registerAllFmha(mlir::DialectRegistry &registry);
 
-/// The passes of all rooms and the pipeline `fmha-to-ptx`.
+/// Registers all passes, and the pipelines `fmha-to-ptx`, `fmha-to-gpu`,
+/// `fmha-program-to-llvm` and `fmha-to-cpu`.
 void registerAllFmhaPasses();
 
 } // namespace fmha

@@ -34,8 +34,8 @@ Access &Access::operator|=(const Access &other) {
   return *this;
 }
 
-/// A destination is written whole, but for rows that no packed sequence has and
-/// what lies around a view.
+/// A kernel overwrites its destination completely, except for rows outside all
+/// packed sequences and elements outside a view.
 static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   Access access;
   auto dps = cast<DestinationStyleOpInterface>(kernel);

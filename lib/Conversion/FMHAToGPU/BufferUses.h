@@ -25,7 +25,7 @@ mlir::Value rootOf(mlir::Value memref);
 struct Access {
   bool hostReads = false, hostWrites = false;
   bool deviceReads = false, deviceWrites = false;
-  /// Some of the buffer keeps what it held where the device writes.
+  /// The device writes only part of the buffer.
   bool devicePartly = false;
 
   bool onHost() const { return hostReads || hostWrites; }

@@ -32,20 +32,20 @@ struct DispatchTargetsPass
   using DispatchTargetsBase::DispatchTargetsBase;
 
   void runOnOperation() override {
-    if (failed(checkTargets()))
-      return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<AttentionOp, MergeOp>(op))
         ops.push_back(op);
     });
+    if (!ops.empty() && failed(checkTargets(ops.front()->getLoc())))
+      return signalPassFailure();
     for (Operation *op : ops)
       if (failed(dispatch(op)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult checkTargets();
+  LogicalResult checkTargets(Location loc);
   LogicalResult dispatch(Operation *op);
 };
 
@@ -56,16 +56,18 @@ int64_t capabilityOf(StringRef target) {
   return target.consumeInteger(10, capability) ? 0 : capability;
 }
 
-LogicalResult DispatchTargetsPass::checkTargets() {
+LogicalResult DispatchTargetsPass::checkTargets(Location loc) {
+  if (targets.empty())
+    return emitError(loc) << "expected at least one target, for example "
+                             "targets=sm_90a,sm_100a, got none";
   SmallVector<int64_t> seen;
   for (StringRef target : targets) {
     const target::Target *known = target::findTarget(target);
     if (!known || !known->supported)
-      return getOperation().emitError()
-             << "expected targets that kernels can be compiled for, some of "
-             << target::supportedNames() << ", got " << target;
+      return emitError(loc) << "expected targets among "
+                            << target::supportedNames() << ", got " << target;
     if (llvm::is_contained(seen, capabilityOf(target)))
-      return getOperation().emitError()
+      return emitError(loc)
              << "expected targets of different compute capabilities, got "
              << target << " twice";
     seen.push_back(capabilityOf(target));

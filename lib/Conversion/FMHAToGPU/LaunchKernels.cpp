@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelAgreement.h"
 #include "LaunchValues.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
@@ -55,37 +56,6 @@ private:
 // The kernel of an op
 //===----------------------------------------------------------------------===//
 
-/// The operands of an op by the names of the manifest.
-using NamedOperands = SmallVector<std::pair<TensorName, Value>>;
-
-NamedOperands operandsOf(AttentionOp op) {
-  return {{TensorName::Q, op.getQuery()},
-          {TensorName::K, op.getKey()},
-          {TensorName::V, op.getValue()},
-          {TensorName::O, op.getOutput()},
-          {TensorName::Lse, op.getLse()},
-          {TensorName::RowMax, op.getRowMax()},
-          {TensorName::RowSum, op.getRowSum()},
-          {TensorName::KvLens, op.getKvLens()},
-          {TensorName::CuSeqlensQ, op.getCuSeqlensQ()},
-          {TensorName::CuSeqlensK, op.getCuSeqlensK()},
-          {TensorName::Sink, op.getSink()},
-          {TensorName::K2, op.getKey2()},
-          {TensorName::V2, op.getValue2()},
-          {TensorName::Source2Lens, op.getSource2Lens()}};
-}
-
-NamedOperands operandsOf(MergeOp op) {
-  return {{TensorName::OParts, op.getParts()},
-          {TensorName::MaxParts, op.getMaxima()},
-          {TensorName::SumParts, op.getSums()},
-          {TensorName::O, op.getOutput()},
-          {TensorName::Lse, op.getLse()},
-          {TensorName::RowMax, op.getRowMax()},
-          {TensorName::RowSum, op.getRowSum()},
-          {TensorName::Sink, op.getSink()}};
-}
-
 /// Returns the binary that `fmha.kernel` of `op` names, or null after an error.
 gpu::BinaryOp findBinary(Operation *op, SymbolRefAttr kernel) {
   Operation *named =
@@ -106,21 +76,6 @@ gpu::BinaryOp findBinary(Operation *op, SymbolRefAttr kernel) {
     error << named->getName() << " @" << kernel.getRootReference().getValue();
   error << "; run fmha-to-ptx first, or fmha-to-gpu in place of this pass";
   return {};
-}
-
-/// Fails where the manifest is not one of a kernel that was made for the op.
-template <typename ManifestT>
-LogicalResult checkOperands(Operation *op, const ManifestT &manifest,
-                            const NamedOperands &operands) {
-  for (const auto &[name, value] : operands)
-    if (manifest.has(name) != bool(value))
-      return op->emitError()
-             << "expected the manifest of its kernel to "
-             << (value ? "have" : "lack") << " the tensor '"
-             << runtime::stringify(name) << "', as the op does, got a kernel "
-             << (value ? "without" : "with")
-             << " it; drop fmha.kernel and run fmha-to-ptx again";
-  return success();
 }
 
 LogicalResult checkBuffers(Operation *op) {
@@ -205,7 +160,7 @@ void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
                             /*asyncObject=*/Value(), cluster);
 }
 
-/// A static scheduler does with as many CTAs as the device has room for.
+/// Limits the grid of a static scheduler to the CTAs that fit on the device.
 std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
                                     std::array<Value, 3> tiles) {
   if (!manifest.maxCtas)
@@ -276,7 +231,7 @@ LogicalResult launchFrom(OpTy op, llvm::Expected<ManifestT> manifest,
     return op.emitError() << "expected the manifest of its kernel to be one "
                              "that fmha-serialize-kernels wrote, got: "
                           << llvm::toString(manifest.takeError());
-  if (failed(checkOperands(op, *manifest, operandsOf(op))))
+  if (failed(checkAgreement(op, *manifest)))
     return failure();
   OpBuilder b(op);
   if (checks)

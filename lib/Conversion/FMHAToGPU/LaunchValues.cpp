@@ -164,8 +164,8 @@ std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
   llvm_unreachable("every dimension is listed");
 }
 
-/// The driver refuses strides that are no multiple of 16 bytes, also of a
-/// dimension in which nothing is stepped: that one gets another stride.
+/// The driver rejects strides that are not multiples of 16 bytes, even for
+/// dimensions of extent 1; such a dimension gets a valid stride instead.
 Value LaunchValues::mapStride(Value size, Value stride) {
   constexpr int64_t unit = 16;
   if (knownNumber(stride).value_or(1) % unit == 0)

@@ -82,7 +82,7 @@ public:
   void run();
 
 private:
-  /// Where the contents are valid; neither is never both false.
+  /// The sides on which the contents are valid; at least one is true.
   struct State {
     bool host, device;
   };
@@ -130,8 +130,8 @@ void Residency::walk(Block &block, State &state) {
     visit(&op, state);
 }
 
-/// Before an op that reads, the contents come to where it does; after one that
-/// writes, they are nowhere else.
+/// Copies the contents to the side where `op` reads them. After a write only
+/// the side that wrote is valid.
 void Residency::visit(Operation *op, State &state) {
   Access access = uses.of(op);
   if (access.onHost() && access.onDevice() && op->getNumRegions())

@@ -182,3 +182,5 @@ int32_t mgpuFmhaComputeCapability() {
   return deviceAttribute(driver::attributeComputeCapabilityMajor) * 10 +
          deviceAttribute(driver::attributeComputeCapabilityMinor);
 }
+
+void mgpuFmhaFail(const char *message) { fail(message); }

@@ -2,7 +2,10 @@
 // RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-dispatch-targets{targets=sm_90a,sm_90a})' 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not fmha-opt %s --split-input-file --pass-pipeline='builtin.module(fmha-dispatch-targets{targets=sm_90a,sm_100a})' 2>&1 | FileCheck %s --check-prefix=TENSORS
 
-// UNKNOWN: error: expected targets that kernels can be compiled for, some of {{.*}}sm_90a{{.*}}, got sm_12
+// RUN: not fmha-opt %s --pass-pipeline='builtin.module(fmha-dispatch-targets)' 2>&1 | FileCheck %s --check-prefix=NONE
+
+// NONE:    {{dispatch-targets-errors.mlir:[0-9]+:[0-9]+}}: error: expected at least one target, for example targets=sm_90a,sm_100a, got none
+// UNKNOWN: error: expected targets among {{.*}}sm_90a{{.*}}, got sm_12
 // TWICE:   error: expected targets of different compute capabilities, got sm_90a twice
 // TENSORS: error: expected memrefs, got tensors; run one-shot-bufferize before fmha-dispatch-targets
 !t = tensor<1x64x2x64xbf16>

@@ -49,7 +49,16 @@ func.func @broken_manifest(%q: !t, %o: !t) {
 
 gpu.binary @a {fmha.manifest = "{\"schema_version\": 1, \"kernel\": \"fmha_merge\", \"target\": \"sm_90a\", \"head_dim_v\": 64, \"out_dtype\": \"bf16\", \"lse\": true, \"row_max\": false, \"row_sum\": false, \"sink\": false, \"unnormalised\": false, \"grid\": {\"x\": [], \"y\": [], \"z\": []}, \"block\": [128, 1, 1], \"parameters\": []}"} [#gpu.object<#nvvm.target<chip = "sm_90a">, assembly = "">]
 func.func @other_kernel(%o: memref<3x1x8x2x64xf32>, %m: memref<3x1x2x8xf32>, %s: memref<3x1x2x8xf32>, %out: memref<1x8x2x64xbf16>) {
-  // expected-error @below {{expected the manifest of its kernel to lack the tensor 'lse', as the op does, got a kernel with it; drop fmha.kernel and run fmha-to-ptx again}}
+  // expected-error @below {{expected a kernel without the tensor 'lse', as the op has it, got one with; drop fmha.kernel and run fmha-to-ptx again}}
+  fmha.merge ins(%o, %m, %s : memref<3x1x8x2x64xf32>, memref<3x1x2x8xf32>, memref<3x1x2x8xf32>) outs(%out : memref<1x8x2x64xbf16>) {fmha.kernel = @a::@b}
+  return
+}
+
+// -----
+
+gpu.binary @a {fmha.manifest = "{\"schema_version\": 1, \"kernel\": \"fmha_merge\", \"target\": \"sm_90a\", \"head_dim_v\": 128, \"out_dtype\": \"bf16\", \"lse\": false, \"row_max\": false, \"row_sum\": false, \"sink\": false, \"unnormalised\": false, \"grid\": {\"x\": [], \"y\": [], \"z\": []}, \"block\": [128, 1, 1], \"parameters\": []}"} [#gpu.object<#nvvm.target<chip = "sm_90a">, assembly = "">]
+func.func @other_head_dim(%o: memref<3x1x8x2x64xf32>, %m: memref<3x1x2x8xf32>, %s: memref<3x1x2x8xf32>, %out: memref<1x8x2x64xbf16>) {
+  // expected-error @below {{expected a kernel with head_dim_v = 64, as the op has it, got one with 128; drop fmha.kernel and run fmha-to-ptx again}}
   fmha.merge ins(%o, %m, %s : memref<3x1x8x2x64xf32>, memref<3x1x2x8xf32>, memref<3x1x2x8xf32>) outs(%out : memref<1x8x2x64xbf16>) {fmha.kernel = @a::@b}
   return
 }

@@ -1,5 +1,6 @@
 /* What programs of this folder call, for executables that run where MLIR's
-   runner libraries are not: printing, and copies between strided memrefs. */
+   runner libraries are not: printing, and copies between strided memrefs; and a
+   main with an exit status. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -55,4 +56,11 @@ void memrefCopy(int64_t bytes, UnrankedMemRef *source, UnrankedMemRef *target) {
   const Descriptor *from = source->descriptor, *to = target->descriptor;
   copyFrom(bytes, source->rank, 0, from, from->aligned + from->offset * bytes,
            to, to->aligned + to->offset * bytes);
+}
+
+void program(void);
+
+int main(void) {
+  program();
+  return 0;
 }

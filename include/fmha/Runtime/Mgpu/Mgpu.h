@@ -113,6 +113,9 @@ MGPU_EXPORT void mgpuFmhaEncodeTensorMap(void *map, int32_t dataType,
 /* Of the current context's device. The capability is major * 10 + minor. */
 MGPU_EXPORT int32_t mgpuFmhaMultiprocessorCount(void);
 MGPU_EXPORT int32_t mgpuFmhaComputeCapability(void);
+/* Prints `message` as one line on stderr and ends the process with status 1:
+ * what a failed assertion of a program does. */
+MGPU_EXPORT void mgpuFmhaFail(const char *message);
 
 #ifdef __cplusplus
 }

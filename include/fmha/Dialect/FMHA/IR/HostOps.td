@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a host computes for a launch and no upstream dialect has an op for. They
-// become calls of libfmha_mgpu.so wherever a pass converts to LLVM.
+// Host-side ops that a launch needs and upstream dialects lack. Conversion to
+// LLVM turns them into calls of libfmha_mgpu.so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +27,11 @@ def FMHA_TensorMapOp : Op<FMHA_Dialect, "tensor_map", [
     `cuTensorMapEncodeTiled`) of the tensor at `address`: `sizes` in elements and
     `strides` in bytes from the innermost dimension outwards, where the innermost
     one is contiguous and has no stride. `box` is what one load or store moves.
-    Elements outside of the tensor are zero; L2 promotion is 256 bytes.
+    Out-of-bounds elements read as zero; L2 promotion is 256 bytes.
 
     The result is passed to a kernel by value. The op has no memory effects, so
-    equal maps are encoded once, and `gpu-async-region` sees no reason to wait at
-    one. A conversion to LLVM makes it a call of `mgpuFmhaEncodeTensorMap`
+    equal maps are encoded once, and `gpu-async-region` adds no synchronization
+    for it. A conversion to LLVM makes it a call of `mgpuFmhaEncodeTensorMap`
     (libfmha_mgpu.so), which ends the process with a message if the driver refuses
     the arguments.
 

@@ -1,0 +1,33 @@
+//===- KernelAgreement.h - Does a kernel serve an op? -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOGPU_KERNELAGREEMENT_H
+#define FMHA_LIB_CONVERSION_FMHATOGPU_KERNELAGREEMENT_H
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Runtime/Manifest.h"
+
+namespace fmha {
+
+/// The operands of an op by the names of the manifest; null where the op has
+/// none of that name.
+using NamedOperands =
+    llvm::SmallVector<std::pair<runtime::TensorName, mlir::Value>>;
+NamedOperands operandsOf(AttentionOp op);
+NamedOperands operandsOf(MergeOp op);
+
+/// Fails with an error at `op` where `manifest` is not that of a kernel that
+/// computes it: other tensors, element types, head dims, masks or scale.
+llvm::LogicalResult checkAgreement(AttentionOp op,
+                                   const runtime::Manifest &manifest);
+llvm::LogicalResult checkAgreement(MergeOp op,
+                                   const runtime::MergeManifest &manifest);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOGPU_KERNELAGREEMENT_H
