@@ -46,19 +46,28 @@ void fmha::buildToGpuPipeline(OpPassManager &pm,
   addLaunches(pm, options.checks);
 }
 
+/// The other checks come with the launches, of what kernels get. Shapes that no
+/// check asks for are removed, so that they are no uses of a buffer.
+static void addListChecks(OpPassManager &pm) {
+  InsertChecksOptions lists;
+  lists.rules = CheckedRules::Lists;
+  pm.addNestedPass<func::FuncOp>(createInsertChecks(lists));
+  pm.addPass(createCanonicalizerPass());
+}
+
 /// The whole way for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());
-  // Lists can be read before their buffers are placed only.
+  // The host reads lists, so they are checked before buffers are placed.
   if (options.checks == Switch::On)
-    pm.addNestedPass<func::FuncOp>(createInsertChecks());
+    addListChecks(pm);
   PlaceBuffersOptions place;
   place.memory = options.memory;
   pm.addNestedPass<func::FuncOp>(createPlaceBuffers(place));
   addKernels(pm, options);
-  addLaunches(pm, Switch::Off);
+  addLaunches(pm, options.checks);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createGpuAsyncRegionPass());

@@ -28,6 +28,9 @@ namespace fmha {
 /// An option that is on or off.
 enum class Switch { Off, On };
 
+/// Constraints that fmha-insert-checks asserts: all, or those about lists.
+enum class CheckedRules { All, Lists };
+
 /// Where kernels find what host memory holds: in memory of the device, by
 /// copies, or in memory that both sides address.
 enum class Memory { Device, Managed };

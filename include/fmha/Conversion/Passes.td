@@ -226,6 +226,11 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
     fmha.attention ins(...) outs(...)
     ```
   }];
+  let options = [
+    Option<"rules", "rules", "::fmha::CheckedRules", "::fmha::CheckedRules::All", "What is asserted",
+           [{::llvm::cl::values(clEnumValN(::fmha::CheckedRules::All, "all", "every constraint"),
+                                clEnumValN(::fmha::CheckedRules::Lists, "lists", "those about the entries of lists"))}]>
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"

@@ -43,6 +43,8 @@ public:
   /// its views, and only in the block that defines it and in regions of that
   /// block's ops.
   bool areKnown() const { return known; }
+  /// Whether the function returns the buffer.
+  bool areReturned() const { return returned; }
   /// What `op` does to the buffer, with the ops in its regions.
   Access of(mlir::Operation *op) const { return accesses.lookup(op); }
   /// Sum over all ops.
@@ -56,7 +58,7 @@ private:
 
   mlir::Value root;
   mlir::Block *home;
-  bool known = true;
+  bool known, returned = false;
   Access sum;
   llvm::DenseMap<mlir::Operation *, Access> accesses;
   llvm::SmallVector<mlir::Operation *, 1> deallocs;

@@ -27,6 +27,8 @@ using namespace fmha;
 
 namespace {
 
+bool hasTarget(Operation *op);
+
 struct DispatchTargetsPass
     : public fmha::impl::DispatchTargetsBase<DispatchTargetsPass> {
   using DispatchTargetsBase::DispatchTargetsBase;
@@ -34,7 +36,7 @@ struct DispatchTargetsPass
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOp, MergeOp>(op))
+      if (isa<AttentionOp, MergeOp>(op) && !hasTarget(op))
         ops.push_back(op);
     });
     if (!ops.empty() && failed(checkTargets(ops.front()->getLoc())))
@@ -48,6 +50,13 @@ private:
   LogicalResult checkTargets(Location loc);
   LogicalResult dispatch(Operation *op);
 };
+
+/// Whether `op` says which GPU it is for.
+bool hasTarget(Operation *op) {
+  if (auto merge = dyn_cast<MergeOp>(op))
+    return bool(merge.getTarget());
+  return op->hasAttr("fmha.target");
+}
 
 /// Returns 103 for "sm_103a", 0 for what is no such name.
 int64_t capabilityOf(StringRef target) {
@@ -75,8 +84,9 @@ LogicalResult DispatchTargetsPass::checkTargets(Location loc) {
   return success();
 }
 
-/// A schedule is for one target; the planner makes those of the others.
+/// A schedule and a kernel are for one target; the others get their own.
 void setTarget(Operation *op, StringRef target) {
+  op->removeAttr("fmha.kernel");
   auto attention = dyn_cast<AttentionOp>(op);
   if (!attention)
     return cast<MergeOp>(op).setTarget(target);

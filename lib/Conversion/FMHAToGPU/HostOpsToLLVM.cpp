@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -26,11 +27,12 @@ int32_t driverType(Type element) {
   return element.isF16() ? 6 : element.isF32() ? 7 : 9;
 }
 
-LLVM::LLVMFuncOp declare(ConversionPatternRewriter &rewriter, Operation *op,
-                         StringRef name, ArrayRef<Type> arguments,
-                         Type result) {
+/// Fails where the module has another symbol of that name.
+FailureOr<LLVM::LLVMFuncOp> declare(ConversionPatternRewriter &rewriter,
+                                    Operation *op, StringRef name,
+                                    ArrayRef<Type> arguments, Type result) {
   auto symbols = op->getParentWithTrait<OpTrait::SymbolTable>();
-  return *LLVM::lookupOrCreateFn(rewriter, symbols, name, arguments, result);
+  return LLVM::lookupOrCreateFn(rewriter, symbols, name, arguments, result);
 }
 
 /// %n = fmha.multiprocessor_count
@@ -44,10 +46,12 @@ template <typename OpTy> struct QueryLowering : ConvertOpToLLVMPattern<OpTy> {
   LogicalResult
   matchAndRewrite(OpTy op, typename OpTy::Adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    LLVM::LLVMFuncOp callee =
+    FailureOr<LLVM::LLVMFuncOp> callee =
         declare(rewriter, op, function, {}, rewriter.getI32Type());
+    if (failed(callee))
+      return failure();
     Value answer =
-        LLVM::CallOp::create(rewriter, op.getLoc(), callee, ValueRange())
+        LLVM::CallOp::create(rewriter, op.getLoc(), *callee, ValueRange())
             .getResult();
     rewriter.replaceOpWithNewOp<LLVM::SExtOp>(
         op, this->getTypeConverter()->convertType(rewriter.getIndexType()),
@@ -84,12 +88,8 @@ Value TensorMapLowering::reserve(ConversionPatternRewriter &rewriter,
                                  TensorMapOp op, Type element, unsigned count,
                                  unsigned alignment) const {
   OpBuilder::InsertionGuard guard(rewriter);
-  Operation *scope =
-      op->getParentWithTrait<OpTrait::AutomaticAllocationScope>();
-  Region *body = op->getParentRegion();
-  while (scope && body->getParentOp() != scope)
-    body = body->getParentOp()->getParentRegion();
-  rewriter.setInsertionPointToStart(&body->front());
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  rewriter.setInsertionPointToStart(&function.getFunctionBody().front());
   Value size = LLVM::ConstantOp::create(rewriter, op.getLoc(),
                                         rewriter.getI64Type(), count);
   return LLVM::AllocaOp::create(rewriter, op.getLoc(), getPtrType(), element,
@@ -115,6 +115,12 @@ TensorMapLowering::matchAndRewrite(TensorMapOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   Type i32 = rewriter.getI32Type(), pointer = getPtrType();
+  FailureOr<LLVM::LLVMFuncOp> callee =
+      declare(rewriter, op, "mgpuFmhaEncodeTensorMap",
+              {pointer, i32, i32, pointer, pointer, pointer, pointer, i32},
+              getVoidType());
+  if (failed(callee) || !op->getParentOfType<FunctionOpInterface>())
+    return failure();
   auto number = [&](int32_t value) -> Value {
     return LLVM::ConstantOp::create(rewriter, loc, i32, value);
   };
@@ -130,12 +136,7 @@ TensorMapLowering::matchAndRewrite(TensorMapOp op, OpAdaptor adaptor,
                        list(rewriter, op, adaptor.getStrides(), getIndexType()),
                        list(rewriter, op, box, i32),
                        number(op.getSwizzle())};
-  LLVM::LLVMFuncOp callee =
-      declare(rewriter, op, "mgpuFmhaEncodeTensorMap",
-              llvm::map_to_vector(arguments,
-                                  [](Value value) { return value.getType(); }),
-              getVoidType());
-  LLVM::CallOp::create(rewriter, loc, callee, arguments);
+  LLVM::CallOp::create(rewriter, loc, *callee, arguments);
   rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), map);
   return success();
 }

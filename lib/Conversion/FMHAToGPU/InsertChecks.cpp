@@ -28,6 +28,8 @@ namespace {
 
 struct InsertChecksPass
     : public fmha::impl::InsertChecksBase<InsertChecksPass> {
+  using InsertChecksBase::InsertChecksBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
@@ -41,7 +43,10 @@ struct InsertChecksPass
         return signalPassFailure();
       }
       OpBuilder b(op);
-      generateLaunchChecks(b, op, ListContents::Readable);
+      if (rules == CheckedRules::All)
+        generateLaunchChecks(b, op, ListContents::Readable);
+      else
+        generateListChecks(b, op);
     }
   }
 };

@@ -175,6 +175,17 @@ Value LaunchValues::mapStride(Value size, Value stride) {
   return math.select(isStepped, stride, math.constant(unit));
 }
 
+/// The driver rejects null, which an empty tensor may have; nothing is loaded
+/// from its map, so the address may be the output's, which has elements.
+Value LaunchValues::mapAddress(const TensorView &tensor) {
+  Value zero = math.constant(0);
+  Value isEmpty = arith::ConstantIntOp::create(math.b, math.loc, 0, 1);
+  for (Value size : tensor.sizes)
+    isEmpty = math.either(isEmpty,
+                          math.compare(arith::CmpIPredicate::eq, size, zero));
+  return math.select(isEmpty, view(TensorName::O).address, tensor.address);
+}
+
 Value LaunchValues::tensorMap(const Parameter &parameter) {
   const TensorView &tensor = view(parameter.tensor);
   Value one = math.constant(1), bytes = math.constant(tensor.elementBytes);
@@ -184,12 +195,15 @@ Value LaunchValues::tensorMap(const Parameter &parameter) {
     sizes.push_back(math.max(size, one));
     strides.push_back(mapStride(size, math.mul(stride, bytes)));
   }
-  Value address = tensor.address;
+  // Without queries there is no launch.
+  bool isQuery = parameter.tensor == TensorName::Q ||
+                 parameter.tensor == TensorName::O;
+  Value address = isQuery ? tensor.address : mapAddress(tensor);
   SmallVector<int32_t> box(parameter.box.begin(), parameter.box.end());
   // include/fmha/Runtime/README.md has the fifth dimension of sequences.
   if (parameter.sequences) {
     size_t rows = *parameter.rowDim();
-    Value step = math.mul(tensor.strides[1], bytes);
+    Value step = mapStride(tensor.sizes[1], math.mul(tensor.strides[1], bytes));
     address = math.sub(address, math.mul(sizes[rows], step));
     strides[rows] = step;
     sizes.push_back(math.add(sizes[rows], one));

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -224,14 +225,21 @@ void Residency::finish() {
   auto alloc = root.getDefiningOp<memref::AllocOp>();
   if (!alloc || uses.total().onHost() || (!isHere && !uses.frees().empty()))
     return;
+  // Views that kernels used before have no uses now; extents are the copy's.
   SmallVector<Operation *> users(root.getUsers());
   for (Operation *user : users)
     if (isa<memref::DimOp>(user))
       user->replaceUsesOfWith(root, buffer);
+    else if (isOpTriviallyDead(user))
+      user->erase();
+  bool isUsed = llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+    return user != free || !isHere;
+  });
+  if (isUsed)
+    return;
   if (isHere)
     free->erase();
-  if (alloc->use_empty())
-    alloc.erase();
+  alloc.erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,7 +250,9 @@ void Residency::finish() {
 bool shareAllocation(Value root, const BufferUses &uses,
                      const DeviceMemory &memory) {
   auto alloc = root.getDefiningOp<memref::AllocOp>();
-  if (!alloc || !memory.isManaged)
+  // A caller would free what it gets as host memory.
+  bool canMove = uses.areKnown() && !uses.areReturned();
+  if (!alloc || !memory.isManaged || !canMove)
     return false;
   OpBuilder b(alloc);
   Value shared = memory.allocate(b, alloc.getLoc(), alloc.getType(),

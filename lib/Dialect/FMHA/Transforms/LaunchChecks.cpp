@@ -68,9 +68,13 @@ public:
 
   void check(AttentionOp attention, ListContents lists);
   void check(MergeOp merge, ListContents lists);
+  void checkLists(AttentionOp attention);
+  void checkLists(MergeOp merge);
 
 private:
   void add(StringRef name, Value memref);
+  void addAll(AttentionOp attention);
+  void contents();
   bool has(StringRef name) const { return operands.count(name); }
   const TensorView &view(StringRef name) const {
     return operands.at(name).view;
@@ -147,6 +151,10 @@ void Checker::sequences() {
   auto entries = [&](StringRef name, Value extra) {
     return math.sub(view(name).sizes[0], extra);
   };
+  for (StringRef name : {"cu_seqlens_q", "cu_seqlens_k"})
+    if (has(name))
+      require(math.compare(Predicate::uge, view(name).sizes[0], one), "C23",
+              name + " to have an entry more than there are sequences");
   bool isPackedQ = has("cu_seqlens_q"), isPackedK = has("cu_seqlens_k");
   Value count =
       isPackedQ ? entries("cu_seqlens_q", one) : view("query").sizes[0];
@@ -215,9 +223,12 @@ void Checker::rowsForTma(StringRef name, StringRef strideRule,
 }
 
 void Checker::contiguous(StringRef name, StringRef rule) {
-  if (has(name))
-    requireEqual(view(name).strides[0], math.constant(1), rule,
-                 name + " to be contiguous");
+  if (!has(name))
+    return;
+  Value one = math.constant(1);
+  Value isOne = math.compare(Predicate::ule, view(name).sizes[0], one);
+  Value isDense = math.compare(Predicate::eq, view(name).strides[0], one);
+  require(math.either(isOne, isDense), rule, name + " to be contiguous");
 }
 
 /// Where there are rows and keys, the code on scores reads.
@@ -330,7 +341,7 @@ void Checker::finiteSink(StringRef rule) {
 // The rules of an op
 //===----------------------------------------------------------------------===//
 
-void Checker::check(AttentionOp attention, ListContents lists) {
+void Checker::addAll(AttentionOp attention) {
   add("query", attention.getQuery());
   add("key", attention.getKey());
   add("value", attention.getValue());
@@ -345,6 +356,23 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   add("key2", attention.getKey2());
   add("value2", attention.getValue2());
   add("source2_lens", attention.getSource2Lens());
+}
+
+void Checker::contents() {
+  if (has("cu_seqlens_q"))
+    starts("cu_seqlens_q", view("query").sizes[1]);
+  if (has("cu_seqlens_k"))
+    starts("cu_seqlens_k", view("key").sizes[1]);
+  if (has("kv_lens"))
+    counts("kv_lens", view("key").sizes[1]);
+  if (has("source2_lens"))
+    counts("source2_lens", view("key2").sizes[1]);
+  if (has("sink"))
+    finiteSink("C24");
+}
+
+void Checker::check(AttentionOp attention, ListContents lists) {
+  addAll(attention);
   extents(attentionExtents);
   heads();
   sequences();
@@ -358,18 +386,20 @@ void Checker::check(AttentionOp attention, ListContents lists) {
   contiguous("sink", "C24");
   captures(attention);
   apart("C21");
-  if (lists == ListContents::OnDevice)
-    return;
-  if (has("cu_seqlens_q"))
-    starts("cu_seqlens_q", view("query").sizes[1]);
-  if (has("cu_seqlens_k"))
-    starts("cu_seqlens_k", view("key").sizes[1]);
-  if (has("kv_lens"))
-    counts("kv_lens", view("key").sizes[1]);
-  if (has("source2_lens"))
-    counts("source2_lens", view("key2").sizes[1]);
+  if (lists == ListContents::Readable)
+    contents();
+}
+
+void Checker::checkLists(AttentionOp attention) {
+  addAll(attention);
+  sequences();
+  contents();
+}
+
+void Checker::checkLists(MergeOp merge) {
+  add("sink", merge.getSink());
   if (has("sink"))
-    finiteSink("C24");
+    finiteSink("M6");
 }
 
 void Checker::check(MergeOp merge, ListContents lists) {
@@ -417,6 +447,15 @@ void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,
     checker.check(attention, lists);
   else
     checker.check(cast<MergeOp>(op), lists);
+}
+
+void fmha::generateListChecks(OpBuilder &b, Operation *op) {
+  CheckMessage message = launchCheckMessage;
+  Checker checker(b, op, message);
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    checker.checkLists(attention);
+  else
+    checker.checkLists(cast<MergeOp>(op));
 }
 
 namespace {

@@ -43,6 +43,10 @@ void generateLaunchChecks(mlir::OpBuilder &b, mlir::Operation *op,
                           ListContents lists,
                           const CheckMessage &message = launchCheckMessage);
 
+/// Emits at `b` the constraints of `op` about the number and the values of list
+/// entries, which the host reads.
+void generateListChecks(mlir::OpBuilder &b, mlir::Operation *op);
+
 /// Lets `generate-runtime-verification` check the ops of the fmha dialect.
 /// Lists are read, so it is for programs whose memory the host can read.
 void registerRuntimeVerifiableOpInterfaceExternalModels(
