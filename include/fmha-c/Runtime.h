@@ -83,35 +83,36 @@ FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
  * allowed. */
 FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
 
-/* The number of tensors of a launch, and the name of tensor `i`, or NULL where
- * there is no such tensor. A launch takes those that the kernel has, in this
- * order:
+/* clang-format off */
+/* Returns the number of tensors of a launch, and the name of tensor `i`, or
+ * NULL where there is no such tensor. A launch takes those that the kernel has,
+ * in this order:
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens,
  *   capture0, capture1, ...
  *
- * Those of the workspace of a split (o_parts, max_parts, sum_parts) are not
- * among them; of fmha.merge they are inputs. Shapes, in any strides that have
- * the last dimension of q, k, v, o, k2, v2 and o_parts contiguous:
+ * The workspace tensors of a split (o_parts, max_parts, sum_parts) are not among
+ * them; for fmha.merge they are inputs. Shapes, with any strides that keep the
+ * last dimension of q, k, v, o, k2, v2 and o_parts contiguous:
  *
- *   q, o             [batch, q_len, q_heads, dim], of packed queries (the
- * kernel has cu_seqlens_q) [rows, q_heads, dim] k, v             [batch,
- * kv_len, kv_heads, dim], of packed keys (the kernel has cu_seqlens_k) [rows,
- * kv_heads, dim] k2, v2           [sequences, kv_len2, kv_heads, dim] lse,
- * row_max,    float32 [batch, q_heads, q_len], of packed queries [q_heads,
- *   row_sum          rows]
- *   kv_lens,         int32 [sequences], contiguous
- *   source2_lens
- *   cu_seqlens_q, _k int32 [sequences + 1], contiguous
- *   sink             float32 [q_heads], contiguous
- *   o_parts          float32 [parts, batch, q_len, q_heads, dim]
- *   max_parts,       float32 [parts, batch, q_heads, q_len]
- *   sum_parts
- *   captureN         as the op's score region reads it
+ *   q, o                   [batch, q_len, q_heads, dim];
+ *                          [rows, q_heads, dim] if the kernel has cu_seqlens_q
+ *   k, v                   [batch, kv_len, kv_heads, dim];
+ *                          [rows, kv_heads, dim] if the kernel has cu_seqlens_k
+ *   k2, v2                 [sequences, kv_len2, kv_heads, dim]
+ *   lse, row_max, row_sum  float32 [batch, q_heads, q_len];
+ *                          [q_heads, rows] if the kernel has cu_seqlens_q
+ *   kv_lens, source2_lens  int32 [sequences], contiguous
+ *   cu_seqlens_q, _k       int32 [sequences + 1], contiguous
+ *   sink                   float32 [q_heads], contiguous
+ *   o_parts                float32 [parts, batch, q_len, q_heads, dim]
+ *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
+ *   captureN               as the op's score region reads it
  *
- * Lists lie on the device, so their entries are not checked: a kernel keeps
- * wrong ones inside its tensors. */
+ * Lists are in device memory, so their entries are not checked: invalid ones
+ * give wrong results but never out-of-bounds accesses. */
+/* clang-format on */
 FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);
 

@@ -196,8 +196,8 @@ Value LaunchValues::tensorMap(const Parameter &parameter) {
     strides.push_back(mapStride(size, math.mul(stride, bytes)));
   }
   // Without queries there is no launch.
-  bool isQuery = parameter.tensor == TensorName::Q ||
-                 parameter.tensor == TensorName::O;
+  bool isQuery =
+      parameter.tensor == TensorName::Q || parameter.tensor == TensorName::O;
   Value address = isQuery ? tensor.address : mapAddress(tensor);
   SmallVector<int32_t> box(parameter.box.begin(), parameter.box.end());
   // include/fmha/Runtime/README.md has the fifth dimension of sequences.

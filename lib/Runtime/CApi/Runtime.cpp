@@ -97,7 +97,7 @@ FmhaStatus pack(const FmhaModuleImpl &module, Entry &entry,
 FmhaStatus submit(const FmhaModuleImpl &module, Entry &entry,
                   const launch::Grid &grid, const Problem &problem,
                   CUstream stream) {
-  // Uninitialised: a launch fills in what its parameters take.
+  // Uninitialized; a launch sets the entries that its parameters use.
   alignas(Arguments) unsigned char room[sizeof(Arguments)];
   Arguments &arguments = *reinterpret_cast<Arguments *>(room);
   if (FmhaStatus status = pack(module, entry, problem, arguments))

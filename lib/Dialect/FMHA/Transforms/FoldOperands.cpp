@@ -9,6 +9,7 @@
 #include "Fold.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace fmha;

@@ -17,11 +17,11 @@ def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
   ]> {
   let summary = "a tensor with its dimensions permuted, as a view";
   let description = [{
-    The tensor whose dimension n is dimension `permutation[n]` of `source`, with
-    the meaning of `linalg.transpose`. It bufferizes to `memref.transpose` of
+    Returns `source` with permuted dimensions: dimension n of the result is
+    dimension `permutation[n]` of `source`, as in `linalg.transpose`. It bufferizes to `memref.transpose` of
     the buffer of `source`: strides change places, no element moves, nothing is
-    allocated. A value that is computed into a transposed destination, and
-    transposed back, is written in the order of that destination.
+    allocated. If an op writes into a transposed destination and its result
+    is transposed back, the data is stored in the destination's layout.
 
     `fmha.attention` indexes [batch, length, heads, head_dim], and the strides
     of its buffers say how the data lies. On tensors, which have no strides,

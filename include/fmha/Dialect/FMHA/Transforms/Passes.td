@@ -55,7 +55,7 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
 }
 
 def FMHAFold : Pass<"fmha-fold"> {
-  let summary = "Make transposes, factors, masks and roundings around fmha.attention part of it";
+  let summary = "Fold surrounding transposes, scale factors, masks and truncations into fmha.attention";
   let description = [{
     Other compilers hand attention over between ops that its kernels can do themselves. On tensors, where nothing else
     needs what such an op makes, the op disappears:
@@ -95,7 +95,7 @@ def FMHAFold : Pass<"fmha-fold"> {
 }
 
 def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
-  let summary = "Make calls to libm of the functions that it has";
+  let summary = "Convert math ops to libm calls where libm has the function";
   let description = [{
     Upstream's convert-math-to-libm fails where it meets a function that libm has not, such as `math.isnan` or
     `math.absi`, and calls a `rsqrtf` that no libm has. Here those become arith and math ops that LLVM lowers, or are
