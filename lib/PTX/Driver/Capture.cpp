@@ -149,14 +149,13 @@ CUresult ptxsim::driver::refuseInDefaultStream(State &state) {
               "captures: create it with CU_STREAM_NON_BLOCKING");
 }
 
+// By value: the caller may hold a stream's or the list's own pointer.
 void ptxsim::driver::dropCapture(State &state,
-                                 const std::shared_ptr<Capture> &capture) {
-  // The caller may hold a stream's or the list's own pointer.
-  std::shared_ptr<Capture> dropped = capture;
-  for (const auto &[stream, clock] : dropped->clocks)
+                                 std::shared_ptr<Capture> capture) {
+  for (const auto &[stream, clock] : capture->clocks)
     if (state.streams.contains(stream))
       stream->capture = nullptr;
-  std::erase(state.captures, dropped);
+  std::erase(state.captures, capture);
 }
 
 void ptxsim::driver::forgetStreams(State &state,

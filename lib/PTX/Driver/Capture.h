@@ -85,7 +85,7 @@ CUresult refuseDuringCapture(State &state);
 CUresult refuseInDefaultStream(State &state);
 
 /// Forgets a capture; its streams are ordinary ones again.
-void dropCapture(State &state, const std::shared_ptr<Capture> &capture);
+void dropCapture(State &state, std::shared_ptr<Capture> capture);
 
 /// Takes the streams that `gone` holds for out of their captures before they
 /// are destroyed. A capture that began in one of them is forgotten.

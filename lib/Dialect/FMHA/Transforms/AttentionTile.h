@@ -11,8 +11,8 @@
 //
 // A tile is attention again, on slices of the operands. Two things say where a
 // row or a key is, and a slice would not know: the mask and the score region.
-// - Rows of a bottom-right causal mask: keys that no row of the tile sees are cut
-//   off, so that the last row sits at the last key again.
+// - Rows of a bottom-right causal mask: keys that no row of the tile sees are
+//   cut off, so that the last row sits at the last key again.
 // - Any other mask becomes code of the score region, and the region adds the
 //   offsets of the tile to its indices. Offsets that are no constants are in a
 //   tensor that the region reads.
