@@ -79,11 +79,24 @@ CUresult guarded(Needs needs, const std::function<CUresult(State &)> &body) {
   }
 }
 
-/// Never freed: destructors of static objects, which run after those of a
-/// thread's, may still call the driver.
+/// Returns the calling thread's own object. Destructors of static objects run
+/// after those of the main thread's objects and may still call the driver: they
+/// get one that is never destroyed.
+template <typename T> static T &ofThread() {
+  thread_local bool hasEnded = false;
+  struct Owner {
+    T value;
+    ~Owner() { hasEnded = true; }
+  };
+  static T *const last = new T();
+  if (hasEnded)
+    return *last;
+  thread_local Owner owner;
+  return owner.value;
+}
+
 std::vector<CUcontext> &contextStack() {
-  thread_local auto *stack = new std::vector<CUcontext>();
-  return *stack;
+  return ofThread<std::vector<CUcontext>>();
 }
 
 CUcontext currentContext(State &state) {
@@ -93,10 +106,7 @@ CUcontext currentContext(State &state) {
   return stack.back();
 }
 
-std::string &lastError() {
-  thread_local auto *text = new std::string();
-  return *text;
-}
+std::string &lastError() { return ofThread<std::string>(); }
 
 CUresult fail(CUresult result, std::string why) {
   lastError() = std::move(why);
