@@ -25,18 +25,24 @@ struct LoadedFile {
 };
 } // namespace
 
-/// The build id in the notes of one segment, or "".
+/// Returns the build id in the notes of one segment, or "". A note is a header,
+/// a name and a description; the last two end at multiples of `alignment`,
+/// counted from the start of the note.
 static std::string buildIdIn(const char *notes, const char *end,
                              size_t alignment) {
   while (size_t(end - notes) >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
     std::memcpy(&note, notes, sizeof note);
     const char *name = notes + sizeof note;
-    const char *description = name + alignTo(note.n_namesz, alignment);
+    size_t descriptionStart = alignTo(sizeof note + note.n_namesz, alignment);
+    size_t size = alignTo(descriptionStart + note.n_descsz, alignment);
+    if (size_t(end - notes) < size)
+      break;
     bool isGnu = note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0;
     if (isGnu && note.n_type == NT_GNU_BUILD_ID)
-      return toHex(StringRef(description, note.n_descsz), /*LowerCase=*/true);
-    notes = description + alignTo(note.n_descsz, alignment);
+      return toHex(StringRef(notes + descriptionStart, note.n_descsz),
+                   /*LowerCase=*/true);
+    notes += size;
   }
   return "";
 }
