@@ -1,6 +1,6 @@
 """Whole programs with attention, ahead of time: made here, run on a device, compared with the CPU.
 
-    scripts/gpu_programs.py make FOLDER [--target=sm_90a,sm_100a] [NAME...]
+    scripts/gpu_programs.py make FOLDER [--target=sm_90a,sm_100a] [--memory=device|managed] [NAME...]
     scripts/gpu_programs.py run FOLDER [--driver=LIBRARY]
 
 `make` compiles test/Programs/NAME.mlir with stock tools and the plugin into executables, runs each program on this CPU
@@ -31,7 +31,7 @@ def llvm_library_folder():
     return pathlib.Path(shell("llvm-config-22", "--libdir", capture_output=True, text=True).stdout.strip())
 
 
-def make(folder, names, targets):
+def make(folder, names, options):
     folder.mkdir(parents=True, exist_ok=True)
     runners = ",".join(str(llvm_library_folder() / name) for name in RUNNER_LIBRARIES)
     shutil.copy(ROOT / "build/lib/libfmha_mgpu.so", folder)
@@ -44,7 +44,7 @@ def make(folder, names, targets):
         source = folder / f"{name}.mlir"
         source.write_text((PROGRAMS / "Inputs/prelude.mlir").read_text() + text)
         lowered = {}
-        for kind, pipeline in (("device", f"fmha-program-to-llvm{{target={targets}}}"), ("cpu", "fmha-to-cpu")):
+        for kind, pipeline in (("device", f"fmha-program-to-llvm{{{options}}}"), ("cpu", "fmha-to-cpu")):
             lowered[kind] = shell(
                 "mlir-opt-22", f"--load-dialect-plugin={plugin}", f"--load-pass-plugin={plugin}",
                 f"--pass-pipeline=builtin.module({pipeline})", source, capture_output=True,
@@ -88,12 +88,13 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", default="sm_90a,sm_100a")
+    parser.add_argument("--memory", choices=("device", "managed"), default="device")
     parser.add_argument("--driver")
     flags = parser.parse_intermixed_args()
     folder = flags.folder.resolve()
     if flags.action == "run":
         return run(folder, flags.driver)
-    make(folder, flags.names or DEFAULT, flags.target)
+    make(folder, flags.names or DEFAULT, f"target={flags.target} memory={flags.memory}")
     return 0
 
 
