@@ -226,7 +226,7 @@ static void testQuery(void) {
   answers("{\"head-dim\": 60}", 0, "C2");
   answers("{\"head-dim\": 4096}", 0, "no schedule can serve this problem");
   answers("{\"target\": \"sm_80\"}", 0, "\"family\":\"none\"");
-  answers("{\"target\": \"sm_80\"}", 0, "target sm_80 cannot be compiled for");
+  answers("{\"target\": \"sm_80\"}", 0, "target sm_80 is not supported");
   answers("{\"target\": \"sm_100\"}", 0, "did you mean sm_100a?");
   answers("{\"hed-dim\": 64}", 1, "did you mean 'head-dim'?");
   answers("{\"module\": \"oops\"}", 1, "\"ok\":false");

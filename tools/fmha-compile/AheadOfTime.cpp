@@ -83,9 +83,12 @@ static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
   for (const std::string &target : flags.targets) {
     flags.problem.target = target;
     auto kernel = compileFor(flags, findPtxas().has_value());
+    // Which of the targets an error is about, unless it is about a target.
     if (!kernel)
-      return failure("for " + target + ": " +
-                     llvm::toString(kernel.takeError()));
+      return whyUnsupported(target).empty()
+                 ? failure("for " + target + ": " +
+                           llvm::toString(kernel.takeError()))
+                 : kernel.takeError();
     if (all.function.empty())
       all.function = entryOf(*kernel);
     if (flags.explain)

@@ -27,6 +27,10 @@ struct KernelQuery {
   std::optional<schedule::Plan> plan;
 };
 
+/// Returns why nothing can be compiled for `target`, with the targets that are
+/// supported, or "" if it is one of them.
+std::string whyUnsupported(const std::string &target);
+
 /// Plans a kernel for the attention op of `moduleText` and compiles nothing.
 KernelQuery queryKernel(const std::string &moduleText, const std::string &name,
                         const CompileOptions &options);
