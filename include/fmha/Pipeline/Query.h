@@ -13,7 +13,7 @@
 
 namespace fmha {
 
-/// The answer of queryKernel().
+/// The result of queryKernel().
 struct KernelQuery {
   /// Whether the module could be read; if not, `diagnostics` says why and the
   /// rest is empty.
