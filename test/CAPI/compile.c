@@ -95,7 +95,7 @@ static void testWrongOptions(void) {
         "--kv-stages: expected a value (auto|N), got true");
   fails(text, "{\"kv-stages\": 2, \"kv_stages\": 3}", "options", "given twice");
   fails(text, "{\"causal\": true}", "options",
-        "option 'causal' says what the op of the module text says itself");
+        "option 'causal' describes the problem, as the module text does");
   fails(text, "{\"schedule\": \"#fmha.schedule<>\"}", "options", "'schedule'");
   fails(text, "{", "options", "expected a JSON object: [1:1, byte=1]");
   fails(text, "[]", "options", "expected a JSON object, got []");

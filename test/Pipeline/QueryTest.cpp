@@ -47,7 +47,7 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
                         "sm_103a, sm_90a; did you mean sm_90a?"));
 }
 
-/// The plan is that of the compiled kernel, with hints and fixed fields.
+/// The plan equals that of the compiled kernel, with hints and fixed fields.
 TEST(QueryKernel, PlansWhatIsCompiled) {
   CompileOptions options = optionsFor("sm_100a");
   options.overrides.kvBlock = 64;

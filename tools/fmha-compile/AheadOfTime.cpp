@@ -68,7 +68,7 @@ fmha::tools::compileFor(const CompileFlags &flags, bool cubin) {
   return kernel;
 }
 
-/// The entry of the kernel, as its manifest says.
+/// Returns the entry of the kernel, from its manifest.
 static std::string entryOf(const CompiledKernel &kernel) {
   auto manifest = llvm::json::parse(kernel.manifest);
   if (!manifest)
@@ -76,7 +76,7 @@ static std::string entryOf(const CompiledKernel &kernel) {
   return manifest->getAsObject()->getString("kernel").value_or("").str();
 }
 
-/// The kernels for all targets, their images from ptxas where there is one.
+/// Compiles for all targets, and assembles if there is a ptxas.
 static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
   EmbeddedKernel all;
   all.function = flags.function;

@@ -160,7 +160,7 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"checks", "checks", "::fmha::Switch", "::fmha::Switch::On",
-           "Assert the rules that only run-time values decide",
+           "Assert the constraints that depend on run-time values",
            [{::llvm::cl::values(clEnumValN(::fmha::Switch::On, "on", "assert them"),
                                 clEnumValN(::fmha::Switch::Off, "off", "leave them out"))}]>
   ];
@@ -211,7 +211,7 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
 }
 
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
-  let summary = "Assert the rules of attention ops that only run-time values decide";
+  let summary = "Assert the constraints of attention ops that depend on run-time values";
   let description = [{
     Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for every numbered constraint that the
     types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid entries of
@@ -229,7 +229,7 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let options = [
     Option<"rules", "rules", "::fmha::CheckedRules", "::fmha::CheckedRules::All", "What is asserted",
            [{::llvm::cl::values(clEnumValN(::fmha::CheckedRules::All, "all", "every constraint"),
-                                clEnumValN(::fmha::CheckedRules::Lists, "lists", "those about the entries of lists"))}]>
+                                clEnumValN(::fmha::CheckedRules::Lists, "lists", "those on entries of varlen metadata"))}]>
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",

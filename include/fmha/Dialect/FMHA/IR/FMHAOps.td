@@ -80,7 +80,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     `source2` are keys and values of a second source: one softmax runs over the
     keys of both, and `lse` and the sum are of both. `key2` and `value2` have
-    lengths and strides of their own, and one batch a sequence, never packed.
+    lengths and strides of their own, and one batch per sequence, never packed.
     Source 2 takes none of `mask`, `kv_lens` and `cu_seqlens_k`, which are of
     source 1: `source2_lens` [sequences] says how many of its keys a sequence
     has, as `kv_lens` does, and `source2_mask` is none or causal, with the
@@ -242,7 +242,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       What depends on addresses is checked before launch.
     - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
       and elements of type i32; as memrefs they are contiguous.
-    - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
+    - (C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
       one more. Before launch: no entry of `kv_lens` is negative or beyond the
       keys that its sequence has; those of the others begin with 0, never fall, and do not
       exceed the length of what they cut.
@@ -262,7 +262,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       `source2_mask` beside them only; that mask has no window.
     - (C28) `key2` and `value2` have the element type, the head dims and the
       heads of `key` and `value`, one length, and as many batches as there are
-      sequences; `source2_lens` has one entry a sequence. Before launch: none is
+      sequences; `source2_lens` has one entry per sequence. Before launch: none is
       negative or beyond the length.
     - (C29) Before launch: the lengths of `query`, `key` and `key2` are at most
       2^31 - 512, with a window or a second source 2^30 - 512.
