@@ -36,6 +36,10 @@ def run(commands, folder):
     return done.returncode, done.stdout, done.stderr
 
 
+def shortened(text, head=4000, tail=2000):
+    return text if len(text) <= head + tail else f"{text[:head]}\n[{len(text) - head - tail} characters left out]\n{text[-tail:]}"
+
+
 def matches(expected, printed):
     return re.fullmatch(".*".join(map(re.escape, expected.split("…"))), printed)
 
@@ -57,7 +61,7 @@ def main():
             continue
         ran += 1
         status, out, err = run(code, folder)
-        print(f"exit {status} of {code}{out}{err}", flush=True)
+        print(f"exit {status} of {code}{shortened(out)}{shortened(err)}", flush=True)
         if status:
             failed += 1
             print(f"{page.name}:{line}: error: expected exit status 0 of this block, got {status}")
