@@ -106,7 +106,7 @@ static void testWrongText(void) {
   fails("func.func @f() {\n  oops\n}\n", "{\"name\": \"my.mlir\"}",
         "my.mlir:2:3", "oops");
   fails("", NULL, "", "expected exactly one public function");
-  fails(text, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 cannot be");
+  fails(text, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 is not supported");
   fails(text, "{\"kv-stages\": 100}", "<module>:3:3", "C6");
 }
 
