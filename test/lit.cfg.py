@@ -23,7 +23,7 @@ for name in ("FMHA_PTXAS", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-# A test that wants kernels kept names a folder of its own.
+# A test of the kernel cache sets its own folder.
 config.environment["FMHA_CACHE_DIR"] = "off"
 
 config.substitutions += [

@@ -6,28 +6,28 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* MLIR text or a JSON description in, PTX, cubin and launch manifest out.    *|
-|* Link with libfmha_compiler.so. All functions may be called from several    *|
-|* threads at once; a result belongs to one thread at a time.                 *|
+|* Compiles MLIR text, or a problem described in JSON, to PTX, a cubin and a  *|
+|* launch manifest. Link with libfmha_compiler.so. All functions may be       *|
+|* called from several threads at once; a result, from one at a time.         *|
 |*                                                                            *|
 |* Options are one JSON object, or NULL for none. A key is a flag of          *|
 |* fmha-compile without its dashes, with - or _ between words; its value is a *|
-|* string, a number or a boolean; null leaves the key out. So there are       *|
+|* string, a number or a boolean; a key with the value null is ignored:       *|
 |*                                                                            *|
 |*   target             "sm_100a" (default), "sm_103a", "sm_90a"              *|
 |*   q-tiles, kv-block, p-placement, schedule, ...   parts of the schedule    *|
 |*   batch, q-heads, kv-heads, q-len, kv-len   the launch to plan for: the    *|
-|*                      kernel is right for every other one as well           *|
-|*   dtype, head-dim, causal, lse, sink, ...   the problem, where no module   *|
-|*                      text is given; lists and biases are true or false     *|
+|*                      kernel is correct for every other one as well         *|
+|*   dtype, head-dim, causal, lse, sink, ...   the problem, if no module text *|
+|*                      is given; kv-lens, bias and the like are booleans     *|
 |*                                                                            *|
 |* and                                                                        *|
 |*                                                                            *|
 |*   cubin      true: assemble the PTX with ptxas                             *|
 |*   explain    true: keep the planner's report                               *|
-|*   cache      false: neither look the kernel up nor store it                *|
-|*   name       what diagnostics call the module text ("<module>")            *|
-|*   verify-kernels     false: leave out verification between the levels      *|
+|*   cache      false: do not use the kernel cache                            *|
+|*   name       name of the module text in diagnostics ("<module>")           *|
+|*   verify-kernels     false: do not verify the IR between levels            *|
 |*                                                                            *|
 |* "fmha-compile --help" lists all flags with their values.                   *|
 |*                                                                            *|
@@ -74,23 +74,23 @@ int fmhaCompile(const char *text, const char *options_json,
 void fmhaResultDestroy(FmhaResult *result);
 
 bool fmhaResultOk(const FmhaResult *result);
-/* The PTX text, "" if the compilation failed. */
+/* Returns the PTX text, "" if the compilation failed. */
 const char *fmhaResultPtx(const FmhaResult *result);
-/* The image from ptxas and its size in bytes; NULL and 0 unless the option
-   `cubin` asked for it. */
+/* Returns the image from ptxas and its size in bytes; NULL and 0 without the
+   option `cubin`. */
 const void *fmhaResultCubin(const FmhaResult *result, size_t *bytes);
-/* The launch manifest, JSON that fmhaModuleLoad() takes; "" on failure. */
+/* Returns the launch manifest for fmhaModuleLoad(); "" on failure. */
 const char *fmhaResultManifest(const FmhaResult *result);
-/* The planner's report as text; "" unless the option `explain` asked for it. */
+/* Returns the planner's report as text; "" without the option `explain`. */
 const char *fmhaResultReport(const FmhaResult *result);
-/* Whether the kernel was in the cache. */
+/* Returns whether the kernel was in the cache. */
 bool fmhaResultFromCache(const FmhaResult *result);
 
 size_t fmhaResultDiagnosticCount(const FmhaResult *result);
-/* Diagnostic `index`; an empty note if there are not as many. Notes follow what
-   they belong to. */
+/* Returns diagnostic `index`, or an empty note if there is none. Notes follow
+   the diagnostic that they belong to. */
 FmhaDiagnostic fmhaResultDiagnostic(const FmhaResult *result, size_t index);
-/* All diagnostics, one line each: "name:3:8: error: message". */
+/* Returns all diagnostics, one line each: "name:3:8: error: message". */
 const char *fmhaResultMessages(const FmhaResult *result);
 
 /* Answers which kernel family serves a problem, without compiling. The options
@@ -104,10 +104,10 @@ const char *fmhaResultMessages(const FmhaResult *result);
    kernel serves. Returns 0 if there was an answer, "none" included; 1 if the
    options or the module are wrong: {"ok": false, "errors": "..."}. */
 int fmhaQuery(const char *options_json, char **json);
-/* Frees the string that fmhaQuery() gave. */
+/* Frees a string of fmhaQuery(). */
 void fmhaStringDestroy(char *string);
 
-/* "0.1.0". */
+/* Returns "0.1.0". */
 const char *fmhaCompilerVersion(void);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ extern "C" {
 typedef struct FmhaEmbeddedImage {
   uint32_t major, minor;
   const char *target;
-  /* From ptxas; NULL where there was none. */
+  /* From ptxas; NULL if it was not found. */
   const void *cubin;
   uint64_t cubin_bytes;
   /* Text that ends with a NUL, which the size does not count. */
@@ -41,13 +41,13 @@ typedef struct FmhaEmbeddedKernel {
   const char *name;
   uint64_t count;
   const FmhaEmbeddedImage *images;
-  /* NULL at first; belongs to the functions below. */
+  /* NULL initially; owned by the functions below. */
   void *state;
 } FmhaEmbeddedKernel;
 
-/* Each picks the image for the device of the current context, and loads it if
-   that has not happened yet. They return 0, or 1 and a reason in
-   fmhaLastError(). They may be called from several threads at once. */
+/* Each selects the image for the device of the current context and loads it if
+   it is not loaded yet. They return an FmhaStatus, and fmhaLastError() the
+   message. They may be called from several threads at once. */
 FMHA_EXPORT int fmhaEmbeddedLoad(FmhaEmbeddedKernel *kernel);
 FMHA_EXPORT int fmhaEmbeddedWorkspaceBytes(FmhaEmbeddedKernel *kernel,
                                            const DLTensor *const *tensors,
@@ -57,10 +57,10 @@ FMHA_EXPORT int fmhaEmbeddedLaunch(FmhaEmbeddedKernel *kernel,
                                    void *workspace, CUstream stream);
 /* Unloads the image from the current context. */
 FMHA_EXPORT int fmhaEmbeddedUnload(FmhaEmbeddedKernel *kernel);
-/* The name of tensor `index` of a launch, NULL where there is none. */
+/* Returns the name of tensor `index` of a launch, NULL if there is none. */
 FMHA_EXPORT const char *fmhaEmbeddedTensorName(FmhaEmbeddedKernel *kernel,
                                                size_t index);
-/* The reason of the last failure in this thread. */
+/* Returns the message of the last failure in this thread. */
 FMHA_EXPORT const char *fmhaEmbeddedLastError(void);
 
 #ifdef __cplusplus

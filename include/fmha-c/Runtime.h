@@ -45,9 +45,9 @@ typedef struct FmhaModuleImpl *FmhaModule;
 
 typedef enum {
   FMHA_SUCCESS = 0,
-  /* A pointer that must not be NULL is, or a number is out of its range. */
+  /* A required pointer is NULL, or a number is out of range. */
   FMHA_ERROR_INVALID_ARGUMENT = 1,
-  /* The manifest is malformed, or is not one that a launch can follow. */
+  /* The manifest is malformed, or does not describe a launch. */
   FMHA_ERROR_MANIFEST = 2,
   /* No driver library could be opened. */
   FMHA_ERROR_NO_DRIVER = 3,
@@ -85,7 +85,7 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
 
 /* clang-format off */
 /* Returns the number of tensors of a launch, and the name of tensor `i`, or
- * NULL where there is no such tensor. A launch takes those that the kernel has,
+ * NULL if there is no such tensor. A launch takes those that the kernel has,
  * in this order:
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
@@ -110,8 +110,8 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
  *   captureN               as the op's score region reads it
  *
- * Lists are in device memory, so their entries are not checked: invalid ones
- * give wrong results but never out-of-bounds accesses. */
+ * kv_lens and the like are in device memory, so their entries are not checked:
+ * invalid ones give wrong results but never out-of-bounds accesses. */
 /* clang-format on */
 FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);
@@ -126,8 +126,8 @@ FMHA_EXPORT FmhaStatus fmhaWorkspaceBytes(FmhaModule module,
 /* Launches the kernel on `stream` and returns without waiting for it. Neither
  * allocates nor synchronizes, and can be captured into a graph. `workspace` is
  * device memory of fmhaWorkspaceBytes(), at a multiple of 16 bytes, which the
- * kernel uses until it ends; NULL where that is 0. Tensors that do not fit are
- * refused: nothing is copied, and nothing is launched. A thread without a
+ * kernel uses until it ends; NULL if that is 0. If a tensor does not fit, the
+ * call fails before anything is launched. A thread without a
  * current context gets that of the module. */
 FMHA_EXPORT FmhaStatus fmhaLaunch(FmhaModule module,
                                   const DLTensor *const *tensors, size_t n,
@@ -145,13 +145,13 @@ typedef struct {
   int64_t max_q_len;
 } FmhaLaunchOptions;
 
-/* As fmhaLaunch(). `options` NULL means all zero. */
+/* Launches as fmhaLaunch() does. `options` NULL means all zero. */
 FMHA_EXPORT FmhaStatus fmhaLaunchWith(FmhaModule module,
                                       const DLTensor *const *tensors, size_t n,
                                       const FmhaLaunchOptions *options);
 
-/* The message of the last call of this thread that failed: the argument, what
- * was expected, what was given, and the way out. Valid until the next call of
+/* Returns the message of the last failure in this thread: the argument, what
+ * was expected, what was given, and how to fix it. Valid until the next call of
  * this thread that fails; never NULL. */
 FMHA_EXPORT const char *fmhaLastError(void);
 

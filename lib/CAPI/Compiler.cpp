@@ -17,7 +17,7 @@ struct FmhaResult {
   std::string messages;
 };
 
-/// `error` as the only diagnostic of a result that is not ok.
+/// Returns a failed result with `error` as its only diagnostic.
 static CompiledKernel failed(llvm::Error error) {
   CompiledKernel kernel;
   kernel.diagnostics.push_back({Diagnostic::Severity::Error, "options",

@@ -20,7 +20,7 @@ using namespace fmha::capi;
 using fmha::runtime::failure;
 using fmha::tools::FlagTable;
 
-/// Keys of the launch to plan for, which go with module text as well.
+/// Keys of the launch to plan for, which are allowed with module text, too.
 static constexpr StringLiteral hintKeys[] = {"batch", "q-heads", "kv-heads",
                                              "q-len", "kv-len"};
 
@@ -72,7 +72,7 @@ static Error unknownKey(const FlagTable &table, StringRef key, StringRef name) {
                       : "; did you mean '" + nearest + "'?"));
 }
 
-/// `json` as an object; one without members for a null pointer.
+/// Returns `json` as an object, an empty one for a null pointer.
 static Expected<json::Object> readObject(const char *json) {
   if (!json)
     return json::Object();
@@ -137,7 +137,7 @@ Expected<KernelRequest> fmha::capi::requestOf(Options &options,
     options.problemKeys.push_back("schedule");
   if (!options.problemKeys.empty())
     return failure("option '" + options.problemKeys.front() +
-                   "' says what the op of the module text says itself: "
+                   "' describes the problem, as the module text does: "
                    "expected one of the two; leave the option out, or give no "
                    "text");
   request.text = text;

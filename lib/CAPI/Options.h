@@ -14,14 +14,14 @@
 
 namespace fmha::capi {
 
-/// The JSON object of options, read.
+/// Options read from a JSON object.
 struct Options {
   tools::ProblemFlags problem;
   std::string name = "<module>";
   /// MLIR text, for queries.
   std::string module;
   bool cubin = false, explain = false, cache = true, verifyKernels = true;
-  /// Keys that describe the problem, which module text does itself.
+  /// Keys that describe the problem, as module text does.
   std::vector<std::string> problemKeys;
 };
 
@@ -29,8 +29,8 @@ struct Options {
 /// of those of a compilation. Errors name the key.
 llvm::Expected<Options> parseOptions(const char *json, bool isQuery);
 
-/// The request that `options` make of the module `text`, or of the problem that
-/// they describe where it is null.
+/// Returns the request to compile the module `text`, or the problem that
+/// `options` describe if it is null.
 llvm::Expected<KernelRequest> requestOf(Options &options, const char *text);
 
 } // namespace fmha::capi

@@ -128,7 +128,7 @@ FlagTable::Flag *FlagTable::find(llvm::StringRef spelling) {
 
 const FlagTable::Flag *FlagTable::nearestTo(llvm::StringRef spelling) const {
   const Flag *nearest = nullptr;
-  // Half of a word wrong is another word.
+  // If half of the letters differ, it is another word.
   unsigned best = std::min<size_t>(4, spelling.size() / 2);
   for (const Flag &flag : flags) {
     unsigned distance = spelling.edit_distance(flag.spelling(), true, best);

@@ -50,7 +50,7 @@ void ProblemFlags::add(FlagTable &table) {
                   [this](size_t i) { mask = schedule::Mask::Kind(i); });
   addWindow(table, "window-left", "keys before its own that a row sees",
             windowLeft);
-  addWindow(table, "window-right", "keys behind its own that a row sees",
+  addWindow(table, "window-right", "keys after its own that a row sees",
             windowRight);
   addLists(table);
   addSource2(table);
@@ -125,7 +125,7 @@ void ProblemFlags::addScore(FlagTable &table) {
         !needsFiles);
   };
   table.add(
-      "softcap", "X", "scores become X tanh(s / X), behind the scale",
+      "softcap", "X", "scores become X tanh(s / X), after scaling",
       [this](llvm::StringRef text) { return readSoftcap(text, softcap); });
   addFile("alibi", "F.npy",
           "float32 [q_heads]: slope times the distance of row and key is "
@@ -165,7 +165,7 @@ void ProblemFlags::addSource2(FlagTable &table) {
   };
   addFile(
       "source2-k",
-      "keys of a second source under the same softmax, one batch a sequence",
+      "keys of a second source under the same softmax, one batch per sequence",
       source2K, true);
   addFile("source2-v", "its values", source2V, true);
   addFile("source2-lens", "int32 [batch]: its keys that each sequence has",
@@ -279,7 +279,7 @@ static llvm::Error checkWindow(llvm::StringRef flag,
                         number);
 }
 
-/// A list can only be given to an op that has it.
+/// Varlen metadata can only be given to an op that has it.
 static llvm::Error checkLists(const ProblemFlags &flags,
                               const schedule::Problem &problem) {
   const std::tuple<llvm::StringLiteral, bool, bool> lists[] = {
@@ -297,8 +297,8 @@ static llvm::Error checkLists(const ProblemFlags &flags,
   return llvm::Error::success();
 }
 
-/// The flags say what the op's code does, if it has any: they must read as
-/// much.
+/// Flags describe the score region of the op, if it has one: they must read as
+/// many tensors.
 static llvm::Error checkScore(const ProblemFlags &flags,
                               const schedule::Problem &problem) {
   ScoreSpec given = scoreOf(flags);
@@ -411,7 +411,7 @@ static llvm::Error checkSource2(const ProblemFlags &flags) {
   if (flags.hasSource2() || !(flags.source2Lens || causal))
     return llvm::Error::success();
   return failure("--source2-" + llvm::Twine(causal ? "mask" : "lens") +
-                 ": expected a second source beside it, --source2-k=F.npy or "
+                 ": expected a second source with it, --source2-k=F.npy or "
                  "--source2-len=N, got none");
 }
 
@@ -419,11 +419,11 @@ llvm::Error checkScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty() || flags.input.empty())
     return llvm::Error::success();
   return failure("--schedule goes with a kernel that flags describe: expected "
-                 "no input file beside it, got '" +
+                 "no input file with it, got '" +
                  flags.input + "'; write {schedule = ...} on its op");
 }
 
-/// Wrong text is told by itself, before it is spliced into a module.
+/// Wrong text is reported before it is inserted into a module, by its own name.
 static llvm::Expected<std::string> readScheduleFlag(const ProblemFlags &flags) {
   if (flags.schedule.empty())
     return std::string();
@@ -509,7 +509,7 @@ std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics) {
     if (!text.empty())
       text += "\n";
-    // A place in what flags were made into tells their writer nothing.
+    // A location in the module generated from flags means nothing to the user.
     llvm::StringRef place = diagnostic.location;
     if (!place.empty() && !place.starts_with(flagsName))
       text += diagnostic.location + ": ";

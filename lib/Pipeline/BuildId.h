@@ -13,13 +13,13 @@
 
 namespace fmha {
 
-/// The linker's build id of the program or shared library that holds this code,
-/// in hexadecimal. Where the linker wrote none, the size and the time of
-/// change of that file.
+/// Returns the linker's build id of the program or shared library that contains
+/// this code, in hexadecimal, or, if the linker wrote none, the size and
+/// modification time of that file.
 const std::string &buildId();
 
-/// "SIZE TIME" of the file at `path`, which change where the file does; "" if
-/// it cannot be read.
+/// Returns "SIZE TIME" of the file at `path`, to detect changes; "" if it
+/// cannot be read.
 std::string fileIdentity(const std::string &path);
 
 } // namespace fmha

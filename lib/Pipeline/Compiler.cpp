@@ -10,6 +10,7 @@
 #include "ScoreText.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
+#include "fmha/Pipeline/Query.h"
 #include "fmha/Pipeline/Register.h"
 #include "fmha/Schedule/Lists.h"
 #include "fmha/Target/Target.h"
@@ -371,14 +372,10 @@ LogicalResult Compilation::checkSchedule() {
 }
 
 LogicalResult Compilation::checkTarget() {
-  const target::Target *found = target::findTarget(options.target);
-  if (found && found->supported)
+  std::string reason = whyUnsupported(options.target);
+  if (reason.empty())
     return checkSchedule();
-  return module->emitError()
-         << (found ? "target " : "unknown target ") << options.target
-         << (found ? " cannot be compiled for: " : "")
-         << (found ? found->reason : "") << "; expected one of "
-         << target::supportedNames() << target::hint(options.target);
+  return module->emitError() << reason;
 }
 
 /// What a level hands on is verified once, not after every pass: fmha-opt does

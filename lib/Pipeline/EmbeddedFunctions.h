@@ -14,8 +14,8 @@
 
 namespace fmha {
 
-/// A C function that is put into programs, of the name of the kernel and
-/// `suffix`. It hands its arguments on to `callee`, after the kernel where
+/// A C function that is emitted into programs, named after the kernel plus
+/// `suffix`. It passes its arguments on to `callee`, after the kernel if
 /// `takesKernel`.
 struct EmbeddedFunction {
   llvm::StringLiteral suffix, result, callee;

@@ -32,36 +32,38 @@ static constexpr Parameter nameParameters[] = {{"size_t ", "index", true}};
 
 static constexpr EmbeddedFunction functions[] = {
     {"", "int ", "fmhaEmbeddedLaunch", true, launchParameters,
-     "Launches the kernel on `stream` with device tensors in the order that\n"
-     "   _tensor_name() says. `workspace` is device memory of as many bytes "
-     "as\n"
-     "   _workspace_bytes() says, or NULL for 0. Does not wait. Returns 0, or\n"
-     "   1 and a reason in _last_error()."},
+     "Launches the kernel on `stream` with device tensors in the order of\n"
+     "   _tensor_name(), and does not wait for it. `workspace` is device "
+     "memory of\n"
+     "   _workspace_bytes() bytes, NULL for 0. Returns 0, or an error number "
+     "(the\n"
+     "   FmhaStatus of fmha-c/Runtime.h); _last_error() has the message."},
     {"_workspace_bytes", "int ", "fmhaEmbeddedWorkspaceBytes", true,
-     workspaceParameters, "Finds out how much workspace a launch needs."},
+     workspaceParameters,
+     "Writes the size of the workspace that a launch needs to `bytes`."},
     {"_tensor_name", "const char *", "fmhaEmbeddedTensorName", true,
      nameParameters,
-     "Returns the name of tensor `index` of a launch, NULL where there is\n"
+     "Returns the name of tensor `index` of a launch, NULL if there is\n"
      "   none."},
     {"_load",
      "int ",
      "fmhaEmbeddedLoad",
      true,
      {},
-     "Loads the kernel for the device of the current context, as the first\n"
-     "   launch would do; to be called before a stream is captured."},
+     "Loads the kernel for the device of the current context, which otherwise\n"
+     "   the first launch does. Call it before a stream is captured."},
     {"_unload",
      "int ",
      "fmhaEmbeddedUnload",
      true,
      {},
-     "Unloads it from the current context."},
+     "Unloads the kernel from the current context."},
     {"_last_error",
      "const char *",
      "fmhaEmbeddedLastError",
      false,
      {},
-     "Returns the reason of the last failure in this thread."}};
+     "Returns the message of the last failure in this thread."}};
 
 ArrayRef<EmbeddedFunction> fmha::embeddedFunctions() { return functions; }
 

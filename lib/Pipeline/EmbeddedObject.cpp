@@ -167,7 +167,7 @@ Expected<std::string> fmha::embeddedObject(const EmbeddedKernel &kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs that make files of files
+// External programs
 //===----------------------------------------------------------------------===//
 
 /// The C++ compiler that links: CXX, or one of the usual names on the PATH.
@@ -197,7 +197,8 @@ Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
         "--emit=object works without");
   Scratch input("o"), exports("map"), output("so");
   input.write(object);
-  // Each library has a launcher of its own, so that no two meet.
+  // Each library exports only its functions, so that the launchers that two of
+  // them contain do not clash.
   exports.write("{ global: " + kernel.function + "; " + kernel.function +
                 "_*; local: *; };\n");
   if (auto problem = scratchProblem({&input, &exports, &output}))
@@ -243,6 +244,6 @@ Expected<std::string> fmha::fatBinary(const EmbeddedKernel &kernel) {
     return createStringError(*problem);
   ProgramOutcome outcome = runProgram(*program, line);
   if (outcome.code)
-    return failed("fatbinary refuses the images", outcome.log);
+    return failed("fatbinary rejects the images", outcome.log);
   return output.read();
 }

@@ -34,8 +34,8 @@ using namespace fmha;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Lines "name value"; texts with their length before them, so that no two
-/// requests give the same lines.
+/// Lines "name value"; texts are preceded by their length, so that different
+/// requests give different lines.
 class KeyWriter {
 public:
   void line(StringRef name, const Twine &value) {
@@ -79,7 +79,8 @@ std::string fmha::cacheKey(const KernelRequest &request) {
   writer.line("report", Twine(request.report));
   writer.line("cubin", Twine(request.cubin));
   if (request.cubin) {
-    // Another version is another file, and asking it for one takes a process.
+    // Another version is another file; running ptxas for its version would cost
+    // a process.
     std::string ptxas = findPtxas().value_or("");
     writer.text("ptxas", ptxas);
     writer.line("ptxas-file", fileIdentity(ptxas));
@@ -144,7 +145,7 @@ static std::optional<SmallVector<StringRef>> split(StringRef body) {
   return texts;
 }
 
-/// The kernel in `entry`; nothing if it is damaged, or one of another key.
+/// Returns the kernel in `entry`, nothing if it is damaged or has another key.
 static std::optional<CompiledKernel> decode(StringRef entry, StringRef key) {
   if (!entry.consume_front(magic) || entry.size() < checksumBytes)
     return std::nullopt;
@@ -175,7 +176,8 @@ static std::optional<CompiledKernel> decode(StringRef entry, StringRef key) {
 // The folder
 //===----------------------------------------------------------------------===//
 
-/// A line of each kind once per process: the next kernel has the same reason.
+/// Prints a line of each kind once per process; later kernels fail for the same
+/// reason.
 static void warnOnce(std::atomic<bool> &warned, const KernelCache::Warn &warn,
                      const std::string &line) {
   if (warn)
@@ -229,7 +231,7 @@ std::string KernelCache::path(const std::string &key) const {
 
 std::optional<CompiledKernel> KernelCache::find(const std::string &key) const {
   std::string file = path(key);
-  // Read and not mapped: another process may truncate the file meanwhile.
+  // Read instead of mapped: another process may truncate the file.
   auto buffer = MemoryBuffer::getFile(file, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false,
                                       /*IsVolatile=*/true);

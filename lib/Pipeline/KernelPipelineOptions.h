@@ -17,8 +17,8 @@
 
 namespace fmha {
 
-/// The options, but for the GPU, of every pipeline that makes kernels, as
-/// fmha-plan-schedule takes them.
+/// The options, except the target, of every pipeline that compiles kernels;
+/// they are those of fmha-plan-schedule.
 template <typename OptionsT>
 struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
   using Base = mlir::PassPipelineOptions<OptionsT>;
@@ -34,7 +34,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
           clEnumValN(schedule::PPlacement::Tmem, "tmem", "tensor memory"),
           clEnumValN(schedule::PPlacement::Smem, "smem", "shared memory"),
           clEnumValN(schedule::PPlacement::Registers, "registers",
-                     "registers, which no GPU of today can have"))};
+                     "registers, on sm_90a"))};
   typename Base::template Option<bool> verifyKernels{
       *this, "verify-kernels",
       llvm::cl::desc("Run tile-verify-resources and tile-verify-sync behind "

@@ -67,7 +67,7 @@ ProgramOutcome fmha::runProgram(const std::string &program,
       sys::ExecuteAndWait(program, line, std::nullopt, redirects,
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
   outcome.log = log.read();
-  // Said by who started it: that it is no program, or that it crashed.
+  // From llvm::sys: the program could not be started, or crashed.
   if (!problem.empty())
     outcome.log += program + ": " + problem + "\n";
   else if (outcome.code != 0)

@@ -22,7 +22,8 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Kernels for one target, or for several with a choice between them.
+/// Adds passes that compile kernels for one target, or for several and the
+/// choice between them.
 static void addKernels(OpPassManager &pm, const ProgramOptions &options) {
   PipelineOptions kernels = options.kernels;
   kernels.target = options.targets.front();
@@ -46,8 +47,9 @@ void fmha::buildToGpuPipeline(OpPassManager &pm,
   addLaunches(pm, options.checks);
 }
 
-/// The other checks come with the launches, of what kernels get. Shapes that no
-/// check asks for are removed, so that they are no uses of a buffer.
+/// Checks only varlen metadata; the launches check the buffers that kernels
+/// get. Shape queries that no check needs are removed, since they would count
+/// as uses of a buffer.
 static void addListChecks(OpPassManager &pm) {
   InsertChecksOptions lists;
   lists.rules = CheckedRules::Lists;
@@ -89,7 +91,7 @@ void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
 
 namespace {
 
-/// The options of pipelines that make launches.
+/// The options of pipelines that create launches.
 template <typename OptionsT>
 struct LaunchOptions : KernelPipelineOptions<OptionsT> {
   using Base = PassPipelineOptions<OptionsT>;
@@ -99,7 +101,7 @@ struct LaunchOptions : KernelPipelineOptions<OptionsT> {
       llvm::cl::desc("GPUs, for example sm_90a,sm_100a; default sm_100a")};
   typename Base::template Option<Switch> checks{
       *this, "checks",
-      llvm::cl::desc("Assert the rules that only run-time values decide"),
+      llvm::cl::desc("Assert the constraints that depend on run-time values"),
       llvm::cl::init(Switch::On),
       llvm::cl::values(clEnumValN(Switch::On, "on", "assert them"),
                        clEnumValN(Switch::Off, "off", "leave them out"))};

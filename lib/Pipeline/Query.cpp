@@ -12,13 +12,12 @@
 
 using namespace fmha;
 
-/// Why no kernel can be compiled for a target of that name, or "".
-static std::string whyNoTarget(const std::string &name) {
+std::string fmha::whyUnsupported(const std::string &name) {
   const target::Target *target = target::findTarget(name);
   if (target && target->supported)
     return "";
   std::string reason =
-      target ? "target " + name + " cannot be compiled for: " + target->reason
+      target ? "target " + name + " is not supported: " + target->reason
              : "unknown target " + name;
   return reason + "; expected one of " + target::supportedNames() +
          target::hint(name);
@@ -35,7 +34,7 @@ KernelQuery fmha::queryKernel(const std::string &moduleText,
     return query;
   query.problem = schedule::withHints(found.spec.problem, options.hints);
   query.family = "none";
-  query.reason = whyNoTarget(options.target);
+  query.reason = whyUnsupported(options.target);
   if (!query.reason.empty())
     return query;
   query.plan = schedule::plan(query.problem, options.target, options.overrides,

@@ -31,7 +31,8 @@ namespace {
 struct SerializeKernelsPass
     : public fmha::impl::SerializeKernelsBase<SerializeKernelsPass> {
   void runOnOperation() override {
-    // Ops that share a kernel are all held against it before it is a binary.
+    // All ops that share a kernel are compared with it before it becomes a
+    // binary.
     if (failed(forEachOp([&](auto op) { return check(op); })) ||
         failed(forEachOp([&](auto op) { return serialize(op); })))
       signalPassFailure();
@@ -157,7 +158,7 @@ SymbolRefAttr kernelOf(Operation *op) {
 bool isPlanned(AttentionOp op) { return bool(op.getScheduleAttr()); }
 bool isPlanned(MergeOp op) { return bool(op.getTarget()); }
 
-/// A step may erase modules, among which the walk would go on.
+/// Ops are collected first, because a step may erase modules.
 template <typename Step>
 LogicalResult SerializeKernelsPass::forEachOp(Step step) {
   SmallVector<AttentionOp> ops;
@@ -168,7 +169,8 @@ LogicalResult SerializeKernelsPass::forEachOp(Step step) {
   return success(llvm::all_of(ops, succeeds) && llvm::all_of(merges, succeeds));
 }
 
-/// Whether the op names a binary of ours, or a kernel that can become one.
+/// Checks that the op names a binary of this compiler, or a kernel that can
+/// become one.
 template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
   SymbolRefAttr kernel = kernelOf(op);
   if (!kernel || !isPlanned(op))
@@ -231,8 +233,8 @@ LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
       mergeManifest(problem, target, kernelOf(op).getLeafReference().str()));
 }
 
-/// A kernel that is a binary already, or became one with an op that shares it,
-/// is left as it is.
+/// Leaves a kernel alone that is a binary already, maybe for another op that
+/// shares it.
 template <typename OpTy>
 LogicalResult SerializeKernelsPass::serialize(OpTy op) {
   auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(

@@ -95,7 +95,7 @@ static void testWrongOptions(void) {
         "--kv-stages: expected a value (auto|N), got true");
   fails(text, "{\"kv-stages\": 2, \"kv_stages\": 3}", "options", "given twice");
   fails(text, "{\"causal\": true}", "options",
-        "option 'causal' says what the op of the module text says itself");
+        "option 'causal' describes the problem, as the module text does");
   fails(text, "{\"schedule\": \"#fmha.schedule<>\"}", "options", "'schedule'");
   fails(text, "{", "options", "expected a JSON object: [1:1, byte=1]");
   fails(text, "[]", "options", "expected a JSON object, got []");
@@ -106,7 +106,7 @@ static void testWrongText(void) {
   fails("func.func @f() {\n  oops\n}\n", "{\"name\": \"my.mlir\"}",
         "my.mlir:2:3", "oops");
   fails("", NULL, "", "expected exactly one public function");
-  fails(text, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 cannot be");
+  fails(text, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 is not supported");
   fails(text, "{\"kv-stages\": 100}", "<module>:3:3", "C6");
 }
 
@@ -226,7 +226,7 @@ static void testQuery(void) {
   answers("{\"head-dim\": 60}", 0, "C2");
   answers("{\"head-dim\": 4096}", 0, "no schedule can serve this problem");
   answers("{\"target\": \"sm_80\"}", 0, "\"family\":\"none\"");
-  answers("{\"target\": \"sm_80\"}", 0, "target sm_80 cannot be compiled for");
+  answers("{\"target\": \"sm_80\"}", 0, "target sm_80 is not supported");
   answers("{\"target\": \"sm_100\"}", 0, "did you mean sm_100a?");
   answers("{\"hed-dim\": 64}", 1, "did you mean 'head-dim'?");
   answers("{\"module\": \"oops\"}", 1, "\"ok\":false");

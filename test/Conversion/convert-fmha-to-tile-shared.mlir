@@ -1,5 +1,5 @@
-// Ops of one module that compute the same share a kernel, wherever they stand and whatever their
-// static extents; all others have their own.
+// Ops of one module that compute the same share a kernel, whatever their locations and static
+// extents; all others have their own.
 
 // RUN: fmha-opt %s --split-input-file --fmha-plan-schedule --convert-fmha-to-tile -o %t.mlir && FileCheck %s < %t.mlir
 // RUN: fmha-opt %s --split-input-file --fmha-plan-schedule --convert-fmha-to-tile --mlir-print-debuginfo | FileCheck %s
@@ -50,7 +50,7 @@ func.func @different(%x: !t, %v: !t, %o: !t) {
 
 // -----
 
-// Code on scores: the same ops on the n-th capture, with constants of any place.
+// Score regions: the same ops on the n-th capture, with constants defined anywhere.
 !t = memref<?x?x4x64xf16>
 // CHECK-LABEL: func.func @regions
 // CHECK: fmha.kernel = @fmha_fwd_kernel::@fmha_fwd

@@ -1,5 +1,5 @@
 // V is the first columns of K where the operands say so: the kernel's fmha.problem ends
-// with v_in_k. Each op has a scale of its own, and so a kernel of its own.
+// with v_in_k. Each op has a different scale, and so its own kernel.
 
 // RUN: fmha-opt %s --fmha-plan-schedule --convert-fmha-to-tile | grep -o 'module @[a-z_0-9]* {\|fmha.problem = {[^}]*}' | FileCheck %s
 

@@ -156,7 +156,7 @@ TEST(CacheKey, IsOneForEqualRequests) {
             }));
 }
 
-/// A text cannot pass for the lines that stand before it.
+/// A text cannot imitate the lines before it.
 TEST(CacheKey, KeepsTextsApart) {
   EXPECT_NE(keyWith([](KernelRequest &r) {
               r.name = "a";
@@ -235,7 +235,7 @@ TEST_F(KernelCacheTest, TakesNoDamagedEntry) {
   EXPECT_EQ(read(path), whole);
 }
 
-/// Files of equal hashes do not exist, but one may be copied.
+/// Hashes do not collide, but a file may be copied.
 TEST_F(KernelCacheTest, TakesNoEntryOfAnotherKey) {
   std::mt19937 random(1);
   cache().store("one", randomKernel(random, 60));
@@ -286,7 +286,7 @@ TEST_F(KernelCacheTest, SurvivesRacingProcesses) {
 // Folders
 //===----------------------------------------------------------------------===//
 
-/// Runs `body` in a process of its own, where it may change user and limits.
+/// Runs `body` in a separate process, where it may change user and limits.
 int inChild(const std::function<int()> &body) {
   pid_t child = fork();
   if (child == 0)
@@ -340,7 +340,7 @@ TEST_F(KernelCacheTest, GoesWithoutAFolderThatIsAFile) {
   EXPECT_EQ(read(file), "mine");
 }
 
-/// A limit on the size of files stands for a disk that is full.
+/// A limit on the size of files simulates a full disk.
 TEST_F(KernelCacheTest, LeavesNoPartOfAnEntryOnAFullDisk) {
   std::mt19937 random(1);
   CompiledKernel kernel = randomKernel(random, 9);
@@ -362,8 +362,8 @@ TEST_F(KernelCacheTest, LeavesNoPartOfAnEntryOnAFullDisk) {
   EXPECT_EQ(left, llvm::sys::fs::directory_iterator());
 }
 
-/// Without a function of its own, a cache writes its first trouble to standard
-/// error, and that only.
+/// Without a function for warnings, a cache writes only the first one to
+/// standard error.
 TEST_F(KernelCacheTest, WarnsOnce) {
   KernelCache quiet("/dev/null/cache");
   testing::internal::CaptureStderr();

@@ -41,13 +41,13 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
   EXPECT_FALSE(none.plan);
   EXPECT_THAT(none.reason, HasSubstr("no schedule can serve this problem: C"));
   EXPECT_THAT(query(128, optionsFor("sm_80")).reason,
-              HasSubstr("target sm_80 cannot be compiled for: "));
+              HasSubstr("target sm_80 is not supported: "));
   EXPECT_THAT(query(128, optionsFor("sm_90")).reason,
               HasSubstr("unknown target sm_90; expected one of sm_100a, "
                         "sm_103a, sm_90a; did you mean sm_90a?"));
 }
 
-/// The plan is that of the compiled kernel, with hints and fixed fields.
+/// The plan equals that of the compiled kernel, with hints and fixed fields.
 TEST(QueryKernel, PlansWhatIsCompiled) {
   CompileOptions options = optionsFor("sm_100a");
   options.overrides.kvBlock = 64;

@@ -1,11 +1,11 @@
-// The pipeline runs on each nested module, and on the outer one not.
+// The pipeline runs on each nested module, but not on the outer one.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-nested-modules{pipeline=symbol-dce,cse})' | FileCheck %s
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-nested-modules)' | FileCheck %s --check-prefix=KEPT
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-to-ptx)' --dump-pass-pipeline -o %t.mlir 2> %t.pipeline
 // RUN: FileCheck %s --check-prefix=TEXT < %t.pipeline
 
-// The text says all of the pass, for those who write it down and run it again.
+// The textual form of the pass contains its pipeline.
 // TEXT: fmha-nested-modules{pipeline=
 // TEXT-SAME: fmha-serialize-kernels
 

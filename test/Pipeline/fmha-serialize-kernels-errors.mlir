@@ -85,7 +85,7 @@ func.func @other_mask(%x: !t, %o: !t) {
 
 // -----
 
-// Each of the ops that name a kernel is held against it, before the first makes a binary of it.
+// All ops that name a kernel are compared with it before it becomes a binary.
 !t = memref<1x256x2x64xf16>
 gpu.module @kernels {
   llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a">,

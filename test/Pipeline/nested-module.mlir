@@ -1,5 +1,5 @@
-// A kernel goes into the module that is nearest to its op; the pipeline on the root makes those of
-// all modules, and alone those of one. Run again it changes nothing.
+// A kernel goes into the module nearest to its op. The pipeline on the root compiles the ops of all
+// modules, on one module those of that one. A second run changes nothing.
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-to-ptx)' -o %t.mlir && FileCheck %s < %t.mlir
 // RUN: fmha-opt %t.mlir --pass-pipeline='builtin.module(fmha-to-ptx)' | diff %t.mlir -
@@ -52,7 +52,7 @@ module @inner {
   // TILED: gpu.module @fmha_fwd_kernel
 }
 
-// Nothing is made where nothing is to be done.
+// A module without ops gets no kernels.
 // CHECK: module @empty {
 // TILED: module @empty {
 module @empty {

@@ -1,4 +1,4 @@
-// Code on scores that reads a bias and a factor of each head.
+// A score region that reads a bias and a factor per head.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-device %t.mlir sm_100a > %t.device
 // RUN: %program-on-cpu %t.mlir > %t.cpu

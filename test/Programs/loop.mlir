@@ -1,4 +1,4 @@
-// Attention in a loop, each step on what the one before it gave.
+// Attention in a loop, each step on the result of the previous one.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-device %t.mlir sm_100a > %t.device
 // RUN: %program-on-cpu %t.mlir > %t.cpu

@@ -1,5 +1,5 @@
 // A program on memrefs in host memory: strided views of one buffer of queries,
-// keys and values, and a destination that a loop writes on both sides.
+// keys and values, and a destination that host and device write in a loop.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-device %t.mlir sm_100a > %t.device
 // RUN: %program-on-device %t.mlir sm_100a memory=managed > %t.managed
@@ -31,7 +31,7 @@ func.func @main() {
   %v = memref.cast %v0 : memref<1x40x2x64xbf16, strided<[15360, 384, 64, 1], offset: 256>> to !view
   scf.for %n = %c0 to %c3 step %c1 {
     fmha.attention ins(%q, %k, %v : !view, !view, !view) outs(%out : memref<1x40x2x64xbf16>)
-    // The host makes new queries of what the device wrote.
+    // The host computes new queries from the output of the device.
     scf.for %i = %c0 to %c40 step %c1 {
       %x = memref.load %out[%c0, %i, %c1, %i] : memref<1x40x2x64xbf16>
       %y = arith.mulf %x, %two : bf16

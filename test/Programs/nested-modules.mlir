@@ -1,5 +1,5 @@
-// A module in a module: functions of both get their kernels, copies and launches
-// where they stand.
+// A module in a module: functions of both get their kernels, copies and
+// launches in their own module.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(fmha-program-to-llvm{target=sm_90a checks=off})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir

@@ -1,4 +1,4 @@
-// A sink a head, from a constant of the program.
+// A sink per head, from a constant of the program.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-device %t.mlir sm_90a > %t.device
 // RUN: %program-on-cpu %t.mlir > %t.cpu

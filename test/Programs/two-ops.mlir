@@ -1,4 +1,4 @@
-// Two ops of one kernel, the second on what the first one gave.
+// Two ops that share a kernel, the second on the result of the first.
 // RUN: cat %S/Inputs/prelude.mlir %s > %t.mlir
 // RUN: %program-on-device %t.mlir sm_90a > %t.device
 // RUN: %program-on-cpu %t.mlir > %t.cpu

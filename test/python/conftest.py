@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-# A test that wants kernels kept names a folder of its own.
+# A test of the kernel cache sets its own folder.
 os.environ["FMHA_CACHE_DIR"] = "off"
 
 

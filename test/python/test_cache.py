@@ -1,4 +1,4 @@
-"""Kernels that were compiled before."""
+"""The cache of compiled kernels."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What code on scores reads, through the C++ host: flags, numbers of 64 bits, tensors of rank 0."""
+"""Tensors that the score region reads, through the C++ host: flags, numbers of 64 bits, tensors of rank 0."""
 
 import json
 

@@ -50,7 +50,7 @@ class OnDevice:
         assert getattr(self.library, name)(to, source, ctypes.c_size_t(count)) == 0
 
     def host(self):
-        """What the device holds now."""
+        """The contents of device memory."""
         data = np.empty_like(np.ascontiguousarray(self.base))
         self.copy("cuMemcpyDtoH_v2", ctypes.c_void_p(data.ctypes.data), ctypes.c_uint64(self.start), data.nbytes)
         offset = self.array.ctypes.data - self.base.ctypes.data

@@ -68,7 +68,7 @@ fmha::tools::compileFor(const CompileFlags &flags, bool cubin) {
   return kernel;
 }
 
-/// The entry of the kernel, as its manifest says.
+/// Returns the entry of the kernel, from its manifest.
 static std::string entryOf(const CompiledKernel &kernel) {
   auto manifest = llvm::json::parse(kernel.manifest);
   if (!manifest)
@@ -76,16 +76,19 @@ static std::string entryOf(const CompiledKernel &kernel) {
   return manifest->getAsObject()->getString("kernel").value_or("").str();
 }
 
-/// The kernels for all targets, their images from ptxas where there is one.
+/// Compiles for all targets, and assembles if there is a ptxas.
 static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
   EmbeddedKernel all;
   all.function = flags.function;
   for (const std::string &target : flags.targets) {
     flags.problem.target = target;
     auto kernel = compileFor(flags, findPtxas().has_value());
+    // Which of the targets an error is about, unless it is about a target.
     if (!kernel)
-      return failure("for " + target + ": " +
-                     llvm::toString(kernel.takeError()));
+      return whyUnsupported(target).empty()
+                 ? failure("for " + target + ": " +
+                           llvm::toString(kernel.takeError()))
+                 : kernel.takeError();
     if (all.function.empty())
       all.function = entryOf(*kernel);
     if (flags.explain)

@@ -14,12 +14,11 @@
 
 namespace fmha::tools {
 
-/// The text to compile; below the attention level there is nothing to compare
-/// the flags with.
+/// Returns the text to compile. Below the attention level, flags are not
+/// compared with it.
 llvm::Expected<Source> sourceOf(const CompileFlags &flags);
 
-/// Prints, with --explain, why no kernel serves `source`; nothing where one
-/// does.
+/// With --explain, prints why no kernel serves `source`, if none does.
 void printRefusal(const CompileFlags &flags, const Source &source);
 
 /// Compiles for the target of `flags.problem`, with the cache if `flags` say
@@ -27,8 +26,8 @@ void printRefusal(const CompileFlags &flags, const Source &source);
 llvm::Expected<CompiledKernel> compileFor(const CompileFlags &flags,
                                           bool cubin);
 
-/// Compiles for all targets, and writes what --emit=object, so, header or
-/// fatbin asks for.
+/// Compiles for all targets, and writes the output of --emit=object, so, header
+/// or fatbin.
 llvm::Error emitAheadOfTime(const CompileFlags &flags);
 
 } // namespace fmha::tools

@@ -85,7 +85,7 @@ void fmha::tools::printHelp(const FlagTable &table) {
   table.printHelp(llvm::outs());
 }
 
-/// Stopping above PTX and asking for something below it cannot both be had.
+/// Stopping above PTX contradicts output below that level.
 static llvm::Error checkLevels(const CompileFlags &flags) {
   if (flags.from && flags.to && *flags.from > *flags.to)
     return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
@@ -99,12 +99,12 @@ static llvm::Error checkLevels(const CompileFlags &flags) {
     return failure("--compile-from expects an input file at that level, got "
                    "none");
   if (!flags.drawTo.empty() && !flags.explain)
-    return failure("--svg draws what --explain tells; expected --explain "
-                   "beside it, got none");
+    return failure("--svg draws what --explain reports; expected --explain "
+                   "with it, got none");
   return checkScheduleFlag(flags.problem);
 }
 
-/// Below the attention level the input says what is computed, and how.
+/// Below the attention level, the input has the problem and the schedule.
 static llvm::Error checkFlagsBelow(const CompileFlags &flags,
                                    const FlagTable &table) {
   if (flags.from.value_or(Level::Attention) == Level::Attention)
@@ -119,11 +119,11 @@ static llvm::Error checkFlagsBelow(const CompileFlags &flags,
   return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
                  " takes the problem and the schedule from '" +
                  flags.problem.input +
-                 "': expected no flag for them beside it but --target, got " +
-                 names + "; leave them out, or begin at the attention level");
+                 "': expected only --target with it, got " + names +
+                 "; leave them out, or begin at the attention level");
 }
 
-/// A list of GPUs goes with what holds a kernel for each.
+/// Only output with a kernel per target takes a list of targets.
 static llvm::Error readTargets(CompileFlags &flags) {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::StringRef(flags.problem.target).split(names, ',');

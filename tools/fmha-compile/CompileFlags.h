@@ -14,7 +14,7 @@
 namespace fmha::tools {
 
 struct CompileFlags {
-  /// Its target is the one that is compiled for at the moment.
+  /// Its target is the one that is being compiled for.
   ProblemFlags problem;
   /// The names that --target lists.
   std::vector<std::string> targets;
@@ -24,13 +24,13 @@ struct CompileFlags {
   bool cache = false;
 
   void add(FlagTable &table);
-  /// Whether --emit asks for what holds kernels for several GPUs.
+  /// Returns whether the output of --emit has kernels for several targets.
   bool isAheadOfTime() const;
 };
 
 void printHelp(const FlagTable &table);
 
-/// Errors: flags that cannot both be had. Sets `targets`.
+/// Sets `targets`. Errors: flags that contradict each other.
 llvm::Error checkFlags(CompileFlags &flags, const FlagTable &table);
 
 CompileOptions optionsOf(const CompileFlags &flags);

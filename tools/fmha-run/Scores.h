@@ -20,7 +20,7 @@ struct Scores {
   /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions
   /// of [batch, q_heads, q_len, kv_len].
   std::optional<runtime::NpyArray> alibi, bias, mask;
-  /// What code of the op's own reads; empty: all dimensions there are.
+  /// The tensors that the op's region reads; empty: all dimensions.
   std::vector<schedule::Capture> wanted;
 
   /// Takes the types that code of the op's own reads, if it has any; an error

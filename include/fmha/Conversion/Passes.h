@@ -31,8 +31,8 @@ enum class Switch { Off, On };
 /// Constraints that fmha-insert-checks asserts: all, or those about lists.
 enum class CheckedRules { All, Lists };
 
-/// Where kernels find what host memory holds: in memory of the device, by
-/// copies, or in memory that both sides address.
+/// Memory that kernels use in place of host memory: device memory, with copies,
+/// or managed memory, which both sides address.
 enum class Memory { Device, Managed };
 
 #define GEN_PASS_DECL

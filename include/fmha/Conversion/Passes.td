@@ -135,15 +135,15 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
     becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
-    encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel that writes
-    parts (`splits`) gets a workspace by `gpu.alloc` and a second launch that combines them. If the extents of the
-    grid are not constant, an `scf.if` skips the launch of an empty grid. A static scheduler gets at most
-    as many CTAs as the device has room for.
+    encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel with splits
+    gets a workspace by `gpu.alloc` and a second launch that combines the partial results. If the extents of the grid
+    are not constant, an `scf.if` skips the launch of an empty grid. A static scheduler gets at most as many CTAs as the
+    device has room for.
 
-    The memrefs are taken to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
+    The memrefs are assumed to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
     and all other ops stay as they are. Launches are synchronous in form: upstream's `gpu-async-region` makes them
-    asynchronous. With `checks=on` each constraint that depends on run-time values becomes a `cf.assert` that names
-    its number. Entries of length lists are not checked, because they are in device memory.
+    asynchronous. With `checks=on` each constraint that depends on run-time values becomes a `cf.assert` that names its
+    number. Entries of varlen metadata are not checked, because they are in device memory.
 
     Fails on an op on tensors, an op without a kernel, and an op whose kernel was compiled for another problem.
 
@@ -160,7 +160,7 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"checks", "checks", "::fmha::Switch", "::fmha::Switch::On",
-           "Assert the rules that only run-time values decide",
+           "Assert the constraints that depend on run-time values",
            [{::llvm::cl::values(clEnumValN(::fmha::Switch::On, "on", "assert them"),
                                 clEnumValN(::fmha::Switch::Off, "off", "leave them out"))}]>
   ];
@@ -211,13 +211,13 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
 }
 
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
-  let summary = "Assert the rules of attention ops that only run-time values decide";
+  let summary = "Assert the constraints of attention ops that depend on run-time values";
   let description = [{
     Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for every numbered constraint that the
-    types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid list entries.
-    The host reads the lists, so the pass runs before `fmha-place-buffers`; for buffers in device memory
-    `fmha-launch-kernels{checks=on}` asserts the same, without the lists. `generate-runtime-verification` asserts the
-    same, next to the checks of other dialects.
+    types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid entries of
+    varlen metadata. The host reads these entries, so the pass runs before `fmha-place-buffers`; for buffers in device
+    memory `fmha-launch-kernels{checks=on}` asserts the same, without the entries. `generate-runtime-verification`
+    asserts the same, next to the checks of other dialects.
 
     After:
     ```mlir
@@ -229,7 +229,7 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let options = [
     Option<"rules", "rules", "::fmha::CheckedRules", "::fmha::CheckedRules::All", "What is asserted",
            [{::llvm::cl::values(clEnumValN(::fmha::CheckedRules::All, "all", "every constraint"),
-                                clEnumValN(::fmha::CheckedRules::Lists, "lists", "those about the entries of lists"))}]>
+                                clEnumValN(::fmha::CheckedRules::Lists, "lists", "those on entries of varlen metadata"))}]>
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
@@ -275,9 +275,9 @@ def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
 def SynchronizeManaged : Pass<"fmha-synchronize-managed", "::mlir::func::FuncOp"> {
   let summary = "Take allocations of managed memory out of chains of async tokens";
   let description = [{
-    `gpu-async-region` makes every `gpu.alloc` asynchronous, and `gpu-to-llvm` refuses those with `host_shared`, since
-    managed memory cannot be allocated on a stream. This pass makes them synchronous again; ops that depended on
-    their tokens depend on the tokens that they depended on.
+    `gpu-async-region` makes every `gpu.alloc` asynchronous, and `gpu-to-llvm` rejects those with `host_shared`, since
+    managed memory cannot be allocated on a stream. This pass makes them synchronous again; ops that depended on their
+    tokens depend on the tokens that they depended on.
 
     Before:
     ```mlir

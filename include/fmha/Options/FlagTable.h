@@ -33,7 +33,7 @@ class FlagTable {
 public:
   using Set = std::function<llvm::Error(llvm::StringRef)>;
 
-  /// Flags added from here on stand under `title` in the help.
+  /// Lists flags that are added from here on under `title` in the help.
   void group(llvm::StringRef title);
 
   /// "--name=placeholder" or "--name placeholder"; a name "-n" stands for the
@@ -69,8 +69,9 @@ public:
   llvm::Error parse(llvm::ArrayRef<const char *> arguments,
                     std::vector<std::string> &positional);
 
-  /// Sets one flag as parse() would, for values that stand in no command line:
-  /// `name` without dashes. A flag of files is given by `on` without one.
+  /// Sets one flag as parse() does, for values that are not from a command
+  /// line. `name` has no dashes. `on` sets a flag of an optional file without
+  /// one.
   llvm::Error set(llvm::StringRef name, llvm::StringRef text);
   llvm::Error set(llvm::StringRef name, bool on);
   bool has(llvm::StringRef name) const;

@@ -20,7 +20,7 @@
 
 namespace fmha::tools {
 
-/// What the command line says; absent means that it says nothing.
+/// The problem that flags describe; absent values were not given.
 struct ProblemFlags {
   /// Path of an MLIR file, "-" for standard input, or empty.
   std::string input;
@@ -51,8 +51,8 @@ struct ProblemFlags {
   schedule::Overrides overrides;
   /// A schedule as an MLIR attribute, or empty.
   std::string schedule;
-  /// Whether lists, and what scores read, are for a launch and not only for a
-  /// compiler: a flag that names no file says too little then.
+  /// Whether varlen metadata and captures are for a launch and not only for the
+  /// compiler, so that their flags must name files.
   bool needsFiles = false;
 
   void add(FlagTable &table);
@@ -74,11 +74,12 @@ ScoreSpec scoreOf(const ProblemFlags &flags);
 /// `flags` give, or their defaults, are no multiples.
 llvm::Error checkHeads(const ProblemFlags &flags);
 
-/// The launch to plan for, with the usual values of the extents that are not
-/// given once one of them is.
+/// Returns the launch to plan for. If any extent is given, the others have
+/// their default values.
 schedule::Hints hintsOf(const ProblemFlags &flags);
 
-/// An input file holds its own schedule: --schedule beside one is an error.
+/// Returns an error if --schedule is given with an input file, which contains
+/// its own schedule.
 llvm::Error checkScheduleFlag(const ProblemFlags &flags);
 
 /// A module for the compiler and what it computes.
@@ -95,7 +96,7 @@ llvm::Expected<Source> resolveSource(ProblemFlags &flags);
 
 /// "name.mlir:3:8: error: message", one line a diagnostic.
 std::string formatDiagnostics(const std::vector<Diagnostic> &diagnostics);
-/// The same behind "tool: error: ", without saying so twice.
+/// Returns the same after "tool: error: ", unless it begins with that.
 llvm::Error failureOf(const std::vector<Diagnostic> &diagnostics);
 
 /// What `tool --version` prints.

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels compiled for several GPUs become one C function that picks the kernel
-// of the device at hand and launches it: as an object file, a shared library or
-// a header; or a fat binary, which the driver picks from.
+// Emits kernels compiled for several GPUs as one C function that selects the
+// kernel for the current device and launches it, in an object file, a shared
+// library or a header; or as a fat binary, from which the driver selects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace fmha {
 /// One kernel for one GPU.
 struct EmbeddedImage {
   std::string target, ptx, manifest;
-  /// From ptxas; empty where there is none.
+  /// From ptxas; empty if ptxas was not found.
   std::string cubin;
 
   /// Compute capability of the GPU: {10, 3} of "sm_103a".
@@ -33,7 +33,7 @@ struct EmbeddedImage {
 };
 
 struct EmbeddedKernel {
-  /// Name of the C function; the names of its companions begin with it.
+  /// Name of the C function; the names of the other functions begin with it.
   std::string function;
   std::vector<EmbeddedImage> images;
 };

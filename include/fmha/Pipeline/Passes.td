@@ -14,9 +14,9 @@ include "mlir/Pass/PassBase.td"
 def NestedModules : Pass<"fmha-nested-modules", "::mlir::ModuleOp"> {
   let summary = "Run a pipeline on every module inside of this one";
   let description = [{
-    The pipeline runs on each `builtin.module` that is nested in the module of the pass, at any depth, the inner ones
-    first; on that module itself it does not run. So `fmha-to-ptx` on the root makes kernels of nested modules too, each
-    in the module where its op can see it.
+    The pipeline runs on each `builtin.module` nested in the module of the pass, at any depth, inner ones first, but not
+    on that module itself. `fmha-to-ptx` uses it to compile the ops of nested modules, each kernel into the module of
+    its op.
 
     Example:
     ```

@@ -26,9 +26,9 @@ struct ProgramOptions {
 /// on memrefs that the device can access.
 void buildToGpuPipeline(mlir::OpPassManager &pm, const ProgramOptions &options);
 
-/// Appends the pipeline `fmha-program-to-llvm`: the whole way from a program of
-/// func, linalg, tensor, memref, scf, arith, math and fmha, on tensors or on
-/// memrefs in host memory, to the LLVM dialect with calls of libfmha_mgpu.so.
+/// Appends the pipeline `fmha-program-to-llvm`: from a program of func, linalg,
+/// tensor, memref, scf, arith, math and fmha, on tensors or on memrefs in host
+/// memory, to the LLVM dialect with calls of libfmha_mgpu.so.
 void buildProgramToLLVMPipeline(mlir::OpPassManager &pm,
                                 const ProgramOptions &options);
 

@@ -13,7 +13,7 @@
 
 namespace fmha {
 
-/// The answer of queryKernel().
+/// The result of queryKernel().
 struct KernelQuery {
   /// Whether the module could be read; if not, `diagnostics` says why and the
   /// rest is empty.
@@ -26,6 +26,10 @@ struct KernelQuery {
   std::string reason;
   std::optional<schedule::Plan> plan;
 };
+
+/// Returns why nothing can be compiled for `target`, with the targets that are
+/// supported, or "" if it is one of them.
+std::string whyUnsupported(const std::string &target);
 
 /// Plans a kernel for the attention op of `moduleText` and compiles nothing.
 KernelQuery queryKernel(const std::string &moduleText, const std::string &name,

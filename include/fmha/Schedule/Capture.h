@@ -16,10 +16,10 @@
 namespace fmha::schedule {
 
 /// A tensor of any extents and strides, contiguous in its last dimension; one
-/// of rank 0 is a number. Kernels know it by its position: captures have no
-/// names.
+/// of rank 0 is a number. Captures have no names; kernels identify them by
+/// position.
 struct Capture {
-  /// One of captureElements. An i1 has a byte, 0 or 1.
+  /// One of captureElements. An i1 is stored as a byte, 0 or 1.
   std::string element;
   unsigned rank = 1;
   bool operator==(const Capture &) const = default;
@@ -29,7 +29,7 @@ struct Capture {
 inline constexpr unsigned maxCaptureRank = 8;
 inline constexpr std::string_view captureElements[] = {
     "f32", "f16", "bf16", "i64", "i32", "i8", "i1"};
-/// The same in a sentence.
+/// The same types as text for messages.
 inline constexpr const char *captureElementList =
     "f32, f16, bf16, i64, i32, i8 or i1";
 /// Whether captures may have elements of the type that MLIR calls `name`.

@@ -13,7 +13,7 @@
 
 namespace fmha::schedule {
 
-/// The kernel family that `schedule` is for: "tcgen05" or "wgmma".
+/// Returns the kernel family of `schedule`: "tcgen05" or "wgmma".
 std::string_view familyOf(const Schedule &schedule);
 
 /// The schedule and why it was chosen, the loads of all units for it and for
@@ -22,7 +22,7 @@ std::string_view familyOf(const Schedule &schedule);
 /// with '\n' and have at most 80 characters.
 std::string explain(const Problem &problem, const Plan &plan);
 
-/// What stands in the place of that where no kernel serves, for `reason`.
+/// Returns the report for a problem that no kernel serves, for `reason`.
 std::string explainRefusal(const std::string &target,
                            const std::string &reason);
 

@@ -51,14 +51,14 @@ private:
   LogicalResult dispatch(Operation *op);
 };
 
-/// Whether `op` says which GPU it is for.
+/// Returns whether `op` names its target.
 bool hasTarget(Operation *op) {
   if (auto merge = dyn_cast<MergeOp>(op))
     return bool(merge.getTarget());
   return op->hasAttr("fmha.target");
 }
 
-/// Returns 103 for "sm_103a", 0 for what is no such name.
+/// Returns 103 for "sm_103a", 0 for other names.
 int64_t capabilityOf(StringRef target) {
   int64_t capability = 0;
   target.consume_front("sm_");
@@ -84,7 +84,7 @@ LogicalResult DispatchTargetsPass::checkTargets(Location loc) {
   return success();
 }
 
-/// A schedule and a kernel are for one target; the others get their own.
+/// A schedule and a kernel are for one target; clones for others lose them.
 void setTarget(Operation *op, StringRef target) {
   op->removeAttr("fmha.kernel");
   auto attention = dyn_cast<AttentionOp>(op);

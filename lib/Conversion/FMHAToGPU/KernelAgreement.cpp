@@ -45,7 +45,7 @@ NamedOperands fmha::operandsOf(MergeOp op) {
 
 namespace {
 
-/// A fact that op and manifest both state.
+/// A property that both the op and the manifest have.
 struct Fact {
   StringLiteral name;
   std::string ofOp, ofKernel;
@@ -57,7 +57,7 @@ std::string text(std::string_view word) { return std::string(word); }
 std::string text(std::optional<unsigned> bound) {
   return bound ? std::to_string(*bound) : "none";
 }
-/// As many digits as tell two numbers apart.
+/// Prints enough digits to distinguish any two numbers.
 std::string text(double number) { return llvm::formatv("{0:e17}", number); }
 
 std::string text(Type element) {

@@ -21,7 +21,7 @@ using NamedOperands =
 NamedOperands operandsOf(AttentionOp op);
 NamedOperands operandsOf(MergeOp op);
 
-/// Fails with an error at `op` where `manifest` is not that of a kernel that
+/// Fails with an error at `op` if `manifest` is not that of a kernel that
 /// computes it: other tensors, element types, head dims, masks or scale.
 llvm::LogicalResult checkAgreement(AttentionOp op,
                                    const runtime::Manifest &manifest);

@@ -37,8 +37,8 @@ Value LaunchValues::value(RunValue which) {
   return slot;
 }
 
-/// Dimensions are [batch, length, heads, dim]; those of q are those of the
-/// output, which a merge has alone.
+/// Dimensions are [batch, length, heads, dim]. The output has the extents of q,
+/// and a merge has no q.
 Value LaunchValues::compute(RunValue which) {
   TensorName rows = has(TensorName::Q) ? TensorName::Q : TensorName::O;
   switch (which) {
@@ -47,8 +47,8 @@ Value LaunchValues::compute(RunValue which) {
       return math.sub(view(TensorName::CuSeqlensQ).sizes[0], math.constant(1));
     return view(rows).sizes[0];
   case RunValue::QLen:
-  // A list of starts lies on the device, so the longest sequence is unknown:
-  // CTAs of rows that no sequence has end at once.
+  // cu_seqlens_q is in device memory, so the longest sequence is unknown; CTAs
+  // without rows exit immediately.
   case RunValue::MaxQLen:
     return view(rows).sizes[1];
   case RunValue::QHeads:
@@ -126,7 +126,7 @@ Value LaunchValues::argument(const Parameter &parameter) {
   llvm_unreachable("every kind is listed");
 }
 
-/// An empty tensor has extents of 1: the kernel then hides what it reads.
+/// An empty tensor has extents of 1; the kernel masks what it reads there.
 Value LaunchValues::capture(const Parameter &parameter) {
   const TensorView &source = captures[*parameter.capture];
   if (parameter.size)

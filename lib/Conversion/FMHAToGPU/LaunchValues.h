@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The counterparts of include/fmha/Runtime/README.md's run-time values, tensor
-// maps and grids in a host program: each is an index value, constant where the
-// types say so.
+// The run-time values, tensor maps and grids of include/fmha/Runtime/README.md
+// in a host program. Each is an index value, constant if the types determine
+// it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,7 +35,7 @@ struct ConvertFMHAToTilePass
   void runOnOperation() override;
 };
 
-/// Makes the kernels of a module and of those nested in it.
+/// Builds the kernels of a module and of the modules nested in it.
 class KernelMaker {
 public:
   explicit KernelMaker(ModuleOp root) : root(root) {}
@@ -45,7 +45,7 @@ private:
   template <typename OpTy> LogicalResult collect(SmallVector<OpTy> &ops);
   template <typename OpTy> void convert(OpTy op);
 
-  /// What the ops of one module share.
+  /// The kernels that ops of one module share.
   struct Scope {
     explicit Scope(Operation *module) : symbols(module) {}
     SymbolTable symbols;
@@ -90,7 +90,7 @@ KernelMaker::Scope &KernelMaker::scopeOf(Operation *op) {
   return *scope;
 }
 
-/// Takes down those that have no kernel, and what the others have.
+/// Collects the ops without a kernel, and the kernels of the others.
 template <typename OpTy>
 LogicalResult KernelMaker::collect(SmallVector<OpTy> &ops) {
   WalkResult result = root.walk([&](OpTy op) {
@@ -105,7 +105,7 @@ LogicalResult KernelMaker::collect(SmallVector<OpTy> &ops) {
   return failure(result.wasInterrupted());
 }
 
-/// An op that computes what an earlier one does takes its kernel.
+/// An op that computes the same as an earlier one shares its kernel.
 template <typename OpTy> void KernelMaker::convert(OpTy op) {
   Scope &scope = scopeOf(op);
   SymbolRefAttr kernel = scope.kernels.find(op);
@@ -120,7 +120,7 @@ template <typename OpTy> void KernelMaker::convert(OpTy op) {
 LogicalResult KernelMaker::run() {
   SmallVector<AttentionOp> ops;
   SmallVector<MergeOp> merges;
-  // All are checked before one is changed.
+  // All ops are checked before any is changed.
   if (failed(collect(ops)) || failed(collect(merges)))
     return failure();
   llvm::for_each(merges, [&](MergeOp op) { convert(op); });

@@ -78,7 +78,7 @@ static FunctionType kernelType(AttentionOp op) {
   return FunctionType::get(ctx, inputs, {});
 }
 
-/// The kernel goes into the symbol table that the op looks it up in.
+/// The kernel goes into the symbol table in which the op looks it up.
 static LogicalResult checkPlace(Operation *op) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   if (isa_and_nonnull<ModuleOp>(table))
@@ -90,7 +90,7 @@ static LogicalResult checkPlace(Operation *op) {
          << "; move the op's function into a module";
 }
 
-/// A kernel that the op names is there.
+/// Checks that the kernel that the op names exists.
 static LogicalResult checkOwnKernel(Operation *op, SymbolRefAttr kernel) {
   Operation *named =
       SymbolTable::lookupNearestSymbolFrom(op, kernel.getRootReference());

@@ -19,8 +19,8 @@ class SymbolTable;
 
 namespace fmha {
 
-/// Checks what is needed to make a kernel for `op`, or, where it names one,
-/// that there is a kernel of that name.
+/// Checks the preconditions of building a kernel for `op`, or, if it names one,
+/// that this kernel exists.
 mlir::LogicalResult checkKernelOp(AttentionOp op);
 mlir::LogicalResult checkKernelOp(MergeOp op);
 

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Kernels read an i1 as its byte, of which it is the lowest bit.
+/// Kernels load the byte of an i1 and use its lowest bit.
 static void cloneFlag(ImplicitLocOpBuilder &b, IRMapping &mapping, ReadOp op) {
   SmallVector<Value> indices;
   for (Value index : op.getIndices())

@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Returns everything of `op` but its region that decides on the code of its
-/// kernels. LSE and sink of an op with splits are the combining kernel's.
+/// Returns everything of `op`, except its region, that determines the code of
+/// its kernels. With splits, the combining kernel has LSE and sink.
 static Attribute keyOf(AttentionOp op) {
   Builder b(op.getContext());
   SmallVector<Attribute> parts = {op.getProblemAttr(), op.getScheduleAttr()};
@@ -32,10 +32,10 @@ static Attribute keyOf(MergeOp op) {
 
 namespace {
 
-/// Compares two regions `score`, and what they take from outside. Their ops
-/// have no regions (C25). OperationEquivalence does not serve: it takes a value
-/// that both use for equal, also where it is another capture of each, and
-/// static extents of captures for different.
+/// Compares two score regions and the values that they use from above. Their
+/// ops have no regions (C25). OperationEquivalence cannot be used: to it, a
+/// value that both regions use is equal even if it is a different capture of
+/// each, and captures with different static extents differ.
 class ScoreComparison {
 public:
   ScoreComparison(AttentionOp a, AttentionOp b)
@@ -71,8 +71,8 @@ private:
                               both);
                         });
   }
-  /// The n-th capture is the n-th one; other values from outside are constants
-  /// and what arithmetic makes of them (C25).
+  /// The n-th capture equals the n-th one; other values from above are
+  /// constants and arithmetic on them (C25).
   bool equal(Value a, Value b) {
     if (Value known = pairs.lookup(a))
       return known == b;
@@ -85,7 +85,7 @@ private:
   }
 
   SmallVector<Value> capturesOfA, capturesOfB;
-  /// Arguments and results of the first region, to those of the second.
+  /// Maps arguments and results of the first region to those of the second.
   DenseMap<Value, Value> pairs;
 };
 

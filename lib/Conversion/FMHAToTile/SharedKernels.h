@@ -23,19 +23,19 @@ public:
   /// Returns the kernel of an op that computes the same; null if there is none.
   mlir::SymbolRefAttr find(AttentionOp op);
   mlir::SymbolRefAttr find(MergeOp op);
-  /// Takes `op`, which has a kernel, for ops that come later.
+  /// Registers the kernel of `op` for later ops.
   void add(AttentionOp op);
   void add(MergeOp op);
 
 private:
-  /// By everything of an op but its region.
+  /// Keyed by everything of an op except its region.
   llvm::DenseMap<mlir::Attribute, llvm::SmallVector<AttentionOp, 1>> attentions;
   llvm::DenseMap<mlir::Attribute, MergeOp> merges;
 };
 
-/// Whether the regions `score` compute the same of scores, places and captures:
-/// equal ops in the same order, that read the n-th capture where the other one
-/// does.
+/// Returns whether two score regions compute the same function of scores,
+/// indices and captures: equal ops in the same order, which read captures of
+/// the same number.
 bool haveEqualScores(AttentionOp a, AttentionOp b);
 
 } // namespace fmha

@@ -26,8 +26,8 @@ bool hasBlockingStream(const Capture &capture) {
   });
 }
 
-/// Invalidates the captures that `predicate` holds for; returns whether there
-/// are any.
+/// Invalidates the captures for which `predicate` is true. Returns whether
+/// there are any.
 template <typename Predicate>
 bool invalidate(State &state, Predicate &&predicate) {
   bool any = false;
@@ -51,7 +51,7 @@ CUresult begin(State &state, CUstream stream, CUstreamCaptureMode mode) {
   if (!state.streams.contains(stream))
     return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture)
-    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream captures already");
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is already capturing");
   auto capture = std::make_shared<Capture>();
   capture->origin = stream;
   capture->context = stream->context;
@@ -90,7 +90,7 @@ CUresult end(State &state, CUstream stream, CUgraph *out) {
   if (!isDefault(stream) && !state.streams.contains(stream))
     return CUDA_ERROR_INVALID_HANDLE;
   if (isDefault(stream) || !stream->capture)
-    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream does not capture");
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not capturing");
   std::shared_ptr<Capture> capture = stream->capture;
   CUresult result = checkEnd(*capture, stream);
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
@@ -105,8 +105,8 @@ CUresult end(State &state, CUstream stream, CUgraph *out) {
   return result;
 }
 
-/// Answers whether `stream` captures, and in which capture. `wantsGraph`: the
-/// host also asks for the graph as it is so far.
+/// Returns whether `stream` is capturing, and in which capture. `wantsGraph`:
+/// the caller also asks for the graph so far.
 CUresult capturesOf(CUstream stream, CUstreamCaptureStatus *status,
                     uint64_t *id, bool wantsGraph) {
   return guarded(Needs::Context, [&](State &state) {

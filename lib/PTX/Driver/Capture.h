@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// While a stream captures, what a host puts into it becomes nodes of a graph
-// and does not run. A stream joins the capture when it waits for an event that
-// was recorded in it. A node is captured after those that it depends on, so the
+// While a stream captures, work put into it becomes nodes of a graph and does
+// not run. A stream joins the capture when it waits for an event that was
+// recorded in it. A node is captured after those that it depends on, so the
 // order of capture is one in which a graph may run, and the only one here.
 //
 // Which calls fail during a capture, with which error, and whether that ends
@@ -46,7 +46,7 @@ namespace ptxsim::driver {
 
 struct State;
 
-/// How many nodes of each stream come before a moment.
+/// How many nodes of each stream precede a point in time.
 using CaptureClock = std::map<CUstream, size_t>;
 
 struct Capture {
@@ -84,15 +84,16 @@ CUresult refuseDuringCapture(State &state);
 /// there are none.
 CUresult refuseInDefaultStream(State &state);
 
-/// Forgets a capture; its streams are ordinary ones again.
+/// Discards a capture; its streams no longer capture.
 void dropCapture(State &state, std::shared_ptr<Capture> capture);
 
-/// Takes the streams that `gone` holds for out of their captures before they
-/// are destroyed. A capture that began in one of them is forgotten.
+/// Removes the streams for which `gone` is true, which are about to be
+/// destroyed, from their captures. A capture that began in one of them is
+/// discarded.
 void forgetStreams(State &state, const std::function<bool(CUstream)> &gone);
 
 /// Checks that work may be put into `stream`, and returns in `capture` the one
-/// that takes it, or null if it runs at once.
+/// that records it, or null if it runs immediately.
 CUresult capturing(State &state, CUstream stream,
                    std::shared_ptr<Capture> &capture);
 

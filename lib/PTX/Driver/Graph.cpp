@@ -29,8 +29,7 @@ CUresult instantiate(CUgraphExec *out, CUgraph graph,
   });
 }
 
-/// Copies the nodes, so that they are there even if the host destroys the graph
-/// from another thread.
+/// Copies the nodes, so that they survive if another thread destroys the graph.
 CUresult nodesOf(CUgraphExec executable, CUstream stream,
                  std::vector<std::shared_ptr<CUgraphNode_st>> &nodes) {
   return guarded(Needs::Healthy, [&](State &state) {

@@ -20,7 +20,7 @@ using namespace ptxsim::driver;
 
 namespace {
 
-/// Lets kernels use the range, which `registered` says is the host's own.
+/// Lets kernels use the range, which the host owns if `registered`.
 void share(State &state, void *memory, size_t bytes, bool registered) {
   state.device->map(memory, bytes);
   state.hostRanges[memory] = {currentContext(state), bytes, registered};

@@ -183,8 +183,8 @@ CUresult run(State &state, const Request &request, LaunchConfig config) {
   }
 }
 
-/// Returns what launches a kernel from a graph. Its arguments are the bytes
-/// that were gathered during the capture.
+/// Returns a function that launches a kernel from a graph, with the argument
+/// bytes copied during the capture.
 std::function<CUresult()> nodeOf(const Request &request, LaunchConfig config) {
   return [request, config = std::move(config)] {
     return guarded(Needs::Healthy, [&](State &state) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The functions of fmha-c/Embedded.h. A kernel is loaded once per context; the
-// list of its modules hangs on the kernel.
+// kernel's state has the list of its modules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace {
 
 namespace driver = runtime::driver;
 
-/// A context by its number, which no later one has, or by its address where the
-/// driver gives none.
+/// A context, identified by its number, which is never reused, or by its
+/// address if the driver gives no number.
 struct Home {
   driver::Context context = nullptr;
   unsigned long long number = 0;
@@ -110,7 +110,7 @@ FmhaStatus pick(const driver::Calls &calls, const FmhaEmbeddedKernel &kernel,
                   "; compile for it too, with fmha-compile --target");
 }
 
-/// Loads the image from ptxas, or the PTX where the driver does not take that.
+/// Loads the image from ptxas, or the PTX if the driver rejects that.
 FmhaStatus load(const driver::Calls &calls, const FmhaEmbeddedImage &image,
                 FmhaModule *module) {
   // The simulator takes PTX and nothing else.

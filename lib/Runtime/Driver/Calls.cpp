@@ -20,7 +20,7 @@ enum class Extra {
 #undef FMHA_NAME
 };
 
-/// The symbol that this thread called last although its library lacks it.
+/// The missing symbol that this thread called last.
 const char *&missingSymbol() {
   thread_local const char *symbol = nullptr;
   return symbol;
@@ -37,7 +37,7 @@ const char *symbolOf(Extra call) {
   return nullptr;
 }
 
-/// Stands for an extra call that the library lacks.
+/// Replaces an optional call that the library lacks.
 template <Extra call, typename... Arguments> Result unsupported(Arguments...) {
   missingSymbol() = symbolOf(call);
   return errorNotSupported;
@@ -48,7 +48,7 @@ void useUnsupported(Result (*&pointer)(Arguments...)) {
   pointer = unsupported<call, Arguments...>;
 }
 
-/// Resolves `symbol` into `pointer`; returns whether it is there.
+/// Resolves `symbol` into `pointer`. Returns whether the library has it.
 template <typename Pointer>
 bool resolve(void *handle, const char *symbol, Pointer &pointer) {
   pointer = reinterpret_cast<Pointer>(dlsym(handle, symbol));

@@ -16,7 +16,7 @@ namespace fmha::launch {
 
 std::optional<nlohmann::json> parseJson(std::string_view text,
                                         std::string &problem) {
-  // What is nested deeper is no manifest, and printing it would recurse.
+  // A manifest is not nested deeper, and printing deeper values would recurse.
   constexpr int deepest = 32;
   using Json = nlohmann::json;
   auto bounded = [](int depth, Json::parse_event_t, Json &) {

@@ -56,7 +56,7 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
         std::to_string(parameter.dims.size()));
 }
 
-/// Whether the parameter speaks of what code on scores reads:
+/// Returns whether the parameter describes a capture:
 ///   {"capture": 0}, {"capture": 0, "size": 3}, {"capture": 0, "stride": 1}
 bool readCapture(JsonNode node, Parameter &parameter) {
   if (!node.has("capture"))
@@ -82,7 +82,7 @@ CaptureType readCaptureType(JsonNode node) {
   return type;
 }
 
-/// Dimensions and tensors that the parameter speaks of are there.
+/// Checks that the dimensions and tensors of the parameter exist.
 void checkCapture(JsonNode node, std::span<const CaptureType> captures,
                   const Parameter &parameter) {
   if (!parameter.capture)
@@ -188,7 +188,7 @@ void readProblem(JsonNode root, Manifest &manifest) {
   manifest.pPlacement = root.field("p_placement").choice(placementNames);
 }
 
-/// What the launch of every kernel has.
+/// Reads the fields that every kernel's launch has.
 void readLaunch(JsonNode root, KernelLaunch &launch,
                 std::span<const CaptureType> captures = {}) {
   launch.kernel = root.field("kernel").string();
@@ -205,8 +205,9 @@ void readLaunch(JsonNode root, KernelLaunch &launch,
   }
 }
 
-/// The dimensions of the workspace are those of the outputs behind the number
-/// of the part: hosts that know this one need not read them.
+/// Reads the fields of a kernel with splits. The dimensions of its workspace
+/// are the number of parts followed by those of the outputs, so they are
+/// skipped.
 void readSplit(JsonNode root, Manifest &manifest) {
   if (!root.has("splits"))
     return;

@@ -38,7 +38,7 @@ Extent extentOf(MapDim dim, const View &view, TensorName name,
   case MapDim::QHeads:
     return {dims[2], steps[2]};
   case MapDim::KvHeads:
-    // No kernel steps from the only group, however large the step would be.
+    // With one group, the kernel never uses the step, however large it is.
     if (split)
       return {kvHeads, kvHeads > 1 ? steps[2] * group : steps[2]};
     return {dims[2], steps[2]};
@@ -89,7 +89,7 @@ bool describeMap(const Parameter &parameter, const View &view,
   for (size_t n = 0; n < request.rank; ++n) {
     MapDim dim = parameter.dims[n];
     Extent extent = extentOf(dim, view, parameter.tensor, values);
-    // The driver refuses empty extents; no kernel loads from such a tensor.
+    // The driver rejects empty extents; no kernel loads from such a tensor.
     request.extents[n] = uint64_t(std::max<int64_t>(extent.size, 1));
     uint64_t stride = uint64_t(extent.step) * sizeOf(parameter.dtype);
     // The contiguous dimension has no entry.

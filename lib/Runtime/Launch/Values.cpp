@@ -14,8 +14,9 @@ namespace {
 /// Views of parts begin at multiples of this many bytes.
 constexpr uint64_t partAlignment = 256;
 
-/// Takes room for `parts` dense f32 tensors from `end` and sets `step`, the
-/// elements of one; rows of numbers have their heads outside, as an LSE has.
+/// Reserves `parts` dense f32 tensors at `end` and sets `step`, the elements of
+/// one. Tensors with one number per row have heads outside of rows, like an
+/// LSE.
 View place(int64_t parts, const std::array<int64_t, 4> &dims, bool isOutput,
            int64_t &step, uint64_t &end) {
   View view{end, dims, {}};

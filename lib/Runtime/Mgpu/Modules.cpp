@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A module's handle is its image; it is loaded where a function of it is first
-// asked for, once in each context.
+// A module's handle is its image, which is loaded when one of its functions is
+// first requested, once per context.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ struct Loaded {
 
 struct LazyModule {
   const void *image = nullptr;
-  /// Of the driver's compiler; none for images that need no compiling.
+  /// For the driver's compiler; none for images that need no compilation.
   std::optional<int32_t> optLevel;
   std::mutex mutex;
   std::map<ContextKey, Loaded> loaded;
@@ -70,8 +70,8 @@ driver::Module load(const LazyModule &lazy, const char *kernel) {
   return module;
 }
 
-/// Unloads what was loaded in one context. A context or driver that is gone has
-/// taken its modules along.
+/// Unloads what was loaded in one context. A destroyed context or closed driver
+/// has unloaded its modules.
 void unload(const ContextKey &key, const Loaded &loaded) {
   const driver::Calls &calls = mgpu::calls();
   {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a launch needs of the functions that modules gave out.
+// Limits of functions, which launches raise as they need.
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,8 +25,8 @@ namespace fmha::runtime::mgpu {
 /// the first call.
 const driver::Calls &calls();
 
-/// As calls(), with a context current in this thread: the default device's
-/// primary context if there was none.
+/// Returns calls() after making a context current in this thread, if there is
+/// none: the default device's primary context.
 const driver::Calls &enter();
 
 /// A context's address and the driver's number for it: an address may be that

@@ -39,8 +39,8 @@ int64_t bytesOf(int64_t dataType) {
   return elementBytes[dataType];
 }
 
-/// The arguments of cuTensorMapEncodeTiled that say where a tensor's elements
-/// lie, innermost dimension first.
+/// The arguments of cuTensorMapEncodeTiled that describe the layout of a
+/// tensor, innermost dimension first.
 struct Geometry {
   void *address = nullptr;
   uint64_t dims[maxRank], strides[maxRank];
@@ -66,8 +66,8 @@ Geometry geometryOf(const Descriptor &memref, int64_t bytes,
   return geometry;
 }
 
-/// Returns the device address of a copy of `map`. The copies are kept: who
-/// uses one last is not known.
+/// Returns the device address of a copy of `map`. Copies are never freed, since
+/// their last use is not known.
 void *onDevice(const driver::TensorMap &map) {
   using Key = std::pair<ContextKey, std::array<uint64_t, 16>>;
   static auto *const mutex = new std::mutex;

@@ -1,9 +1,9 @@
 // RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fmha-insert-checks),canonicalize)' | FileCheck %s
 // RUN: fmha-opt %s --split-input-file --generate-runtime-verification --canonicalize | FileCheck %s --check-prefix=UPSTREAM
 
-// The contents of lists are read, entry by entry.
+// The checks read varlen metadata, entry by entry.
 // CHECK-LABEL: func.func @lists
-// CHECK:         (C23) expected kv_lens to have one entry a sequence
+// CHECK:         (C23) expected kv_lens to have one entry per sequence
 // CHECK:         %[[FIRST:.*]] = memref.load %[[STARTS:.*]][%c0]
 // CHECK:         (C23) expected the first entry of cu_seqlens_q to be 0
 // CHECK:         scf.for
@@ -17,7 +17,7 @@
 // CHECK:         fmha.attention
 
 // UPSTREAM-LABEL: func.func @lists
-// UPSTREAM:         cf.assert %{{.*}}, "{{.*}}(C23) expected kv_lens to have one entry a sequence
+// UPSTREAM:         cf.assert %{{.*}}, "{{.*}}(C23) expected kv_lens to have one entry per sequence
 !q = memref<1x?x2x64xbf16>
 !k = memref<?x64x2x64xbf16>
 func.func @lists(%q: !q, %k: !k, %o: !q, %starts: memref<?xi32>, %lens: memref<?xi32>, %sink: memref<2xf32>) {
@@ -28,7 +28,7 @@ func.func @lists(%q: !q, %k: !k, %o: !q, %starts: memref<?xi32>, %lens: memref<?
 
 // -----
 
-// A window makes rows that fit 32 bits fewer; allocations never overlap.
+// With a window, fewer rows fit 32 bits; allocations never overlap.
 // CHECK-LABEL: func.func @window
 // CHECK:         (C29) expected a length of query of at most 1073741312; split the sequence
 // CHECK-NOT:     (C21)

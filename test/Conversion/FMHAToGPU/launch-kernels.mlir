@@ -28,7 +28,7 @@
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C29) expected a length of query of at most 2147483136; split the sequence"
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C17) expected the stride of dimension 0 of query to be a multiple of 16 bytes
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C18) expected the address of query to be a multiple of 16 bytes"
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C21) expected output and query to share no memory; give output a buffer of its own"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C21) expected output and query to share no memory; give output a separate buffer"
 // CHECKS:         scf.if
 !q = memref<?x?x4x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
 !k = memref<?x?x2x64xbf16>
@@ -39,7 +39,8 @@ func.func @dynamic(%q: !q, %k: !k, %v: !k, %o: !q) {
 
 // -----
 
-// Static shapes: no condition, and rules that the types decide are not asserted.
+// Static shapes: no condition, and constraints that the types decide are not
+// asserted.
 // CHECK-LABEL: func.func @static
 // CHECK-NOT:     scf.if
 // CHECK:         gpu.launch_func @fmha_fwd_kernel::@fmha_fwd
@@ -69,7 +70,7 @@ func.func @no_rows(%q: !t, %k: !k, %v: !k, %o: !t) {
 
 // -----
 
-// Parts of the keys: a workspace, a kernel that writes it, and one that combines.
+// Split KV: a workspace, a kernel that writes it, and one that combines.
 // CHECK-LABEL: func.func @splits
 // CHECK:         %[[PARTS:.*]] = gpu.alloc () : memref<4x1x64x2x64xf32>
 // CHECK:         %[[MAX:.*]] = gpu.alloc () : memref<4x1x2x64xf32>

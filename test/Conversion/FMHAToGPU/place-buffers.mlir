@@ -27,8 +27,8 @@ func.func @arguments(%q: !t, %o: !t) {
 
 // -----
 
-// What only kernels use moves to the device as a whole; what the host fills is
-// copied once for both ops.
+// A buffer that only kernels use moves to the device; one that the host fills
+// is copied once for both ops.
 // CHECK-LABEL: func.func @between
 // CHECK-SAME:    %[[O:[a-z0-9]+]]: memref<1x64x2x64xbf16>
 // CHECK:         %[[Q:.*]] = memref.alloc()
@@ -43,7 +43,7 @@ func.func @arguments(%q: !t, %o: !t) {
 // CHECK-DAG:     gpu.dealloc %[[TMP]]
 // CHECK-DAG:     memref.dealloc %[[Q]]
 
-// Memory that both sides see needs no copies of what the program allocates.
+// With managed memory, buffers that the program allocates need no copies.
 // MANAGED-LABEL: func.func @between
 // MANAGED-NOT:     memref.alloc
 // MANAGED:         linalg.fill {{.*}} outs(%[[Q:[a-z0-9_]+]] :
@@ -88,7 +88,7 @@ func.func @loop(%q: !t, %o: !t, %n: index) {
 
 // -----
 
-// A loop in which the host reads what the device wrote: one copy a round, and
+// A loop in which the host reads what the device wrote: one copy per iteration;
 // the inputs are copied once.
 // CHECK-LABEL: func.func @both_sides
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<1x64x2x64xbf16>, %[[O:[a-z0-9]+]]: memref<1x64x2x64xbf16>
@@ -114,8 +114,8 @@ func.func @both_sides(%q: !t, %o: !t, %n: index) {
 
 // -----
 
-// Views: the copy has the same ones. A view that is written leaves what lies
-// around it, which must therefore be on the device too.
+// Views: the copy has the same ones. Writing a view keeps the elements around
+// it, so they must be on the device too.
 // CHECK-LABEL: func.func @views
 // CHECK-SAME:    %[[B:[a-z0-9]+]]: memref<1x64x4x64xbf16>
 // CHECK:         %[[D:.*]] = gpu.alloc () : memref<1x64x4x64xbf16>
@@ -135,8 +135,8 @@ func.func @views(%b: memref<1x64x4x64xbf16>) {
 
 // -----
 
-// What other values may reach is copied around each op, and so are buffers that
-// are not dense.
+// Buffers that other values may alias, and buffers that are not dense, are
+// copied around each op.
 // CHECK-LABEL: func.func @around
 // CHECK:         scf.for {{.*}} iter_args(%[[X:[a-z0-9]+]] = %
 // CHECK:           %[[HOST:.*]] = memref.alloc
@@ -158,7 +158,7 @@ func.func @around(%a: !t, %b: !t, %o: !t, %n: index) {
 
 // -----
 
-// What the region reads is copied too, and memory of the device is left alone.
+// Tensors that the region reads are copied too; device memory is left alone.
 // CHECK-LABEL: func.func @captures
 // CHECK-SAME:    %[[BIAS:[a-z0-9]+]]: memref<2xf32>
 // CHECK:         gpu.memcpy %[[D:.*]], %[[BIAS]]
@@ -177,7 +177,7 @@ func.func @captures(%q: !t, %o: !t, %bias: memref<2xf32>) {
 
 // -----
 
-// Rows that no packed sequence has are kept, so they must be on the device.
+// Rows outside all packed sequences are kept, so they must be on the device.
 // CHECK-LABEL: func.func @packed
 // CHECK-SAME:    %{{.*}}, %[[O:[a-z0-9]+]]: memref<1x64x2x64xbf16>
 // CHECK-DAG:     gpu.memcpy %[[DO:.*]], %[[O]]

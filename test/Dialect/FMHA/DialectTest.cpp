@@ -34,7 +34,7 @@ AttentionOp buildAttention(OpBuilder &b, Value q, Value kv, Value out,
 
 } // namespace
 
-// Without code on scores the op has no region, or an empty one.
+// Without score code the op has no region, or an empty one.
 TEST(FMHADialect, BuildsAndClonesTheOpWithAndWithoutAScore) {
   MLIRContext context;
   context.loadDialect<FMHADialect>();

@@ -4,7 +4,7 @@
 
 !t = memref<1x8x2x64xf16>
 func.func @output_is_query(%q: !t, %k: !t) {
-  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got one memref for both; give output a memref of its own}}
+  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got one memref for both; give output a separate memref}}
   fmha.attention ins(%q, %k, %k : !t, !t, !t) outs(%q : !t)
   return
 }
@@ -120,7 +120,7 @@ func.func @no_keys(%x: !t, %o: !t) {
 func.func @casts(%x: !t, %k: !t) {
   %q = memref.cast %x : !t to !a
   %o = memref.cast %x : !t to !b
-  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got views of one memref; give output a memref of its own}}
+  // expected-error@+1 {{fmha.attention C21: expected output and query to share no memory, got views of one memref; give output a separate memref}}
   fmha.attention ins(%q, %k, %k : !a, !t, !t) outs(%o : !b)
   return
 }
@@ -188,7 +188,7 @@ func.func @same_offset(%p: !packed, %i: index) {
 
 // -----
 
-// Two destinations are a pair as well, and so is what the region reads.
+// Two destinations are checked as a pair as well, and so are captures.
 !h = memref<1x8x1x64xf16>
 !l = memref<1x1x8xf32>
 func.func @rows(%x: !h, %o: !h, %l: memref<1x8xf32>) {
@@ -217,8 +217,8 @@ func.func @capture(%x: !h, %o: !h, %l: memref<1x8xf32>) {
 
 // -----
 
-// Parts of one buffer that lie apart: heads of Q, K, V and O in one array, rows of a cache,
-// interleaved heads, and views of bytes, of which only the addresses tell.
+// Disjoint parts of one buffer: heads of Q, K, V and O in one array, rows of a cache, interleaved
+// heads, and views of bytes, whose addresses are known at run time only.
 !packed = memref<1x8x8x64xf16>
 !q = memref<1x8x2x64xf16, strided<[4096, 512, 64, 1]>>
 !k = memref<1x8x2x64xf16, strided<[4096, 512, 64, 1], offset: 128>>
@@ -280,7 +280,7 @@ func.func @rows_of_cache(%x: !cache, %i: index, %j: index) {
 func.func @merge(%p: memref<?x1x?x4x8xf32>, %m: memref<?x1x4x?xf32>, %x: memref<4x?xf32>, %o: !o, %n: index) {
   %lse = memref.expand_shape %x [[0, 1], [2]] output_shape [1, 4, %n] : memref<4x?xf32> into !r
   %max = memref.expand_shape %x [[0, 1], [2]] output_shape [1, 4, %n] : memref<4x?xf32> into !r
-  // expected-error@+1 {{fmha.merge M7: expected row_max and lse to share no memory; give row_max a memref of its own}}
+  // expected-error@+1 {{fmha.merge M7: expected row_max and lse to share no memory; give row_max a separate memref}}
   fmha.merge ins(%p, %m, %m : memref<?x1x?x4x8xf32>, memref<?x1x4x?xf32>, memref<?x1x4x?xf32>) outs(%o, %lse : !o, !r)
       row_max(%max : !r)
   return

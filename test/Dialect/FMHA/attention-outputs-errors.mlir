@@ -39,7 +39,7 @@ func.func @c17_f32_stride(%q: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf32,
 // -----
 
 func.func @c21_two_rows(%q: memref<2x16x4x64xf16>, %out: memref<2x16x4x64xf32>, %row: memref<2x4x16xf32>) {
-  // expected-error @below {{fmha.attention C21: expected row_sum and row_max to share no memory, got one memref for both; give row_sum a memref of its own}}
+  // expected-error @below {{fmha.attention C21: expected row_sum and row_max to share no memory, got one memref for both; give row_sum a separate memref}}
   fmha.attention ins(%q, %q, %q : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>)
       outs(%out : memref<2x16x4x64xf32>) row_max(%row : memref<2x4x16xf32>) row_sum(%row : memref<2x4x16xf32>)
   return

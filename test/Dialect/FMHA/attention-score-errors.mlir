@@ -191,7 +191,7 @@ func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @destination(%x: !t, %o: !t) {
-  // expected-error @below {{fmha.attention C21: expected output and what the region `score` reads to share no memory, got one memref for both; give output a memref of its own}}
+  // expected-error @below {{fmha.attention C21: expected output and what the region `score` reads to share no memory, got one memref for both; give output a separate memref}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %o[%b, %i, %h, %j] : !t
     %y = arith.extf %e : f16 to f32
@@ -256,7 +256,7 @@ func.func @arguments(%x: !t, %o: !t) {
 !r9 = memref<1x1x1x1x1x1x1x1x16xf32>
 
 func.func @rank_9(%x: !t, %o: !t, %bias: !r9) {
-  // expected-error @below {{fmha.attention C26: expected what the region reads to have a rank of at most 8, got}}
+  // expected-error @below {{fmha.attention C26: expected the tensors that the region reads to have a rank of at most 8, got}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j, %j, %j, %j, %j, %j, %j, %j, %j] : !r9
     fmha.yield %e : f32

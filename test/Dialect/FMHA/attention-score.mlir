@@ -34,7 +34,7 @@ func.func @alibi(%q: tensor<2x16x4x64xf16>, %k: tensor<2x16x4x64xf16>, %v: tenso
   return %o : tensor<2x16x4x64xf16>
 }
 
-// Of any rank from 0 on, with elements of 64 bits to one.
+// Captures of any rank from 0 on, with elements of 1 to 64 bits.
 // CHECK-LABEL: func.func @elements(
 // CHECK: fmha.read %{{.*}}[] : tensor<i64>
 // CHECK: fmha.read %{{.*}}[%{{.*}}, %{{.*}}] : tensor<?x?xi1>

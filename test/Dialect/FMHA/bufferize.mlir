@@ -85,7 +85,7 @@ func.func @packed_destination(%q: tensor<1x8x4x64xf16>, %k: tensor<2x8x4x64xf16>
 
 // -----
 
-// fmha.transpose gives operands and a destination another order, without a copy.
+// fmha.transpose permutes operands and a destination without a copy.
 
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1x4x8x64xf16, strided<{{[^>]*}}>>, %[[OUT:[a-z0-9]+]]: memref<1x4x8x64xf16

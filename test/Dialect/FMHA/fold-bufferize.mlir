@@ -2,14 +2,14 @@
 // RUN:   --pass-pipeline='builtin.module(fmha-fold,canonicalize,one-shot-bufferize{bufferize-function-boundaries})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir --check-prefix=NOTHING
-// The passes that free buffers see that the result lies in the allocation.
+// The passes that free buffers know that the result is in the allocation.
 // RUN: mlir-opt %t.mlir --load-dialect-plugin=%plugin --pass-pipeline='builtin.module(buffer-deallocation-pipeline)' \
 // RUN:   | FileCheck %s --check-prefix=FREED
 // Callers that want the identity layout get it without a copy, too.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(fmha-fold,one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map})' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK-IDENTITY,NOTHING
-// Without the pass there is a transpose, with memory of its own, for each tensor.
+// Without the pass each tensor is transposed into newly allocated memory.
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(canonicalize,one-shot-bufferize{bufferize-function-boundaries})' \
 // RUN:   | FileCheck %s --check-prefix=WITHOUT

@@ -1,5 +1,5 @@
 // The numbers are the same with fmha-fold and without, bit by bit: the factors are
-// powers of two. Inputs are hashes of where they stand, with the seed below.
+// powers of two. Inputs are hashes of their indices and the seed below.
 
 // RUN: fmha-opt %s --fmha-fold | FileCheck %s --check-prefix=FOLDED
 // RUN: fmha-opt %s --fmha-to-cpu | mlir-runner -e main -entry-point-result=void \
@@ -26,7 +26,7 @@ func.func private @printMemrefF32(memref<*xf32>) attributes {llvm.emit_c_interfa
 !q = tensor<2x?x4x8xbf16>
 !k = tensor<2x?x2x8xbf16>
 
-// Attention as a compiler hands it over that keeps heads in front of lengths.
+// Attention from a compiler that orders tensors as [batch, heads, length, dim].
 func.func @attention(%q: !bhsd_q, %k: !bhsd_k, %v: !bhsd_k, %mask: tensor<2x?x?xi8>) -> !bhsd_q {
   %c2 = arith.constant 2 : index
   %m = tensor.dim %q, %c2 : !bhsd_q
@@ -76,7 +76,7 @@ func.func @attention(%q: !bhsd_q, %k: !bhsd_k, %v: !bhsd_k, %mask: tensor<2x?x?x
   return %r : !bhsd_q
 }
 
-// A number from -128 to 127 for each place.
+// A number from -128 to 127 for each index.
 func.func @hashed(%a: index, %b: index, %c: index, %d: index, %which: index) -> i32 {
   %seed = arith.constant 21 : index
   %c31 = arith.constant 31 : index

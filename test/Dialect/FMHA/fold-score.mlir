@@ -1,8 +1,9 @@
 // RUN: fmha-opt %s --fmha-fold --split-input-file | FileCheck %s
 
-// Code that makes what the score region reads becomes part of the region.
+// Code that computes a tensor which the score region reads becomes part of the
+// region.
 
-// A mask of bytes, broadcast over heads: less is read in the region than before.
+// A mask of bytes, broadcast over heads: the region reads less than before.
 
 // CHECK-LABEL: func.func @mask
 // CHECK-SAME: %[[MASK:[a-z0-9]+]]: tensor<?x?xi8>
@@ -43,8 +44,8 @@ func.func @mask(%q: tensor<1x?x4x64xf16>, %mask: tensor<?x?xi8>, %out: tensor<1x
 
 // -----
 
-// Slopes of each head times a distance by indices: an index of a static extent is
-// limited to it, as a read is. Ops of arith on tensors move too.
+// Slopes of each head times a distance from indices: an index of a static
+// extent is clamped to it, as a read is. Ops of arith on tensors move too.
 
 // CHECK-LABEL: func.func @alibi
 // CHECK-SAME: %[[SLOPES:[a-z0-9]+]]: tensor<4xf16>
@@ -116,9 +117,9 @@ func.func @flags(%q: tensor<1x16x4x64xf16>, %flags: tensor<16x16xi1>, %factor: t
 
 // -----
 
-// What stays: two tensors instead of one for each key, a function, a value that is
-// no constant, a result that something else needs, an index of a dynamic extent,
-// and a reduction.
+// Not folded: two tensors instead of one per key, a function, a value that is
+// no constant, a result with other users, an index of a dynamic extent, and a
+// reduction.
 
 // CHECK-LABEL: func.func @stay
 // CHECK: arith.addf {{.*}} : tensor<16x16xf32>

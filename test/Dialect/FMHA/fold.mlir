@@ -5,7 +5,7 @@
 // RUN: fmha-opt %s --fmha-fold --split-input-file -o %t.once
 // RUN: fmha-opt %t.once --fmha-fold --split-input-file | diff - %t.once
 
-// Transposes in front and behind, into a destination that the caller gives.
+// Transposes before and after, into a destination that the caller passes.
 
 // CHECK-LABEL: func.func @bhsd
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x8x?x64xf16>, %[[K:[a-z0-9]+]]: tensor<2x4x?x64xf16>
@@ -44,7 +44,7 @@ func.func @bhsd(%q: tensor<2x8x?x64xf16>, %k: tensor<2x4x?x64xf16>, %v: tensor<2
 // -----
 
 // The log-sum-exp may be transposed in any way; a new destination has the shape
-// that the consumer wants.
+// that the consumer expects.
 
 // CHECK-LABEL: func.func @lse
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<1x8x4x64xf16>
@@ -66,8 +66,8 @@ func.func @lse(%q: tensor<1x8x4x64xf16>) -> (tensor<1x8x4x64xf16>, tensor<8x1x4x
 
 // -----
 
-// What stays: a transpose that something else needs, one that moves the head dim,
-// and one behind rows that keep what the destination held.
+// Not folded: a transpose with other users, one that moves the head dim, and
+// one of rows that keep the contents of the destination.
 
 // CHECK-LABEL: func.func @stay
 // CHECK-COUNT-3: linalg.transpose
@@ -146,8 +146,8 @@ func.func @factors(%q: tensor<1x8x4x64xf16>, %k: tensor<1x4x8x64xf16>) -> tensor
 
 // -----
 
-// What stays: a divided constant, a factor on the keys of two sources, and one that
-// would take the scale out of its range.
+// Not folded: a divided constant, a factor on the keys of two sources, and one
+// that would take the scale out of its range.
 
 // CHECK-LABEL: func.func @no_factors
 // CHECK: arith.divf
@@ -208,8 +208,8 @@ func.func @rounded(%q: tensor<1x8x4x64xbf16>, %out: tensor<1x4x8x64xbf16>) -> (t
 
 // -----
 
-// What stays: a rounding toward zero, one to another type, and an output that is
-// needed in f32 too.
+// Not folded: a rounding toward zero, one to another type, and an output that
+// is used in f32 too.
 
 // CHECK-LABEL: func.func @not_rounded
 // CHECK: arith.truncf {{.*}} toward_zero
@@ -235,7 +235,7 @@ func.func @not_rounded(%q: tensor<1x8x4x64xbf16>)
 
 // -----
 
-// A rounding behind a transpose, and a transpose that another one undoes.
+// A rounding after a transpose, and a transpose that another one undoes.
 
 // CHECK-LABEL: func.func @behind
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<1x?x4x64xbf16>, %[[M:[a-z0-9]+]]: index

@@ -132,7 +132,7 @@ func.func @m6_space(%o: memref<4x1x7x4x64xf32, 3>, %m: memref<4x1x4x7xf32>, %out
 // -----
 
 func.func @m7(%o: memref<4x1x7x4x64xf32>, %m: memref<4x1x4x7xf32>, %out: memref<1x7x4x64xf32>, %row: memref<1x4x7xf32>) {
-  // expected-error @below {{fmha.merge M7: expected row_sum and row_max to share no memory; give row_sum a memref of its own}}
+  // expected-error @below {{fmha.merge M7: expected row_sum and row_max to share no memory; give row_sum a separate memref}}
   fmha.merge ins(%o, %m, %m : memref<4x1x7x4x64xf32>, memref<4x1x4x7xf32>, memref<4x1x4x7xf32>) outs(%out : memref<1x7x4x64xf32>)
       row_max(%row : memref<1x4x7xf32>) row_sum(%row : memref<1x4x7xf32>)
   return
@@ -142,7 +142,7 @@ func.func @m7(%o: memref<4x1x7x4x64xf32>, %m: memref<4x1x4x7xf32>, %out: memref<
 
 func.func @m7_input(%o: memref<1x1x7x4x64xf32>, %m: memref<1x1x4x7xf32>) {
   %out = memref.collapse_shape %o [[0, 1], [2], [3], [4]] : memref<1x1x7x4x64xf32> into memref<1x7x4x64xf32>
-  // expected-error @below {{fmha.merge M7: expected output and parts to share no memory; give output a memref of its own}}
+  // expected-error @below {{fmha.merge M7: expected output and parts to share no memory; give output a separate memref}}
   fmha.merge ins(%o, %m, %m : memref<1x1x7x4x64xf32>, memref<1x1x4x7xf32>, memref<1x1x4x7xf32>) outs(%out : memref<1x7x4x64xf32>)
   return
 }

@@ -1,5 +1,5 @@
-// Without code on scores the op has no region; the generic form may have an empty one. Both
-// survive what builds the op again from its parts, in any tool.
+// Without score code the op has no region; the generic form may have an empty one. Both survive
+// patterns that rebuild the op, in any tool.
 
 // RUN: fmha-opt %s --canonicalize --split-input-file | FileCheck %s
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --canonicalize --split-input-file | FileCheck %s

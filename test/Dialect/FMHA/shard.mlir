@@ -5,8 +5,8 @@
 
 shard.grid @grid(shape = 2x4)
 
-// Batch and heads: what one operand says is true of all others. Query heads go with
-// their KV heads.
+// Batch and heads: the sharding of one operand propagates to all others. Query
+// heads stay with their KV heads.
 
 // PROPAGATED-LABEL: func.func @heads
 // PROPAGATED-SAME: %[[Q:[a-z0-9]+]]: tensor<2x?x32x64xf16>, %[[K:[a-z0-9]+]]: tensor<2x?x8x64xf16>
@@ -84,8 +84,8 @@ func.func @keys(%q: tensor<2x1x32x64xf16>, %k: tensor<2x1024x8x64xf16>, %v: tens
   return %o : tensor<2x1x32x64xf16>
 }
 
-// Code on scores counts as the whole op does; fmha.transpose is sharded as its
-// operand is.
+// The score region uses indices of the whole op; fmha.transpose is sharded as
+// its operand is.
 
 // CHECK-LABEL: func.func @score
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x8x16x64xf16>, %[[BIAS:[a-z0-9]+]]: tensor<32x16xf32>

@@ -1,5 +1,5 @@
-// On tensors the ops leave a loop that does not change their operands, also one that may run no
-// iteration; where they may fail, or write memory, they stay.
+// On tensors the ops are hoisted out of a loop that does not change their operands, also one that
+// may have no iterations; if they may fail, or write memory, they stay.
 
 // RUN: fmha-opt %s --loop-invariant-code-motion | FileCheck %s
 // RUN: mlir-opt %s --load-dialect-plugin=%plugin --loop-invariant-code-motion | FileCheck %s
@@ -45,7 +45,7 @@ func.func @region(%x: !t, %slopes: tensor<2xf32>, %n: index) -> !t {
   return %a : !t
 }
 
-// The destination is another one each time.
+// The destination changes in each iteration.
 // CHECK-LABEL: func.func @variant
 // CHECK: scf.for
 // CHECK: fmha.attention
@@ -59,7 +59,7 @@ func.func @variant(%x: !t, %n: index) -> !t {
   return %a : !t
 }
 
-// A length that is wrong (C23).
+// A length that may be invalid (C23).
 // CHECK-LABEL: func.func @lists
 // CHECK: scf.for
 // CHECK: fmha.attention
@@ -73,7 +73,7 @@ func.func @lists(%x: !t, %lens: tensor<1xi32>, %n: index) -> !t {
   return %a : !t
 }
 
-// A division by what may be 0.
+// A division by a value that may be 0.
 // CHECK-LABEL: func.func @divides
 // CHECK: scf.for
 // CHECK: fmha.attention

@@ -1,8 +1,8 @@
 // RUN: not mlir-opt %s --load-dialect-plugin=%plugin --split-input-file \
 // RUN:   --pass-pipeline='builtin.module(transform-interpreter)' 2>&1 | FileCheck %s
 
-// What cannot be tiled, and what can be done instead. Upstream's tiling adds errors
-// of its own to each.
+// Unsupported tilings, and what to do instead. Upstream's tiling adds its own
+// errors to each.
 
 // Rows of packed sequences.
 // CHECK: error: fmha.attention: expected no tiles of the query rows of packed sequences (cu_seqlens_q, cu_seqlens_k), whose rows differ in keys; tile KV heads or groups
@@ -117,7 +117,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Buffers, with a mask that becomes code.
+// Buffers, with a mask that becomes part of the score region.
 // CHECK: error: fmha.attention: expected tensors to tile an op with code on scores, or with a mask that becomes such code, by offsets that are no constants; tile before bufferization
 func.func @f(%q: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>) {
   fmha.attention ins(%q, %q, %q : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>) outs(%o : memref<2x16x4x64xf16>) {mask = #fmha.mask<causal_top_left>}
@@ -133,7 +133,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Buffers, with lengths that become shorter.
+// Buffers, with sequence lengths that become shorter.
 // CHECK: error: fmha.attention: expected tensors to tile an op with lengths of sequences that become shorter with the tile; tile before bufferization
 func.func @f(%q: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>, %lens: memref<2xi32>) {
   fmha.attention ins(%q, %q, %q : memref<2x16x4x64xf16>, memref<2x16x4x64xf16>, memref<2x16x4x64xf16>) kv_lens(%lens : memref<2xi32>) outs(%o : memref<2x16x4x64xf16>) {mask = #fmha.mask<causal>}

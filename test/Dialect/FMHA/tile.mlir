@@ -35,8 +35,9 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// A mask that no slice of the keys expresses becomes code on scores, which knows
-// where the tile is from constants and, for what changes, from a tensor.
+// A mask that no slice of the keys expresses becomes part of the score region,
+// which gets the position of the tile from constants and, for run-time offsets,
+// from a tensor.
 
 // CHECK-LABEL: func.func @window
 // CHECK: scf.for %[[M:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
@@ -71,8 +72,8 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// Keys, in parts that fmha.merge combines; the sink joins once, and the schedule,
-// which is for the whole op, goes.
+// Keys, as partial results that fmha.merge combines; the sink is added once,
+// and the schedule, which is for the whole op, is dropped.
 
 // CHECK-LABEL: func.func @split
 // CHECK-SAME: %[[SINK:[a-z0-9]+]]: tensor<8xf32>, %[[OUT:[a-z0-9]+]]: tensor<1x1x8x64xbf16>
@@ -103,7 +104,7 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
-// One block of keys after the other, merged with what came before.
+// One block of keys after the other, merged with the result so far.
 
 // CHECK-LABEL: func.func @loop
 // CHECK: scf.for

@@ -16,7 +16,7 @@ func.func @view(%x: tensor<?x3x4xf32>) -> tensor<4x?x3xf32> {
   return %0 : tensor<4x?x3xf32>
 }
 
-// Two are one, and a pair that undo each other are none.
+// Two transposes become one, and a pair of inverse ones none.
 
 // CANONICAL-LABEL: func.func @twice
 // CANONICAL-SAME: %[[X:[a-z0-9]+]]: tensor<?x3x4xf32>
@@ -60,8 +60,8 @@ func.func @conflict(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %1 : tensor<4x4xf32>
 }
 
-// What is computed into a transposed destination, and transposed back, is in that
-// destination.
+// A result computed into a transposed destination, and transposed back, is in
+// that destination.
 
 // BUFFERS-LABEL: func.func @back
 // BUFFERS-SAME: %[[X:[a-z0-9]+]]: memref<2x4xf32

@@ -15,7 +15,7 @@
 
 namespace {
 
-// The answers that are expected are those of an H100 with driver 580.159.
+// The expected results are those of an H100 with driver 580.159.
 class CaptureTest : public DriverTest {
 protected:
   void SetUp() override {
@@ -409,7 +409,7 @@ TEST_F(CaptureTest, StreamsMustBeJoinedByTheEnd) {
   EXPECT_EQ(fill(t), CUDA_SUCCESS);
   EXPECT_EQ(wait(s, f), CUDA_SUCCESS);
   EXPECT_EQ(end(s), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-  // Nor is a stream without work of its own missed.
+  // A stream into which no work was put need not be joined.
   fork();
   EXPECT_EQ(end(s, &nodes), CUDA_SUCCESS);
   EXPECT_EQ(nodes, 1u);

@@ -15,8 +15,7 @@
 
 namespace {
 
-// The answers that are expected of wrong calls are those of an H100 with driver
-// 580.159.
+// The expected errors of wrong calls are those of an H100 with driver 580.159.
 class HostMemoryTest : public DriverTest {
 protected:
   /// Runs `add` over n floats.
@@ -108,8 +107,8 @@ TEST_F(HostMemoryTest, KernelsStayInsideManagedMemory) {
 }
 
 TEST_F(HostMemoryTest, BlocksThatRunAgainFindWhatTheyBeganWith) {
-  // Neighbours write into one granule, so blocks that run at once are stopped,
-  // what they wrote is put back, and they run one after another.
+  // Neighbors write into one granule, so blocks that run in parallel are
+  // stopped, their writes are undone, and they run one after another.
   constexpr unsigned blocks = 1024;
   CUfunction doubled = function(load(kernels), "add");
   CUdeviceptr memory = 0;

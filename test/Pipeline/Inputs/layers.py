@@ -1,4 +1,4 @@
-"""layers.py COUNT: a function of COUNT equal attention layers, each at a location of its own."""
+"""layers.py COUNT: a function of COUNT equal attention layers, each at a different location."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""score_captures.py LIBRARY [--seed=N]: code on scores that reads flags, wide numbers and tensors of rank 0, by kernels of both
+"""score_captures.py LIBRARY [--seed=N]: score regions that read flags, wide numbers and tensors of rank 0, by kernels of both
 kinds of targets in the simulator, by the decomposition on the CPU, and by float64."""
 
 import math

@@ -57,7 +57,7 @@ TEST_F(RuntimeCache, ALaunchMakesNoOtherCalls) {
   EXPECT_EQ(count("stubLaunches"), launches + 100);
 }
 
-/// Neither with maps that are held nor with new ones.
+/// Neither with cached maps nor with new ones.
 TEST_F(RuntimeCache, ALaunchAllocatesNothing) {
   load(sample());
   addSample();
@@ -131,7 +131,7 @@ TEST_F(RuntimeCache, AnAddressThatIsUsedAgainHasItsOwnMap) {
   EXPECT_EQ(lastStride, 64u * 2);
 }
 
-/// More shapes than the cache holds are still launched rightly.
+/// More shapes than fit the cache are still launched correctly.
 TEST_F(RuntimeCache, OldMapsGiveWay) {
   load(sample());
   addSample();
@@ -148,7 +148,7 @@ TEST_F(RuntimeCache, OldMapsGiveWay) {
 
 std::atomic<int> wrong;
 
-/// Each thread launches with shapes of its own: rows of q are those of o.
+/// Each thread launches with different shapes; o has the rows of q.
 TEST_F(RuntimeCache, ThreadsLaunchOneModule) {
   load(sample());
   wrong = 0;

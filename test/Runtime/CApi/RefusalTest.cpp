@@ -19,8 +19,8 @@ protected:
     load(sample());
     addSample();
   }
-  /// Launches, expects to be refused before the driver is asked, and restores
-  /// the tensors.
+  /// Launches, expects an error before any driver call, and restores the
+  /// tensors.
   void refused(FmhaStatus status, const char *text) {
     unsigned long launches = count("stubLaunches");
     EXPECT_EQ(launch(), status);

@@ -161,7 +161,7 @@ Strided randomRegion(std::mt19937 &random) {
   return made;
 }
 
-/// Whoever shares a byte is found; slices of a packed tensor are kept apart.
+/// Tensors that share a byte are found; slices of a packed tensor are not.
 TEST(Overlap, MissesNoSharedByte) {
   unsigned seed = 4021;
   std::mt19937 random(seed);

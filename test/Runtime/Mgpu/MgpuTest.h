@@ -20,7 +20,7 @@
 #include <vector>
 
 /// `add` adds v to n integers; `shared` writes and reads the last of `bytes` of
-/// dynamic shared memory, with 40 KiB of static shared memory besides; `rank`
+/// dynamic shared memory, in addition to 40 KiB of static shared memory; `rank`
 /// stores each CTA's rank in its cluster.
 inline const char *const kernels = R"(.version 8.0
 .target sm_90
@@ -81,8 +81,7 @@ done:
 }
 )";
 
-/// The simulator as the driver library, and its calls for what the tests check
-/// besides.
+/// The simulator as the driver library, and its calls for further checks.
 class MgpuTest : public ::testing::Test {
 protected:
   static void SetUpTestSuite() {

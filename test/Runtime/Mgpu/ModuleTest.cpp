@@ -62,7 +62,7 @@ TEST_F(MgpuModuleTest, LoadedOnceInEachContext) {
   driver::Context now = nullptr;
   ASSERT_EQ(calls().getContext(&now), driver::success);
   EXPECT_EQ(now, own);
-  // Its modules go with it; unloading the handle later is right all the same.
+  // Its modules go with it; unloading the handle later is still correct.
   ASSERT_EQ(destroy(own), driver::success);
   ASSERT_EQ(calls().setContext(before), driver::success);
   EXPECT_EQ(function("add"), first);

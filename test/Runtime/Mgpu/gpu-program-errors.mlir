@@ -1,6 +1,6 @@
-// What a kernel does wrong ends the program with an error where it next waits:
-// two threads that store different values to one element, and a store past
-// the end of a buffer.
+// An error in a kernel ends the program with a message where it next waits: two
+// threads that store different values to one element, and a store past the end
+// of a buffer.
 
 // REQUIRES: compiler
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(convert-scf-to-cf,nvvm-attach-target{chip=sm_90 features=+ptx80},gpu.module(convert-gpu-to-nvvm),gpu-to-llvm,convert-to-llvm,reconcile-unrealized-casts,gpu-module-to-binary{format=isa})' -o %t.mlir

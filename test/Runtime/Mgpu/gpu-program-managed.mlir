@@ -1,5 +1,5 @@
 // Memory that host and kernels share: managed (gpu.alloc host_shared), and a
-// buffer of the host's own that is registered. Nothing is copied.
+// registered buffer of the host. Nothing is copied.
 
 // REQUIRES: compiler
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(convert-scf-to-cf,nvvm-attach-target{chip=sm_90 features=+ptx80},gpu.module(convert-gpu-to-nvvm),gpu-to-llvm,convert-to-llvm,reconcile-unrealized-casts,gpu-module-to-binary{format=isa})' -o %t.mlir

@@ -13,7 +13,7 @@ import npy
 source, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 text = (source / "README.md").read_text()
 (module,) = [m for m in re.findall(r"^```mlir\n(.*?)^```", text, re.M | re.S) if "fmha.read" in m]
-(command,) = re.findall(r"`(fmha-run biased\.mlir [^`]*)`", text)
+(command,) = re.findall(r"`(build/bin/fmha-run biased\.mlir [^`]*)`", text)
 (folder / "biased.mlir").write_text(module)
 rows, keys = (int(re.search(rf"--{name}=(\d+)", command)[1]) for name in ("q-len", "kv-len"))
 heads = int(re.search(r"%bias: tensor<(\d+)x", module)[1])

@@ -297,9 +297,9 @@ public:
   /// `bytes` of memory, 256-byte aligned. Reading what nobody wrote is a
   /// finding; `poison` is what such bytes hold.
   uint64_t allocate(uint64_t bytes, uint8_t poison = 0xCD);
-  /// As allocate(), for memory that lies at the returned address in this
-  /// process, too, so that the host reads and writes it directly. What the host
-  /// writes is not seen, so all of it counts as written.
+  /// Allocates memory whose address is also valid in this process, so that the
+  /// host reads and writes it directly. Writes of the host are not tracked, so
+  /// all of it counts as written.
   uint64_t allocateManaged(uint64_t bytes, uint8_t poison = 0xCD);
   /// Makes `bytes` of this process' own memory an allocation at its own
   /// address, all of it written; free() ends that and leaves the memory alone.

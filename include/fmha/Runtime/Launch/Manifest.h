@@ -46,12 +46,12 @@ struct Parameter {
   std::optional<size_t> rowDim() const;
   /// U32 and U64.
   RunValue value = RunValue::Batch;
-  /// Pointer, U32 and U64 of what code on scores reads instead: which one, and
-  /// for a number the dimension that it is the extent or the stride of.
+  /// Pointer, U32 and U64 of a capture: its number, and for U32 and U64 the
+  /// dimension whose extent or stride the value is.
   std::optional<uint32_t> capture, size, stride;
 };
 
-/// A tensor that code on scores reads.
+/// A tensor that the score region reads.
 struct CaptureType {
   CaptureElement element = CaptureElement::F32;
   uint32_t rank = 1;
@@ -84,9 +84,9 @@ struct Manifest : KernelLaunch {
   bool vInK = false;
   /// The lists that the kernel reads.
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
-  /// Whether code of the op's own makes scores, and what it reads.
+  /// Whether the op has a score region, and the tensors that it reads.
   bool score = false;
-  /// Keys and values of a second source, and its mask as `mask` is named.
+  /// Whether there is a second KV segment, and its mask, named as `mask` is.
   bool source2 = false, source2Lens = false;
   std::string mask2 = "none";
   std::vector<CaptureType> captures;
@@ -103,15 +103,15 @@ struct Manifest : KernelLaunch {
   std::string pPlacement;
   /// "single", "static" or "dynamic": which output tiles a CTA does.
   std::string scheduler = "single";
-  /// The most CTAs of a launch in x where the scheduler is static, which does
-  /// with any number; 0 for as many as there are tiles.
+  /// Maximum number of CTAs in x for a static scheduler, which works with any
+  /// number; 0 for one per tile.
   uint32_t maxCtas = 0;
-  /// Those of an SM among them.
+  /// How many of these an SM runs at once.
   uint32_t ctasPerSm = 1;
   uint32_t tmemColumns = 0;
   std::vector<ManifestRole> roles;
-  /// Where this is more than 1 the kernel writes as many parts to a workspace,
-  /// which the kernel `combine` makes the outputs of.
+  /// If greater than 1, the kernel writes this many partial results to a
+  /// workspace, from which the kernel `combine` computes the outputs.
   uint32_t splits = 1;
   std::optional<KernelLaunch> combine;
 

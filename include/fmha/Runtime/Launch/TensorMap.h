@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What cuTensorMapEncodeTiled is asked for, computed from a parameter of the
+// The arguments of cuTensorMapEncodeTiled, computed from a parameter of the
 // manifest and the address, shape and strides of its tensor.
 //
 //===----------------------------------------------------------------------===//
@@ -32,8 +32,8 @@ struct MapRequest {
 };
 
 /// Computes the request for the tensor map `parameter` of `view`. Returns false
-/// for a manifest or a tensor of which no map can be made, with a sentence in
-/// `problem`. Allocates nothing otherwise.
+/// if no map of the tensor can be encoded, with a sentence in `problem`.
+/// Allocates nothing otherwise.
 bool describeMap(const Parameter &parameter, const View &view,
                  const RunValues &values, MapRequest &request,
                  std::string &problem);

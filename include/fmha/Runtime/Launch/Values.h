@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the numbers of a manifest are for given tensors, and the workspace that
-// the parts of a split take.
+// The run-time values of a manifest for given tensors, and the workspace of a
+// kernel with splits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,14 @@ namespace fmha::launch {
 
 /// Sets the strides of o.
 void setOutputStrides(const View &o, RunValues &values);
-/// Sets the strides of what has one number per row: `strideBatch` and those of
-/// head and row after it.
+/// Sets the strides of a tensor with one number per row: `strideBatch` and
+/// those of head and row after it.
 void setRowStrides(RunValue strideBatch, const View &rows, RunValues &values);
 
 /// Output, maximum and sum of the parts, in f32, as views of the first part.
 struct PartViews {
   View o, max, sum;
-  /// From one part to the next, in elements, in the same order.
+  /// Strides from one part to the next, in elements, in the same order.
   std::array<int64_t, 3> steps = {};
   uint64_t bytes = 0;
 };

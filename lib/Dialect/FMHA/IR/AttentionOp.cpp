@@ -119,8 +119,8 @@ schedule::Problem AttentionOp::getProblem() {
   return problem;
 }
 
-/// memref<?x?xf32> for a tensor or memref of that rank and element; kernels
-/// read the byte that an i1 has as an i8.
+/// Returns memref<?x?xf32> for a tensor or memref of that rank and element
+/// type. Kernels read an i1 as an i8.
 static ArrayAttr getCaptureTypes(AttentionOp op) {
   SmallVector<Attribute> types;
   for (Value source : op.getCaptures()) {
@@ -212,9 +212,9 @@ namespace {
 
 /// fmha.attention ... ({})  ->  fmha.attention ... without a region
 ///
-/// Only the generic form has the empty region. Patterns that build an op again
-/// from its parts (tensor.cast into its consumer, for one) take a region to
-/// have a block, so this one goes first.
+/// Only the generic form has an empty region. Patterns that rebuild an op, such
+/// as folding tensor.cast into its consumer, assume that a region has a block,
+/// so this pattern runs first.
 struct DropEmptyScore : OpRewritePattern<AttentionOp> {
   explicit DropEmptyScore(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/100) {}

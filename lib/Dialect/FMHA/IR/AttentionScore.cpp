@@ -152,7 +152,7 @@ void ReadOp::getEffects(
                          SideEffects::DefaultResource::get());
 }
 
-/// Of a source without elements there is nothing to read.
+/// Reading a source without elements is undefined.
 Speculation::Speculatability ReadOp::getSpeculatability() {
   auto type = dyn_cast<RankedTensorType>(getSource().getType());
   bool hasElements = type && type.hasStaticShape() && type.getNumElements() > 0;
@@ -296,9 +296,10 @@ static LogicalResult verifyCapture(AttentionOp op, Value source) {
     return errorAt(op, 26) << "expected the region to read elements "
                            << schedule::captureElementList << ", got " << type;
   if (type.getRank() > schedule::maxCaptureRank)
-    return errorAt(op, 26) << "expected what the region reads to have a rank "
-                              "of at most "
-                           << schedule::maxCaptureRank << ", got " << type;
+    return errorAt(op, 26)
+           << "expected the tensors that the region reads to have a rank "
+              "of at most "
+           << schedule::maxCaptureRank << ", got " << type;
   auto memref = dyn_cast<MemRefType>(type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
@@ -341,7 +342,7 @@ LogicalResult fmha::verifyScore(AttentionOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// For passes that write the region
+// For passes that build the region
 //===----------------------------------------------------------------------===//
 
 bool fmha::mayStandInScore(Operation *op) { return mayStand(op); }

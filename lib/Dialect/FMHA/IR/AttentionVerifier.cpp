@@ -402,7 +402,7 @@ LogicalResult Verifier::aliases() {
       if (auto how = sharedMemory(written.value, other.value))
         return error(21) << "expected " << written.name << " and " << other.name
                          << " to share no memory, got " << *how << "; give "
-                         << written.name << " a memref of its own";
+                         << written.name << " a separate memref";
     }
   return success();
 }

@@ -23,8 +23,8 @@ using namespace fmha;
 
 namespace {
 
-/// Functions that hold ops of this dialect may be inlined, and a region
-/// `score` with them.
+/// Allows inlining of functions that contain ops of this dialect, together with
+/// score regions.
 struct FMHAInliner : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 

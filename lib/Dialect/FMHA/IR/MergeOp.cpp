@@ -197,7 +197,7 @@ LogicalResult Verifier::aliases() {
       if (sharedMemory(all[n].value, all[other].value))
         return error(7) << "expected " << all[n].name << " and "
                         << all[other].name << " to share no memory; give "
-                        << all[n].name << " a memref of its own";
+                        << all[n].name << " a separate memref";
     }
   return success();
 }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Only what the views themselves say counts: where offsets are run-time values
-// that differ, the views may be apart, and the launch compares addresses.
+// Only the views themselves are considered. If offsets are different run-time
+// values, the views may be disjoint, and the launch compares addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ static Value viewSource(Value memref) {
 }
 
 /// Returns `memref`, the memref that it is a view of, and so on to the first
-/// that is no view. In code that never runs a view may be its own source.
+/// that is no view. In unreachable code a view may be its own source.
 static SmallVector<Value> viewChain(Value memref) {
   llvm::SetVector<Value> chain;
   while (memref && chain.insert(memref))

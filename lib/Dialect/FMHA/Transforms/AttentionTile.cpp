@@ -186,8 +186,8 @@ SmallVector<Window> AttentionTile::rowWindows() {
   return {windows[BatchLoop], heads, windows[RowLoop]};
 }
 
-/// The part of a tensor or memref, or all of it. A window that is whole may be
-/// of a dimension that has another extent here.
+/// Returns a slice of a tensor or memref, or all of it. A whole window stands
+/// for the extent that its dimension has in `source`.
 Value AttentionTile::slice(Value source, ArrayRef<Window> windows) {
   if (!source ||
       llvm::all_of(windows, [](const Window &one) { return one.isWhole; }))
@@ -210,7 +210,7 @@ Value AttentionTile::slice(Value source, ArrayRef<Window> windows) {
   return made->getResult(0);
 }
 
-/// What is left of keys or values where the last `cut` are cut off, or the keys
+/// Returns keys or values without the last `cut` ones, or, without `cut`, those
 /// of the tile.
 Value AttentionTile::sliceOfKeys(Value source, OpFoldResult cut) {
   if (!source)
@@ -224,7 +224,7 @@ Value AttentionTile::sliceOfKeys(Value source, OpFoldResult cut) {
   return slice(source, {windows[BatchLoop], keys, windows[KVHeadLoop], whole});
 }
 
-/// Values that are the first columns of keys stay that.
+/// Values that are the first columns of keys remain so.
 Value AttentionTile::valueSlice(Value value, Value key, Value keySlice,
                                 OpFoldResult cut) {
   if (!value || !op.isValueInKey() || keySlice == key)
@@ -257,7 +257,7 @@ Value fmha::lengthsInPart(OpBuilder &b, Location location, Value list,
   return genericOver(b, location, 1, 0, {{list, {0}}}, {empty, {0}}, left);
 }
 
-/// Lengths of sequences in what is left of the keys.
+/// Returns the lengths of sequences in the remaining keys.
 Value AttentionTile::lengths(Value list, OpFoldResult cut) {
   const Window &keys = windows[KeyLoop];
   Value own = slice(list, windows[BatchLoop]);
@@ -267,7 +267,7 @@ Value AttentionTile::lengths(Value list, OpFoldResult cut) {
                       : lengthsInPart(b, location, own, keys.offset, keys.size);
 }
 
-/// The query rows behind those of the tile.
+/// Returns the number of query rows after those of the tile.
 OpFoldResult AttentionTile::rowsAfter() {
   const Window &rows = windows[RowLoop];
   OpFoldResult end = sum(b, location, rows.offset, rows.size);
@@ -289,8 +289,8 @@ FailureOr<TilingResult> AttentionTile::buildPart(ValueRange destinations) {
   return buildWith(destinations, /*isPart=*/true);
 }
 
-/// What the score region must know of where the tile is, and of lengths that
-/// the tile has cut.
+/// Returns the position of the tile for the score region, and the lengths that
+/// the tile has shortened.
 ScoreShift AttentionTile::scoreShift(const KeyCuts &cuts, bool isPart) {
   ScoreShift shift;
   shift.mask = op.getMask();
@@ -317,7 +317,8 @@ ScoreShift AttentionTile::scoreShift(const KeyCuts &cuts, bool isPart) {
   return shift;
 }
 
-/// How many keys the rows of the tile cannot see, at the end of each source.
+/// Returns the number of keys at the end of each source that no row of the tile
+/// sees.
 AttentionTile::KeyCuts AttentionTile::keyCuts(bool isPart) {
   KeyCuts cuts;
   if (maskForm(isPart) == MaskForm::CutKeys)
@@ -347,8 +348,8 @@ FailureOr<TilingResult> AttentionTile::buildWith(ValueRange destinations,
   AttentionOp tiled = buildOp(destinations, cuts, isPart, !region.empty());
   if (!region.empty())
     tiled->getRegion(0).takeBody(region);
-  // A kernel and a schedule are for the problem that the op is. They are right
-  // for a tile as far as it is the same problem.
+  // A kernel and a schedule are for the problem of the op. A tile keeps the
+  // schedule if its problem is the same.
   if (isPart || shift.addsMask)
     tiled.removeScheduleAttr();
   for (NamedAttribute attribute : op->getDiscardableAttrs())
@@ -358,7 +359,7 @@ FailureOr<TilingResult> AttentionTile::buildWith(ValueRange destinations,
       {tiled}, llvm::to_vector_of<Value>(tiled->getResults()), slices};
 }
 
-/// The op on slices of the operands.
+/// Builds the op on slices of the operands.
 AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
                                    bool isPart, bool hasRegion) {
   Window whole = {{}, {}, /*isWhole=*/true};
@@ -370,7 +371,7 @@ AttentionOp AttentionTile::buildOp(ValueRange destinations, const KeyCuts &cuts,
   Value value2 = valueSlice(op.getValue2(), op.getKey2(), key2, cuts.source2);
   Value kvLens = lengths(op.getKvLens(), cuts.source1);
   Value lens2 = lengths(op.getSource2Lens(), cuts.source2);
-  // The sink joins the denominator once, where parts are merged.
+  // The sink is added to the denominator once, when partial results are merged.
   Value sink = isPart ? Value() : slice(op.getSink(), heads);
   SmallVector<Value> rows(3);
   if (isPart) {

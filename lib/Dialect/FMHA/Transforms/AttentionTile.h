@@ -9,13 +9,14 @@
 // The iteration space of fmha.attention and the op that computes one tile of
 // it.
 //
-// A tile is attention again, on slices of the operands. Two things say where a
-// row or a key is, and a slice would not know: the mask and the score region.
+// A tile is attention on slices of the operands. The mask and the score region
+// depend on the positions of rows and keys in the whole op, which a slice does
+// not have:
 // - Rows of a bottom-right causal mask: keys that no row of the tile sees are
 //   cut off, so that the last row sits at the last key again.
-// - Any other mask becomes code of the score region, and the region adds the
-//   offsets of the tile to its indices. Offsets that are no constants are in a
-//   tensor that the region reads.
+// - Any other mask becomes part of the score region, which adds the offsets of
+//   the tile to its indices. Run-time offsets are in a tensor that the region
+//   reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +52,8 @@ struct Window {
 llvm::SmallVector<mlir::OpFoldResult> attentionExtents(mlir::OpBuilder &b,
                                                        AttentionOp op);
 
-/// What the score region of a tile must know to be that of the whole op.
+/// What the score region of a tile needs to compute the same as that of the
+/// whole op.
 struct ScoreShift {
   /// Offsets to add to b, h, i and j, and lengths in place of q_len, kv_len and
   /// that of a second source; empty ones leave the argument as it is.
@@ -70,7 +72,7 @@ struct ScoreShift {
   /// and whether they are those of the tile's batches and not of all.
   mlir::Value lengths, lengths2;
   bool lengthsAreOfTile = false;
-  /// What stands for the captures of the op, where not they themselves.
+  /// Replacements of the captures of the op; empty to use these.
   mlir::IRMapping captures;
   /// The mask that the region applies.
   schedule::Mask mask;
@@ -85,22 +87,22 @@ public:
                 llvm::ArrayRef<mlir::OpFoldResult> offsets,
                 llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
-  /// Fails with a diagnostic where no op on slices computes the tile.
+  /// Fails with a diagnostic if no op on slices computes the tile.
   llvm::LogicalResult check(bool isPart);
 
-  /// The windows of the tile in `output` and in rows like `lse`.
+  /// Return the windows of the tile in `output` and in rows like `lse`.
   llvm::SmallVector<Window> outputWindows();
   llvm::SmallVector<Window> rowWindows();
 
   /// Builds the op that computes the tile into slices of the destinations.
   mlir::FailureOr<mlir::TilingResult> build();
 
-  /// Builds the op that computes what the keys of the tile contribute: output,
-  /// not divided, row maxima and row sums, in the destinations given.
+  /// Builds the op that computes the partial result of the tile's keys,
+  /// unnormalized output, row maxima and row sums, into the given destinations.
   mlir::FailureOr<mlir::TilingResult> buildPart(mlir::ValueRange destinations);
 
 private:
-  /// How the rows and keys of a tile learn where they are.
+  /// How rows and keys of a tile get their positions in the whole op.
   enum class MaskForm { Unchanged, CutKeys, Code };
 
   /// Keys at the end of each source that are left out; empty leaves out none.
@@ -132,9 +134,9 @@ private:
   llvm::SmallVector<mlir::Operation *> slices;
 };
 
-/// Builds the region of a tile of `op` in `region`. What it reads besides the
-/// captures of `op` is built at `b`. Fails with a diagnostic where that would
-/// have to be in a buffer.
+/// Builds the region of a tile of `op` in `region`. Other tensors that it reads
+/// than the captures of `op` are built at `b`. Fails with a diagnostic if they
+/// would have to be buffers.
 llvm::LogicalResult buildShiftedScore(mlir::OpBuilder &b, AttentionOp op,
                                       const ScoreShift &shift,
                                       mlir::Region &region);

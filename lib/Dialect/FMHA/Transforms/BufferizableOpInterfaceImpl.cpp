@@ -112,8 +112,8 @@ struct ReadBufferization
   }
 };
 
-/// transpose(x) -> memref.transpose of the buffer of x, or, where that buffer
-/// is itself a transpose and the two undo each other, the buffer it is one of
+/// transpose(x) -> memref.transpose of the buffer of x, or, if that is the
+/// inverse transpose of a buffer, that buffer
 struct TransposeBufferization
     : BufferizableOpInterface::ExternalModel<TransposeBufferization,
                                              fmha::TransposeOp> {

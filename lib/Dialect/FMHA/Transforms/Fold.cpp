@@ -33,7 +33,7 @@ struct Fold : fmha::impl::FMHAFoldBase<Fold> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateFoldPatterns(patterns);
-    // Each pattern removes an op around fmha.attention: this ends by itself.
+    // Each pattern removes an op around fmha.attention, so this terminates.
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three groups of patterns, one file each: what produces query, key and value,
-// what consumes results, and what produces tensors that the score region reads.
+// Three groups of patterns, one file each: for producers of query, key and
+// value, for consumers of results, and for producers of tensors that the score
+// region reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ struct ElementwiseStep {
   llvm::SmallVector<int64_t> permutation;
   /// What a Scale multiplies by.
   double factor = 1.0;
-  /// Where the result is written; null where the op has no destination.
+  /// The destination of the result; null if the op has none.
   mlir::Value destination;
 
   bool permutes() const;
@@ -36,9 +37,9 @@ struct ElementwiseStep {
   bool keepsLast() const;
 };
 
-/// Returns what `op` does as such a step, or nothing if it does anything else.
-/// Knows structured ops on tensors, named or generic, and elementwise ops of
-/// arith on tensors.
+/// Returns `op` as such a step, or nothing if it does anything else. Supports
+/// structured ops on tensors, named or generic, and elementwise ops of arith on
+/// tensors.
 std::optional<ElementwiseStep> matchStep(mlir::Operation *op);
 
 /// Returns the constant that every element of `value` has, or nothing.

@@ -14,8 +14,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Whether the result of `op` has the elements of its source, seen otherwise,
-/// when it becomes a buffer.
+/// Returns whether `op` bufferizes to a view of its source.
 static bool isView(Operation *op) {
   return isa_and_nonnull<TransposeOp, tensor::CastOp, tensor::ExtractSliceOp>(
       op);
@@ -49,7 +48,7 @@ static SmallVector<OpOperand *> copiedOperands(AttentionOp op) {
   return operands;
 }
 
-/// The op that computes the elements of `value`, past views.
+/// Returns the op that computes the elements of `value`, looking through views.
 static Operation *producerOf(Value value) {
   Operation *op = value.getDefiningOp();
   while (isView(op))
@@ -57,7 +56,7 @@ static Operation *producerOf(Value value) {
   return op;
 }
 
-/// Replaces `op` by its input, seen with the dimensions that the op gives it.
+/// Replaces `op` by a transposed view of its input.
 static void replaceByInput(PatternRewriter &rewriter, Operation *op,
                            const ElementwiseStep &step) {
   rewriter.setInsertionPoint(op);
@@ -77,7 +76,7 @@ namespace {
 /// %t = fmha.transpose %q [0, 2, 1, 3]
 /// fmha.attention ins(%t, ...)
 ///
-/// where nothing else needs %t, which then is in no memory of its own.
+/// if %t has no other users; it then needs no memory.
 struct FoldTransposedOperand : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,
@@ -109,7 +108,7 @@ struct FoldFactor : OpRewritePattern<AttentionOp> {
     if (!op.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "buffers are written elsewhere");
     SmallVector<OpOperand *> factors = {&op.getQueryMutable()};
-    // A second source has keys that the factor is not for.
+    // The factor does not apply to the keys of a second source.
     if (!op.getKey2())
       factors.push_back(&op.getKeyMutable());
     for (OpOperand *operand : factors)

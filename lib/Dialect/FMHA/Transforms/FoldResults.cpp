@@ -16,15 +16,15 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Whether `value` holds nothing yet.
+/// Returns whether `value` has no contents yet.
 static bool isEmpty(Value value) {
   while (auto transpose = value.getDefiningOp<TransposeOp>())
     value = transpose.getSource();
   return bool(value.getDefiningOp<tensor::EmptyOp>());
 }
 
-/// Returns the extents of `value`, from what it is made of where that may then
-/// be unused.
+/// Returns the extents of `value`, from the operands of its producer if that
+/// may then become unused.
 static SmallVector<OpFoldResult> sizesOf(OpBuilder &b, Value value) {
   if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
     return empty.getMixedSizes();
@@ -35,11 +35,12 @@ static SmallVector<OpFoldResult> sizesOf(OpBuilder &b, Value value) {
 }
 
 namespace {
-/// The only consumer of a result, maybe past a transpose of an earlier fold.
+/// The only consumer of a result, possibly through a transpose of an earlier
+/// fold.
 struct Consumer {
   TransposeOp view;
   Operation *op = nullptr;
-  /// From the result to what the consumer makes.
+  /// From the result to the result of the consumer.
   ElementwiseStep step;
 };
 } // namespace
@@ -67,7 +68,7 @@ static std::optional<Consumer> consumerOf(OpResult result) {
   return found;
 }
 
-/// Whether the op can do what the consumer does with a result itself.
+/// Returns whether the op itself can do what the consumer does with a result.
 static bool canDo(AttentionOp op, OpResult result, const Consumer &consumer) {
   const ElementwiseStep &step = consumer.step;
   bool isOutput = result.getResultNumber() == 0;
@@ -91,8 +92,9 @@ namespace {
 /// %o = fmha.attention ... outs(%d) -> tensor<2x?x8x64xf16>
 /// %r = fmha.transpose %o [0, 2, 1, 3]
 ///
-/// so that the kernel writes where, how and in the type that is wanted. Both
-/// steps may stand alone. The rows of `lse` and its like may be transposed.
+/// so that the kernel writes the final tensor directly, in its order and type.
+/// Either step may occur alone. The rows of `lse` and its like may be
+/// transposed.
 struct FoldResult : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AttentionOp op,

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tensor that elementwise code makes for the score region alone need not be
-// made: the region can compute its elements from what the code reads.
+// A tensor that elementwise code computes only for the score region need not
+// exist: the region can compute its elements from the inputs of that code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,24 +27,24 @@ using namespace fmha;
 
 namespace {
 
-/// An operand of elementwise code: a tensor, and which loop each of its
-/// dimensions runs with, or none for an index that is always 0.
+/// An operand of elementwise code: a tensor, and the loop that indexes each of
+/// its dimensions, or none for an index that is always 0.
 struct TensorInput {
   Value tensor;
   SmallVector<std::optional<unsigned>> loops;
 };
 
-/// The code that makes one element of a tensor of those of others.
+/// Code that computes one element of a tensor from elements of others.
 struct ElementCode {
-  /// Which loop each dimension of the result runs with.
+  /// The loop that indexes each dimension of the result.
   SmallVector<unsigned> loops;
   SmallVector<int64_t> extents;
   SmallVector<TensorInput> inputs;
   /// The op itself if it is elementwise, or a structured one with a body.
   Operation *op = nullptr;
-  /// The values of `op` or its body that the inputs stand for, in their order.
+  /// The values of `op` or its body that correspond to the inputs, in order.
   SmallVector<Value> elements;
-  /// Those that stand for constants.
+  /// Those that correspond to constants.
   SmallVector<std::pair<Value, TypedAttr>> constants;
 
   bool hasBody() const { return isa<linalg::LinalgOp>(op); }
@@ -146,13 +146,13 @@ static std::optional<ElementCode> readCode(Operation *op) {
   return std::nullopt;
 }
 
-/// Whether `op` costs no more than a few instructions for each score.
+/// Returns whether `op` costs only a few instructions per score.
 static bool isCheap(Operation *op) {
   return mayStandInScore(op) && !isDivision(op) && !isWide(op) &&
          !isa<math::MathDialect>(op->getDialect());
 }
 
-/// Whether `op` of `body` uses what the body computes and constants alone.
+/// Returns whether `op` of `body` uses only values of the body and constants.
 static bool isClosed(Operation &op, Block *body) {
   return llvm::all_of(op.getOperands(), [&](Value operand) {
     return operand.getParentBlock() == body ||
@@ -160,8 +160,8 @@ static bool isClosed(Operation &op, Block *body) {
   });
 }
 
-/// Whether the score region may run the code, and how it knows where it is: an
-/// index of an extent that only the program knows cannot be limited to it.
+/// Returns whether the score region may contain the code. It must be cheap, and
+/// indices must be of static extents, to which the region clamps them.
 static bool mayMove(const ElementCode &code) {
   if (!code.hasBody())
     return !isa<math::MathDialect>(code.op->getDialect()) &&
@@ -186,8 +186,8 @@ static unsigned bitsOf(Value tensor) {
   return std::max(8u, getElementTypeOrSelf(tensor).getIntOrFloatBitWidth());
 }
 
-/// Whether the region reads no more bits for each key than it does by `read`:
-/// what depends on the row or the head alone is read once for many keys.
+/// Returns whether the region would read no more bits per key than by `read`.
+/// Elements that do not depend on the key are read once for many keys.
 static bool readsNoMore(AttentionOp op, ReadOp read, const ElementCode &code) {
   DenseSet<Value> varying = valuesByKey(*op.getScore());
   unsigned before = 0, after = 0;
@@ -213,7 +213,7 @@ namespace {
 ///   %m = fmha.read %mask[%i, %j]
 ///   %e = select(%m, 0, -inf) ... }
 ///
-/// where nothing else reads %bias and the region reads no more for each key.
+/// if %bias has no other users and the region reads no more bits per key.
 struct FoldScoreInput : OpRewritePattern<ReadOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReadOp read,
@@ -234,7 +234,7 @@ struct FoldScoreInput : OpRewritePattern<ReadOp> {
   }
 
 private:
-  /// Returns the element that `read` reads, computed in front of it.
+  /// Returns the element that `read` reads, computed before it.
   static Value moveCode(PatternRewriter &rewriter, ReadOp read,
                         const ElementCode &code) {
     Location location = read.getLoc();
@@ -283,7 +283,7 @@ private:
     return rewriter.create(state)->getResult(0);
   }
 
-  /// The index that `index` is where fmha.read is beyond the extent: the last.
+  /// Returns `index` clamped to the last element, as fmha.read does.
   static Value limited(PatternRewriter &rewriter, Location location,
                        const ElementCode &code, linalg::IndexOp index,
                        ArrayRef<Value> indices) {

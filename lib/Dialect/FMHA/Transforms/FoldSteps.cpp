@@ -42,7 +42,7 @@ std::optional<double> fmha::constantElement(Value value) {
 }
 
 namespace {
-/// What a body computes of the elements of one operand.
+/// What a body computes from the elements of one operand.
 struct Expression {
   ElementwiseStep::Kind kind = ElementwiseStep::Copy;
   OpOperand *operand = nullptr;

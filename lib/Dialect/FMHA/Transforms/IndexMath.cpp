@@ -98,7 +98,7 @@ TensorView fmha::viewOf(IndexMath math, Value memref) {
 
 namespace {
 
-/// What one tensor covers, in bytes.
+/// The bytes that one tensor covers.
 struct Cover {
   IndexMath math;
   const TensorView &view;
@@ -146,7 +146,7 @@ std::pair<Value, Value> Cover::blocks(Value period) {
   return {bytes, fits};
 }
 
-/// Whether blocks of `a` and `b` at multiples of `period` meet nowhere.
+/// Returns whether blocks of `a` and `b` at multiples of `period` are disjoint.
 Value areApart(IndexMath math, Cover a, Cover b, Value period) {
   auto [blockA, fitsA] = a.blocks(period);
   auto [blockB, fitsB] = b.blocks(period);

@@ -145,7 +145,7 @@ void Checker::heads() {
           "KV heads");
 }
 
-/// All that says how many sequences there are says the same.
+/// Checks that all operands have the same number of sequences.
 void Checker::sequences() {
   Value one = math.constant(1);
   auto entries = [&](StringRef name, Value extra) {
@@ -171,13 +171,13 @@ void Checker::sequences() {
   Value none = math.constant(0);
   if (has("kv_lens"))
     requireEqual(count, entries("kv_lens", none), "C23",
-                 "kv_lens to have one entry a sequence");
+                 "kv_lens to have one entry per sequence");
   if (has("source2_lens"))
     requireEqual(count, entries("source2_lens", none), "C28",
-                 "source2_lens to have one entry a sequence");
+                 "source2_lens to have one entry per sequence");
   if (has("key2"))
     requireEqual(count, view("key2").sizes[0], "C28",
-                 "key2 to have one batch a sequence");
+                 "key2 to have one batch per sequence");
 }
 
 /// A kernel counts rows in 32 bits and rounds up to its tiles; a row plus a
@@ -193,7 +193,8 @@ void Checker::lengths(bool isWindowed) {
                   "; split the sequence");
 }
 
-/// What the TMA unit can address: contiguous rows at multiples of 16 bytes.
+/// Checks that the TMA unit can address the rows: contiguous, at multiples of
+/// 16 bytes.
 void Checker::rowsForTma(StringRef name, StringRef strideRule,
                          StringRef offsetRule) {
   if (!has(name))
@@ -206,7 +207,7 @@ void Checker::rowsForTma(StringRef name, StringRef strideRule,
   requireEqual(tensor.strides[last], math.constant(1),
                strideRule == "C17" ? "C16" : strideRule,
                "the head dim of " + name +
-                   " to be contiguous; copy it to a buffer of its own");
+                   " to be contiguous; copy it to a separate buffer");
   for (unsigned n = 0; n < last; ++n) {
     Value stride = math.mul(tensor.strides[n], bytes);
     Value fits =
@@ -231,7 +232,7 @@ void Checker::contiguous(StringRef name, StringRef rule) {
   require(math.either(isOne, isDense), rule, name + " to be contiguous");
 }
 
-/// Where there are rows and keys, the code on scores reads.
+/// Checks captures. The region reads them only if there are rows and keys.
 void Checker::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
     TensorView tensor = viewOf(math, source);
@@ -255,7 +256,8 @@ void Checker::captures(AttentionOp attention) {
   }
 }
 
-/// Every row of a destination is written while inputs are still read.
+/// Checks that destinations share no memory with other operands: rows are
+/// written while inputs are still read.
 void Checker::apart(StringRef rule) {
   LocalAliasAnalysis aliases;
   for (const auto &[name, written] : operands)
@@ -267,7 +269,7 @@ void Checker::apart(StringRef rule) {
       Value yes = arith::ConstantIntOp::create(b, op->getLoc(), 1, 1);
       require(b.createOrFold<arith::XOrIOp>(op->getLoc(), overlap, yes), rule,
               name + " and " + other + " to share no memory; give " + name +
-                  " a buffer of its own");
+                  " a separate buffer");
     }
 }
 

@@ -63,7 +63,7 @@ static SmallVector<SmallVector<ShardLoop>> operandLoops(AttentionOp op) {
   bool packsQ = bool(op.getCuSeqlensQ()), packsK = bool(op.getCuSeqlensK());
   ShardLoop sequence = packsQ || packsK ? SequenceDim : BatchDim;
   ShardLoop batchQ = packsQ ? SequenceDim : BatchDim;
-  // Batches of what is packed are one, and of no sequence in particular.
+  // Packed tensors have one batch, which belongs to no particular sequence.
   ShardLoop batchK = packsK ? StartKDim : sequence;
   if (packsQ)
     batchQ = StartQDim;
@@ -185,7 +185,7 @@ LogicalResult ShardBuilder::check() {
   return success();
 }
 
-/// The first index of a process, of `size` each.
+/// Returns the first index of a process if each has `size` of them.
 OpFoldResult ShardBuilder::offset(ShardLoop loop, OpFoldResult size) {
   Value index = createProcessLinearIndex(grid.getSymName(), axes[loop], b);
   AffineExpr s0, s1;
@@ -194,7 +194,7 @@ OpFoldResult ShardBuilder::offset(ShardLoop loop, OpFoldResult size) {
                                                {index, size});
 }
 
-/// The extent over all processes.
+/// Returns the extent over all processes.
 OpFoldResult ShardBuilder::whole(ShardLoop loop, OpFoldResult size) {
   AffineExpr s0;
   bindSymbols(b.getContext(), s0);
@@ -202,7 +202,7 @@ OpFoldResult ShardBuilder::whole(ShardLoop loop, OpFoldResult size) {
                                                s0 * processes(loop), {size});
 }
 
-/// What the region reads is the same in all processes.
+/// Checks that the tensors that the region reads are the same in all processes.
 LogicalResult ShardBuilder::mapCaptures() {
   for (Value source : op.getCaptures()) {
     Value mapped = partitionMap.lookupOrDefault(source);
@@ -240,7 +240,8 @@ void ShardBuilder::fillShift() {
   }
 }
 
-/// Destinations of the output, row maxima and row sums of one process' keys.
+/// Returns destinations for output, row maxima and row sums of one process'
+/// keys.
 SmallVector<Value> ShardBuilder::partDestinations() {
   SmallVector<OpFoldResult> output =
       tensor::getMixedSizes(b, b.getLoc(), own(op.getOutput()));
@@ -275,7 +276,8 @@ AttentionOp ShardBuilder::buildOp(ValueRange destinations, bool hasRegion) {
       isSameProblem ? op.getScheduleAttr() : ScheduleAttr(), hasRegion ? 1 : 0);
 }
 
-/// The parts of all processes that share the keys, in a new leading dimension.
+/// Gathers the partial results of all processes that share the keys, in a new
+/// leading dimension.
 Value ShardBuilder::gathered(Value part) {
   auto type = cast<RankedTensorType>(part.getType());
   SmallVector<int64_t> shape = {1};
@@ -342,7 +344,7 @@ struct AttentionSharding
   }
 
   SmallVector<ReductionKind> getReductionLoopIteratorKinds(Operation *) const {
-    // A softmax over keys, and what cannot be sharded.
+    // The softmax over keys, and loops that cannot be sharded.
     return SmallVector<ReductionKind>(3, ReductionKind::Generic);
   }
 

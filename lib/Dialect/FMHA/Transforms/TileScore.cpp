@@ -58,7 +58,7 @@ private:
   Location location;
   OpBuilder inside;
   Block *block = nullptr;
-  /// Quantities that are no constants, in a tensor of i32, and where.
+  /// Run-time quantities, in a tensor of i32, and their indices in it.
   Value table;
   SmallVector<Value> entries;
 };
@@ -92,7 +92,7 @@ bool ScoreBuilder::needs(ScoreShift::Quantity number) {
   return false;
 }
 
-/// tensor.from_elements of what only the program knows
+/// tensor.from_elements of run-time quantities
 LogicalResult ScoreBuilder::buildTable() {
   for (unsigned number = 0; number < ScoreShift::Count; ++number) {
     bool hasLengths = (number == ScoreShift::KVLen && shift.lengths) ||
@@ -146,7 +146,7 @@ Value ScoreBuilder::lengthOf(ScoreShift::Quantity number, Value lengths,
   return lengths ? asIndex(read(lengths, sequence)) : quantity(number);
 }
 
-/// What stands for the arguments of the region of the whole op.
+/// Returns the values that replace the arguments of the whole op's region.
 SmallVector<Value> ScoreBuilder::arguments(Block *block) {
   SmallVector<Value> made = llvm::to_vector_of<Value>(block->getArguments());
   made[B] = shifted(B, ScoreShift::Batch);

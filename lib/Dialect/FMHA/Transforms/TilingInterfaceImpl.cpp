@@ -268,7 +268,7 @@ private:
     return resultNumber == 0 ? tile.outputWindows() : tile.rowWindows();
   }
 
-  /// The part of a partial result, without the dimension of parts.
+  /// Returns one part of a partial result, without the dimension of parts.
   static Value slotOf(OpBuilder &b, Location location, Value partial,
                       ArrayRef<Window> windows, OpFoldResult part) {
     SmallVector<OpFoldResult> offsets = {part}, sizes = {b.getIndexAttr(1)};
@@ -283,8 +283,7 @@ private:
                                           sizes, strides);
   }
 
-  /// Merges what the keys of the tile contribute with what came before, which
-  /// is in `slots`.
+  /// Merges the partial result of the tile into the accumulated one in `slots`.
   static FailureOr<TilingResult> accumulate(OpBuilder &b, Location location,
                                             AttentionTile &tile,
                                             ArrayRef<Value> slots) {
@@ -310,7 +309,7 @@ private:
     return part;
   }
 
-  /// Two tensors, one after the other in a new leading dimension.
+  /// Stacks two tensors along a new leading dimension.
   static Value stacked(OpBuilder &b, Location location, Value first,
                        Value second) {
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, location, first);

@@ -49,8 +49,8 @@ void Claims::save(Allocation &allocation) {
   saved.done.store(true, std::memory_order_release);
 }
 
-/// Puts back the granules that clusters wrote. Of the others the host may have
-/// written some since.
+/// Restores the granules that clusters wrote. The host may have written others
+/// since.
 static void restoreWritten(Allocation &allocation) {
   constexpr uint64_t granule = Claims::kGranule;
   for (uint64_t at = 0; at < allocation.size; at += granule)

@@ -82,7 +82,7 @@ uint64_t Device::Impl::allocateManaged(uint64_t bytes, uint8_t poison) {
   void *wanted = reinterpret_cast<void *>(base);
   void *got = mmap(wanted, whole, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  // A tool that this process runs under may keep such addresses to itself.
+  // Tools such as sanitizers may reserve these addresses.
   if (got == MAP_FAILED)
     got = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -17,7 +17,7 @@
 
 namespace ptxsim {
 
-/// Gives an allocation's bytes back to where they came from: the heap, the
+/// Returns the bytes of an allocation to where they came from: the heap, the
 /// system, or their owner.
 struct Release {
   enum class From { Heap, System, Owner };

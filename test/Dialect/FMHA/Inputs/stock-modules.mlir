@@ -37,7 +37,7 @@ func.func @branches(%x: !t, %c: i1) -> !t {
 // -----
 
 !t = tensor<1x8x2x64xf16>
-// Calls: of a function with an op, twice; of one that nobody needs; in a chain.
+// Calls: of a function with an op, twice; of an unused one; in a chain.
 func.func private @layer(%x: !t, %scale: tensor<2xf32>) -> !t {
   %o = tensor.empty() : !t
   %0 = fmha.attention ins(%x, %x, %x : !t, !t, !t) sink(%scale : tensor<2xf32>) outs(%o : !t) -> !t
@@ -57,7 +57,7 @@ func.func @two_layers(%x: !t, %s: tensor<2xf32>) -> !t {
 
 !t = tensor<1x8x2x64xf16>
 !l = tensor<1x2x8xf32>
-// Results and arguments that nobody uses.
+// Unused results and arguments.
 func.func private @dead(%x: !t, %y: !t, %l: !l) -> (!t, !l, !t) {
   %o, %lse = fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x, %l : !t, !l) -> !t, !l
   %dead = fmha.attention ins(%y, %y, %y : !t, !t, !t) outs(%y : !t) -> !t
@@ -72,7 +72,7 @@ func.func @caller(%x: !t, %l: !l) -> !l {
 
 !t = tensor<1x128x2x64xbf16>
 !d = tensor<1x?x2x64xbf16>
-// Casts in front of every operand, and of what the region reads.
+// Casts of every operand, and of the tensors that the region reads.
 func.func @casts(%q: !t, %k: !t, %out: !t, %l: tensor<1x2x128xf32>, %lens: tensor<1xi32>, %bias: tensor<2xf32>)
     -> (!d, tensor<1x?x?xf32>) {
   %0 = tensor.cast %q : !t to !d
@@ -166,7 +166,7 @@ func.func @merged(%q: tensor<1x?x4x64xbf16>, %k: tensor<1x?x2x64xbf16>, %n: inde
 // -----
 
 !m = memref<1x8x2x64xf16>
-// Buffers with lives of their own, in a loop and outside.
+// Buffers that are allocated and freed, in a loop and outside.
 func.func @buffers(%x: !m, %n: index) -> !m {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -198,7 +198,7 @@ func.func @views(%p: !m, %i: index) {
 // -----
 
 !m = memref<?x?x2x64xf16>
-// Loops of affine, loads and stores around the op, an op whose destination nobody reads.
+// Loops of affine, loads and stores around the op, an op whose destination is not read.
 func.func @affine(%x: !m, %o: !m, %l: memref<?x2x?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -217,7 +217,7 @@ func.func @affine(%x: !m, %o: !m, %l: memref<?x2x?xf32>) {
 // -----
 
 !t = tensor<1x?x2x64xf16>
-// Code on scores with constants around it, and values that are no constants yet.
+// A score region with constants around it, and values that fold to constants.
 func.func @score(%x: !t, %bias: tensor<2x?x?xf32>) -> !t {
   %cap = arith.constant 50.0 : f32
   %one = arith.constant 1.0 : f32

@@ -53,8 +53,8 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     tied to a result of its type, on memrefs there are no results. What the
     destinations held before is never read.
 
-    Upstream's tiling takes the op apart over batches, KV heads, members of a
-    group, query rows, and, in parts that `fmha.merge` combines, over keys
+    Upstream's tiling tiles the op over batches, KV heads, query heads of a group,
+    query rows, and, as partial results that `fmha.merge` combines, keys
     (`fmha/Dialect/FMHA/Transforms/TilingInterfaceImpl.h`).
 
     Head dims of `value` and `key` may differ. Where `value` is `key` itself, or a
@@ -80,7 +80,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     `source2` are keys and values of a second source: one softmax runs over the
     keys of both, and `lse` and the sum are of both. `key2` and `value2` have
-    lengths and strides of their own, and one batch a sequence, never packed.
+    lengths and strides of their own, and one batch per sequence, never packed.
     Source 2 takes none of `mask`, `kv_lens` and `cu_seqlens_k`, which are of
     source 1: `source2_lens` [sequences] says how many of its keys a sequence
     has, as `kv_lens` does, and `source2_mask` is none or causal, with the
@@ -94,24 +94,27 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ```
     b is the sequence, i and j count in it, q_len and kv_len are its lengths: a
     row sits at key i + kv_len - q_len where the mask is aligned bottom-right.
-    Without code the op has no region; an empty one in the generic form, `({})`, means
-    the same (the custom form has `score() {}` for it), and `canonicalize` drops it.
+    Without score code the op has no region. An empty one, `({})` in the generic
+    form and `score() {}` in the custom form, means the same; `canonicalize` drops
+    it.
+
     `fmha.read` reads a memref or tensor of the function around the op: a bias, a
-    slope of each head, a mask. A score of -inf hides its key. Soft caps, ALiBi,
-    biases and masks from memory are such regions, alone or one behind the other.
-    With two sources the region has an eighth argument, the index of the key's
-    source, 0 or 1; j and kv_len are of that source.
+    slope of each head, a mask. A score of -inf masks its key. Soft caps, ALiBi,
+    biases and masks from memory are such regions, alone or in sequence. With two
+    sources the region has an eighth argument, the index of the key's source, 0 or
+    1; j and kv_len are of that source.
+
     Kernels compute indices in 32 bits, and may run the code for rows and keys that
-    are not there, whose results do not count: it must not rely on more bits, nor
-    divide by a length that is 0. tanh is off by at most 2^-20, or, where it says
-    `fastmath<afn>`, by 2^-11, several per cent of P at a cap of 50. Times the cap
-    that is the error of a score: 2.4e-4 at a cap of 256. exp, exp2, log and log2
-    are those of PTX's approximations. Other functions are made of those and of
-    polynomials (`tile-expand-math`), also those of f16 and bf16, which are computed
-    in f32; how far each is off stands in lib/Dialect/Tile/README.md: 5e-7 or less
-    times max(1, |f|) for most, 3e-6 for atan, atan2 and cbrt, 1.5e-5 for powers of what is
-    no small constant. Sines have these digits up to |x| = 2^22, and none beyond 2^48. Large finite scores (-1e9 for a key
-    that is not to be seen) are as coarse as f32 has them.
+    do not exist and discard the results: the code must not rely on more bits, nor
+    divide by a length that is 0. tanh has an error of at most 2^-20, or with
+    `fastmath<afn>` of 2^-11, several per cent of P at a cap of 50. The error of a
+    score is that times the cap: 2.4e-4 at a cap of 256. exp, exp2, log and log2 are
+    PTX's approximations. Other functions are computed from those and polynomials
+    (`tile-expand-math`), those of f16 and bf16 in f32. lib/Dialect/Tile/README.md
+    lists their errors: 5e-7 or less times max(1, |f|) for most, 3e-6 for atan, atan2
+    and cbrt, 1.5e-5 for powers whose exponent is not a small constant. Sines have
+    these errors up to |x| = 2^22, and no correct digits beyond 2^48. Large finite
+    scores (-1e9 to mask a key) have the precision of f32.
 
     `sink` [q_heads] is one more logit for each query head, which brings no value:
     exp(sink[h]) joins the denominator of `output`, and `lse` is the logarithm of
@@ -129,13 +132,13 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     not divided, which a sink does not change; `lse` still includes it. The output
     may be f32 beside inputs in 16 bits, also without any of these.
 
-    On tensors the op has no effects, and may run where the program would not have
-    run it: loop-invariant code motion takes it out of loops, also of those that
-    run no iteration. It ends for any elements, NaN included, and divides by no
-    run-time extent; extents that contradict a constraint are wrong wherever the
-    op stands, as they are in ops of linalg. It stays where it is with lists, whose
-    entries may be wrong (C23), with a region that divides by what may be 0 or reads
-    what may have no elements, and on memrefs.
+    On tensors the op has no side effects and is speculatable: loop-invariant code
+    motion may hoist it, also out of loops without iterations. It terminates for
+    all elements, NaN included, and does not divide by run-time extents; extents
+    that violate a constraint are invalid wherever the op is, as in linalg. It is
+    not speculatable on memrefs, with varlen metadata, whose entries may be
+    invalid (C23), or with a region that may divide by 0 or read a tensor that may
+    be empty.
 
     - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
       absent means 1 / sqrt(head_dim). A product or a score that f32 does not
@@ -235,11 +238,11 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       that the planner would take.
     - (C21) A destination that is a memref shares no memory with another operand:
       neither is the other one, a view (subview, cast, ...) of it, nor a view of
-      what the other one is a view of, unless two subviews may be apart there. What
-      only the addresses say is checked before launch.
+      what the other one is a view of, unless two subviews may be apart there.
+      What depends on addresses is checked before launch.
     - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
       and elements of type i32; as memrefs they are contiguous.
-    - (C23) `kv_lens` has one entry a sequence, `cu_seqlens_q` and `cu_seqlens_k`
+    - (C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
       one more. Before launch: no entry of `kv_lens` is negative or beyond the
       keys that its sequence has; those of the others begin with 0, never fall, and do not
       exceed the length of what they cut.
@@ -259,7 +262,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
       `source2_mask` beside them only; that mask has no window.
     - (C28) `key2` and `value2` have the element type, the head dims and the
       heads of `key` and `value`, one length, and as many batches as there are
-      sequences; `source2_lens` has one entry a sequence. Before launch: none is
+      sequences; `source2_lens` has one entry per sequence. Before launch: none is
       negative or beyond the length.
     - (C29) Before launch: the lengths of `query`, `key` and `key2` are at most
       2^31 - 512, with a window or a second source 2^30 - 512.
@@ -339,8 +342,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     double getScaleOrDefault();
     /// The number of sequences, dynamic if no operand tells it.
     int64_t getSequenceCount();
-    /// Returns the region `score`, which has one block; null if the op has no
-    /// code on scores.
+    /// Returns the region `score`, which has one block; null if the op has none.
     ::mlir::Region *getScore() {
       auto regions = getScoreRegions();
       return regions.empty() || regions.front().empty() ? nullptr

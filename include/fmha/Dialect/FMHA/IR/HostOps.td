@@ -32,8 +32,8 @@ def FMHA_TensorMapOp : Op<FMHA_Dialect, "tensor_map", [
     The result is passed to a kernel by value. The op has no memory effects, so
     equal maps are encoded once, and `gpu-async-region` adds no synchronization
     for it. A conversion to LLVM makes it a call of `mgpuFmhaEncodeTensorMap`
-    (libfmha_mgpu.so), which ends the process with a message if the driver refuses
-    the arguments.
+    (libfmha_mgpu.so), which ends the process with a message if the driver
+    rejects the arguments.
 
     Example:
     ```mlir
@@ -66,7 +66,7 @@ def FMHA_TensorMapOp : Op<FMHA_Dialect, "tensor_map", [
 
 def FMHA_MultiprocessorCountOp : Op<FMHA_Dialect, "multiprocessor_count", [
     NoMemoryEffect]> {
-  let summary = "how many multiprocessors the device has";
+  let summary = "number of multiprocessors of the device";
   let description = [{
     Returns the number of multiprocessors of the device that kernels are launched
     on. A conversion to LLVM makes it a call of `mgpuFmhaMultiprocessorCount`

@@ -69,7 +69,7 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
       `parts` and `output`, and `sink`, are contiguous; every other stride of
       `parts` and `output`, and their offsets, are non-negative multiples of 16
       bytes.
-    - (M7) A destination that is a memref shares no memory with another operand, as C21 of `fmha.attention` says it.
+    - (M7) A destination that is a memref shares no memory with another operand, as in C21 of `fmha.attention`.
   }];
 
   let arguments = (ins

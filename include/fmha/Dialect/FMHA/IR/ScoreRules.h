@@ -19,7 +19,7 @@
 
 namespace fmha {
 
-/// The most tensors that one region may read.
+/// Maximum number of tensors that one region may read.
 inline constexpr size_t maxScoreCaptures = 64;
 
 /// Returns whether the region may hold `op` (C25).

@@ -23,10 +23,10 @@ def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
     allocated. If an op writes into a transposed destination and its result
     is transposed back, the data is stored in the destination's layout.
 
-    `fmha.attention` indexes [batch, length, heads, head_dim], and the strides
-    of its buffers say how the data lies. On tensors, which have no strides,
-    this op says it instead. `fmha-fold` makes it of transposes around
-    `fmha.attention`; `fmha-decompose-to-linalg` makes it a `linalg.transpose`.
+    `fmha.attention` indexes [batch, length, heads, head_dim]. On buffers,
+    strides give the layout; on tensors, which have no strides, this op does.
+    `fmha-fold` creates it from transposes around `fmha.attention`;
+    `fmha-decompose-to-linalg` lowers it to `linalg.transpose`.
 
     Example:
     ```mlir

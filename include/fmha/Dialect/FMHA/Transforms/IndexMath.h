@@ -16,7 +16,7 @@
 
 namespace fmha {
 
-/// Builds index arithmetic, folding what is constant. Numbers are unsigned.
+/// Builds unsigned index arithmetic and folds constants.
 struct IndexMath {
   mlir::OpBuilder &b;
   mlir::Location loc;
@@ -32,13 +32,13 @@ struct IndexMath {
   mlir::Value ceilDiv(mlir::Value x, int64_t divisor);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value max(mlir::Value x, mlir::Value y);
-  /// i1: constant where both operands are.
+  /// Return an i1, which is constant if both operands are.
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                       mlir::Value y);
   mlir::Value both(mlir::Value x, mlir::Value y);
   mlir::Value either(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
-  /// `value` as an integer of `bits`.
+  /// Returns `value` as an integer of `bits` bits.
   mlir::Value cast(mlir::Value value, unsigned bits);
 };
 
@@ -52,13 +52,13 @@ struct TensorView {
   unsigned elementBytes = 0;
 };
 
-/// Returns constants where the type of `memref` says them; the others are asked
-/// of the memref.
+/// Returns constants if the type of `memref` has them, else values read from
+/// the memref.
 TensorView viewOf(IndexMath math, mlir::Value memref);
 
-/// Returns an i1 that is true where two tensors may share a byte: their ranges
-/// of addresses meet, and no stride of `a` separates what lies between its
-/// steps. False means that they share none.
+/// Returns an i1 that is true if two tensors may share a byte: their address
+/// ranges overlap, and no stride of `a` keeps them apart as it does slices of
+/// one packed tensor. False means that they share none.
 mlir::Value mayOverlap(IndexMath math, const TensorView &a,
                        const TensorView &b);
 

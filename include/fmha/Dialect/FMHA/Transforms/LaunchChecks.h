@@ -20,11 +20,11 @@ class DialectRegistry;
 
 namespace fmha {
 
-/// Where the numbers of kv_lens, cu_seqlens_q, cu_seqlens_k, source2_lens and
-/// sink lie. The host reads only those that are `Readable`.
+/// Whether the host can read the elements of kv_lens, cu_seqlens_q,
+/// cu_seqlens_k, source2_lens and sink.
 enum class ListContents { OnDevice, Readable };
 
-/// Makes the text of a failed check from "(C17) expected ...".
+/// Builds the message of a failed check from "(C17) expected ...".
 using CheckMessage =
     std::function<std::string(mlir::Operation *, mlir::StringRef)>;
 
@@ -37,18 +37,18 @@ void assertRule(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value condition,
                 mlir::StringRef rule, const llvm::Twine &expected,
                 const CheckMessage &message = launchCheckMessage);
 
-/// Emits at `b` the numbered constraints of `op`, a fmha.attention or
-/// fmha.merge on memrefs, as far as its types leave them open.
+/// Emits at `b` checks of the numbered constraints of `op`, a fmha.attention or
+/// fmha.merge on memrefs, that its types do not decide.
 void generateLaunchChecks(mlir::OpBuilder &b, mlir::Operation *op,
                           ListContents lists,
                           const CheckMessage &message = launchCheckMessage);
 
-/// Emits at `b` the constraints of `op` about the number and the values of list
-/// entries, which the host reads.
+/// Emits at `b` checks of the constraints of `op` on the number and the values
+/// of varlen metadata entries, which the host reads.
 void generateListChecks(mlir::OpBuilder &b, mlir::Operation *op);
 
 /// Lets `generate-runtime-verification` check the ops of the fmha dialect.
-/// Lists are read, so it is for programs whose memory the host can read.
+/// The checks read varlen metadata, so the host must be able to access it.
 void registerRuntimeVerifiableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);
 

@@ -53,7 +53,7 @@ class MergeOp;
 void decomposeToLinalg(mlir::RewriterBase &rewriter, AttentionOp op);
 void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
 
-/// The patterns of fmha-fold, for passes and pipelines of other compilers.
+/// Adds the patterns of fmha-fold, for passes of other compilers.
 void populateFoldPatterns(mlir::RewritePatternSet &patterns);
 
 /// Appends upstream passes that bufferize whole functions and free what they

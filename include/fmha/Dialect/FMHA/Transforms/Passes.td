@@ -57,22 +57,22 @@ def FMHADecomposeToLinalg : Pass<"fmha-decompose-to-linalg"> {
 def FMHAFold : Pass<"fmha-fold"> {
   let summary = "Fold surrounding transposes, scale factors, masks and truncations into fmha.attention";
   let description = [{
-    Other compilers hand attention over between ops that its kernels can do themselves. On tensors, where nothing else
-    needs what such an op makes, the op disappears:
+    Input from other compilers surrounds attention with ops whose work its kernels can do themselves. On tensors, such
+    an op is folded if its result has no other users:
 
-    - A transpose (`linalg.transpose`, or any structured op that copies with permuted maps) in front of `query`, `key`
-      or `value`, or behind a result, becomes `fmha.transpose`, which bufferizes to a strided view. The output is
-      computed into the transposed destination. The head dim must stay the last dimension.
+    - A transpose (`linalg.transpose`, or any structured op that copies with permuted maps) before `query`, `key` or
+      `value`, or after a result, becomes `fmha.transpose`, which bufferizes to a strided view. The output is computed
+      into the transposed destination. The head dim must stay the last dimension.
     - A constant factor on `query` or `key` (`arith.mulf`, `arith.divf`, structured ops whose body is one) becomes part
-      of `scale`. That is exact for powers of two. Other factors were rounded to f16 or bf16 once per element, and are not
-      any more; products that were infinite or 0 for want of range no longer are.
-    - Elementwise code that makes a tensor which the region `score` reads moves into the region, where it is cheap
-      arithmetic and the region then reads no more bits for each key than before. Indices of dynamic dimensions
+      of `scale`. That is exact for powers of two. With other factors the products are no longer rounded to f16 or bf16,
+      and those that overflowed or underflowed no longer do.
+    - Elementwise code that computes a tensor which the region `score` reads moves into the region, if it is cheap
+      arithmetic and the region then reads no more bits per key than before. Indices of dynamic dimensions
       (`linalg.index`) stay outside.
     - A rounding of an f32 output to the type of `query` becomes the type of the output, which a kernel rounds once. The
       result is the same.
 
-    The patterns are also `fmha::populateFoldPatterns`.
+    `fmha::populateFoldPatterns` adds these patterns to other passes.
 
     Example, shortened:
     ```mlir

@@ -14,13 +14,13 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace fmha {
-/// Lets upstream's sharding-propagation and shard-partition spread
+/// Lets upstream's sharding-propagation and shard-partition shard
 /// fmha.attention over a grid of processes: the batch, heads (query heads go
 /// with their KV heads; a single KV head stays whole), query rows, and keys.
 ///
-/// Where keys are sharded, each process computes what its keys contribute
-/// (`unnormalised`, `row_max`, `row_sum`), the parts of all processes are
-/// gathered, and fmha.merge combines them:
+/// If keys are sharded, each process computes the partial result of its keys
+/// (`unnormalised`, `row_max`, `row_sum`), the partial results of all processes
+/// are gathered, and fmha.merge combines them:
 ///
 ///   %o = fmha.attention ins(%q, %k, %v) outs(%out)    // keys on grid axis 0
 ///   // becomes
@@ -28,8 +28,8 @@ namespace fmha {
 ///   %go = shard.all_gather %po on @grid grid_axes = [0] gather_axis = 0 ...
 ///   %o = fmha.merge ins(%go, %gm, %gs) outs(%out)
 ///
-/// Masks and the score region learn where a process' rows and keys are as they
-/// do in tiles (TilingInterfaceImpl.h).
+/// Masks and the score region get the offsets of a process' rows and keys as
+/// they do in tiles (TilingInterfaceImpl.h).
 void registerShardingInterfaceExternalModels(mlir::DialectRegistry &registry);
 } // namespace fmha
 

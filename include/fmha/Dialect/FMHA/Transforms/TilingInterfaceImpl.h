@@ -14,14 +14,14 @@ class DialectRegistry;
 } // namespace mlir
 
 namespace fmha {
-/// Lets upstream's tiling take fmha.attention apart, over the loops
+/// Lets upstream's tiling tile fmha.attention over the loops
 ///
 ///   batch, KV head, member of the group, query row: parallel
 ///   key: reduction
 ///
 /// where query head h is member h mod g of the group of KV head h / g, and g =
-/// q_heads / kv_heads. A group can be tiled where tiles have one KV head. Keys
-/// can be tiled as a partial reduction only (transform.structured.
+/// q_heads / kv_heads. A group can be tiled if tiles have one KV head. Keys can
+/// be tiled as a partial reduction only (transform.structured.
 /// tile_reduction_using_forall, or _for): each tile becomes attention with
 /// `unnormalised`, `row_max` and `row_sum`, and fmha.merge combines them. Batch
 /// and rows of packed sequences are not tiled.
