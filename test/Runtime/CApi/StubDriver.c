@@ -25,6 +25,7 @@ static void (*watcher)(const void *config, void **parameters);
 
 unsigned long stubLaunches(void) { return launches; }
 unsigned long stubEncodings(void) { return encodings; }
+unsigned long stubContexts(void) { return contexts; }
 unsigned long stubOthers(void) { return others; }
 void stubWatch(void (*watch)(const void *, void **)) { watcher = watch; }
 
@@ -121,6 +122,8 @@ Result cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank,
 
 Result cuLaunchKernelEx(const void *config, void *function, void **parameters,
                         void **extra) {
+  if (!current)
+    return 201;
   count(&launches);
   if (watcher)
     watcher(config, parameters);
