@@ -136,13 +136,12 @@ FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
                            module.device);
   const std::string &target =
       module.merge ? module.merge->target : module.attention->target;
-  return fail(
-      FMHA_ERROR_DRIVER,
-      "image: expected one that device " + std::to_string(module.device) +
-          " of compute capability " + std::to_string(major) + "." +
-          std::to_string(minor) + " loads, got one for " + target +
-          " that fails with " + calls.describe(result) +
-          (*log ? std::string(": ") + log : "") + "; compile for that device");
+  return fail(FMHA_ERROR_DRIVER,
+              "image: expected one that device " +
+                  std::to_string(module.device) + " of compute capability " +
+                  std::to_string(major) + "." + std::to_string(minor) +
+                  " loads, got one for " + target + " that fails with " +
+                  calls.describe(result, log) + "; compile for that device");
 }
 
 /// A static kernel is right for any number of CTAs, and runs best with as many
