@@ -64,12 +64,12 @@ JsonNode JsonNode::field(std::string_view name) const {
   return JsonNode(member, inner, *problem);
 }
 
-void JsonNode::fields(std::initializer_list<std::string_view> known) const {
+void JsonNode::fields(std::span<const std::string_view> known) const {
   if (!value || !value->is_object())
     return complain("an object");
   for (const auto &member : value->items())
     if (std::find(known.begin(), known.end(), member.key()) == known.end())
-      complain("only the members " + join({known.begin(), known.size()}),
+      complain("only the members " + join(known),
                "'" + member.key() + "'");
 }
 
