@@ -105,58 +105,7 @@ const std::pair<const char *, DLDataType> types[] = {
     {"f32", {kDLFloat, 32, 1}}, {"i32", {kDLInt, 32, 1}},
     {"i8", {kDLInt, 8, 1}},     {"bool", {kDLBool, 8, 1}}};
 
-/// Calls array.__dlpack__(stream=-1), or without the keyword where it is
-/// unknown.
-nb::object askForCapsule(nb::handle array) {
-  static PyObject *method = PyUnicode_InternFromString("__dlpack__");
-  static PyObject *keywords = PyTuple_Pack(1, PyUnicode_FromString("stream"));
-  static PyObject *none = PyLong_FromLong(-1);
-  PyObject *given[] = {array.ptr(), none};
-  PyObject *capsule = PyObject_VectorcallMethod(
-      method, given, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords);
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Clear();
-    capsule = PyObject_CallMethodNoArgs(array.ptr(), method);
-  }
-  if (!capsule)
-    nb::raise_python_error();
-  return nb::steal(capsule);
-}
-
-/// DLManagedTensorVersioned of DLPack 1.
-struct Versioned {
-  uint32_t major, minor;
-  void *context, *deleter;
-  uint64_t flags;
-  DLTensor tensor;
-};
-
 } // namespace
-
-BorrowedTensor::BorrowedTensor(nb::handle array)
-    : capsule(askForCapsule(array)) {
-  // Either kind of a managed tensor begins or ends with the tensor.
-  if (void *found = PyCapsule_GetPointer(capsule.ptr(), "dltensor")) {
-    tensor = *static_cast<const DLTensor *>(found);
-    return;
-  }
-  PyErr_Clear();
-  void *found = PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned");
-  if (!found)
-    PyErr_Clear();
-  if (!found || static_cast<Versioned *>(found)->major != 1)
-    throw nb::type_error("expected a capsule of DLPack 1 or before");
-  tensor = static_cast<Versioned *>(found)->tensor;
-}
-
-void fmha::python::copyShape(const DLTensor &tensor, int64_t *shape,
-                             int64_t *strides) {
-  int64_t step = 1;
-  for (int32_t d = tensor.ndim; d-- > 0; step *= tensor.shape[d]) {
-    shape[d] = tensor.shape[d];
-    strides[d] = tensor.strides ? tensor.strides[d] : step;
-  }
-}
 
 DeviceArray::DeviceArray(nb::handle array)
     : owner(array), shape(size_t(owner->ndim)), strides(shape.size()) {

@@ -35,7 +35,8 @@ public:
   const DLTensor *operator->() const { return &tensor; }
 
 private:
-  nanobind::object capsule;
+  /// The capsule, or the array where its library shows tensors directly.
+  nanobind::object owner;
   DLTensor tensor = {};
 };
 

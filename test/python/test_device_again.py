@@ -8,7 +8,7 @@ import pytest
 
 from conftest import assert_close, reference
 from test_device import OnDevice, columns, driver, inputs, to_host
-from test_dlpack import Device
+from test_dlpack import Device, Tensor
 
 import fmha
 from fmha import _device
@@ -148,6 +148,61 @@ def test_libraries_without_streams(random, warm):
     sets = [inputs(random, 5, 6) for _ in range(2)]
     (out,) = warm(lambda *arrays: fmha.attention(*map(OldLibrary, arrays)), *sets)
     assert_close(to_host(out, ml_dtypes.bfloat16), None, reference(*sets[1]), 2.0**-8)
+
+
+class Exchange(ctypes.Structure):
+    """DLPackExchangeAPI: version, previous, three functions that are not called, the view, and the stream."""
+
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("unused", ctypes.c_void_p * 4), ("view", ctypes.c_void_p), ("stream", ctypes.c_void_p)]
+
+
+def exchanging(major=1, fails=False):
+    """A type of arrays that show their tensors by DLPack's functions in C."""
+
+    class Exchanging(OnDevice):
+        requires_grad, viewed = False, 0
+
+        def __dlpack__(self, **keywords):
+            if self.requires_grad:
+                raise BufferError("detach it first")
+            if major == 1 and not fails:
+                raise AssertionError("asked for a capsule")
+            return super().__dlpack__(**keywords)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))
+    def view(array, out):
+        if fails:
+            return -1
+        Exchanging.viewed += 1
+        OnDevice.__dlpack__(array)
+        ctypes.memmove(out, ctypes.addressof(array.handed_out[-1][0].tensor), ctypes.sizeof(Tensor))
+        return 0
+
+    table = Exchange((ctypes.c_uint32 * 2)(major, 3), (ctypes.c_void_p * 4)(), ctypes.cast(view, ctypes.c_void_p), None)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    Exchanging.name = ctypes.create_string_buffer(b"dlpack_exchange_api")
+    Exchanging.kept = table, view
+    Exchanging.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), ctypes.addressof(Exchanging.name), None)
+    return Exchanging
+
+
+@pytest.mark.parametrize("major, fails, views", [(1, False, True), (2, False, False), (1, True, False)])
+def test_tensors_that_are_shown_in_c(random, warm, major, fails, views):
+    kind = exchanging(major, fails)
+    sets = [inputs(random, 5, 6) for _ in range(2)]
+    (out,) = warm(lambda *arrays: fmha.attention(*map(kind, arrays)), *sets)
+    assert_close(to_host(out, ml_dtypes.bfloat16), None, reference(*sets[1]), 2.0**-8)
+    assert (kind.viewed > 0) == views
+
+
+def test_tensors_that_need_gradients_are_refused_by_their_library(random):
+    kind = exchanging()
+    q, k, v = map(kind, inputs(random, 5, 6))
+    fmha.attention(q, k, v)
+    k.requires_grad = True
+    with pytest.raises(BufferError, match="detach it first"):
+        fmha.attention(q, k, v)
 
 
 @pytest.mark.parametrize(
