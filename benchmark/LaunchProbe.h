@@ -32,6 +32,7 @@ public:
   LaunchProbe(const std::string &stub, const std::vector<std::string> &files);
 
   bool hasDriver() const { return real.launchKernel != nullptr; }
+  bool isSimulator() const { return hasDriver() && real.isSimulator(); }
   std::string device() const;
   std::string library() const {
     return hasDriver() ? real.library : "none but the stub";

@@ -49,7 +49,7 @@ def make_overhead(folder, targets):
 
 def run_overhead(folder, environment, json):
     kernels = [file for ptx in sorted(folder.glob(f"{OVERHEAD}-*.ptx")) for file in (ptx, ptx.with_suffix(".json"))]
-    # Microseconds of the simulator's driver say nothing.
+    # The time of the simulator says nothing.
     if "ptxsim" in environment.get("FMHA_DRIVER", ""):
         print(f"{OVERHEAD}: not measured on the simulator", flush=True)
         return True
