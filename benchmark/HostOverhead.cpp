@@ -33,7 +33,6 @@
 #include <nlohmann/json.hpp>
 
 using namespace fmha::benchmark;
-namespace driver = fmha::runtime::driver;
 using Json = nlohmann::ordered_json;
 
 namespace {
