@@ -6,46 +6,67 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// CPU time of one fmhaLaunch():
+// CPU time of one fmhaLaunch(), and whose it is:
 //
-//   host-overhead                                   on a driver that does
-//   nothing host-overhead KERNEL.ptx KERNEL.json            that kernel on
-//   FMHA_DRIVER's
+//   host-overhead                            on a driver that does nothing
+//   host-overhead KERNEL.ptx KERNEL.json...  on the driver of FMHA_DRIVER too,
+//                                            with the first of the kernels that
+//                                            is for its device
 //
-// Launches are warm (every tensor map is cached), or miss the cache with each
-// of their tensors. With --limit-us=N the program fails if a warm launch takes
-// more.
+// One process measures, in turns: fmhaLaunch() on the driver that does nothing,
+// a bare cuLaunchKernelEx() of the real one with the same kernel, arguments,
+// grid, attributes and stream, and fmhaLaunch() on the real one. Each turn
+// launches 64 times, so that the driver's queue never fills, and the device is
+// waited for between turns, outside the time. Times are those of the thread's
+// processor. Launches are warm, or miss each tensor map.
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha-c/Runtime.h"
-#include "fmha/Runtime/Driver/Calls.h"
+#include "LaunchProbe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
-#include <vector>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+using namespace fmha::benchmark;
+using Json = nlohmann::ordered_json;
 
 namespace {
 
-namespace driver = fmha::runtime::driver;
+struct Flags {
+  double limit = 0;
+  int rounds = 201, launches = 64;
+  std::string json, stub;
+  std::vector<std::string> files;
+};
 
-[[noreturn]] void die(const std::string &why) {
-  std::fprintf(stderr, "host-overhead: %s\n", why.c_str());
-  std::exit(2);
-}
-
-std::string read(const char *path) {
-  std::ifstream file(path);
-  if (!file)
-    die(std::string("cannot read ") + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+Flags parse(int argc, char **argv) {
+  Flags flags;
+  const std::pair<std::string, std::function<void(const char *)>> known[] = {
+      {"--limit-us=", [&](const char *text) { flags.limit = std::atof(text); }},
+      {"--rounds=", [&](const char *text) { flags.rounds = std::atoi(text); }},
+      {"--launches=",
+       [&](const char *text) { flags.launches = std::atoi(text); }},
+      {"--json=", [&](const char *text) { flags.json = text; }},
+      {"--stub=", [&](const char *text) { flags.stub = text; }}};
+  for (int n = 1; n < argc; ++n) {
+    std::string argument = argv[n];
+    const auto *flag = std::ranges::find_if(known, [&](const auto &one) {
+      return argument.starts_with(one.first);
+    });
+    if (flag != std::end(known))
+      flag->second(argv[n] + flag->first.size());
+    else
+      flags.files.push_back(argument);
+  }
+  if (flags.files.size() % 2 || flags.rounds < 1 || flags.launches < 1)
+    die("usage: host-overhead [--limit-us=N] [--rounds=N] [--launches=N] "
+        "[--json=FILE] [--stub=LIBRARY] [KERNEL.ptx KERNEL.json]...");
+  return flags;
 }
 
 /// CPU time of this thread, in microseconds.
@@ -55,115 +76,132 @@ double now() {
   return double(time.tv_sec) * 1e6 + double(time.tv_nsec) * 1e-3;
 }
 
-struct Tensor {
-  std::vector<int64_t> shape;
-  DLTensor dl = {};
-};
-
-/// Tensors of one decode-like problem for the kernels that q, k, v, o and lse
-/// are enough for.
-std::vector<Tensor> makeTensors(FmhaModule module, int64_t dim, int64_t dimV,
-                                bool isHalf, const driver::Calls *memory) {
-  const std::vector<int64_t> shapes[] = {{4, 16, 32, dim},
-                                         {4, 512, 8, dim},
-                                         {4, 512, 8, dimV},
-                                         {4, 16, 32, dimV},
-                                         {4, 32, 16}};
-  std::vector<Tensor> tensors;
-  if (fmhaTensorCount(module) > std::size(shapes))
-    die("expected a kernel of q, k, v, o and lse, got one with '" +
-        std::string(fmhaTensorName(module, std::size(shapes))) + "'");
-  for (size_t n = 0; n < fmhaTensorCount(module); ++n) {
-    Tensor tensor{shapes[n], {}};
-    DLDataType half = {uint8_t(isHalf ? kDLFloat : kDLBfloat), 16, 1};
-    tensor.dl.dtype = n < 4 ? half : DLDataType{kDLFloat, 32, 1};
-    tensor.dl.device = {kDLCUDA, 0};
-    tensor.dl.ndim = int32_t(tensor.shape.size());
-    unsigned long long address = (n + 1) << 32;
-    if (memory && memory->memAlloc(&address, 64 << 20))
-      die("the driver has no memory");
-    tensor.dl.data = reinterpret_cast<void *>(address);
-    tensors.push_back(std::move(tensor));
-  }
-  for (Tensor &tensor : tensors)
-    tensor.dl.shape = tensor.shape.data();
-  return tensors;
+/// To nanoseconds.
+double rounded(double microseconds) {
+  return std::round(microseconds * 1000) / 1000;
 }
 
-/// Returns the median microseconds of a launch over rounds of `perRound`;
-/// `before` runs before each launch, and its own cost is not counted.
-template <typename Before, typename After>
-double measure(FmhaModule module, std::vector<Tensor> &tensors, int perRound,
-               Before before, After after) {
-  std::vector<const DLTensor *> pointers;
-  for (Tensor &tensor : tensors)
-    pointers.push_back(&tensor.dl);
+/// Microseconds of one launch, sorted.
+struct Times {
   std::vector<double> rounds;
-  for (int round = 0; round < 21; ++round) {
-    double begin = now();
-    for (int n = 0; n < perRound; ++n) {
-      before(round * perRound + n);
-      if (fmhaLaunch(module, pointers.data(), pointers.size(), nullptr,
-                     nullptr))
-        die(fmhaLastError());
-    }
-    rounds.push_back((now() - begin) / perRound);
-    after();
+
+  double at(double share) const {
+    return rounds[size_t(double(rounds.size() - 1) * share + 0.5)];
   }
-  std::sort(rounds.begin(), rounds.end());
-  return rounds[rounds.size() / 2];
+  double median() const { return at(0.5); }
+  Json json() const {
+    return {{"median", rounded(median())},
+            {"p10", rounded(at(0.1))},
+            {"p90", rounded(at(0.9))}};
+  }
+};
+
+/// One thing to measure. `before` readies the turn, outside the time.
+struct Case {
+  std::string name, what;
+  std::function<void()> before;
+  std::function<void(int)> launch;
+  Times times = {};
+};
+
+/// Measures all cases in turns; the first turn of each is not counted.
+void measure(std::vector<Case> &cases, const Flags &flags,
+             const std::function<void()> &wait) {
+  for (int round = 0; round <= flags.rounds; ++round)
+    for (Case &one : cases) {
+      one.before();
+      one.launch(-1);
+      wait();
+      double begin = now();
+      for (int n = 0; n < flags.launches; ++n)
+        one.launch(round * flags.launches + n);
+      double time = (now() - begin) / flags.launches;
+      wait();
+      if (round)
+        one.times.rounds.push_back(time);
+    }
+  for (Case &one : cases)
+    std::ranges::sort(one.times.rounds);
+}
+
+std::vector<Case> casesOf(LaunchProbe &probe) {
+  auto warm = [&probe](int) { probe.launch(); };
+  auto missed = [&probe](int n) { probe.launchElsewhere(n); };
+  std::vector<Case> cases = {{"own",
+                              "fmhaLaunch() on a driver that does nothing",
+                              [&probe] { probe.useStub(); }, warm}};
+  if (probe.hasDriver()) {
+    cases.push_back({"driver", "cuLaunchKernelEx() alone", [] {},
+                     [&probe](int) { probe.launchBare(); }});
+    cases.push_back({"whole", "fmhaLaunch() on the driver",
+                     [&probe] { probe.useDriver(); }, warm});
+  }
+  cases.push_back({"own_missed", "the first, every tensor map missed",
+                   [&probe] { probe.useStub(); }, missed});
+  if (probe.hasDriver())
+    cases.push_back({"whole_missed", "fmhaLaunch() on the driver, the same",
+                     [&probe] { probe.useDriver(); }, missed});
+  return cases;
+}
+
+/// fmhaLaunch() less the driver's share, where there is a driver.
+std::optional<double> difference(const std::vector<Case> &cases) {
+  if (cases[1].name != "driver")
+    return std::nullopt;
+  return cases[2].times.median() - cases[1].times.median();
+}
+
+void print(const LaunchProbe &probe, const std::vector<Case> &cases) {
+  std::printf("device %s, driver %s, kernel %s\n", probe.device().c_str(),
+              probe.library().c_str(), probe.kernel().c_str());
+  std::printf("%-46s %8s %8s %8s\n", "CPU time of one launch, us", "median",
+              "p10", "p90");
+  for (const Case &one : cases)
+    std::printf("%-46s %8.3f %8.3f %8.3f\n", one.what.c_str(),
+                one.times.median(), one.times.at(0.1), one.times.at(0.9));
+  if (auto own = difference(cases))
+    std::printf("%-46s %8.3f\n", "fmhaLaunch() less cuLaunchKernelEx()", *own);
+}
+
+void write(const Flags &flags, const LaunchProbe &probe,
+           const std::vector<Case> &cases) {
+  Json times;
+  for (const Case &one : cases)
+    times[one.name] = one.times.json();
+  auto own = difference(cases);
+  Json result = {{"schema_version", 1},
+                 {"benchmark", "host-overhead"},
+                 {"device", probe.device()},
+                 {"driver", probe.library()},
+                 {"kernel", probe.kernel()},
+                 {"rounds", flags.rounds},
+                 {"launches_per_synchronization", flags.launches},
+                 {"microseconds", times},
+                 {"whole_less_driver", own ? Json(rounded(*own)) : Json()}};
+  std::FILE *file = std::fopen(flags.json.c_str(), "w");
+  std::string text = result.dump(1) + "\n";
+  if (!file || std::fputs(text.c_str(), file) < 0 || std::fclose(file))
+    die("cannot write " + flags.json);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  double limit = 0;
-  std::vector<const char *> files;
-  for (int n = 1; n < argc; ++n)
-    if (std::strncmp(argv[n], "--limit-us=", 11) == 0)
-      limit = std::atof(argv[n] + 11);
-    else
-      files.push_back(argv[n]);
-  if (files.size() != 0 && files.size() != 2)
-    die("usage: host-overhead [--limit-us=N] [KERNEL.ptx KERNEL.json]");
-  bool isStub = files.empty();
-  if (isStub)
-    setenv("FMHA_DRIVER", FMHA_STUB_DRIVER, 1);
-  std::string image = isStub ? "stub" : read(files[0]);
-  std::string manifest = read(isStub ? FMHA_SAMPLE_MANIFEST : files[1]);
-  auto number = [&](const char *name) {
-    size_t at = manifest.find(std::string("\"") + name + "\":");
-    return at == std::string::npos
-               ? 0
-               : std::atoll(manifest.c_str() + at + std::strlen(name) + 3);
-  };
-  FmhaModule module = nullptr;
-  if (fmhaModuleLoad(image.data(), image.size(), manifest.c_str(), &module))
-    die(fmhaLastError());
-  std::string why;
-  std::optional<driver::Calls> calls = driver::openDefault(why);
-  bool isHalf = manifest.find("\"f16\"") != std::string::npos;
-  std::vector<Tensor> tensors =
-      makeTensors(module, number("head_dim"), number("head_dim_v"), isHalf,
-                  isStub ? nullptr : &*calls);
-  // A GPU's queue of launches must not fill up, or the host waits.
-  int perRound = isStub ? 20000 : 500;
-  auto wait = [&] { calls->synchronize(); };
-  double warm = measure(module, tensors, perRound, [](int) {}, wait);
-  double cold = measure(
-      module, tensors, perRound,
-      [&](int n) {
-        for (Tensor &tensor : tensors)
-          tensor.dl.byte_offset = uint64_t(n % 50000) * 256;
-      },
-      wait);
-  std::printf("driver %s\n", calls->library.c_str());
-  std::printf("warm launch              %.3f us\n", warm);
-  std::printf("every tensor map missed  %.3f us\n", cold);
-  fmhaModuleUnload(module);
-  if (limit == 0 || warm <= limit)
+  Flags flags = parse(argc, argv);
+  LaunchProbe probe(flags.stub, flags.files);
+  // It runs the kernel in the call, and its time says nothing.
+  if (probe.isSimulator())
+    flags.rounds = flags.launches = 1;
+  std::vector<Case> cases = casesOf(probe);
+  measure(cases, flags, [&] { probe.wait(); });
+  print(probe, cases);
+  if (!flags.json.empty())
+    write(flags, probe, cases);
+  const Case &judged = cases[probe.hasDriver() ? 2 : 0];
+  double median = judged.times.median();
+  if (flags.limit == 0 || median <= flags.limit)
     return 0;
   std::fprintf(stderr, "host-overhead: expected at most %.3f us, got %.3f\n",
-               limit, warm);
+               flags.limit, median);
   return 1;
 }

@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 """CPU time that one launch of attention takes from the host, ours beside those of other libraries.
 
-    benchmark/host_overhead.py [--host-overhead=build/bin/host-overhead] [KERNEL.ptx KERNEL.json]
+    benchmark/host_overhead.py [--host-overhead=build/bin/host-overhead] [--stub=build/lib/libFmhaStubDriver.so] [KERNEL.ptx KERNEL.json]
 
-Runs host-overhead on a driver that does nothing and, with a kernel, on the driver that FMHA_DRIVER names. Where PyTorch sees a
-GPU the Python entries are measured too: fmha.attention(), PyTorch's scaled_dot_product_attention and FlashAttention's
-flash_attn_func, on [4, 16, 32, 128] queries and [4, 512, 8, 128] keys in bf16. What cannot be imported is named.
+Runs host-overhead on a driver that does nothing and, with a kernel, on the driver that FMHA_DRIVER names beside it. Then it measures
+fmha.attention() on the driver that does nothing: the first call of a kind, which checks its arguments in Python, and those that
+follow. Where PyTorch sees a GPU the Python entries are measured there too: fmha.attention(), PyTorch's
+scaled_dot_product_attention and FlashAttention's flash_attn_func, on [4, 16, 32, 128] queries and [4, 512, 8, 128] keys in bf16.
+What cannot be imported is named.
 """
 
 import argparse
 import importlib
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
-LAUNCHES, ROUNDS = 200, 21
+# A device's queue of launches must not fill up, or the host waits.
+LAUNCHES, ROUNDS = 64, 61
 
 
 def microseconds(call, wait):
@@ -57,6 +61,23 @@ def entries(torch):
     return found, missing
 
 
+def measure_stub():
+    """fmha.attention() where neither the driver nor the arrays' library takes time."""
+    import fmha
+    from fmha import _device, _native
+
+    shapes = {"q": (4, 16, 32, 128), "k": (4, 512, 8, 128), "v": (4, 512, 8, 128), "out": (4, 16, 32, 128)}
+    arrays = {name: _native.device_empty(shape, "bf16", 0, False, 0) for name, shape in shapes.items()}
+
+    def first():
+        _device.PLANS = _native.LaunchPlans()
+        fmha.attention(**arrays)
+
+    cases = {"the first call of a kind": first, "a call": lambda: fmha.attention(**arrays)}
+    for name, call in cases.items():
+        print(f"fmha.attention(), {name}, on a driver that does nothing: {microseconds(call, lambda: None):.2f} us", flush=True)
+
+
 def measure_python():
     try:
         import torch
@@ -72,14 +93,20 @@ def measure_python():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host-overhead", default="build/bin/host-overhead")
+    parser.add_argument("--stub", default="build/lib/libFmhaStubDriver.so")
+    parser.add_argument("--only-stub", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("kernel", nargs="*", help="KERNEL.ptx KERNEL.json of q, k, v and o")
     flags = parser.parse_args()
+    if flags.only_stub:
+        return measure_stub()
     if len(flags.kernel) not in (0, 2):
         parser.error(f"expected KERNEL.ptx and KERNEL.json, got {len(flags.kernel)} files")
     if not pathlib.Path(flags.host_overhead).exists():
         parser.error(f"no {flags.host_overhead}; build the target host-overhead with -DFMHA_BUILD_BENCHMARKS=ON")
-    for files in [[], flags.kernel] if flags.kernel else [[]]:
-        print(subprocess.run([flags.host_overhead, *files], check=True, capture_output=True, text=True).stdout, end="")
+    print(subprocess.run([flags.host_overhead, *flags.kernel], check=True, capture_output=True, text=True).stdout, end="", flush=True)
+    # A process opens one driver.
+    environment = dict(os.environ, FMHA_DRIVER=str(pathlib.Path(flags.stub).resolve()))
+    subprocess.run([sys.executable, __file__, "--only-stub"], check=True, env=environment)
     print("\n".join(measure_python()))
 
 

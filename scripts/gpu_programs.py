@@ -1,12 +1,14 @@
 """Whole programs with attention, ahead of time: made here, run on a device, compared with the CPU.
 
     scripts/gpu_programs.py make FOLDER [--target=sm_90a,sm_100a] [--memory=device|managed] [NAME...]
-    scripts/gpu_programs.py run FOLDER [--driver=LIBRARY]
+    scripts/gpu_programs.py run FOLDER [--driver=LIBRARY] [--json=FILE]
 
 `make` compiles test/Programs/NAME.mlir with stock tools and the plugin into executables, runs each program on this CPU
 with the ops as linalg, and puts all that `run` needs into FOLDER, which may travel to another machine. `run` runs the
 executables on the driver library (default: libfmha_mgpu.so's rule, a GPU if there is one) and compares. Exit status 0 if
-all agree. Needs build/ for `make`, and nothing but Python for `run`.
+all agree. NAME host-overhead is benchmark/HostOverhead.cpp with a kernel for each target: `run` prints its table, and writes
+FILE, where there is a GPU. Needs build/ for `make` (with -DFMHA_BUILD_BENCHMARKS=ON for host-overhead), and nothing but
+Python for `run`.
 """
 
 import argparse
@@ -19,7 +21,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "test" / "Programs"
-DEFAULT = ("dynamic", "packed", "sink", "bhsd", "loop", "splits", "decoder")
+OVERHEAD = "host-overhead"
+DEFAULT = ("dynamic", "packed", "sink", "bhsd", "loop", "splits", "decoder", OVERHEAD)
 RUNNER_LIBRARIES = ("libmlir_runner_utils.so", "libmlir_c_runner_utils.so")
 
 
@@ -31,8 +34,39 @@ def llvm_library_folder():
     return pathlib.Path(shell("llvm-config-22", "--libdir", capture_output=True, text=True).stdout.strip())
 
 
-def make(folder, names, options):
+def make_overhead(folder, targets):
+    program = ROOT / "build/bin" / OVERHEAD
+    if not program.exists():
+        sys.exit(f"no {program}; build the target host-overhead with -DFMHA_BUILD_BENCHMARKS=ON, or leave out {OVERHEAD}")
+    for file in (program, ROOT / "build/lib/libFmhaStubDriver.so"):
+        shutil.copy(file, folder)
+    for target in targets.split(","):
+        for kind, suffix in (("ptx", "ptx"), ("manifest", "json")):
+            shell(ROOT / "build/bin/fmha-compile", f"--target={target}", "--head-dim=128", "--splits=1", f"--emit={kind}",
+                  "-o", folder / f"{OVERHEAD}-{target}.{suffix}")  # fmt: skip
+    print(f"made {OVERHEAD}", flush=True)
+
+
+def run_overhead(folder, environment, json):
+    kernels = [file for ptx in sorted(folder.glob(f"{OVERHEAD}-*.ptx")) for file in (ptx, ptx.with_suffix(".json"))]
+    # The time of the simulator says nothing.
+    if "ptxsim" in environment.get("FMHA_DRIVER", ""):
+        print(f"{OVERHEAD}: not measured on the simulator", flush=True)
+        return True
+    flags = [f"--json={json}"] if json else []
+    done = subprocess.run([folder / OVERHEAD, *flags, *kernels], env=environment)
+    if done.returncode:
+        print(f"{OVERHEAD}: FAILED (exit {done.returncode})", flush=True)
+    return done.returncode == 0
+
+
+def make(folder, names, targets, memory):
     folder.mkdir(parents=True, exist_ok=True)
+    if OVERHEAD in names:
+        make_overhead(folder, targets)
+    names = [name for name in names if name != OVERHEAD]
+    if not names:
+        return
     runners = ",".join(str(llvm_library_folder() / name) for name in RUNNER_LIBRARIES)
     shutil.copy(ROOT / "build/lib/libfmha_mgpu.so", folder)
     shutil.copy(PROGRAMS / "Inputs/compare.py", folder)
@@ -44,7 +78,7 @@ def make(folder, names, options):
         source = folder / f"{name}.mlir"
         source.write_text((PROGRAMS / "Inputs/prelude.mlir").read_text() + text)
         lowered = {}
-        for kind, pipeline in (("device", f"fmha-program-to-llvm{{{options}}}"), ("cpu", "fmha-to-cpu")):
+        for kind, pipeline in (("device", f"fmha-program-to-llvm{{target={targets} memory={memory}}}"), ("cpu", "fmha-to-cpu")):
             lowered[kind] = shell(
                 "mlir-opt-22", f"--load-dialect-plugin={plugin}", f"--load-pass-plugin={plugin}",
                 f"--pass-pipeline=builtin.module({pipeline})", source, capture_output=True,
@@ -62,7 +96,7 @@ def make(folder, names, options):
         print(f"made {name}", flush=True)
 
 
-def run(folder, driver):
+def run(folder, driver, json):
     environment = dict(os.environ)
     if driver:
         environment["FMHA_DRIVER"] = driver
@@ -78,8 +112,10 @@ def run(folder, driver):
         ok = done.returncode == 0 and compared.returncode == 0
         failed += not ok
         print(f"{program.name}: {'equal' if ok else f'FAILED (exit {done.returncode})'}", flush=True)
-    print(f"{len(programs) - failed} passed, {failed} failed")
-    return 1 if failed or not programs else 0
+    print(f"{len(programs) - failed} passed, {failed} failed", flush=True)
+    if not (folder / OVERHEAD).exists():
+        return 1 if failed or not programs else 0
+    return 0 if run_overhead(folder, environment, json) and not failed else 1
 
 
 def main():
@@ -90,11 +126,12 @@ def main():
     parser.add_argument("--target", default="sm_90a,sm_100a")
     parser.add_argument("--memory", choices=("device", "managed"), default="device")
     parser.add_argument("--driver")
+    parser.add_argument("--json", type=pathlib.Path)
     flags = parser.parse_intermixed_args()
     folder = flags.folder.resolve()
     if flags.action == "run":
-        return run(folder, flags.driver)
-    make(folder, flags.names or DEFAULT, f"target={flags.target} memory={flags.memory}")
+        return run(folder, flags.driver, flags.json)
+    make(folder, flags.names or DEFAULT, flags.target, flags.memory)
     return 0
 
 

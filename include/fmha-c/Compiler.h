@@ -65,10 +65,12 @@ typedef struct FmhaDiagnostic {
   const char *message;
 } FmhaDiagnostic;
 
-/* Compiles the one fmha.attention of the MLIR module `text`, or the problem
-   that the options describe where `text` is NULL. Returns 0 and a result that
-   is ok, or 1 and a result whose diagnostics say what is wrong. `result` gets
-   an object in both cases; it must not be NULL, for which 1 is returned. */
+/* Compiles the one fmha.attention or fmha.merge of the MLIR module `text`, or
+   the problem that the options describe where `text` is NULL. A merge has no
+   schedule, and so neither options of one nor a report. Returns 0 and a result
+   that is ok, or 1 and a result whose diagnostics say what is wrong. `result`
+   gets an object in both cases; it must not be NULL, for which 1 is returned.
+ */
 int fmhaCompile(const char *text, const char *options_json,
                 FmhaResult **result);
 void fmhaResultDestroy(FmhaResult *result);

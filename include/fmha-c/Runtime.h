@@ -74,7 +74,7 @@ typedef enum {
 /* Loads `image`, PTX text or a cubin of `bytes` bytes, into the current
  * context; where there is none the primary context of device 0 becomes the
  * current one. `manifest_json` is the text that `fmha-compile --emit=manifest`
- * prints for the same kernel, of attention or of fmha.merge. */
+ * or fmhaCompile() gives for the same kernel, of attention or of fmha.merge. */
 FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
                                       const char *manifest_json,
                                       FmhaModule *module);

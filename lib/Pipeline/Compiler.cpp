@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Compiler.h"
+#include "MergeModule.h"
 #include "ScoreText.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
@@ -282,11 +283,11 @@ public:
 
   CompileResult run(const std::string &text, const std::string &name);
   CompileResult inspect(const std::string &text, const std::string &name);
-  CompileResult runMerge(const std::string &text);
 
 private:
   LogicalResult parse(const std::string &text, const std::string &name);
   LogicalResult findOp();
+  LogicalResult findMerge();
   LogicalResult checkTarget();
   LogicalResult checkSchedule();
   LogicalResult runPhase(function_ref<void(OpPassManager &)> add);
@@ -295,6 +296,7 @@ private:
   void recordLLVM();
   void recordPlan();
   LogicalResult recordBinary();
+  CompileResult runMerge();
   void record(gpu::BinaryOp binary);
   std::string print();
 
@@ -303,7 +305,9 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
+  /// One of the two.
   AttentionOp op;
+  MergeOp merge;
 };
 
 LogicalResult Compilation::parse(const std::string &text,
@@ -359,8 +363,26 @@ LogicalResult Compilation::findOp() {
   return success();
 }
 
+/// Finds the one fmha.merge of a module without attention; fails where there is
+/// none, or more.
+LogicalResult Compilation::findMerge() {
+  unsigned merges = 0, others = 0;
+  module->walk([&](Operation *found) {
+    others += isa<AttentionOp>(found);
+    if (auto function = dyn_cast<func::FuncOp>(found))
+      others += function.isPublic() ? 1 : 0;
+    if (auto one = dyn_cast<MergeOp>(found)) {
+      merge = one;
+      ++merges;
+    }
+  });
+  return success(merges == 1 && others == 1);
+}
+
 /// A schedule is for one GPU, at whatever level the module is.
 LogicalResult Compilation::checkSchedule() {
+  if (!op)
+    return success();
   ScheduleAttr schedule = op.getScheduleAttr();
   if (!schedule || schedule.getValue().target == options.target)
     return success();
@@ -470,12 +492,24 @@ void Compilation::record(gpu::BinaryOp binary) {
 }
 
 /// All levels at once: the kernel has no tiles.
-CompileResult Compilation::runMerge(const std::string &text) {
+CompileResult Compilation::runMerge() {
+  if (failed(checkTarget()))
+    return std::move(result);
+  if (options.overrides != schedule::Overrides()) {
+    merge->emitError("expected no field of a schedule, got one; a merge has "
+                     "none: leave it out");
+    return std::move(result);
+  }
+  if (std::optional<StringRef> own = merge.getTarget();
+      own && *own != options.target) {
+    merge->emitError() << "expected the target of the op, " << *own << ", got "
+                       << options.target << "; give that, or change the op";
+    return std::move(result);
+  }
   PipelineOptions pipeline;
   pipeline.target = options.target;
-  if (failed(parse(text, "<merge>")) || failed(runPhase([&](OpPassManager &pm) {
-        buildToPtxPipeline(pm, pipeline);
-      })))
+  if (failed(runPhase(
+          [&](OpPassManager &pm) { buildToPtxPipeline(pm, pipeline); })))
     return std::move(result);
   for (gpu::BinaryOp binary : module->getOps<gpu::BinaryOp>())
     record(binary);
@@ -485,7 +519,11 @@ CompileResult Compilation::runMerge(const std::string &text) {
 
 CompileResult Compilation::run(const std::string &text,
                                const std::string &name) {
-  if (failed(parse(text, name)) || failed(findOp()) || failed(checkTarget()))
+  if (failed(parse(text, name)))
+    return std::move(result);
+  if (succeeded(findMerge()))
+    return runMerge();
+  if (failed(findOp()) || failed(checkTarget()))
     return std::move(result);
   result.spec.problem = schedule::withHints(result.spec.problem, options.hints);
   if (failed(lowerLevels()))
@@ -544,50 +582,11 @@ CompileResult fmha::compile(const std::string &moduleText,
   return Compilation(options).run(moduleText, name);
 }
 
-/// One fmha.merge of memrefs with dynamic extents.
-static std::string mergeModule(const MergeSpec &spec) {
-  auto matrix = [&](const char *lead, const char *strides,
-                    const std::string &element) {
-    return llvm::formatv("memref<{0}?x?x?x{1}x{2}, strided<[{3}?, ?, ?, 1]>>",
-                         lead, spec.headDim, element, strides)
-        .str();
-  };
-  constexpr llvm::StringLiteral parts =
-      "memref<?x?x?x?xf32, strided<[?, ?, ?, ?]>>";
-  constexpr llvm::StringLiteral row = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
-  std::string arguments, clauses, sink, lse, lseType;
-  const std::pair<const char *, bool> rows[] = {{"row_max", spec.rowMax},
-                                                {"row_sum", spec.rowSum}};
-  for (auto [name, there] : rows) {
-    if (!there)
-      continue;
-    arguments += llvm::formatv(", %{0}: {1}", name, row);
-    clauses += llvm::formatv(" {0}(%{0} : {1})", name, row);
-  }
-  if (spec.sink) {
-    arguments += ", %sink: memref<?xf32>";
-    sink = " sink(%sink : memref<?xf32>)";
-  }
-  if (spec.lse) {
-    arguments += ", %lse: " + row.str();
-    lse = ", %lse";
-    lseType = ", " + row.str();
-  }
-  return llvm::formatv(
-             "func.func @merge(%o: {0}, %m: {1}, %s: {1}, %out: {2}{3}) {{\n"
-             "  fmha.merge ins(%o, %m, %s : {0}, {1}, {1}){4}\n"
-             "      outs(%out{5} : {2}{6}){7}{8}\n  return\n}\n",
-             matrix("?x", "?, ", "f32"), parts, matrix("", "", spec.output),
-             arguments, sink, lse, lseType, clauses,
-             spec.unnormalised ? " {unnormalised}" : "")
-      .str();
-}
-
 CompileResult fmha::compileMerge(const MergeSpec &spec,
                                  const std::string &target) {
   CompileOptions options;
   options.target = target;
-  return Compilation(options).runMerge(mergeModule(spec));
+  return Compilation(options).run(mergeModule(spec), "<merge>");
 }
 
 CompileResult fmha::inspect(const std::string &moduleText,

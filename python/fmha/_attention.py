@@ -180,7 +180,7 @@ def _check_shapes(q: Array, k: Array, v: Array, packed: bool) -> None:
         )
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=64, typed=True)
 def _cached(**options: Any) -> Kernel:
     return compile(**options)
 
@@ -372,7 +372,7 @@ def attention(
     bfloat16, and nothing is copied or waited for. FMHA_DRIVER names the driver library,
     and stream is the CUstream that the kernel is launched on. Outputs are new device
     arrays with __dlpack__, or `out`, of the layout and the shape of q with the dim of v.
-    cu_seqlens and lengths lie on the device, too, and are not checked; sink, alibi and
+    What is in them is ready on that stream. cu_seqlens and lengths lie on the device, too, and are not checked; sink, alibi and
     bias are float32. Host arrays are copied to the device and back.
 
     target, p_placement, q_tiles, pack_heads, scheduler, ctas_per_sm (Hopper), exp2_emulated
@@ -387,6 +387,13 @@ def attention(
     2**31 - 1 CTAs.
     """
     given = dict(locals())
+    if type(q) is not np.ndarray:
+        try:
+            again: Array | tuple[Array, ...] | None = _device.PLANS.again(given)
+        except RuntimeError as error:
+            raise Error(str(error)) from None
+        if again is not None:
+            return again
     settings = settings_of(device, policy, seed, checks)
     integer(stream, "stream", bits=64)
     word(layout, "layout", ("bshd", "bhsd"))

@@ -1,4 +1,6 @@
-"""attention() on arrays in device memory: nothing is copied, and nothing is waited for."""
+"""attention() on arrays in device memory: nothing is copied, and nothing is waited for.
+
+The way through attention() here is that of the first call of its kind; PLANS launches those that follow."""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from ._errors import Error
 DEVICES = (2, 13)
 _MODULES: OrderedDict[tuple[str, int], _native.LoadedModule] = OrderedDict()
 _MOST_MODULES = 64
+PLANS = _native.LaunchPlans()
 # What attention() hands to compile() as it is.
 _OF_THE_KERNEL = (
     "v_in_k causal mask softcap source2_mask scale lse unnormalised out_dtype target p_placement q_tiles pack_heads scheduler "
@@ -131,19 +134,18 @@ def _exchanged(array: _native.DeviceArray, layout: str) -> _native.DeviceArray:
     return array.permuted([1, 0, 2] if len(array.shape) == 3 else [0, 2, 1, 3])
 
 
-def _make_outputs(options: dict[str, Any], arrays: dict[str, _native.DeviceArray], packed: bool) -> dict[str, Any]:
-    """The arrays that are returned, by their names; o is the caller's where there is an out."""
-    q, stream, place = arrays["q"], options["stream"], arrays["q"].device
+def _outputs_to_make(
+    options: dict[str, Any], arrays: dict[str, _native.DeviceArray], packed: bool
+) -> list[tuple[str, list[int], str, bool]]:
+    """Name, shape and type of the arrays that are returned, but for the caller's own, and whether they begin as zeros."""
+    q = arrays["q"]
     *outer, rows, heads, _ = q.shape
     columns = arrays["v"].shape[-1]
     shape = [*outer, rows, heads, columns] if options["layout"] == "bshd" else [*outer, heads, rows, columns]
     kind = "f32" if options["out_dtype"] == "f32" else q.dtype
-    out = options["out"]
-    made = {"o": _native.device_empty(shape, kind, place, packed, stream) if out is None else out}
-    for name, asked in (("lse", "lse"), ("row_max", "return_row_max"), ("row_sum", "return_row_sum")):
-        if options[asked]:
-            made[name] = _native.device_empty([*outer, heads, rows], "f32", place, packed, stream)
-    return made
+    made = [] if options["out"] is not None else [("o", shape, kind, packed)]
+    rows_of = {"lse": "lse", "row_max": "return_row_max", "row_sum": "return_row_sum"}
+    return made + [(name, [*outer, heads, rows], "f32", packed) for name, asked in rows_of.items() if options[asked]]
 
 
 def attention(options: dict[str, Any]) -> Any:
@@ -161,14 +163,18 @@ def attention(options: dict[str, Any]) -> Any:
     kernel = _compiled(options, arrays)
     try:
         module = _module_of(kernel, arrays["q"].device)
-        outputs = _make_outputs(options, arrays, packed["q"])
-        for name, array in outputs.items():
-            if array is not options["out"]:
-                arrays[name] = _native.DeviceArray(array)
-        arrays["o"] = arrays["out"] if "out" in arrays else _exchanged(arrays["o"], layout)
-        captures = [name for name in _CAPTURES if name in arrays]
-        arrays |= {f"capture{n}": arrays[name] for n, name in enumerate(captures)}
-        module.launch([arrays[name] for name in module.names], options["stream"])
+        made = _outputs_to_make(options, arrays, packed["q"])
+        place, stream = arrays["q"].device, options["stream"]
+        fresh = {name: _native.device_empty(shape, kind, place, zero, stream) for name, shape, kind, zero in made}
+        for name, array in fresh.items():
+            arrays[name] = _native.DeviceArray(array) if name != "o" else _exchanged(_native.DeviceArray(array), layout)
+        sources = {"o": "out" if "out" in arrays else "o"}
+        sources |= {f"capture{n}": name for n, name in enumerate(name for name in _CAPTURES if name in arrays)}
+        used = [sources.get(name, name) for name in module.names]
+        workspace = module.launch([arrays[name] for name in used], stream)
     except RuntimeError as error:
         raise Error(str(error)) from None
-    return tuple(outputs.values()) if len(outputs) > 1 else outputs["o"]
+    exchanged = {"o", *packed} if layout == "bhsd" else set()
+    PLANS.keep(options, module, [(name, name in exchanged) for name in used], made, workspace)
+    outputs = [*([] if options["out"] is None else [options["out"]]), *fresh.values()]
+    return tuple(outputs) if len(outputs) > 1 else outputs[0]

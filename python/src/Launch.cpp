@@ -11,24 +11,22 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoadedModule.h"
 #include "Module.h"
 
-#include "fmha-c/Runtime.h"
-#include "fmha/Runtime/Driver/Calls.h"
-
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <map>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
 namespace nb = nanobind;
 namespace driver = fmha::runtime::driver;
+using namespace fmha::python;
 
 namespace {
 
@@ -107,55 +105,42 @@ const std::pair<const char *, DLDataType> types[] = {
     {"f32", {kDLFloat, 32, 1}}, {"i32", {kDLInt, 32, 1}},
     {"i8", {kDLInt, 8, 1}},     {"bool", {kDLBool, 8, 1}}};
 
-/// An array of any library by DLPack, kept alive, with dimensions in an order
-/// of our own.
-class DeviceArray {
-public:
-  explicit DeviceArray(nb::ndarray<nb::ro> array) : owner(array) {
-    for (size_t d = 0; d < array.ndim(); ++d) {
-      shape.push_back(int64_t(array.shape(d)));
-      strides.push_back(array.stride(d));
-    }
-  }
-  DeviceArray permuted(const std::vector<size_t> &order) const {
-    DeviceArray view = *this;
-    for (size_t d = 0; d < order.size(); ++d) {
-      view.shape[d] = shape.at(order[d]);
-      view.strides[d] = strides.at(order[d]);
-    }
-    return view;
-  }
-  nb::tuple extents() const { return nb::tuple(nb::cast(shape)); }
-  int device() const { return owner.device_id(); }
-  std::string dtype() const {
-    for (auto [name, type] : types)
-      if (type.code == owner.dtype().code && type.bits == owner.dtype().bits &&
-          owner.dtype().lanes == 1)
-        return name;
-    return "another type";
-  }
-  /// Valid as long as this object.
-  DLTensor tensor() const {
-    nb::dlpack::dtype type = owner.dtype();
-    return {const_cast<void *>(owner.data()),
-            {DLDeviceType(owner.device_type()), owner.device_id()},
-            int32_t(shape.size()),
-            {type.code, type.bits, type.lanes},
-            const_cast<int64_t *>(shape.data()),
-            const_cast<int64_t *>(strides.data()),
-            0};
-  }
+} // namespace
 
-private:
-  nb::ndarray<nb::ro> owner;
-  std::vector<int64_t> shape, strides;
-};
+DeviceArray::DeviceArray(nb::handle array)
+    : owner(array), shape(size_t(owner->ndim)), strides(shape.size()) {
+  copyShape(*owner, shape.data(), strides.data());
+}
 
-using Made = nb::ndarray<nb::array_api, nb::device::cuda>;
+DeviceArray DeviceArray::permuted(const std::vector<size_t> &order) const {
+  DeviceArray view = *this;
+  for (size_t d = 0; d < order.size(); ++d) {
+    view.shape[d] = shape.at(order[d]);
+    view.strides[d] = strides.at(order[d]);
+  }
+  return view;
+}
 
-/// Device memory for an array, zero where `zero`; freed with the array.
-Made deviceEmpty(const std::vector<size_t> &shape, const std::string &type,
-                 int device, bool zero, uint64_t stream) {
+nb::tuple DeviceArray::extents() const { return nb::tuple(nb::cast(shape)); }
+
+std::string DeviceArray::dtype() const {
+  for (auto [name, type] : types)
+    if (type.code == owner->dtype.code && type.bits == owner->dtype.bits &&
+        owner->dtype.lanes == 1)
+      return name;
+  return "another type";
+}
+
+DLTensor DeviceArray::tensor() const {
+  DLTensor view = *owner;
+  view.shape = const_cast<int64_t *>(shape.data());
+  view.strides = const_cast<int64_t *>(strides.data());
+  return view;
+}
+
+Made fmha::python::deviceEmpty(const std::vector<size_t> &shape,
+                               const std::string &type, int device, bool zero,
+                               uint64_t stream) {
   const auto *found =
       std::find_if(std::begin(types), std::end(types),
                    [&](const auto &one) { return type == one.first; });
@@ -181,82 +166,82 @@ Made deviceEmpty(const std::vector<size_t> &shape, const std::string &type,
               nb::device::cuda::value, device);
 }
 
-/// A loaded kernel, with a workspace for each stream that it is launched on.
-class LoadedModule {
-public:
-  LoadedModule(const std::string &ptx, const std::string &manifest,
-               const std::string &target, int device)
-      : target(target) {
-    enterContext(device);
-    followEnvironment(target);
-    check(fmhaModuleLoad(ptx.data(), ptx.size(), manifest.c_str(), &module));
-  }
-  LoadedModule(const LoadedModule &) = delete;
-  ~LoadedModule() {
-    // Launches may still use what is given back.
-    calls().synchronize();
-    for (auto &[stream, workspace] : workspaces)
-      calls().memFree(workspace.address);
-    fmhaModuleUnload(module);
-  }
+LoadedModule::LoadedModule(const std::string &ptx, const std::string &manifest,
+                           const std::string &target, int device)
+    : target(target) {
+  enterContext(device);
+  followEnvironment(target);
+  check(fmhaModuleLoad(ptx.data(), ptx.size(), manifest.c_str(), &module));
+}
 
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (size_t n = 0; n < fmhaTensorCount(module); ++n)
-      all.push_back(fmhaTensorName(module, n));
-    return all;
+LoadedModule::~LoadedModule() {
+  // Launches may still use what is given back.
+  calls().synchronize();
+  for (auto &[stream, workspace] : workspaces)
+    calls().memFree(workspace.address);
+  fmhaModuleUnload(module);
+}
+
+std::vector<std::string> LoadedModule::names() const {
+  std::vector<std::string> all;
+  for (size_t n = 0; n < fmhaTensorCount(module); ++n)
+    all.push_back(fmhaTensorName(module, n));
+  return all;
+}
+
+uint64_t LoadedModule::workspaceBytes(
+    const std::vector<const DLTensor *> &tensors) const {
+  uint64_t bytes = 0;
+  check(fmhaWorkspaceBytes(module, tensors.data(), tensors.size(), &bytes));
+  return bytes;
+}
+
+void LoadedModule::launch(const DLTensor *const *tensors, size_t count,
+                          uint64_t bytes, uint64_t stream) {
+  void *workspace = bytes ? reserve(bytes, stream) : nullptr;
+  followEnvironment(target);
+  // The simulator runs the kernel in this call.
+  FmhaStatus status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = fmhaLaunch(module, tensors, count, workspace,
+                        reinterpret_cast<CUstream>(stream));
   }
+  check(status);
+}
 
-  void launch(const std::vector<const DeviceArray *> &arrays, uint64_t stream) {
-    std::vector<DLTensor> tensors;
-    for (const DeviceArray *array : arrays)
-      tensors.push_back(array->tensor());
-    std::vector<const DLTensor *> pointers;
-    for (const DLTensor &tensor : tensors)
-      pointers.push_back(&tensor);
-    uint64_t bytes = 0;
-    check(fmhaWorkspaceBytes(module, pointers.data(), pointers.size(), &bytes));
-    void *workspace = bytes ? reserve(bytes, stream) : nullptr;
-    followEnvironment(target);
-    // The simulator runs the kernel in this call.
-    FmhaStatus status;
-    {
-      nb::gil_scoped_release unlocked;
-      status = fmhaLaunch(module, pointers.data(), pointers.size(), workspace,
-                          reinterpret_cast<CUstream>(stream));
-    }
-    check(status);
+/// Launches on one stream run one after the other and share their workspace.
+/// Freeing one that grows waits for those that use it.
+void *LoadedModule::reserve(uint64_t bytes, uint64_t stream) {
+  Workspace &held = workspaces[stream];
+  if (held.bytes < bytes) {
+    driver::DevicePointer fresh = 0;
+    check(calls().memAlloc(&fresh, bytes), "allocating the workspace");
+    if (held.address)
+      calls().memFree(held.address);
+    held = {fresh, bytes};
   }
+  return reinterpret_cast<void *>(held.address);
+}
 
-private:
-  struct Workspace {
-    driver::DevicePointer address = 0;
-    uint64_t bytes = 0;
-  };
-  /// Launches on one stream run one after the other and share their workspace.
-  /// Freeing one that grows waits for those that use it.
-  void *reserve(uint64_t bytes, uint64_t stream) {
-    Workspace &held = workspaces[stream];
-    if (held.bytes < bytes) {
-      driver::DevicePointer fresh = 0;
-      check(calls().memAlloc(&fresh, bytes), "allocating the workspace");
-      if (held.address)
-        calls().memFree(held.address);
-      held = {fresh, bytes};
-    }
-    return reinterpret_cast<void *>(held.address);
-  }
-
-  FmhaModule module = nullptr;
-  std::string target;
-  std::map<uint64_t, Workspace> workspaces;
-};
-
-} // namespace
+/// Returns the bytes of the workspace.
+static uint64_t launchOn(LoadedModule &module,
+                         const std::vector<const DeviceArray *> &arrays,
+                         uint64_t stream) {
+  std::vector<DLTensor> tensors;
+  for (const DeviceArray *array : arrays)
+    tensors.push_back(array->tensor());
+  std::vector<const DLTensor *> pointers;
+  for (const DLTensor &tensor : tensors)
+    pointers.push_back(&tensor);
+  uint64_t bytes = module.workspaceBytes(pointers);
+  module.launch(pointers.data(), pointers.size(), bytes, stream);
+  return bytes;
+}
 
 void fmha::python::bindLaunch(nb::module_ &module) {
   nb::class_<DeviceArray>(module, "DeviceArray")
-      .def(nb::init<nb::ndarray<nb::ro>>(), nb::arg("array"))
+      .def(nb::init<nb::handle>(), nb::arg("array"))
       .def("permuted", &DeviceArray::permuted, nb::arg("order"))
       .def_prop_ro("shape", &DeviceArray::extents)
       .def_prop_ro("device", &DeviceArray::device)
@@ -267,8 +252,8 @@ void fmha::python::bindLaunch(nb::module_ &module) {
            nb::arg("ptx"), nb::arg("manifest"), nb::arg("target"),
            nb::arg("device"))
       .def_prop_ro("names", &LoadedModule::names)
-      .def("launch", &LoadedModule::launch, nb::arg("arrays"),
-           nb::arg("stream"));
+      .def("launch", &launchOn, nb::arg("arrays"), nb::arg("stream"));
   module.def("device_empty", &deviceEmpty, nb::arg("shape"), nb::arg("dtype"),
              nb::arg("device"), nb::arg("zero"), nb::arg("stream"));
+  bindLaunchPlans(module);
 }

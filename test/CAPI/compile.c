@@ -24,6 +24,15 @@ static const char *const text =
     "  return\n"
     "}\n";
 
+static const char *const merge =
+    "func.func @f(%o: memref<?x1x?x4x64xf32>, %m: memref<?x1x4x?xf32>,\n"
+    "             %s: memref<?x1x4x?xf32>, %out: memref<1x?x4x64xbf16>) {\n"
+    "  fmha.merge ins(%o, %m, %s : memref<?x1x?x4x64xf32>,\n"
+    "      memref<?x1x4x?xf32>, memref<?x1x4x?xf32>)\n"
+    "      outs(%out : memref<1x?x4x64xbf16>)\n"
+    "  return\n"
+    "}\n";
+
 static double now(void) {
   struct timespec at;
   clock_gettime(CLOCK_MONOTONIC, &at);
@@ -69,6 +78,29 @@ static void testText(void) {
   fmhaResultDestroy(result);
   fmhaResultDestroy(NULL);
   CHECK(fmhaCompile(text, NULL, NULL) == 1 && fmhaQuery(NULL, NULL) == 1);
+}
+
+static void testMerge(void) {
+  FmhaResult *result = compiled(merge, "{\"target\": \"sm_90a\"}");
+  CHECK(!fmhaResultFromCache(result));
+  CHECK_HAS(fmhaResultPtx(result), ".target sm_90a");
+  CHECK_HAS(fmhaResultManifest(result), "\"out_dtype\": \"bf16\"");
+  CHECK_HAS(fmhaResultManifest(result), "\"tensor\": \"o_parts\"");
+  fmhaResultDestroy(result);
+  result = compiled(merge, "{\"target\": \"sm_90a\", \"explain\": true}");
+  CHECK(strcmp(fmhaResultReport(result), "") == 0);
+  fmhaResultDestroy(result);
+  fails(merge, "{\"target\": \"sm_80\"}", "<module>:", "sm_80 cannot be");
+  fails(merge, "{\"kv-stages\": 2}", "<module>:3:3",
+        "expected no field of a schedule, got one");
+  fails("func.func @f(%o: memref<?x1x?x4x64xf32>, %m: memref<?x1x4x?xf32>,\n"
+        "    %s: memref<?x1x4x?xf32>, %out: memref<1x?x4x64xbf16>) {\n"
+        "  fmha.merge ins(%o, %m, %s : memref<?x1x?x4x64xf32>,\n"
+        "      memref<?x1x4x?xf32>, memref<?x1x4x?xf32>)\n"
+        "      outs(%out : memref<1x?x4x64xbf16>) {target = \"sm_100a\"}\n"
+        "  return\n}\n",
+        "{\"target\": \"sm_90a\"}", "<module>:3:3",
+        "expected the target of the op, sm_100a, got sm_90a");
 }
 
 static void testOptions(void) {
@@ -250,6 +282,7 @@ int main(void) {
   setenv("FMHA_CACHE_DIR", folder, 1);
   CHECK(strlen(fmhaCompilerVersion()) >= 5);
   testText();
+  testMerge();
   testOptions();
   testWrongOptions();
   testWrongText();

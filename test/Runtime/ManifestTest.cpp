@@ -329,6 +329,35 @@ TEST(Manifest, MergesAreReadByThemselves) {
               HasSubstr("manifest.out_dtype"));
 }
 
+/// A merge says everything; attention may leave out what is not so.
+TEST(Manifest, MergesNameTheMissingMember) {
+  auto sample = [] {
+    return llvm::cantFail(llvm::json::parse(R"({
+      "schema_version": 1, "kernel": "fmha_merge", "target": "sm_100a",
+      "head_dim_v": 64, "out_dtype": "f16", "lse": true, "row_max": false,
+      "row_sum": false, "sink": false, "unnormalised": false,
+      "block": [128, 1, 1], "parameters": [],
+      "grid": {"x": ["q_heads"], "y": [], "z": []}})"));
+  };
+  auto problemOf = [](const llvm::json::Value &value) {
+    auto manifest = parseMergeManifest(llvm::formatv("{0}", value).str());
+    return manifest ? "" : llvm::toString(manifest.takeError());
+  };
+  EXPECT_EQ(problemOf(sample()), "");
+  const llvm::json::Value whole = sample();
+  for (const auto &member : *whole.getAsObject()) {
+    llvm::json::Value value = sample();
+    value.getAsObject()->erase(member.first);
+    EXPECT_EQ(problemOf(value), "manifest: expected a member '" +
+                                    member.first.str() + "', got none");
+  }
+  for (const char *name : {"mask", "q_tiles", "splits", "cluster"}) {
+    llvm::json::Value value = sample();
+    (*value.getAsObject())[name] = 2;
+    EXPECT_THAT(problemOf(value), HasSubstr(std::string("got '") + name + "'"));
+  }
+}
+
 TEST(Manifest, GridsBeyondTheHardwareAreRefused) {
   Manifest manifest;
   manifest.grid[0] = {{RunValue::QLen, 1}, {RunValue::QHeads, 1}};

@@ -112,9 +112,9 @@ struct ScheduleText {
 ScheduleText readSchedule(const std::string &text, const std::string &name,
                           const std::string &target);
 
-/// Compiles the one attention op of `moduleText` (MLIR text, `name` appears in
-/// messages). Never aborts on bad input: `ok` is false and `diagnostics` says
-/// why.
+/// Compiles the one fmha.attention, or the one fmha.merge, of `moduleText`
+/// (MLIR text, `name` appears in messages). Of a merge `ptx` and `manifest`
+/// count. Never aborts on bad input: `ok` is false and `diagnostics` says why.
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 

@@ -38,6 +38,9 @@ public:
     }
   }
 
+  /// Whether the host gets the reason of an error, and so says it itself.
+  bool isAskedFor() const { return buffer && size >= 0; }
+
   /// Fills the buffer and sets the size options to what was written.
   void write(const std::string &text) {
     if (infoSize >= 0)
@@ -62,7 +65,8 @@ private:
 
 CUresult refuse(State &state, JitLog &log, CUresult result, std::string why) {
   log.write(why);
-  return complain(state, result, std::move(why));
+  return log.isAskedFor() ? fail(result, std::move(why))
+                          : complain(state, result, std::move(why));
 }
 
 /// Why the module cannot run on the reported device, or nothing.

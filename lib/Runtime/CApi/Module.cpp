@@ -96,6 +96,7 @@ FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
   if (FmhaStatus status = checkParameters(module, kernel))
     return status;
   entry.launch = &kernel;
+  entry.layout = ArgumentLayout(kernel);
   for (uint32_t extent : kernel.cluster)
     entry.isClustered |= extent > 1;
   for (const launch::Parameter &parameter : kernel.parameters)
@@ -135,13 +136,12 @@ FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
                            module.device);
   const std::string &target =
       module.merge ? module.merge->target : module.attention->target;
-  return fail(
-      FMHA_ERROR_DRIVER,
-      "image: expected one that device " + std::to_string(module.device) +
-          " of compute capability " + std::to_string(major) + "." +
-          std::to_string(minor) + " loads, got one for " + target +
-          " that fails with " + calls.describe(result) +
-          (*log ? std::string(": ") + log : "") + "; compile for that device");
+  return fail(FMHA_ERROR_DRIVER,
+              "image: expected one that device " +
+                  std::to_string(module.device) + " of compute capability " +
+                  std::to_string(major) + "." + std::to_string(minor) +
+                  " loads, got one for " + target + " that fails with " +
+                  calls.describe(result, log) + "; compile for that device");
 }
 
 /// A static kernel is right for any number of CTAs, and runs best with as many
@@ -157,6 +157,18 @@ void chooseMaxCtas(FmhaModuleImpl &module) {
     module.maxCtas = uint32_t(count) * module.attention->ctasPerSm;
 }
 
+/// Finds the entries, of which a kernel with splits has two.
+FmhaStatus prepareAll(FmhaModuleImpl &module) {
+  const launch::KernelLaunch &first =
+      module.merge ? static_cast<const launch::KernelLaunch &>(*module.merge)
+                   : *module.attention;
+  if (FmhaStatus status = prepare(module, first, module.first))
+    return status;
+  if (!module.attention || !module.attention->combine)
+    return FMHA_SUCCESS;
+  return prepare(module, *module.attention->combine, module.combine.emplace());
+}
+
 FmhaStatus load(FmhaModuleImpl &module, const void *image, size_t bytes,
                 const char *manifest) {
   if (FmhaStatus status = readManifest(manifest, module))
@@ -169,15 +181,13 @@ FmhaStatus load(FmhaModuleImpl &module, const void *image, size_t bytes,
     return status;
   if (FmhaStatus status = loadImage(module, image, bytes))
     return status;
-  const launch::KernelLaunch &first =
-      module.merge ? static_cast<const launch::KernelLaunch &>(*module.merge)
-                   : *module.attention;
-  if (FmhaStatus status = prepare(module, first, module.first))
+  if (FmhaStatus status = prepareAll(module))
     return status;
   chooseMaxCtas(module);
-  if (!module.attention || !module.attention->combine)
-    return FMHA_SUCCESS;
-  return prepare(module, *module.attention->combine, module.combine.emplace());
+  if (size_t words = LaunchKey::wordsOf(module.roles);
+      words <= LaunchKey::mostWords)
+    module.plans.reserve(words, module.argumentBytes());
+  return FMHA_SUCCESS;
 }
 
 } // namespace

@@ -9,8 +9,8 @@
 #ifndef FMHA_LIB_RUNTIME_CAPI_MODULE_H
 #define FMHA_LIB_RUNTIME_CAPI_MODULE_H
 
+#include "LaunchPlan.h"
 #include "MapCache.h"
-#include "TensorRole.h"
 #include "fmha/Runtime/Launch/Values.h"
 
 #include <deque>
@@ -18,13 +18,12 @@
 
 namespace fmha::capi {
 
-constexpr size_t mostParameters = 1024, mostMaps = 16;
-
 /// An entry of the module, and how it is launched.
 struct Entry {
   const launch::KernelLaunch *launch = nullptr;
   runtime::driver::Function function = nullptr;
   bool isClustered = false;
+  ArgumentLayout layout;
   /// Of the parameters that are tensor maps, in their order.
   std::deque<MapCache> maps;
 };
@@ -49,7 +48,11 @@ struct FmhaModuleImpl {
   std::optional<fmha::capi::Entry> combine;
   /// The most CTAs of a launch in x, or 0 for as many as there are tiles.
   uint32_t maxCtas = 0;
+  fmha::capi::PlanCache plans;
 
+  size_t argumentBytes() const {
+    return first.layout.bytes + (combine ? combine->layout.bytes : 0);
+  }
   /// The parts of a split; 0 for no workspace.
   uint32_t splits() const { return combine ? attention->splits : 0; }
 };

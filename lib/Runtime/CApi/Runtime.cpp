@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Problem.h"
-#include "fmha/Runtime/Launch/Grid.h"
-#include "fmha/Runtime/Launch/Values.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace fmha::capi {
@@ -18,13 +17,6 @@ namespace {
 
 namespace driver = runtime::driver;
 using launch::Parameter;
-
-/// What cuLaunchKernelEx is given, on the stack of one launch.
-struct Arguments {
-  driver::TensorMap maps[mostMaps];
-  uint64_t numbers[mostParameters];
-  void *pointers[mostParameters];
-};
 
 /// The value of a parameter that names a capture. An empty one, of which
 /// nothing counts, has extents of 1 and the address of q.
@@ -67,57 +59,35 @@ FmhaStatus encode(const FmhaModuleImpl &module, MapCache &cache,
                                      module.driver->describe(result));
 }
 
+FmhaStatus packNumber(const FmhaModuleImpl &module, const Problem &problem,
+                      const Parameter &parameter, unsigned char *place) {
+  // Little-endian, so that a u32 is the first half of the number.
+  uint64_t number = numberOf(module, problem, parameter);
+  std::memcpy(place, &number, sizeof(number));
+  if (parameter.kind != Parameter::Kind::U32 || number <= UINT32_MAX)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_SHAPE, "parameter '" + parameter.name +
+                                    "': expected at most " +
+                                    std::to_string(UINT32_MAX) + ", got " +
+                                    std::to_string(number));
+}
+
+/// Writes what the kernel of `entry` is given.
 FmhaStatus pack(const FmhaModuleImpl &module, Entry &entry,
-                const Problem &problem, Arguments &arguments) {
+                const Problem &problem, unsigned char *arguments) {
   size_t map = 0;
   const std::vector<Parameter> &parameters = entry.launch->parameters;
   for (size_t n = 0; n < parameters.size(); ++n) {
-    const Parameter &parameter = parameters[n];
-    if (parameter.kind == Parameter::Kind::TensorMap) {
-      arguments.pointers[n] = &arguments.maps[map];
-      if (FmhaStatus status = encode(module, entry.maps[map], parameter,
-                                     problem, &arguments.maps[map]))
-        return status;
-      ++map;
-      continue;
-    }
-    // Little-endian, so that a u32 is the first half of the number.
-    arguments.numbers[n] = numberOf(module, problem, parameter);
-    arguments.pointers[n] = &arguments.numbers[n];
-    if (parameter.kind == Parameter::Kind::U32 &&
-        arguments.numbers[n] > UINT32_MAX)
-      return fail(FMHA_ERROR_SHAPE, "parameter '" + parameter.name +
-                                        "': expected at most " +
-                                        std::to_string(UINT32_MAX) + ", got " +
-                                        std::to_string(arguments.numbers[n]));
+    unsigned char *place = arguments + entry.layout.offsets[n];
+    bool isMap = parameters[n].kind == Parameter::Kind::TensorMap;
+    FmhaStatus status =
+        isMap ? encode(module, entry.maps[map++], parameters[n], problem,
+                       reinterpret_cast<driver::TensorMap *>(place))
+              : packNumber(module, problem, parameters[n], place);
+    if (status)
+      return status;
   }
   return FMHA_SUCCESS;
-}
-
-FmhaStatus submit(const FmhaModuleImpl &module, Entry &entry,
-                  const launch::Grid &grid, const Problem &problem,
-                  CUstream stream) {
-  // Uninitialized; a launch sets the entries that its parameters use.
-  alignas(Arguments) unsigned char room[sizeof(Arguments)];
-  Arguments &arguments = *reinterpret_cast<Arguments *>(room);
-  if (FmhaStatus status = pack(module, entry, problem, arguments))
-    return status;
-  const launch::KernelLaunch &kernel = *entry.launch;
-  driver::LaunchAttribute cluster = {};
-  cluster.id = driver::launchClusterDimension;
-  std::copy(kernel.cluster.begin(), kernel.cluster.end(),
-            cluster.value.cluster);
-  driver::LaunchConfig config = {};
-  std::copy(grid.begin(), grid.end(), config.grid);
-  std::copy(kernel.block.begin(), kernel.block.end(), config.block);
-  config.dynamicSmemBytes = kernel.smemBytes;
-  config.stream = reinterpret_cast<driver::Stream>(stream);
-  config.attributes = entry.isClustered ? &cluster : nullptr;
-  config.attributeCount = entry.isClustered;
-  return check(*module.driver,
-               module.driver->launchKernel(&config, entry.function,
-                                           arguments.pointers, nullptr),
-               "launching the kernel");
 }
 
 bool isEmpty(const launch::Grid &grid) {
@@ -145,13 +115,15 @@ FmhaStatus enterContext(const FmhaModuleImpl &module) {
                "entering the context");
 }
 
-FmhaStatus launchAll(FmhaModuleImpl &module, const DLTensor *const *tensors,
-                     size_t n, const FmhaLaunchOptions &options) {
+/// Checks the tensors and computes what the kernels are given.
+FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
+                    size_t n, const FmhaLaunchOptions &options,
+                    LaunchPlan &plan) {
   Problem problem;
   if (FmhaStatus status =
           bindShapes(module, tensors, n, options.max_q_len, problem))
     return status;
-  launch::Grid grid, rows;
+  auto &[grid, rows] = plan.grids;
   if (FmhaStatus status = tilesOf(*module.first.launch, problem, grid))
     return status;
   if (module.combine)
@@ -159,19 +131,90 @@ FmhaStatus launchAll(FmhaModuleImpl &module, const DLTensor *const *tensors,
       return status;
   if (FmhaStatus status = bindPlaces(module, options, problem))
     return status;
-  if (isEmpty(grid))
+  if (isEmpty(grid)) {
+    rows = {};
     return FMHA_SUCCESS;
+  }
   if (FmhaStatus status = enterContext(module))
     return status;
   problem.values[launch::RunValue::Tiles] = grid[0];
   if (module.maxCtas)
     grid[0] = std::min(grid[0], module.maxCtas);
-  if (FmhaStatus status =
-          submit(module, module.first, grid, problem, options.stream))
+  FmhaStatus status = pack(module, module.first, problem, plan.arguments);
+  if (status || isEmpty(rows))
     return status;
-  if (!module.combine || isEmpty(rows))
+  return pack(module, *module.combine, problem,
+              plan.arguments + module.first.layout.bytes);
+}
+
+driver::Result submit(const FmhaModuleImpl &module, const Entry &entry,
+                      const launch::Grid &grid, unsigned char *arguments,
+                      CUstream stream) {
+  const launch::KernelLaunch &kernel = *entry.launch;
+  // A launch sets the entries that its parameters use.
+  void *pointers[mostParameters];
+  for (size_t n = 0; n < entry.layout.offsets.size(); ++n)
+    pointers[n] = arguments + entry.layout.offsets[n];
+  driver::LaunchAttribute cluster = {};
+  cluster.id = driver::launchClusterDimension;
+  std::copy(kernel.cluster.begin(), kernel.cluster.end(),
+            cluster.value.cluster);
+  driver::LaunchConfig config = {};
+  std::copy(grid.begin(), grid.end(), config.grid);
+  std::copy(kernel.block.begin(), kernel.block.end(), config.block);
+  config.dynamicSmemBytes = kernel.smemBytes;
+  config.stream = reinterpret_cast<driver::Stream>(stream);
+  config.attributes = entry.isClustered ? &cluster : nullptr;
+  config.attributeCount = entry.isClustered;
+  return module.driver->launchKernel(&config, entry.function, pointers,
+                                     nullptr);
+}
+
+/// Launches a kernel from a thread that has a context, as all but the first
+/// launch of a thread expect. Where it has lost it, the kernel is launched
+/// again: a launch without a context does nothing but fail.
+FmhaStatus submitAgain(const FmhaModuleImpl &module, const Entry &entry,
+                       const launch::Grid &grid, unsigned char *arguments,
+                       CUstream stream) {
+  driver::Result result = submit(module, entry, grid, arguments, stream);
+  if (result == driver::errorInvalidContext) {
+    if (FmhaStatus status = enterContext(module))
+      return status;
+    result = submit(module, entry, grid, arguments, stream);
+  }
+  return check(*module.driver, result, "launching the kernel");
+}
+
+FmhaStatus launchPlan(const FmhaModuleImpl &module, LaunchPlan &plan,
+                      CUstream stream) {
+  const auto &[grid, rows] = plan.grids;
+  if (isEmpty(grid))
     return FMHA_SUCCESS;
-  return submit(module, *module.combine, rows, problem, options.stream);
+  // Asking before each launch would cost as much as finding the plan.
+  thread_local bool hasLaunched = false;
+  if (!hasLaunched)
+    if (FmhaStatus status = enterContext(module))
+      return status;
+  hasLaunched = true;
+  FmhaStatus status =
+      submitAgain(module, module.first, grid, plan.arguments, stream);
+  if (status || isEmpty(rows))
+    return status;
+  return submitAgain(module, *module.combine, rows,
+                     plan.arguments + module.first.layout.bytes, stream);
+}
+
+FmhaStatus launchAll(FmhaModuleImpl &module, const DLTensor *const *tensors,
+                     size_t n, const FmhaLaunchOptions &options) {
+  LaunchPlan plan;
+  LaunchKey key(module.roles, tensors, n, options);
+  if (!key.isValid() || !module.plans.find(key, plan)) {
+    if (FmhaStatus status = makePlan(module, tensors, n, options, plan))
+      return status;
+    if (key.isValid())
+      module.plans.keep(key, plan);
+  }
+  return launchPlan(module, plan, options.stream);
 }
 
 /// Keeps C++ exceptions, of which there is only lack of memory, from C.

@@ -69,7 +69,7 @@ void resolveExtras(void *handle, Calls &calls) {
 
 } // namespace
 
-std::string Calls::describe(Result result) const {
+std::string Calls::describe(Result result, std::string_view log) const {
   const char *name = nullptr, *text = nullptr;
   getErrorName(result, &name);
   getErrorString(result, &text);
@@ -79,10 +79,12 @@ std::string Calls::describe(Result result) const {
   if (result == errorNotSupported && missingSymbol())
     return description + " ('" + library + "' does not export " +
            std::exchange(missingSymbol(), nullptr) + ")";
-  const char *reason = lastError ? lastError() : nullptr;
-  if (reason && *reason)
-    description += std::string(" (") + reason + ")";
-  return description;
+  // The simulator's own reason is what its log says, which may have been cut.
+  const char *own = lastError ? lastError() : nullptr;
+  std::string reason = own && *own ? own : std::string(log);
+  while (reason.ends_with('\n'))
+    reason.pop_back();
+  return reason.empty() ? description : description + " (" + reason + ")";
 }
 
 std::optional<Calls> open(const std::string &library, std::string &why) {

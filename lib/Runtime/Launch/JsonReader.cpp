@@ -10,26 +10,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 namespace fmha::launch {
+
+/// Returns the message without the library's own number of it, as in
+/// "[json.exception.parse_error.101] parse error at line 1, ...".
+static std::string_view withoutNumber(std::string_view message) {
+  size_t end =
+      message.starts_with("[json.") ? message.find("] ") : message.npos;
+  return end == message.npos ? message : message.substr(end + 2);
+}
 
 std::optional<nlohmann::json> parseJson(std::string_view text,
                                         std::string &problem) {
   // A manifest is not nested deeper, and printing deeper values would recurse.
   constexpr int deepest = 32;
   using Json = nlohmann::json;
+  struct TooDeep {};
   auto bounded = [](int depth, Json::parse_event_t, Json &) {
     if (depth > deepest)
-      throw std::runtime_error("nested too deeply");
+      throw TooDeep();
     return true;
   };
   try {
     return Json::parse(text, bounded);
-  } catch (const std::exception &error) {
-    problem = error.what();
-    return std::nullopt;
+  } catch (const TooDeep &) {
+    problem = "expected JSON of at most " + std::to_string(deepest) +
+              " levels, got more";
+  } catch (const Json::exception &error) {
+    problem =
+        "expected JSON, got a " + std::string(withoutNumber(error.what()));
   }
+  return std::nullopt;
 }
 
 static std::string join(std::span<const std::string_view> names) {
@@ -64,13 +76,12 @@ JsonNode JsonNode::field(std::string_view name) const {
   return JsonNode(member, inner, *problem);
 }
 
-void JsonNode::fields(std::initializer_list<std::string_view> known) const {
+void JsonNode::fields(std::span<const std::string_view> known) const {
   if (!value || !value->is_object())
     return complain("an object");
   for (const auto &member : value->items())
     if (std::find(known.begin(), known.end(), member.key()) == known.end())
-      complain("only the members " + join({known.begin(), known.size()}),
-               "'" + member.key() + "'");
+      complain("only the members " + join(known), "'" + member.key() + "'");
 }
 
 std::vector<JsonNode> JsonNode::elements(std::optional<size_t> count) const {

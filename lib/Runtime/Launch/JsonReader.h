@@ -46,7 +46,10 @@ public:
   /// The member `name` of an object; its absence is a problem.
   JsonNode field(std::string_view name) const;
   /// Complains about members that are not in `known`.
-  void fields(std::initializer_list<std::string_view> known) const;
+  void fields(std::span<const std::string_view> known) const;
+  void fields(std::initializer_list<std::string_view> known) const {
+    fields(std::span(known.begin(), known.size()));
+  }
   /// The elements of an array, of exactly `count` if given.
   std::vector<JsonNode> elements(std::optional<size_t> count = {}) const;
 

@@ -144,65 +144,169 @@ ManifestRole readRole(JsonNode node) {
   return role;
 }
 
-void readProblem(JsonNode root, Manifest &manifest) {
-  manifest.target = root.field("target").string();
-  // A kernel multiplies 16-bit elements, the first ones of the table.
-  manifest.dtype =
-      ElementType(root.field("dtype").choose(namesOf<ElementType>().first(2)));
-  manifest.outDtype = manifest.dtype;
-  if (root.has("out_dtype"))
-    manifest.outDtype = root.field("out_dtype").choice<ElementType>();
-  manifest.headDim = root.field("head_dim").unsignedInteger(1, 1 << 16);
-  manifest.headDimV = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
-  const std::pair<std::string_view, bool &> switches[] = {
-      {"v_in_k", manifest.vInK},
-      {"row_max", manifest.rowMax},
-      {"row_sum", manifest.rowSum},
-      {"unnormalised", manifest.unnormalised},
-      {"kv_lens", manifest.kvLens},
-      {"cu_seqlens_q", manifest.cuSeqlensQ},
-      {"cu_seqlens_k", manifest.cuSeqlensK},
-      {"sink", manifest.sink},
-      {"source2", manifest.source2},
-      {"source2_lens", manifest.source2Lens},
-      {"score", manifest.score}};
-  for (const auto &[name, on] : switches)
-    if (root.has(name))
-      on = root.field(name).boolean();
-  if (root.has("captures"))
-    for (const JsonNode &capture : root.field("captures").elements())
-      manifest.captures.push_back(readCaptureType(capture));
-  manifest.mask = root.field("mask").choice(maskNames);
-  if (root.has("source2_mask"))
-    manifest.mask2 = root.field("source2_mask").choice(maskNames);
-  if (root.has("window_left"))
-    manifest.windowLeft = root.field("window_left").unsignedInteger(0, 1 << 30);
-  if (root.has("window_right"))
-    manifest.windowRight =
-        root.field("window_right").unsignedInteger(0, 1 << 30);
-  manifest.scale = root.field("scale").number();
-  manifest.lse = root.field("lse").boolean();
-  manifest.qTiles = root.field("q_tiles").unsignedInteger(1, 16);
-  if (root.has("pack_heads"))
-    manifest.packHeads = root.field("pack_heads").unsignedInteger(1, 128);
-  manifest.pPlacement = root.field("p_placement").choice(placementNames);
+//===----------------------------------------------------------------------===//
+// The members of a manifest, in the order in which they are read
+//===----------------------------------------------------------------------===//
+
+/// A member of the JSON object of an M. One without `read` is read with others.
+template <typename M> struct Field {
+  std::string_view name;
+  bool isRequired = true;
+  void (*read)(JsonNode, M &) = nullptr;
+};
+
+template <typename M> using Fields = std::vector<Field<M>>;
+
+template <typename M, auto member> void readSwitch(JsonNode node, M &manifest) {
+  manifest.*member = node.boolean();
 }
 
-/// Reads the fields that every kernel's launch has.
-void readLaunch(JsonNode root, KernelLaunch &launch,
-                std::span<const CaptureType> captures = {}) {
-  launch.kernel = root.field("kernel").string();
-  JsonNode grid = root.field("grid");
-  grid.fields({"x", "y", "z"});
+template <typename M, auto member, uint32_t low, uint32_t high>
+void readNumber(JsonNode node, M &manifest) {
+  manifest.*member = node.unsignedInteger(low, high);
+}
+
+template <typename M, auto member, const Words &words>
+void readWord(JsonNode node, M &manifest) {
+  manifest.*member = node.choice(words);
+}
+
+template <typename M, auto member> void readText(JsonNode node, M &manifest) {
+  manifest.*member = node.string();
+}
+
+void readGrid(JsonNode node, KernelLaunch &launch) {
+  node.fields({"x", "y", "z"});
   for (size_t i = 0; i < 3; ++i)
     for (const JsonNode &factor :
-         grid.field(std::string_view("xyz").substr(i, 1)).elements())
+         node.field(std::string_view("xyz").substr(i, 1)).elements())
       launch.grid[i].push_back(readFactor(factor));
-  launch.block = readExtents(root.field("block"));
-  for (const JsonNode &parameter : root.field("parameters").elements()) {
+}
+
+void readParameters(JsonNode node, std::span<const CaptureType> captures,
+                    KernelLaunch &launch) {
+  for (const JsonNode &parameter : node.elements()) {
     launch.parameters.push_back(readParameter(parameter));
     checkCapture(parameter, captures, launch.parameters.back());
   }
+}
+
+std::span<const CaptureType> capturesOf(const KernelLaunch &) { return {}; }
+std::span<const CaptureType> capturesOf(const Manifest &manifest) {
+  return manifest.captures;
+}
+
+/// What the launch of every kernel has; of captures it comes behind them.
+template <typename M> Fields<M> launchFields() {
+  return {
+      {"kernel", true, readText<M, &M::kernel>},
+      {"grid", true, [](JsonNode node, M &m) { readGrid(node, m); }},
+      {"block", true, [](JsonNode node, M &m) { m.block = readExtents(node); }},
+      {"parameters", true,
+       [](JsonNode node, M &m) { readParameters(node, capturesOf(m), m); }}};
+}
+
+/// What both ops have. Attention leaves out what is not so, but for lse.
+template <typename M> Fields<M> sharedFields(bool hasAll) {
+  return {
+      {"schema_version", true,
+       [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
+      {"target", true, readText<M, &M::target>},
+      {"out_dtype", hasAll,
+       [](JsonNode node, M &m) { m.outDtype = node.choice<ElementType>(); }},
+      {"lse", true, readSwitch<M, &M::lse>},
+      {"row_max", hasAll, readSwitch<M, &M::rowMax>},
+      {"row_sum", hasAll, readSwitch<M, &M::rowSum>},
+      {"sink", hasAll, readSwitch<M, &M::sink>},
+      {"unnormalised", hasAll, readSwitch<M, &M::unnormalised>}};
+}
+
+void readCaptures(JsonNode node, Manifest &manifest) {
+  for (const JsonNode &capture : node.elements())
+    manifest.captures.push_back(readCaptureType(capture));
+}
+
+void readDtype(JsonNode node, Manifest &manifest) {
+  // A kernel multiplies 16-bit elements, the first ones of the table.
+  manifest.dtype = ElementType(node.choose(namesOf<ElementType>().first(2)));
+  manifest.outDtype = manifest.dtype;
+}
+
+/// What attention computes.
+Fields<Manifest> problemFields() {
+  using M = Manifest;
+  return {
+      {"dtype", true, readDtype},
+      {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
+      {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
+      {"v_in_k", false, readSwitch<M, &M::vInK>},
+      {"kv_lens", false, readSwitch<M, &M::kvLens>},
+      {"cu_seqlens_q", false, readSwitch<M, &M::cuSeqlensQ>},
+      {"cu_seqlens_k", false, readSwitch<M, &M::cuSeqlensK>},
+      {"source2", false, readSwitch<M, &M::source2>},
+      {"source2_lens", false, readSwitch<M, &M::source2Lens>},
+      {"source2_mask", false, readWord<M, &M::mask2, maskNames>},
+      {"score", false, readSwitch<M, &M::score>},
+      {"captures", false, readCaptures},
+      {"mask", true, readWord<M, &M::mask, maskNames>},
+      {"window_left", false, readNumber<M, &M::windowLeft, 0, 1 << 30>},
+      {"window_right", false, readNumber<M, &M::windowRight, 0, 1 << 30>},
+      {"scale", true, [](JsonNode node, M &m) { m.scale = node.number(); }}};
+}
+
+void readRoles(JsonNode node, Manifest &manifest) {
+  for (const JsonNode &role : node.elements())
+    manifest.roles.push_back(readRole(role));
+}
+
+/// How it computes it.
+Fields<Manifest> scheduleFields() {
+  using M = Manifest;
+  return {{"q_tiles", true, readNumber<M, &M::qTiles, 1, 16>},
+          {"pack_heads", false, readNumber<M, &M::packHeads, 1, 128>},
+          {"p_placement", true, readWord<M, &M::pPlacement, placementNames>},
+          {"scheduler", false, readWord<M, &M::scheduler, schedulerNames>},
+          {"max_ctas", false, readNumber<M, &M::maxCtas, 1, 0x7fffffff>},
+          {"ctas_per_sm", false, readNumber<M, &M::ctasPerSm, 1, 32>},
+          {"cluster", true,
+           [](JsonNode node, M &m) { m.cluster = readExtents(node); }},
+          {"smem_bytes", true, readNumber<M, &M::smemBytes, 0, 1u << 20>},
+          {"tmem_columns", true, readNumber<M, &M::tmemColumns, 0, 512>},
+          {"roles", true, readRoles},
+          {"splits", false},
+          {"workspace", false},
+          {"combine", false}};
+}
+
+/// Returns the members of a manifest of attention, and of one of a merge.
+template <typename M> Fields<M> fieldsOf();
+template <> Fields<Manifest> fieldsOf() {
+  Fields<Manifest> all;
+  // Where there is no type of the output it is that of the inputs.
+  for (const Fields<Manifest> &fields :
+       {problemFields(), sharedFields<Manifest>(false), scheduleFields(),
+        launchFields<Manifest>()})
+    all.insert(all.end(), fields.begin(), fields.end());
+  return all;
+}
+template <> Fields<MergeManifest> fieldsOf() {
+  using M = MergeManifest;
+  Fields<M> all = sharedFields<M>(true);
+  all.push_back({"head_dim_v", true, readNumber<M, &M::headDim, 1, 1 << 16>});
+  Fields<M> launch = launchFields<M>();
+  all.insert(all.end(), launch.begin(), launch.end());
+  return all;
+}
+
+template <typename M>
+void readFields(JsonNode root, const Fields<M> &fields, M &manifest) {
+  std::vector<std::string_view> names;
+  for (const Field<M> &field : fields)
+    names.push_back(field.name);
+  root.fields(names);
+  for (const Field<M> &field : fields)
+    if (field.read && (field.isRequired || root.has(field.name)))
+      field.read(root.field(field.name), manifest);
 }
 
 /// Reads the fields of a kernel with splits. The dimensions of its workspace
@@ -218,25 +322,28 @@ void readSplit(JsonNode root, Manifest &manifest) {
     tensor.field("dtype").choice<ElementType>();
     tensor.field("dims").elements();
   }
-  JsonNode combine = root.field("combine");
-  combine.fields({"kernel", "grid", "block", "parameters"});
-  readLaunch(combine, manifest.combine.emplace());
+  readFields(root.field("combine"), launchFields<KernelLaunch>(),
+             manifest.combine.emplace());
 }
+void readSplit(JsonNode, MergeManifest &) {}
 
-void readKernel(JsonNode root, Manifest &manifest) {
-  readLaunch(root, manifest, manifest.captures);
-  if (root.has("scheduler"))
-    manifest.scheduler = root.field("scheduler").choice(schedulerNames);
-  if (root.has("max_ctas"))
-    manifest.maxCtas = root.field("max_ctas").unsignedInteger(1, 0x7fffffff);
-  if (root.has("ctas_per_sm"))
-    manifest.ctasPerSm = root.field("ctas_per_sm").unsignedInteger(1, 32);
-  manifest.cluster = readExtents(root.field("cluster"));
-  manifest.smemBytes = root.field("smem_bytes").unsignedInteger(0, 1u << 20);
-  manifest.tmemColumns = root.field("tmem_columns").unsignedInteger(0, 512);
-  for (const JsonNode &role : root.field("roles").elements())
-    manifest.roles.push_back(readRole(role));
+template <typename M>
+std::optional<M> parse(std::string_view text, std::string &problem) {
+  std::optional<nlohmann::json> value = parseJson(text, problem);
+  if (!value) {
+    problem = "malformed launch manifest: " + problem;
+    return std::nullopt;
+  }
+  M manifest;
+  problem.clear();
+  JsonNode root(&*value, "manifest", problem);
+  // Another version has other members.
+  root.field("schema_version").unsignedInteger(1, 1);
+  readFields(root, fieldsOf<M>(), manifest);
   readSplit(root, manifest);
+  if (!problem.empty())
+    return std::nullopt;
+  return manifest;
 }
 
 } // namespace
@@ -249,89 +356,9 @@ std::optional<size_t> Parameter::rowDim() const {
   return std::nullopt;
 }
 
-bool Manifest::has(TensorName name) const {
-  switch (name) {
-  case TensorName::Q:
-  case TensorName::K:
-  case TensorName::V:
-  case TensorName::O:
-    return true;
-  case TensorName::Lse:
-    return lse;
-  case TensorName::RowMax:
-    return rowMax;
-  case TensorName::RowSum:
-    return rowSum;
-  case TensorName::KvLens:
-    return kvLens;
-  case TensorName::CuSeqlensQ:
-    return cuSeqlensQ;
-  case TensorName::CuSeqlensK:
-    return cuSeqlensK;
-  case TensorName::Sink:
-    return sink;
-  case TensorName::OParts:
-  case TensorName::MaxParts:
-  case TensorName::SumParts:
-    return combine.has_value();
-  case TensorName::K2:
-  case TensorName::V2:
-    return source2;
-  case TensorName::Source2Lens:
-    return source2Lens;
-  }
-  return false;
-}
-
-int64_t Manifest::maxLength() const {
-  bool bounded = windowLeft || windowRight || source2;
-  return bounded ? maxWindowedLength : launch::maxLength;
-}
-
-std::optional<Manifest> parseManifest(std::string_view text,
-                                      std::string &problem) {
-  std::optional<nlohmann::json> value = parseJson(text, problem);
-  if (!value) {
-    problem = "malformed launch manifest: " + problem;
-    return std::nullopt;
-  }
-  Manifest manifest;
-  problem.clear();
-  JsonNode root(&*value, "manifest", problem);
-  root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version", "kernel",       "target",       "dtype",
-               "head_dim",       "head_dim_v",   "v_in_k",       "mask",
-               "window_left",    "window_right", "scale",        "lse",
-               "q_tiles",        "p_placement",  "grid",         "block",
-               "cluster",        "smem_bytes",   "tmem_columns", "roles",
-               "parameters",     "kv_lens",      "cu_seqlens_q", "cu_seqlens_k",
-               "sink",           "score",        "captures",     "out_dtype",
-               "row_max",        "row_sum",      "unnormalised", "splits",
-               "workspace",      "combine",      "pack_heads",   "scheduler",
-               "max_ctas",       "ctas_per_sm",  "source2",      "source2_lens",
-               "source2_mask"});
-  readProblem(root, manifest);
-  readKernel(root, manifest);
-  if (!problem.empty())
-    return std::nullopt;
-  return manifest;
-}
-
-bool KernelLaunch::takes(RunValue value) const {
-  auto isIt = [&](const Parameter &parameter) {
-    return (parameter.kind == Parameter::Kind::U32 ||
-            parameter.kind == Parameter::Kind::U64) &&
-           !parameter.capture && parameter.value == value;
-  };
-  return std::any_of(parameters.begin(), parameters.end(), isIt);
-}
-
-bool MergeManifest::has(TensorName name) const {
+bool KernelManifest::has(TensorName name) const {
   switch (name) {
   case TensorName::O:
-  case TensorName::OParts:
-  case TensorName::MaxParts:
-  case TensorName::SumParts:
     return true;
   case TensorName::Lse:
     return lse;
@@ -346,35 +373,60 @@ bool MergeManifest::has(TensorName name) const {
   }
 }
 
+bool Manifest::has(TensorName name) const {
+  switch (name) {
+  case TensorName::Q:
+  case TensorName::K:
+  case TensorName::V:
+    return true;
+  case TensorName::KvLens:
+    return kvLens;
+  case TensorName::CuSeqlensQ:
+    return cuSeqlensQ;
+  case TensorName::CuSeqlensK:
+    return cuSeqlensK;
+  case TensorName::OParts:
+  case TensorName::MaxParts:
+  case TensorName::SumParts:
+    return combine.has_value();
+  case TensorName::K2:
+  case TensorName::V2:
+    return source2;
+  case TensorName::Source2Lens:
+    return source2Lens;
+  default:
+    return KernelManifest::has(name);
+  }
+}
+
+bool MergeManifest::has(TensorName name) const {
+  bool isPart = name == TensorName::OParts || name == TensorName::MaxParts ||
+                name == TensorName::SumParts;
+  return isPart || KernelManifest::has(name);
+}
+
+int64_t Manifest::maxLength() const {
+  bool bounded = windowLeft || windowRight || source2;
+  return bounded ? maxWindowedLength : launch::maxLength;
+}
+
+std::optional<Manifest> parseManifest(std::string_view text,
+                                      std::string &problem) {
+  return parse<Manifest>(text, problem);
+}
+
 std::optional<MergeManifest> parseMergeManifest(std::string_view text,
                                                 std::string &problem) {
-  std::optional<nlohmann::json> value = parseJson(text, problem);
-  if (!value) {
-    problem = "malformed launch manifest: " + problem;
-    return std::nullopt;
-  }
-  MergeManifest manifest;
-  problem.clear();
-  JsonNode root(&*value, "manifest", problem);
-  root.field("schema_version").unsignedInteger(1, 1);
-  root.fields({"schema_version", "kernel", "target", "head_dim_v", "out_dtype",
-               "lse", "row_max", "row_sum", "sink", "unnormalised", "grid",
-               "block", "parameters"});
-  manifest.target = root.field("target").string();
-  manifest.headDim = root.field("head_dim_v").unsignedInteger(1, 1 << 16);
-  manifest.outDtype = root.field("out_dtype").choice<ElementType>();
-  const std::pair<std::string_view, bool &> switches[] = {
-      {"lse", manifest.lse},
-      {"row_max", manifest.rowMax},
-      {"row_sum", manifest.rowSum},
-      {"sink", manifest.sink},
-      {"unnormalised", manifest.unnormalised}};
-  for (const auto &[name, on] : switches)
-    on = root.field(name).boolean();
-  readLaunch(root, manifest);
-  if (!problem.empty())
-    return std::nullopt;
-  return manifest;
+  return parse<MergeManifest>(text, problem);
+}
+
+bool KernelLaunch::takes(RunValue value) const {
+  auto isIt = [&](const Parameter &parameter) {
+    return (parameter.kind == Parameter::Kind::U32 ||
+            parameter.kind == Parameter::Kind::U64) &&
+           !parameter.capture && parameter.value == value;
+  };
+  return std::any_of(parameters.begin(), parameters.end(), isIt);
 }
 
 } // namespace fmha::launch

@@ -64,9 +64,7 @@ driver::Module load(const LazyModule &lazy, const char *kernel) {
       &module, lazy.image, lazy.optLevel ? 3 : 2, options, values);
   std::string details =
       "loading the module of kernel '" + std::string(kernel) + "'";
-  if (log[0])
-    details += ": " + std::string(log.data());
-  check("cuModuleLoadDataEx", result, details);
+  check("cuModuleLoadDataEx", result, details, log.data());
   return module;
 }
 

@@ -78,8 +78,8 @@ std::string wayOut(driver::Result result) {
                        "FMHA_DRIVER=libptxsim.so to see where";
   case driver::errorNoBinaryForGpu:
   case driver::errorInvalidPtx:
-    return simulator ? "the simulator runs PTX for the device that "
-                       "PTXSIM_TARGET names"
+    // The simulator says so itself.
+    return simulator ? ""
                      : "compile for this GPU, or run with "
                        "FMHA_DRIVER=libptxsim.so";
   case driver::errorUnsupportedPtxVersion:
@@ -132,12 +132,12 @@ void fail(const std::string &message) {
   _exit(1);
 }
 
-void check(const char *call, driver::Result result,
-           const std::string &details) {
+void check(const char *call, driver::Result result, const std::string &details,
+           const char *log) {
   if (result == driver::success)
     return;
-  std::string message =
-      std::string(call) + " failed with " + process().calls.describe(result);
+  std::string message = std::string(call) + " failed with " +
+                        process().calls.describe(result, log);
   if (!details.empty())
     message += ", " + details;
   if (std::string way = wayOut(result); !way.empty())

@@ -44,9 +44,10 @@ ContextKey currentContext();
 [[noreturn]] void fail(const std::string &message);
 
 /// Fails with the call's name, the error and a way out unless `result` is
-/// success. `details` follows the error's text.
+/// success. `details` follows the error's text, in which `log` is that of the
+/// driver's compiler.
 void check(const char *call, driver::Result result,
-           const std::string &details = "");
+           const std::string &details = "", const char *log = "");
 
 inline driver::DevicePointer deviceAddress(void *pointer) {
   return reinterpret_cast<driver::DevicePointer>(pointer);

@@ -41,20 +41,122 @@ namespace {
 
 class RuntimeCache : public Launch {};
 
-/// A launch asks the driver for the context and for itself, and for nothing
-/// that allocates, waits or could not be captured into a graph.
-TEST_F(RuntimeCache, ALaunchMakesNoOtherCalls) {
+/// The calls of the driver that a test looks at.
+struct Calls {
+  unsigned long launches = count("stubLaunches"),
+                encodings = count("stubEncodings"),
+                contexts = count("stubContexts"), others = count("stubOthers");
+
+  Calls operator-(const Calls &before) const {
+    Calls made = *this;
+    made.launches -= before.launches;
+    made.encodings -= before.encodings;
+    made.contexts -= before.contexts;
+    made.others -= before.others;
+    return made;
+  }
+  bool operator==(const Calls &) const = default;
+};
+
+Calls calls(unsigned long launches, unsigned long encodings,
+            unsigned long contexts) {
+  Calls wanted;
+  wanted.launches = launches;
+  wanted.encodings = encodings;
+  wanted.contexts = contexts;
+  wanted.others = 0;
+  return wanted;
+}
+
+void PrintTo(const Calls &calls, std::ostream *out) {
+  *out << calls.launches << " launches, " << calls.encodings << " encodings, "
+       << calls.contexts << " of contexts, " << calls.others << " others";
+}
+
+/// A warm launch asks the driver for itself, and for nothing that allocates,
+/// waits or could not be captured into a graph.
+TEST_F(RuntimeCache, AWarmLaunchIsOneCall) {
   load(sample());
   addSample();
   ASSERT_EQ(launch(), FMHA_SUCCESS);
-  unsigned long others = count("stubOthers");
-  unsigned long encodings = count("stubEncodings");
-  unsigned long launches = count("stubLaunches");
+  Calls before;
   for (int n = 0; n < 100; ++n)
     ASSERT_EQ(launch(), FMHA_SUCCESS);
-  EXPECT_EQ(count("stubOthers"), others);
-  EXPECT_EQ(count("stubEncodings"), encodings);
-  EXPECT_EQ(count("stubLaunches"), launches + 100);
+  EXPECT_EQ(Calls() - before, calls(100, 0, 0));
+}
+
+/// Nor do launches that take turns with as many others as there are layers.
+TEST_F(RuntimeCache, LaunchesThatTakeTurnsStayWarm) {
+  load(sample());
+  addSample();
+  auto round = [&] {
+    for (uint64_t layer = 0; layer < 80; ++layer) {
+      tensors[1].dl.data = reinterpret_cast<void *>(0x80000000 + layer * 81920);
+      tensors[2].dl.data = reinterpret_cast<void *>(0xa0000000 + layer * 81920);
+      ASSERT_EQ(launch(), FMHA_SUCCESS);
+    }
+  };
+  round();
+  Calls before;
+  round();
+  EXPECT_EQ(Calls() - before, calls(80, 0, 0));
+}
+
+/// A new tensor is one encoding and a question for the context.
+TEST_F(RuntimeCache, ANewAddressIsEncoded) {
+  load(sample());
+  addSample();
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  Calls before;
+  tensors[1].dl.data = reinterpret_cast<void *>(0x80000000);
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  EXPECT_EQ(Calls() - before, calls(1, 1, 1));
+}
+
+void loseContext() {
+  void *library = dlopen(FMHA_STUB_DRIVER, RTLD_NOW);
+  reinterpret_cast<int (*)(void *)>(dlsym(library, "cuCtxSetCurrent"))(nullptr);
+}
+
+/// The first launch of a thread, and the first one after it has lost its
+/// context, enter the context of the module.
+TEST_F(RuntimeCache, AThreadWithoutContextGetsOne) {
+  load(sample());
+  addSample();
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  Calls before;
+  std::thread([&] {
+    EXPECT_EQ(launch(), FMHA_SUCCESS);
+    EXPECT_EQ(Calls() - before, calls(1, 0, 2));
+    EXPECT_EQ(launch(), FMHA_SUCCESS);
+    EXPECT_EQ(Calls() - before, calls(2, 0, 2));
+    loseContext();
+    EXPECT_EQ(launch(), FMHA_SUCCESS);
+    EXPECT_EQ(Calls() - before, calls(3, 0, 5));
+  }).join();
+}
+
+/// What a launch is refused for is refused after it was launched warm, too.
+TEST_F(RuntimeCache, AWarmLaunchIsCheckedWhereItsTensorsChange) {
+  load(sample());
+  addSample();
+  ASSERT_EQ(launch(), FMHA_SUCCESS);
+  auto refuses = [&](FmhaStatus status, auto change) {
+    std::deque<Tensor> kept = tensors;
+    change();
+    EXPECT_EQ(launch(), status);
+    tensors = kept;
+    EXPECT_EQ(launch(), FMHA_SUCCESS);
+  };
+  refuses(FMHA_ERROR_DEVICE, [&] { tensors[1].dl.device.device_id = 1; });
+  refuses(FMHA_ERROR_DEVICE,
+          [&] { tensors[1].dl.device.device_type = kDLCPU; });
+  refuses(FMHA_ERROR_DTYPE, [&] { tensors[2].dl.dtype = {kDLFloat, 16, 1}; });
+  refuses(FMHA_ERROR_DTYPE, [&] { tensors[2].dl.dtype.lanes = 2; });
+  refuses(FMHA_ERROR_ALIGNMENT, [&] { tensors[0].dl.byte_offset = 2; });
+  refuses(FMHA_ERROR_STRIDES, [&] { tensors[0].strides[3] = 2; });
+  refuses(FMHA_ERROR_SHAPE, [&] { tensors[0].shape[0] = 3; });
+  refuses(FMHA_ERROR_OVERLAP, [&] { tensors[3].dl.data = tensors[0].dl.data; });
 }
 
 /// Neither with cached maps nor with new ones.

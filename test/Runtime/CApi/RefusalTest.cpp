@@ -9,7 +9,11 @@
 #include "StubModule.h"
 
 using namespace stub;
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 namespace {
 
@@ -236,7 +240,17 @@ TEST_F(RuntimeRefusal, ModulesThatCannotBeLoaded) {
   EXPECT_STREQ(fmhaLastError(), "image: expected an address, got NULL");
   EXPECT_EQ(fmhaModuleLoad("ptx", 3, "{\"mask\": ", &other),
             FMHA_ERROR_MANIFEST);
-  EXPECT_THAT(fmhaLastError(), HasSubstr("malformed launch manifest"));
+  EXPECT_THAT(fmhaLastError(),
+              AllOf(StartsWith("manifest_json: malformed launch manifest: "
+                               "expected JSON, got a parse error at line 1, "
+                               "column 10: "),
+                    EndsWith("; pass what fmha-compile --emit=manifest prints"),
+                    Not(HasSubstr("json.exception"))));
+  std::string deep = std::string(40, '[') + std::string(40, ']');
+  EXPECT_EQ(fmhaModuleLoad("ptx", 3, deep.c_str(), &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("expected JSON of at most 32 levels, got more"));
   Json wrong = sample();
   wrong["block"] = 3;
   EXPECT_EQ(fmhaModuleLoad("ptx", 3, wrong.dump().c_str(), &other),

@@ -25,6 +25,7 @@ static void (*watcher)(const void *config, void **parameters);
 
 unsigned long stubLaunches(void) { return launches; }
 unsigned long stubEncodings(void) { return encodings; }
+unsigned long stubContexts(void) { return contexts; }
 unsigned long stubOthers(void) { return others; }
 void stubWatch(void (*watch)(const void *, void **)) { watcher = watch; }
 
@@ -93,8 +94,10 @@ Result cuModuleGetFunction(void **out, void *module, const char *name) {
 Result cuFuncSetAttribute(void *function, int attribute, int value) {
   return other();
 }
+/* Addresses are mere numbers, each of its own. */
 Result cuMemAlloc_v2(unsigned long long *out, size_t bytes) {
-  *out = 0;
+  static atomic_ullong next = 1ull << 32;
+  *out = atomic_fetch_add(&next, (bytes + 255) / 256 * 256);
   return other();
 }
 Result cuMemFree_v2(unsigned long long address) { return other(); }
@@ -121,6 +124,8 @@ Result cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank,
 
 Result cuLaunchKernelEx(const void *config, void *function, void **parameters,
                         void **extra) {
+  if (!current)
+    return 201;
   count(&launches);
   if (watcher)
     watcher(config, parameters);

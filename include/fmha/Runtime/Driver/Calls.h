@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fmha::runtime::driver {
 
@@ -134,8 +135,8 @@ struct Calls {
 
   bool isSimulator() const { return setOption && lastReport; }
   /// Returns "CUDA_ERROR_INVALID_VALUE: invalid argument", followed by the
-  /// library's own reason where it gives one.
-  std::string describe(Result result) const;
+  /// reason: `log`, of a driver's compiler, or what the library itself gives.
+  std::string describe(Result result, std::string_view log = {}) const;
 };
 
 /// Opens `library` and resolves its calls. Returns nothing if it cannot be

@@ -75,15 +75,28 @@ struct KernelLaunch {
   bool takes(RunValue value) const;
 };
 
-struct Manifest : KernelLaunch {
+/// What the kernels of attention and of fmha.merge have in common.
+struct KernelManifest : KernelLaunch {
   std::string target;
-  /// Of the inputs, and of the output.
-  ElementType dtype = ElementType::BF16, outDtype = ElementType::BF16;
+  /// Of the output.
+  ElementType outDtype = ElementType::BF16;
+  /// What is written for each row; the output is not divided by the sum.
+  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
+  /// Whether there is one more logit for each head.
+  bool sink = false;
+
+  /// Returns whether the kernel has that tensor, of those that both may have.
+  bool has(TensorName name) const;
+};
+
+struct Manifest : KernelManifest {
+  /// Of the inputs.
+  ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
   /// The lists that the kernel reads.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false, sink = false;
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
   /// Whether the op has a score region, and the tensors that it reads.
   bool score = false;
   /// Whether there is a second KV segment, and its mask, named as `mask` is.
@@ -94,8 +107,6 @@ struct Manifest : KernelLaunch {
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;
   double scale = 0;
-  /// What is written for each row; the output is not divided by the sum.
-  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
   uint32_t qTiles = 0;
   /// Query heads of a group that share the rows of a tile.
   uint32_t packHeads = 1;
@@ -130,12 +141,8 @@ constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
 constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
 /// A kernel of fmha.merge.
-struct MergeManifest : KernelLaunch {
-  std::string target;
+struct MergeManifest : KernelManifest {
   uint32_t headDim = 0;
-  ElementType outDtype = ElementType::BF16;
-  bool lse = false, rowMax = false, rowSum = false, sink = false;
-  bool unnormalised = false;
 
   bool has(TensorName name) const;
 };

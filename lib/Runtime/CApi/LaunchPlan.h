@@ -1,0 +1,114 @@
+//===- LaunchPlan.h - Launches whose tensors were checked -------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the kernels of a launch are given depends on the module, on the tensors
+// as DLPack describes them, on the workspace and on max_q_len, and on nothing
+// else. So a launch with the same description as an earlier one repeats its
+// arguments, and neither checks nor computes anything.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_RUNTIME_CAPI_LAUNCHPLAN_H
+#define FMHA_LIB_RUNTIME_CAPI_LAUNCHPLAN_H
+
+#include "TensorRole.h"
+#include "fmha/Runtime/Launch/Grid.h"
+
+#include <mutex>
+#include <vector>
+
+namespace fmha::capi {
+
+constexpr size_t mostParameters = 1024, mostMaps = 16, mostKernels = 2;
+
+/// Where the arguments of one kernel stand in a block of memory: tensor maps
+/// first, which the driver wants at multiples of 64 bytes, then numbers.
+struct ArgumentLayout {
+  explicit ArgumentLayout(const launch::KernelLaunch &kernel);
+  ArgumentLayout() = default;
+
+  /// Of each parameter, in bytes.
+  std::vector<uint32_t> offsets;
+  /// A multiple of 64.
+  size_t bytes = 0;
+};
+
+/// The grids of a launch, and the arguments of its kernels one after the other.
+/// An empty grid is not launched.
+struct LaunchPlan {
+  static constexpr size_t mostBytes =
+      mostKernels * (mostMaps * 128 + mostParameters * 8);
+
+  std::array<launch::Grid, mostKernels> grids = {};
+  /// Not initialized: a launch sets the bytes that its kernels have.
+  alignas(64) unsigned char arguments[mostBytes];
+
+  // Leaves the arguments as they are.
+  LaunchPlan() {}
+};
+
+/// The description of a launch, as words.
+class LaunchKey {
+public:
+  static constexpr size_t mostWords = 512;
+
+  /// `isValid` is false for tensors that lack what the roles say, which a
+  /// launch refuses, and for more than fit.
+  LaunchKey(std::span<const TensorRole> roles, const DLTensor *const *tensors,
+            size_t n, const FmhaLaunchOptions &options);
+
+  bool isValid() const { return valid; }
+  std::span<const uint64_t> words() const { return {text, count}; }
+  /// Returns the most words that tensors of these roles take.
+  static size_t wordsOf(std::span<const TensorRole> roles);
+  uint64_t hash() const;
+
+private:
+  void add(const DLTensor &tensor);
+
+  uint64_t text[mostWords];
+  size_t count = 0;
+  bool valid = false;
+};
+
+/// The plans of one module that were used last. Safe to use from several
+/// threads.
+class PlanCache {
+public:
+  /// For launches with keys of at most `words` and arguments of `bytes`.
+  void reserve(size_t words, size_t bytes);
+  /// Copies the plan of `key` to `plan`, or returns false.
+  bool find(const LaunchKey &key, LaunchPlan &plan);
+  /// Keeps `plan` in place of the one that was used the longest time ago.
+  void keep(const LaunchKey &key, const LaunchPlan &plan);
+
+private:
+  // Enough for the layers of a model that take turns, each with a key-value
+  // cache of its own.
+  static constexpr size_t sets = 16, ways = 16;
+  struct Slot {
+    /// When the plan was used last; 0 for never.
+    uint64_t used = 0;
+    uint64_t hash = 0;
+    size_t words = 0;
+    std::array<launch::Grid, mostKernels> grids = {};
+  };
+  uint64_t *keyOf(size_t slot) { return &keys[slot * mostWords]; }
+  unsigned char *argumentsOf(size_t slot) { return &arguments[slot * bytes]; }
+
+  std::mutex turn;
+  uint64_t uses = 0;
+  size_t mostWords = 0, bytes = 0;
+  std::vector<Slot> slots;
+  std::vector<uint64_t> keys;
+  std::vector<unsigned char> arguments;
+};
+
+} // namespace fmha::capi
+
+#endif // FMHA_LIB_RUNTIME_CAPI_LAUNCHPLAN_H
