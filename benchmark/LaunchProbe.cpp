@@ -140,19 +140,20 @@ void LaunchProbe::useStub() { *active = stubCalls; }
 
 void LaunchProbe::useDriver() { *active = real; }
 
-void LaunchProbe::launch() {
+void LaunchProbe::launchAt(uint64_t offset) {
+  // What the module keeps of a launch is of the driver that was active then: on
+  // the stub the same tensors stand 256 bytes further.
+  bool isStub = active->launchKernel == stubCalls.launchKernel;
+  for (Tensor &tensor : tensors)
+    tensor.dl.byte_offset = offset + isStub * 256;
   if (fmhaLaunch(module, pointers.data(), pointers.size(), nullptr, stream))
     die(fmhaLastError());
 }
 
+void LaunchProbe::launch() { launchAt(0); }
+
 void LaunchProbe::launchElsewhere(int n) {
-  // Not where the other driver has made maps, which the module keeps.
-  bool isStub = active->launchKernel == stubCalls.launchKernel;
-  for (Tensor &tensor : tensors)
-    tensor.dl.byte_offset = uint64_t(n % 25000 + 2) * 512 + isStub * 256;
-  launch();
-  for (Tensor &tensor : tensors)
-    tensor.dl.byte_offset = 0;
+  launchAt(uint64_t(n % 25000 + 2) * 512);
 }
 
 void LaunchProbe::keep(const driver::LaunchConfig &config,

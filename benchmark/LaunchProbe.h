@@ -50,6 +50,7 @@ public:
   void launchBare();
 
 private:
+  void launchAt(uint64_t offset);
   void choose(const std::vector<std::string> &files);
   void load(const std::string &image, const std::string &manifest);
   void addTensors();
