@@ -65,7 +65,7 @@ static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
     addListChecks(pm);
   PlaceBuffersOptions place;
   place.memory = options.memory;
-  pm.addNestedPass<func::FuncOp>(createPlaceBuffers(place));
+  pm.addPass(createPlaceBuffers(place));
   addKernels(pm, options);
   addLaunches(pm, options.checks);
   pm.addPass(createCanonicalizerPass());

@@ -170,15 +170,23 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
+def PlaceBuffers : Pass<"fmha-place-buffers"> {
   let summary = "Copy buffers to and from the device where host and kernel ops meet";
   let description = [{
     For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
     a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
-    Between two writes a buffer is copied at most once in each direction; loops that use it on one side only contain no
-    copies. A `memref.alloc` that only kernels use moves to the device as
-    a whole. Buffers that values other than their views may alias (loop-carried ones, results of calls) are copied before
-    and after each op.
+    Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
+    A `memref.alloc` that only kernels use becomes a `gpu.alloc`.
+
+    The pass follows buffers through views, `arith.select`, branches and the results and arguments of structured control
+    flow. Where a kernel uses one of several buffers, the address selects its copy. On a module, results of functions
+    whose bodies return a new allocation count as allocations; on a `func.func`, nothing is known about calls.
+
+    Buffers of which not all uses are known are copied before and after each kernel, through a dense buffer on the host.
+    These are: results of other calls, of declarations, and of ops that are not listed here; views of unranked memrefs;
+    globals that are not constant; buffers whose address is used other than for comparison, or that an op stores; an
+    allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
+    or freed before the kernel; and views of arguments that are not dense.
 
     `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
     function must not overlap each other.
@@ -207,7 +215,7 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
            [{::llvm::cl::values(clEnumValN(::fmha::Memory::Device, "device", "device memory, with copies"),
                                 clEnumValN(::fmha::Memory::Managed, "managed", "managed memory; allocations need no copies"))}]>
   ];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
