@@ -12,6 +12,7 @@
 #include "fmha/Pipeline/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -55,6 +56,21 @@ static void addListChecks(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
+/// Upstream's buffer deallocation pipeline, for programs that may free buffers
+/// themselves. It comes after buffers are placed: the run-time checks of
+/// ownership that it inserts use the addresses of buffers.
+static void addDeallocation(OpPassManager &pm) {
+  pm.addPass(memref::createExpandReallocPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createDeallocateBuffers());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+}
+
 /// The whole way for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   pm.addPass(createFMHAFold());
@@ -66,6 +82,7 @@ static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   PlaceBuffersOptions place;
   place.memory = options.memory;
   pm.addPass(createPlaceBuffers(place));
+  addDeallocation(pm);
   addKernels(pm, options);
   addLaunches(pm, options.checks);
   pm.addPass(createCanonicalizerPass());

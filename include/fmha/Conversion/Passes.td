@@ -218,6 +218,44 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def DeallocateBuffers : Pass<"fmha-deallocate-buffers", "::mlir::ModuleOp"> {
+  let summary = "Free the buffers that a program does not free itself";
+  let description = [{
+    Runs upstream's ownership-based deallocation, which by itself refuses programs that free buffers, on the functions of
+    a module:
+
+    - Memory of `gpu.alloc` is freed by `gpu.dealloc` only.
+    - A `memref.alloc` that its function frees, and that reaches no other function and no control flow, stays as it is;
+      the other buffers of the function are freed by upstream's deallocation.
+    - A function that frees other buffers (results of calls, what a loop carries, or under a condition, as the output of
+      `buffer-deallocation-pipeline` does) is taken as it is written. Only its allocations whose uses are all in one
+      block and that nothing frees are freed at the end of the block.
+
+    The output has `bufferization.dealloc` ops, for `lower-deallocations`. Fails on a call between a function that is
+    taken as written and one that is not, unless the results are new allocations.
+
+    Before:
+    ```mlir
+    %a = memref.alloc() : memref<64xf32>
+    %b = memref.alloc() : memref<64xf32>
+    memref.dealloc %a : memref<64xf32>
+    return
+    ```
+    After:
+    ```mlir
+    %a = memref.alloc() : memref<64xf32>
+    %b = memref.alloc() : memref<64xf32>
+    memref.dealloc %a : memref<64xf32>
+    bufferization.dealloc (%b : memref<64xf32>) if (%true)
+    return
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
   let summary = "Assert the rules of attention ops that only run-time values decide";
   let description = [{
