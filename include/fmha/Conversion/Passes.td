@@ -176,6 +176,7 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
     For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
     a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
     Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
+    Copies on the device are dense; a buffer with strides is copied through a dense one on the host.
     A `memref.alloc` that only kernels use becomes a `gpu.alloc`.
 
     The pass follows buffers through views, `arith.select`, branches and the results and arguments of structured control
@@ -186,7 +187,7 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
     These are: results of other calls, of declarations, and of ops that are not listed here; views of unranked memrefs;
     globals that are not constant; buffers whose address is used other than for comparison, or that an op stores; an
     allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
-    or freed before the kernel; and views of arguments that are not dense.
+    or freed before the kernel; and views of buffers that are not dense.
 
     `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
     function must not overlap each other.

@@ -147,16 +147,21 @@ static bool haveOwnAddresses(const BufferGroup &group) {
 
 /// Returns whether each buffer can have a copy, which kernels use in its place.
 static bool canCopy(const BufferGroup &group, const BufferFlow &flow) {
+  bool isOne = group.buffers.size() == 1;
   bool areKnown = llvm::all_of(group.buffers, [](const BufferUses &uses) {
-    auto type = dyn_cast<MemRefType>(uses.getRoot().getType());
-    return uses.areKnown() && type && type.getLayout().isIdentity();
+    return uses.areKnown() && isa<MemRefType>(uses.getRoot().getType());
   });
-  if (!areKnown || (group.buffers.size() > 1 && !haveOwnAddresses(group)))
+  if (!areKnown || (!isOne && !haveOwnAddresses(group)))
     return false;
+  bool areDense = llvm::all_of(group.buffers, [](const BufferUses &uses) {
+    return cast<MemRefType>(uses.getRoot().getType()).getLayout().isIdentity();
+  });
   Value only = group.buffers.front().getRoot();
   return llvm::all_of(group.memrefs, [&](Value memref) {
-    return (group.buffers.size() == 1 && rootOf(memref) == only) ||
-           canRebase(memref, group, flow);
+    // The copies are dense, so views of what is not are other ones.
+    if (!areDense)
+      return isOne && memref == only;
+    return (isOne && rootOf(memref) == only) || canRebase(memref, group, flow);
   });
 }
 

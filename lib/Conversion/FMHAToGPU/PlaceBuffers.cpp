@@ -75,6 +75,12 @@ SmallVector<Value> dynamicSizes(OpBuilder &b, Location loc, Value memref) {
   return sizes;
 }
 
+/// Returns the type of dense memory for the elements of `memref`.
+MemRefType denseType(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
 //===----------------------------------------------------------------------===//
 // Buffers whose uses are all known
 //===----------------------------------------------------------------------===//
@@ -149,23 +155,35 @@ void DeviceCopies::run() {
     redirect(kernel);
 }
 
-/// Emits the device buffer of `uses`, the copies of `plan`, and the end.
+/// Emits the device buffer of `uses`, the copies of `plan`, and the end. Memory
+/// that is not dense is copied through a dense buffer on the host.
 void DeviceCopies::addCopy(const BufferUses &uses, ArrayRef<PlannedCopy> plan) {
   Value root = uses.getRoot();
+  Location loc = root.getLoc();
   OpBuilder b(root.getContext());
   b.setInsertionPointAfterValue(root);
-  auto type = cast<MemRefType>(root.getType());
+  MemRefType type = denseType(root);
   auto alloc = root.getDefiningOp<memref::AllocOp>();
   SmallVector<Value> sizes = alloc ? SmallVector<Value>(alloc.getDynamicSizes())
-                                   : dynamicSizes(b, root.getLoc(), root);
-  Value copy = memory.allocate(b, root.getLoc(), type, sizes);
+                                   : dynamicSizes(b, loc, root);
+  Value copy = memory.allocate(b, loc, type, sizes);
   copies[root] = copy;
+  bool isStaged = type != root.getType() && !memory.isManaged;
+  Value host = isStaged ? memref::AllocOp::create(b, loc, type, sizes) : root;
   for (auto [before, toDevice] : plan) {
     b.setInsertionPoint(before);
-    memory.copy(b, before->getLoc(), toDevice ? root : copy,
-                toDevice ? copy : root);
+    Location at = before->getLoc();
+    if (isStaged && toDevice)
+      memref::CopyOp::create(b, at, root, host);
+    memory.copy(b, at, toDevice ? host : copy, toDevice ? copy : host);
+    if (isStaged && !toDevice)
+      memref::CopyOp::create(b, at, host, root);
   }
-  atEnd(uses, [&](OpBuilder &b) { memory.free(b, root.getLoc(), copy); });
+  atEnd(uses, [&](OpBuilder &b) {
+    memory.free(b, loc, copy);
+    if (isStaged)
+      memref::DeallocOp::create(b, loc, host);
+  });
 }
 
 void DeviceCopies::redirect(Operation *kernel) {
@@ -242,8 +260,7 @@ Value DeviceCopies::select(OpBuilder &b, Location loc, Value memref) {
 /// Copies one operand of a kernel op before and after it, through a dense
 /// buffer on the host: right whatever else reaches the memory.
 void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
-  auto type = cast<MemRefType>(value.getType());
-  auto dense = MemRefType::get(type.getShape(), type.getElementType());
+  MemRefType dense = denseType(value);
   Location loc = kernel->getLoc();
   OpBuilder b(kernel);
   SmallVector<Value> sizes = dynamicSizes(b, loc, value);

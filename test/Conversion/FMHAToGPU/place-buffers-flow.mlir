@@ -357,3 +357,43 @@ func.func @freed_inside(%q: !t, %c: i1) {
   }
   return
 }
+
+// -----
+
+// Arguments with strides: through a dense buffer, once for both kernels and
+// outside of the loop.
+// CHECK-LABEL: func.func @strided
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<1x?x2x64xbf16, {{.*}}, %[[O:[a-z0-9]+]]: memref<1x?x2x64xbf16,
+// CHECK:         %[[DO:.*]] = gpu.alloc
+// CHECK:         %[[HO:.*]] = memref.alloc
+// CHECK:         %[[DQ:.*]] = gpu.alloc
+// CHECK:         %[[HQ:.*]] = memref.alloc
+// CHECK:         memref.copy %[[Q]], %[[HQ]]
+// CHECK-NEXT:    gpu.memcpy %[[DQ]], %[[HQ]]
+// CHECK-NOT:     copy %[[Q]]
+// CHECK:         scf.for
+// CHECK-NOT:       copy
+// CHECK:           fmha.attention ins(%[[DQ]], %[[DQ]], %[[DQ]] : {{.*}}) outs(%[[DO]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    fmha.attention
+// CHECK-NOT:     copy %[[Q]]
+// CHECK:         gpu.memcpy %[[HO]], %[[DO]]
+// CHECK-NEXT:    memref.copy %[[HO]], %[[O]]
+// CHECK-NEXT:    gpu.dealloc %[[DO]]
+// CHECK-NEXT:    memref.dealloc %[[HO]]
+
+// MANAGED-LABEL: func.func @strided
+// MANAGED-SAME:    %[[Q:[a-z0-9]+]]: memref<1x?x2x64xbf16
+// MANAGED-NOT:     memref.alloc
+// MANAGED:         memref.copy %[[Q]], %
+// MANAGED:         fmha.attention
+!t = memref<1x?x2x64xbf16, strided<[?, ?, ?, ?], offset: ?>>
+func.func @strided(%q: !t, %o: !t, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+  }
+  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t)
+  return
+}
