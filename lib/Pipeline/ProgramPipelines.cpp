@@ -43,6 +43,7 @@ static void addLaunches(OpPassManager &pm, Switch checks) {
 
 void fmha::buildToGpuPipeline(OpPassManager &pm,
                               const ProgramOptions &options) {
+  pm.addPass(createVerifyInput());
   addKernels(pm, options);
   addLaunches(pm, options.checks);
 }
@@ -73,6 +74,9 @@ static void addDeallocation(OpPassManager &pm) {
 
 /// The whole way for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
+  VerifyInputOptions verify;
+  verify.tensors = true;
+  pm.addPass(createVerifyInput(verify));
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());

@@ -130,6 +130,24 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
   ];
 }
 
+def VerifyInput : Pass<"fmha-verify-input"> {
+  let summary = "Fail on attention ops that cannot become launches";
+  let description = [{
+    The first pass of `fmha-to-gpu` and `fmha-program-to-llvm`, so that errors come before any work is done: every
+    `fmha.attention` and `fmha.merge` has memrefs as operands, unless `tensors` is set, and no attribute that kernels
+    would ignore. Attributes that are not those of the op need the prefix of a dialect.
+
+    Example:
+    ```mlir
+    // error: expected attributes among 'mask', 'scale', ..., got 'dropout', which no kernel implements; remove it
+    fmha.attention ins(...) outs(...) {dropout = 0.1 : f32}
+    ```
+  }];
+  let options = [
+    Option<"tensors", "tensors", "bool", "false", "Whether operands may be tensors">
+  ];
+}
+
 def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn attention ops that have a kernel into gpu.launch_func";
   let description = [{
