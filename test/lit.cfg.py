@@ -45,6 +45,7 @@ program = os.path.join(config.test_source_root, "Programs", "Inputs", "program.s
 config.substitutions += [
     ("%program-on-device", f"env FMHA_DRIVER={os.path.join(config.lib_dir, 'libptxsim.so')} {program} device"),
     ("%program-on-cpu", f"{program} cpu"),
+    ("%count-allocations", f"env FMHA_DRIVER={os.path.join(config.lib_dir, 'libptxsim.so')} {os.path.join(os.path.dirname(program), 'count.sh')}"),
 ]
 config.environment["FMHA_PLUGIN"] = os.path.join(config.lib_dir, "FmhaPlugin.so")
 config.environment["FMHA_MGPU"] = os.path.join(config.lib_dir, "libfmha_mgpu.so")

@@ -12,6 +12,7 @@
 #include "fmha/Pipeline/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -43,6 +44,7 @@ static void addLaunches(OpPassManager &pm, Switch checks) {
 
 void fmha::buildToGpuPipeline(OpPassManager &pm,
                               const ProgramOptions &options) {
+  pm.addPass(createVerifyInput());
   addKernels(pm, options);
   addLaunches(pm, options.checks);
 }
@@ -57,8 +59,26 @@ static void addListChecks(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
+/// Upstream's buffer deallocation pipeline, for programs that may free buffers
+/// themselves. It comes after buffers are placed: the run-time checks of
+/// ownership that it inserts use the addresses of buffers.
+static void addDeallocation(OpPassManager &pm) {
+  pm.addPass(memref::createExpandReallocPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createDeallocateBuffers());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  pm.addPass(bufferization::createLowerDeallocationsPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+}
+
 /// The whole way for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
+  VerifyInputOptions verify;
+  verify.tensors = true;
+  pm.addPass(createVerifyInput(verify));
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());
@@ -67,7 +87,8 @@ static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
     addListChecks(pm);
   PlaceBuffersOptions place;
   place.memory = options.memory;
-  pm.addNestedPass<func::FuncOp>(createPlaceBuffers(place));
+  pm.addPass(createPlaceBuffers(place));
+  addDeallocation(pm);
   addKernels(pm, options);
   addLaunches(pm, options.checks);
   pm.addPass(createCanonicalizerPass());

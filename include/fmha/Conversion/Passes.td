@@ -130,6 +130,24 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
   ];
 }
 
+def VerifyInput : Pass<"fmha-verify-input"> {
+  let summary = "Fail on attention ops that cannot become launches";
+  let description = [{
+    The first pass of `fmha-to-gpu` and `fmha-program-to-llvm`, so that errors come before any work is done: every
+    `fmha.attention` and `fmha.merge` has memrefs as operands, unless `tensors` is set, and no attribute that kernels
+    would ignore. Attributes that are not those of the op need the prefix of a dialect.
+
+    Example:
+    ```mlir
+    // error: expected attributes among 'mask', 'scale', ..., got 'dropout', which no kernel implements; remove it
+    fmha.attention ins(...) outs(...) {dropout = 0.1 : f32}
+    ```
+  }];
+  let options = [
+    Option<"tensors", "tensors", "bool", "false", "Whether operands may be tensors">
+  ];
+}
+
 def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn attention ops that have a kernel into gpu.launch_func";
   let description = [{
@@ -170,15 +188,24 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
+def PlaceBuffers : Pass<"fmha-place-buffers"> {
   let summary = "Copy buffers to and from the device where host and kernel ops meet";
   let description = [{
     For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
     a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
-    Between two writes a buffer is copied at most once in each direction; loops that use it on one side only contain no
-    copies. A `memref.alloc` that only kernels use moves to the device as
-    a whole. Buffers that values other than their views may alias (loop-carried ones, results of calls) are copied before
-    and after each op.
+    Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
+    Copies on the device are dense; a buffer with strides is copied through a dense one on the host.
+    A `memref.alloc` that only kernels use becomes a `gpu.alloc`.
+
+    The pass follows buffers through views, `arith.select`, branches and the results and arguments of structured control
+    flow. Where a kernel uses one of several buffers, the address selects its copy. On a module, results of functions
+    whose bodies return a new allocation count as allocations; on a `func.func`, nothing is known about calls.
+
+    Buffers of which not all uses are known are copied before and after each kernel, through a dense buffer on the host.
+    These are: results of other calls, of declarations, and of ops that are not listed here; views of unranked memrefs;
+    globals that are not constant; buffers whose address is used other than for comparison, or that an op stores; an
+    allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
+    or freed before the kernel; and views of buffers that are not dense.
 
     `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
     function must not overlap each other.
@@ -207,7 +234,45 @@ def PlaceBuffers : Pass<"fmha-place-buffers", "::mlir::func::FuncOp"> {
            [{::llvm::cl::values(clEnumValN(::fmha::Memory::Device, "device", "device memory, with copies"),
                                 clEnumValN(::fmha::Memory::Managed, "managed", "managed memory; allocations need no copies"))}]>
   ];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def DeallocateBuffers : Pass<"fmha-deallocate-buffers", "::mlir::ModuleOp"> {
+  let summary = "Free the buffers that a program does not free itself";
+  let description = [{
+    Runs upstream's ownership-based deallocation, which by itself refuses programs that free buffers, on the functions of
+    a module:
+
+    - Memory of `gpu.alloc` is freed by `gpu.dealloc` only.
+    - A `memref.alloc` that its function frees, and that reaches no other function and no control flow, stays as it is;
+      the other buffers of the function are freed by upstream's deallocation.
+    - A function that frees other buffers (results of calls, what a loop carries, or under a condition, as the output of
+      `buffer-deallocation-pipeline` does) is taken as it is written. Only its allocations whose uses are all in one
+      block and that nothing frees are freed at the end of the block.
+
+    The output has `bufferization.dealloc` ops, for `lower-deallocations`. Fails on a call between a function that is
+    taken as written and one that is not, unless the results are new allocations.
+
+    Before:
+    ```mlir
+    %a = memref.alloc() : memref<64xf32>
+    %b = memref.alloc() : memref<64xf32>
+    memref.dealloc %a : memref<64xf32>
+    return
+    ```
+    After:
+    ```mlir
+    %a = memref.alloc() : memref<64xf32>
+    %b = memref.alloc() : memref<64xf32>
+    memref.dealloc %a : memref<64xf32>
+    bufferization.dealloc (%b : memref<64xf32>) if (%true)
+    return
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
 }
 
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {

@@ -9,10 +9,12 @@
 #include "BufferUses.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -29,9 +31,9 @@ Value fmha::rootOf(Value memref) {
   return memref;
 }
 
-/// Whether `root` is memory that only its views reach: a new allocation, an
-/// argument of a function, or a global that nothing writes.
-static bool hasNoOtherName(Value root) {
+/// Returns whether `root` is memory that only its views reach: a new
+/// allocation, an argument of a function, or a global that nothing writes.
+static bool hasNoOtherName(Value root, bool isOwned) {
   if (auto argument = dyn_cast<BlockArgument>(root))
     return argument.getOwner()->isEntryBlock() &&
            isa<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -40,8 +42,7 @@ static bool hasNoOtherName(Value root) {
         global, global.getNameAttr());
     return symbol && symbol.getConstant();
   }
-  return root.getDefiningOp<memref::AllocOp>() ||
-         root.getDefiningOp<memref::AllocaOp>();
+  return isOwned;
 }
 
 Access &Access::operator|=(const Access &other) {
@@ -89,64 +90,86 @@ static std::optional<Access> hostAccess(Operation *op, Value memref) {
   return access;
 }
 
-/// Whether `op` asks for extents or strides only.
+/// Returns whether `op` asks for extents only, or compares addresses.
 static bool asksForShape(Operation *op) {
-  if (auto metadata = dyn_cast<memref::ExtractStridedMetadataOp>(op))
-    return metadata.getBaseBuffer().use_empty();
+  if (isa<memref::ExtractAlignedPointerAsIndexOp>(op))
+    return llvm::all_of(op->getUsers(), llvm::IsaPred<arith::CmpIOp>);
   return isa<memref::DimOp, memref::RankOp>(op);
 }
 
-BufferUses::BufferUses(Value root)
-    : root(root), home(root.getParentBlock()), known(hasNoOtherName(root)),
-      pending{root} {
-  while (!pending.empty()) {
-    Value value = pending.pop_back_val();
-    for (OpOperand &use : value.getUses())
-      visit(use);
-  }
+/// Returns whether `op` makes memrefs, which may be views of its operands.
+static bool makesMemrefs(Operation *op) {
+  auto isMemref = llvm::IsaPred<BaseMemRefType>;
+  return llvm::any_of(op->getResultTypes(), isMemref) ||
+         llvm::any_of(op->getRegions(), [&](Region &region) {
+           return llvm::any_of(region.getArgumentTypes(), isMemref);
+         });
 }
 
-void BufferUses::visit(OpOperand &use) {
+BufferUses::BufferUses(Value root, const BufferFlow &flow)
+    : root(root), home(root.getParentBlock()) {
+  owned = areOfNew() || flow.isNewResult(root);
+  known = hasNoOtherName(root, owned);
+  for (Value value : flow.viewsOf(root))
+    for (OpOperand &use : value.getUses())
+      visit(use, flow);
+  known &= !spread || home->isEntryBlock();
+  known &= llvm::all_of(deallocs, [&](Operation *op) { return mayFree(op); });
+}
+
+bool BufferUses::areOfNew() const {
+  return root.getDefiningOp<memref::AllocOp>() ||
+         root.getDefiningOp<memref::AllocaOp>();
+}
+
+void BufferUses::visit(OpOperand &use, const BufferFlow &flow) {
   Operation *op = use.getOwner();
-  if (!home->findAncestorOpInBlock(*op)) {
+  Operation *top = home->getParent()->findAncestorOpInRegion(*op);
+  if (!top) {
     known = false;
     return;
   }
-  if (isa<memref::DeallocOp>(op)) {
-    // What a caller frees or a constant holds is not freed here.
-    known &= bool(root.getDefiningOp<memref::AllocOp>());
+  spread |= top->getBlock() != home;
+  if (isa<memref::DeallocOp>(op))
     return deallocs.push_back(op);
-  }
   if (auto read = dyn_cast<ReadOp>(op))
     op = read->getParentOfType<AttentionOp>();
   if (isKernelOp(op))
     return note(op, deviceAccess(op, use, root));
-  if (auto view = dyn_cast<ViewLikeOpInterface>(op);
-      view && view.getViewSource() == use.get())
-    return pending.push_back(view.getViewDest());
   if (asksForShape(op))
     return;
   if (isa<func::ReturnOp>(op)) {
     returned = true;
     return note(op, Access{.hostReads = true});
   }
-  bool isMemref = llvm::any_of(op->getResultTypes(), [](Type type) {
-    return isa<BaseMemRefType>(type);
-  });
   std::optional<Access> access = hostAccess(op, use.get());
-  if (isMemref || !access || op->hasTrait<OpTrait::IsTerminator>())
-    known = false;
+  // What leaves the region of the buffer belongs to another round of a loop.
+  bool leaves = op == top && isa<RegionBranchTerminatorOpInterface>(op);
+  if (flow.isPassedOn(use))
+    known &= !leaves && !access && !hasEffect<MemoryEffects::Free>(op);
+  else
+    known &= access && (isa<CallOpInterface>(op) || !makesMemrefs(op));
   if (access)
     note(op, *access);
 }
 
-/// Counts the access for the op and for all ops around it, up to the block of
+/// Returns whether copies can follow the last use before `free`: the op around
+/// it, which may run it or not, writes nothing, and no block comes after.
+bool BufferUses::mayFree(Operation *free) const {
+  Operation *top = home->getParent()->findAncestorOpInRegion(*free);
+  bool isLast = top->getBlock() == home || top->getBlock()->hasNoSuccessors();
+  // What a caller frees or a constant holds is not freed here.
+  return owned && !root.getDefiningOp<memref::AllocaOp>() && isLast &&
+         (top == free || !of(top).writes());
+}
+
+/// Counts the access for the op and for all ops around it, up to the region of
 /// the buffer.
 void BufferUses::note(Operation *op, const Access &access) {
   sum |= access;
   for (; op; op = op->getParentOp()) {
     accesses[op] |= access;
-    if (op->getBlock() == home)
+    if (op->getParentRegion() == home->getParent())
       return;
   }
 }

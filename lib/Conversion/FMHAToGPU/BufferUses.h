@@ -9,9 +9,7 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOGPU_BUFFERUSES_H
 #define FMHA_LIB_CONVERSION_FMHATOGPU_BUFFERUSES_H
 
-#include "mlir/IR/Operation.h"
-#include "mlir/IR/Value.h"
-#include "llvm/ADT/DenseMap.h"
+#include "BufferFlow.h"
 
 namespace fmha {
 
@@ -34,35 +32,44 @@ struct Access {
   Access &operator|=(const Access &other);
 };
 
-/// All uses of one buffer and of its views.
+/// All uses of one buffer and of the memrefs that may be views of it.
 class BufferUses {
 public:
-  explicit BufferUses(mlir::Value root);
+  BufferUses(mlir::Value root, const BufferFlow &flow);
 
-  /// Whether every use is known: the buffer is reached by no other value than
-  /// its views, and only in the block that defines it and in regions of that
-  /// block's ops.
+  /// Returns whether every use is known: the buffer is reached by no other
+  /// values than those of the flow, and only in the block that defines it and
+  /// in regions of that block's ops; or in all blocks of its region, if it is
+  /// defined in the first one.
   bool areKnown() const { return known; }
-  /// Whether the function returns the buffer.
+  /// Returns whether the function returns the buffer.
   bool areReturned() const { return returned; }
-  /// What `op` does to the buffer, with the ops in its regions.
+  /// Returns whether blocks other than that of the buffer use it.
+  bool areSpread() const { return spread; }
+  /// Returns what `op` does to the buffer, with the ops in its regions.
   Access of(mlir::Operation *op) const { return accesses.lookup(op); }
-  /// Sum over all ops.
+  /// Returns the sum over all ops.
   const Access &total() const { return sum; }
-  /// The ops that free it.
+  /// Returns the ops that free it.
   llvm::ArrayRef<mlir::Operation *> frees() const { return deallocs; }
+  mlir::Value getRoot() const { return root; }
+  /// Returns whether this function allocates the buffer: it has no contents at
+  /// first.
+  bool areOfNew() const;
+  /// Returns whether the buffer is gone when its block ends.
+  bool areOfOwned() const { return owned; }
 
 private:
-  void visit(mlir::OpOperand &use);
+  void visit(mlir::OpOperand &use, const BufferFlow &flow);
   void note(mlir::Operation *op, const Access &access);
+  bool mayFree(mlir::Operation *free) const;
 
   mlir::Value root;
   mlir::Block *home;
-  bool known, returned = false;
+  bool owned, known, returned = false, spread = false;
   Access sum;
   llvm::DenseMap<mlir::Operation *, Access> accesses;
   llvm::SmallVector<mlir::Operation *, 1> deallocs;
-  llvm::SmallVector<mlir::Value> pending;
 };
 
 } // namespace fmha

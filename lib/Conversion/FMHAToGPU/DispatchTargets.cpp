@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelOperands.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
@@ -97,10 +98,8 @@ void setTarget(Operation *op, StringRef target) {
 }
 
 LogicalResult DispatchTargetsPass::dispatch(Operation *op) {
-  if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
-    return op->emitError() << "expected memrefs, got tensors; run "
-                              "one-shot-bufferize before "
-                              "fmha-dispatch-targets";
+  if (failed(expectMemrefs(op, "fmha-dispatch-targets")))
+    return failure();
   OpBuilder b(op);
   Value capability =
       ComputeCapabilityOp::create(b, op->getLoc(), b.getIndexType());

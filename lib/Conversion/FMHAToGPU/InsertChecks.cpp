@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelOperands.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/FMHA/Transforms/LaunchChecks.h"
@@ -37,11 +38,8 @@ struct InsertChecksPass
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics()) {
-        op->emitError() << "expected memrefs, got tensors; run "
-                           "one-shot-bufferize before fmha-insert-checks";
+      if (failed(expectMemrefs(op, "fmha-insert-checks")))
         return signalPassFailure();
-      }
       OpBuilder b(op);
       if (rules == CheckedRules::All)
         generateLaunchChecks(b, op, ListContents::Readable);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelAgreement.h"
+#include "KernelOperands.h"
 #include "LaunchValues.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
@@ -76,13 +77,6 @@ gpu::BinaryOp findBinary(Operation *op, SymbolRefAttr kernel) {
     error << named->getName() << " @" << kernel.getRootReference().getValue();
   error << "; run fmha-to-ptx first, or fmha-to-gpu in place of this pass";
   return {};
-}
-
-LogicalResult checkBuffers(Operation *op) {
-  if (cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics())
-    return success();
-  return op->emitError() << "expected memrefs, got tensors; run "
-                            "one-shot-bufferize before fmha-launch-kernels";
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,7 +236,7 @@ LogicalResult launchFrom(OpTy op, llvm::Expected<ManifestT> manifest,
 }
 
 LogicalResult LaunchKernelsPass::launch(Operation *op) {
-  if (failed(checkBuffers(op)))
+  if (failed(expectMemrefs(op, "fmha-launch-kernels")))
     return failure();
   gpu::BinaryOp binary =
       findBinary(op, op->getAttrOfType<SymbolRefAttr>("fmha.kernel"));

@@ -6,17 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BufferUses.h"
+#include "BufferGroups.h"
+#include "CopyPlan.h"
+#include "KernelOperands.h"
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace fmha {
 #define GEN_PASS_DEF_PLACEBUFFERS
@@ -31,7 +34,15 @@ namespace {
 struct PlaceBuffersPass
     : public fmha::impl::PlaceBuffersBase<PlaceBuffersPass> {
   using PlaceBuffersBase::PlaceBuffersBase;
+
+  bool canScheduleOn(RegisteredOperationName name) const override {
+    return name.getStringRef() == func::FuncOp::getOperationName() ||
+           name.getStringRef() == ModuleOp::getOperationName();
+  }
   void runOnOperation() override;
+
+private:
+  LogicalResult placeIn(func::FuncOp function, const NewResults &newResults);
 };
 
 /// Emits allocations and copies of one kind of memory.
@@ -64,214 +75,192 @@ SmallVector<Value> dynamicSizes(OpBuilder &b, Location loc, Value memref) {
   return sizes;
 }
 
-/// Memory that the program says is the device's.
-bool isOnDevice(Value root) {
-  Attribute space = cast<MemRefType>(root.getType()).getMemorySpace();
-  return space || root.getDefiningOp<gpu::AllocOp>();
+/// Returns the type of dense memory for the elements of `memref`.
+MemRefType denseType(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  return MemRefType::get(type.getShape(), type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
-// A buffer whose uses are all known
+// Buffers whose uses are all known
 //===----------------------------------------------------------------------===//
 
-/// Keeps one buffer valid wherever it is used, with a copy on the device.
-class Residency {
+/// Emits, with `emit`, what ends the life of the copy of `root`: where the
+/// buffer is freed, or at the end of its block or region.
+void atEnd(const BufferUses &uses, llvm::function_ref<void(OpBuilder &)> emit) {
+  Block &home = *uses.getRoot().getParentBlock();
+  OpBuilder b(home.getParentOp()->getContext());
+  auto emitBefore = [&](Operation *op) {
+    b.setInsertionPoint(op);
+    emit(b);
+  };
+  ArrayRef<Operation *> frees = uses.frees();
+  if (frees.size() == 1 && frees.front()->getBlock() == &home)
+    return emitBefore(frees.front());
+  if (!uses.areSpread())
+    return emitBefore(home.getTerminator());
+  for (Block &block : *home.getParent())
+    if (block.hasNoSuccessors())
+      emitBefore(block.getTerminator());
+}
+
+/// memref.alloc becomes gpu.alloc: there is nothing to copy.
+void moveToDevice(const BufferGroup &group, const DeviceMemory &memory) {
+  llvm::SetVector<Operation *> frees;
+  for (const BufferUses &uses : group.buffers) {
+    auto alloc = uses.getRoot().getDefiningOp<memref::AllocOp>();
+    OpBuilder b(alloc);
+    Value moved = memory.allocate(b, alloc.getLoc(), alloc.getType(),
+                                  alloc.getDynamicSizes());
+    if (uses.frees().empty())
+      atEnd(uses, [&](OpBuilder &b) { memory.free(b, alloc.getLoc(), moved); });
+    frees.insert_range(uses.frees());
+    alloc.getMemref().replaceAllUsesWith(moved);
+    alloc.erase();
+  }
+  for (Operation *free : frees) {
+    OpBuilder b(free);
+    memory.free(b, free->getLoc(), free->getOperand(0));
+    free->erase();
+  }
+}
+
+/// Keeps copies of the buffers of a group on the device.
+class DeviceCopies {
 public:
-  Residency(Value root, const BufferUses &uses, const DeviceMemory &memory)
-      : root(root), uses(uses), memory(memory), b(root.getContext()) {}
+  DeviceCopies(const BufferGroup &group, const DeviceMemory &memory)
+      : group(group), memory(memory) {}
 
   void run();
 
 private:
-  /// The sides on which the contents are valid; at least one is true.
-  struct State {
-    bool host, device;
-  };
-  void makeBuffer();
-  void walk(Block &block, State &state);
-  void visit(Operation *op, State &state);
-  void enter(Operation *op, State &state);
-  void needHost(Operation *before, State &state);
-  void needDevice(Operation *before, State &state);
+  void addCopy(const BufferUses &uses, ArrayRef<PlannedCopy> plan);
   void redirect(Operation *kernel);
-  Value onDevice(OpBuilder &b, Value value);
-  void finish();
+  Value onDevice(OpBuilder &b, Location loc, Value memref);
+  Value sameView(OpBuilder &b, Value memref);
+  Value rebase(OpBuilder &b, Location loc, Value memref);
+  Value select(OpBuilder &b, Location loc, Value memref);
 
-  Value root, buffer;
-  const BufferUses &uses;
+  const BufferGroup &group;
   const DeviceMemory &memory;
-  OpBuilder b;
+  llvm::MapVector<Value, Value> copies;
 };
 
-void Residency::run() {
-  makeBuffer();
-  // Nothing has been written to a new buffer, so nothing is to be copied.
-  bool isNew = root.getDefiningOp<memref::AllocOp>() ||
-               root.getDefiningOp<memref::AllocaOp>();
-  State state{true, isNew};
-  Block &home = *root.getParentBlock();
-  walk(home, state);
-  // Memory that outlives the block shows what was written.
-  if (!isNew)
-    needHost(home.getTerminator(), state);
-  finish();
+void DeviceCopies::run() {
+  SmallVector<SmallVector<PlannedCopy>> plans =
+      llvm::map_to_vector(group.buffers, planCopies);
+  for (auto [uses, plan] : llvm::zip_equal(group.buffers, plans))
+    addCopy(uses, plan);
+  for (Operation *kernel : group.kernels)
+    redirect(kernel);
 }
 
-void Residency::makeBuffer() {
+/// Emits the device buffer of `uses`, the copies of `plan`, and the end. Memory
+/// that is not dense is copied through a dense buffer on the host.
+void DeviceCopies::addCopy(const BufferUses &uses, ArrayRef<PlannedCopy> plan) {
+  Value root = uses.getRoot();
+  Location loc = root.getLoc();
+  OpBuilder b(root.getContext());
   b.setInsertionPointAfterValue(root);
-  auto type = cast<MemRefType>(root.getType());
+  MemRefType type = denseType(root);
   auto alloc = root.getDefiningOp<memref::AllocOp>();
   SmallVector<Value> sizes = alloc ? SmallVector<Value>(alloc.getDynamicSizes())
-                                   : dynamicSizes(b, root.getLoc(), root);
-  buffer = memory.allocate(b, root.getLoc(), type, sizes);
+                                   : dynamicSizes(b, loc, root);
+  Value copy = memory.allocate(b, loc, type, sizes);
+  copies[root] = copy;
+  bool isStaged = type != root.getType() && !memory.isManaged;
+  Value host = isStaged ? memref::AllocOp::create(b, loc, type, sizes) : root;
+  for (auto [before, toDevice] : plan) {
+    b.setInsertionPoint(before);
+    Location at = before->getLoc();
+    if (isStaged && toDevice)
+      memref::CopyOp::create(b, at, root, host);
+    memory.copy(b, at, toDevice ? host : copy, toDevice ? copy : host);
+    if (isStaged && !toDevice)
+      memref::CopyOp::create(b, at, host, root);
+  }
+  atEnd(uses, [&](OpBuilder &b) {
+    memory.free(b, loc, copy);
+    if (isStaged)
+      memref::DeallocOp::create(b, loc, host);
+  });
 }
 
-void Residency::walk(Block &block, State &state) {
-  for (Operation &op : llvm::make_early_inc_range(block))
-    visit(&op, state);
-}
-
-/// Copies the contents to the side where `op` reads them. After a write only
-/// the side that wrote is valid.
-void Residency::visit(Operation *op, State &state) {
-  Access access = uses.of(op);
-  if (access.onHost() && access.onDevice() && op->getNumRegions())
-    return enter(op, state);
-  if (access.onHost())
-    needHost(op, state);
-  // A region may not run at all, and then writes nothing.
-  bool mayKeep = access.devicePartly || !isKernelOp(op);
-  if (access.deviceReads || (access.deviceWrites && mayKeep))
-    needDevice(op, state);
-  if (access.onDevice())
-    op->walk([&](Operation *inner) {
-      if (isKernelOp(inner))
-        redirect(inner);
-    });
-  if (access.hostWrites)
-    state = {true, false};
-  if (access.deviceWrites)
-    state = {false, true};
-}
-
-/// Regions that use the buffer on both sides begin and end with the same state,
-/// however often they run: valid on both sides if nothing writes it, on the
-/// host otherwise.
-void Residency::enter(Operation *op, State &state) {
-  bool isWritten = uses.of(op).writes();
-  needHost(op, state);
-  if (!isWritten)
-    needDevice(op, state);
-  for (Region &region : op->getRegions())
-    for (Block &block : region) {
-      State inside{true, !isWritten};
-      walk(block, inside);
-      needHost(block.getTerminator(), inside);
-    }
-  state = {true, !isWritten};
-}
-
-void Residency::needHost(Operation *before, State &state) {
-  if (state.host)
-    return;
-  b.setInsertionPoint(before);
-  memory.copy(b, before->getLoc(), buffer, root);
-  state.host = true;
-}
-
-void Residency::needDevice(Operation *before, State &state) {
-  if (state.device)
-    return;
-  b.setInsertionPoint(before);
-  memory.copy(b, before->getLoc(), root, buffer);
-  state.device = true;
-}
-
-/// The same view of the copy as `value` is of the buffer.
-Value Residency::onDevice(OpBuilder &b, Value value) {
-  if (value == root)
-    return buffer;
-  auto view = value.getDefiningOp<ViewLikeOpInterface>();
-  IRMapping mapping;
-  mapping.map(view.getViewSource(), onDevice(b, view.getViewSource()));
-  return b.clone(*view, mapping)->getResult(0);
-}
-
-void Residency::redirect(Operation *kernel) {
-  b.setInsertionPoint(kernel);
+void DeviceCopies::redirect(Operation *kernel) {
+  OpBuilder b(kernel);
   llvm::SmallDenseMap<Value, Value> moved;
   kernel->walk([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      Value value = operand.get();
-      if (!isa<MemRefType>(value.getType()) || rootOf(value) != root)
+      Value memref = operand.get();
+      if (!group.memrefs.contains(memref))
         continue;
-      Value &view = moved[value];
+      Value &view = moved[memref];
       if (!view)
-        view = onDevice(b, value);
+        view = onDevice(b, kernel->getLoc(), memref);
       operand.set(view);
     }
   });
 }
 
-/// Frees the copy where the buffer is freed, or at the end of its block. A
-/// buffer that only the device uses needs no memory on the host.
-void Residency::finish() {
-  Operation *free = uses.frees().size() == 1 ? uses.frees().front() : nullptr;
-  Block &home = *root.getParentBlock();
-  bool isHere = free && free->getBlock() == &home;
-  Operation *end = isHere ? free : home.getTerminator();
-  b.setInsertionPoint(end);
-  memory.free(b, end->getLoc(), buffer);
-  auto alloc = root.getDefiningOp<memref::AllocOp>();
-  if (!alloc || uses.total().onHost() || (!isHere && !uses.frees().empty()))
-    return;
-  // Views that kernels used before have no uses now; extents are the copy's.
-  SmallVector<Operation *> users(root.getUsers());
-  for (Operation *user : users)
-    if (isa<memref::DimOp>(user))
-      user->replaceUsesOfWith(root, buffer);
-    else if (isOpTriviallyDead(user))
-      user->erase();
-  bool isUsed = llvm::any_of(alloc->getUsers(), [&](Operation *user) {
-    return user != free || !isHere;
-  });
-  if (isUsed)
-    return;
-  if (isHere)
-    free->erase();
-  alloc.erase();
+Value DeviceCopies::onDevice(OpBuilder &b, Location loc, Value memref) {
+  return copies.contains(rootOf(memref)) ? sameView(b, memref)
+                                         : rebase(b, loc, memref);
+}
+
+/// Returns the same view of the copy as `memref` is of the buffer.
+Value DeviceCopies::sameView(OpBuilder &b, Value memref) {
+  if (Value copy = copies.lookup(memref))
+    return copy;
+  auto view = memref.getDefiningOp<ViewLikeOpInterface>();
+  IRMapping mapping;
+  mapping.map(view.getViewSource(), sameView(b, view.getViewSource()));
+  return b.clone(*view, mapping)->getResult(0);
+}
+
+/// Returns the copy's memref for one that control flow decides:
+///
+/// %base, %offset, %sizes, %strides = memref.extract_strided_metadata %memref
+/// memref.reinterpret_cast %copy to offset: [%offset], sizes: [%sizes], ...
+Value DeviceCopies::rebase(OpBuilder &b, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto view = memref::ExtractStridedMetadataOp::create(b, loc, memref);
+  return memref::ReinterpretCastOp::create(
+      b, loc, type, select(b, loc, memref), view.getConstifiedMixedOffset(),
+      view.getConstifiedMixedSizes(), view.getConstifiedMixedStrides());
+}
+
+/// Returns the base of the copy that belongs to the buffer of `memref`. Buffers
+/// differ in their addresses:
+///
+/// %is = arith.cmpi eq, (address of %memref), (address of %buffer)
+/// %copy = arith.select %is, %copy_of_buffer, %copy_of_another
+Value DeviceCopies::select(OpBuilder &b, Location loc, Value memref) {
+  auto addressOf = [&](Value value) -> Value {
+    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, value);
+  };
+  Value selected;
+  for (const auto &[buffer, copy] : copies) {
+    Value base =
+        memref::ExtractStridedMetadataOp::create(b, loc, copy).getBaseBuffer();
+    if (!selected) {
+      selected = base;
+      continue;
+    }
+    Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                     addressOf(memref), addressOf(buffer));
+    selected = arith::SelectOp::create(b, loc, is, base, selected);
+  }
+  return selected;
 }
 
 //===----------------------------------------------------------------------===//
 // Other buffers
 //===----------------------------------------------------------------------===//
 
-/// memref.alloc becomes memory that both sides see: there is nothing to copy.
-bool shareAllocation(Value root, const BufferUses &uses,
-                     const DeviceMemory &memory) {
-  auto alloc = root.getDefiningOp<memref::AllocOp>();
-  // A caller would free what it gets as host memory.
-  bool canMove = uses.areKnown() && !uses.areReturned();
-  if (!alloc || !memory.isManaged || !canMove)
-    return false;
-  OpBuilder b(alloc);
-  Value shared = memory.allocate(b, alloc.getLoc(), alloc.getType(),
-                                 alloc.getDynamicSizes());
-  alloc.getMemref().replaceAllUsesWith(shared);
-  alloc.erase();
-  for (Operation *free : uses.frees()) {
-    b.setInsertionPoint(free);
-    memory.free(b, free->getLoc(), shared);
-    free->erase();
-  }
-  return true;
-}
-
 /// Copies one operand of a kernel op before and after it, through a dense
 /// buffer on the host: right whatever else reaches the memory.
 void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
-  auto type = cast<MemRefType>(value.getType());
-  auto dense = MemRefType::get(type.getShape(), type.getElementType());
+  MemRefType dense = denseType(value);
   Location loc = kernel->getLoc();
   OpBuilder b(kernel);
   SmallVector<Value> sizes = dynamicSizes(b, loc, value);
@@ -291,54 +280,46 @@ void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
   memref::DeallocOp::create(b, loc, host);
 }
 
-/// The memrefs that a kernel op reads and writes.
-llvm::SetVector<Value> memrefsOf(Operation *kernel) {
-  llvm::SetVector<Value> memrefs;
-  kernel->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (isa<MemRefType>(operand.getType()))
-        memrefs.insert(operand);
-  });
-  return memrefs;
+void place(const BufferGroup &group, const DeviceMemory &memory) {
+  if (group.placement == Placement::Move)
+    return moveToDevice(group, memory);
+  if (group.placement == Placement::Copy)
+    return DeviceCopies(group, memory).run();
+  for (Operation *kernel : group.kernels)
+    for (Value memref : memrefsOf(kernel))
+      if (group.memrefs.contains(memref))
+        copyAround(kernel, memref, memory);
 }
 
-void place(Value root, ArrayRef<Operation *> kernels,
-           const DeviceMemory &memory) {
-  BufferUses uses(root);
-  if (shareAllocation(root, uses, memory))
-    return;
-  bool isDense = cast<MemRefType>(root.getType()).getLayout().isIdentity();
-  if (uses.areKnown() && isDense)
-    return Residency(root, uses, memory).run();
-  for (Operation *kernel : kernels)
-    for (Value value : memrefsOf(kernel))
-      if (rootOf(value) == root)
-        copyAround(kernel, value, memory);
+LogicalResult PlaceBuffersPass::placeIn(func::FuncOp function,
+                                        const NewResults &newResults) {
+  FailureOr<std::vector<BufferGroup>> groups =
+      groupBuffers(function, newResults, memory == Memory::Managed);
+  if (failed(groups))
+    return failure();
+  for (const BufferGroup &group : *groups)
+    place(group, DeviceMemory{memory == Memory::Managed});
+  return success();
 }
 
 void PlaceBuffersPass::runOnOperation() {
-  SmallVector<Operation *> kernels;
-  llvm::SetVector<Value> roots;
-  WalkResult result = getOperation().walk([&](Operation *op) {
-    if (!isKernelOp(op))
-      return WalkResult::advance();
-    if (!cast<DestinationStyleOpInterface>(op).hasPureBufferSemantics()) {
-      op->emitError()
-          << "expected memrefs, got tensors; run one-shot-bufferize "
-             "before fmha-place-buffers";
+  WalkResult result = getOperation()->walk([&](Operation *op) {
+    if (isKernelOp(op) && failed(expectMemrefs(op, "fmha-place-buffers")))
       return WalkResult::interrupt();
-    }
-    kernels.push_back(op);
-    for (Value memref : memrefsOf(op))
-      if (!isOnDevice(rootOf(memref)))
-        roots.insert(rootOf(memref));
-    return WalkResult::skip();
+    return WalkResult::advance();
   });
   if (result.wasInterrupted())
     return signalPassFailure();
-  DeviceMemory kind{memory == Memory::Managed};
-  for (Value root : roots)
-    place(root, kernels, kind);
+  if (auto function = dyn_cast<func::FuncOp>(getOperation())) {
+    if (failed(placeIn(function, NewResults())))
+      signalPassFailure();
+    return;
+  }
+  auto module = cast<ModuleOp>(getOperation());
+  NewResults newResults(module);
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(placeIn(function, newResults)))
+      return signalPassFailure();
 }
 
 } // namespace

@@ -35,6 +35,28 @@ private:
   LogicalResult report(cf::AssertOp op, SymbolTable &symbols);
 };
 
+constexpr StringLiteral failFunction = "mgpuFmhaFail";
+
+/// Fails with an error at a symbol of the name of the run-time function that is
+/// not its declaration.
+LogicalResult checkSymbol(const SymbolTable &symbols) {
+  Operation *other = symbols.lookup(failFunction);
+  auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(other);
+  MLIRContext *context = symbols.getOp()->getContext();
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          LLVM::LLVMPointerType::get(context));
+  if (!other || (function && function.getFunctionType() == type))
+    return success();
+  InFlightDiagnostic error = other->emitError()
+                             << "expected @" << failFunction
+                             << ", which failed assertions call, to be an "
+                                "llvm.func of type "
+                             << Type(type) << ", got " << other->getName();
+  if (function)
+    error << " of type " << function.getFunctionType();
+  return error << "; rename it";
+}
+
 /// Returns the address of the characters of `text` and a NUL.
 Value addressOf(StringRef text, Location loc, OpBuilder &b,
                 SymbolTable &symbols) {
@@ -62,7 +84,7 @@ LogicalResult ReportAssertsPass::report(cf::AssertOp op, SymbolTable &symbols) {
   IRRewriter b(op);
   Type pointer = LLVM::LLVMPointerType::get(op.getContext());
   FailureOr<LLVM::LLVMFuncOp> fail =
-      LLVM::lookupOrCreateFn(b, getOperation(), "mgpuFmhaFail", pointer,
+      LLVM::lookupOrCreateFn(b, getOperation(), failFunction, pointer,
                              LLVM::LLVMVoidType::get(op.getContext()));
   if (failed(fail))
     return failure();
@@ -89,6 +111,8 @@ void ReportAssertsPass::runOnOperation() {
       asserts.push_back(assert);
     return WalkResult::advance();
   });
+  if (!asserts.empty() && failed(checkSymbol(symbols)))
+    return signalPassFailure();
   for (cf::AssertOp op : asserts)
     if (failed(report(op, symbols)))
       return signalPassFailure();

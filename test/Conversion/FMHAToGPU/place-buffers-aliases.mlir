@@ -42,22 +42,6 @@ func.func @global(%q: !t) {
 
 // -----
 
-// CHECK-LABEL: func.func @selected
-// CHECK:         %[[R:.*]] = arith.select
-// CHECK:         fmha.attention
-// CHECK:         memref.copy %{{.*}}, %[[R]]
-// CHECK:         call @use
-!t = memref<1x64x2x64xbf16>
-func.func private @use(!t)
-func.func @selected(%q: !t, %a: !t, %b: !t, %c: i1) {
-  %r = arith.select %c, %a, %b : !t
-  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%r : !t)
-  call @use(%a) : (!t) -> ()
-  return
-}
-
-// -----
-
 // What a loop carries may be what the loop writes by another name.
 // CHECK-LABEL: func.func @carried
 // CHECK:         scf.for

@@ -28,8 +28,6 @@ void fmha::addBufferization(OpPassManager &pm) {
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  bufferization::buildBufferDeallocationPipeline(pm);
-  pm.addPass(createConvertBufferizationToMemRefPass());
 }
 
 void fmha::addHostToControlFlow(OpPassManager &pm) {
@@ -49,6 +47,8 @@ void fmha::addHostToControlFlow(OpPassManager &pm) {
 void fmha::buildCPUPipeline(OpPassManager &pm) {
   pm.addPass(createFMHADecomposeToLinalg());
   addBufferization(pm);
+  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(createConvertBufferizationToMemRefPass());
   addHostToControlFlow(pm);
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

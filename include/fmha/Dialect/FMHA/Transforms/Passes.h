@@ -56,8 +56,8 @@ void decomposeToLinalg(mlir::RewriterBase &rewriter, MergeOp op);
 /// Adds the patterns of fmha-fold, for passes of other compilers.
 void populateFoldPatterns(mlir::RewritePatternSet &patterns);
 
-/// Appends upstream passes that bufferize whole functions and free what they
-/// allocate.
+/// Appends upstream passes that bufferize whole functions. Nothing is freed
+/// yet.
 void addBufferization(mlir::OpPassManager &pm);
 
 /// Appends upstream passes that lower host code on buffers to loads, stores and

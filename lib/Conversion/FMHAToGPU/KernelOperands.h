@@ -1,0 +1,27 @@
+//===- KernelOperands.h - Operands of kernel ops, in messages ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOGPU_KERNELOPERANDS_H
+#define FMHA_LIB_CONVERSION_FMHATOGPU_KERNELOPERANDS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace fmha {
+
+/// Returns the name that the definition of `op`, a fmha.attention or
+/// fmha.merge, gives `operand`, in quotes; for what its region reads, a
+/// description.
+llvm::StringRef operandName(mlir::Operation *op, mlir::Value operand);
+
+/// Fails with an error at `op` that names the first operand that is a tensor,
+/// and the passes to run before `pass`.
+llvm::LogicalResult expectMemrefs(mlir::Operation *op, llvm::StringRef pass);
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOGPU_KERNELOPERANDS_H
