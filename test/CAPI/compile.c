@@ -90,7 +90,8 @@ static void testMerge(void) {
   result = compiled(merge, "{\"target\": \"sm_90a\", \"explain\": true}");
   CHECK(strcmp(fmhaResultReport(result), "") == 0);
   fmhaResultDestroy(result);
-  fails(merge, "{\"target\": \"sm_80\"}", "<module>:", "target sm_80 is not supported");
+  fails(merge, "{\"target\": \"sm_80\"}",
+        "<module>:", "target sm_80 is not supported");
   fails(merge, "{\"kv-stages\": 2}", "<module>:3:3",
         "expected no field of a schedule, got one");
   fails("func.func @f(%o: memref<?x1x?x4x64xf32>, %m: memref<?x1x4x?xf32>,\n"
