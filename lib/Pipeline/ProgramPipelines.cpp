@@ -76,9 +76,6 @@ static void addDeallocation(OpPassManager &pm) {
 
 /// The whole way for the functions of one module.
 static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
-  VerifyInputOptions verify;
-  verify.tensors = true;
-  pm.addPass(createVerifyInput(verify));
   pm.addPass(createFMHAFold());
   addBufferization(pm);
   pm.addPass(createCanonicalizerPass());

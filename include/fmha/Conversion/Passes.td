@@ -131,21 +131,17 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
 }
 
 def VerifyInput : Pass<"fmha-verify-input"> {
-  let summary = "Fail on attention ops that cannot become launches";
+  let summary = "Fail on attention ops on tensors";
   let description = [{
-    The first pass of `fmha-to-gpu` and `fmha-program-to-llvm`, so that errors come before any work is done: every
-    `fmha.attention` and `fmha.merge` has memrefs as operands, unless `tensors` is set, and no attribute that kernels
-    would ignore. Attributes that are not those of the op need the prefix of a dialect.
+    The first pass of `fmha-to-gpu`, so that the error comes before any work is done: launches need every
+    `fmha.attention` and `fmha.merge` on memrefs. `fmha-program-to-llvm` bufferizes by itself.
 
     Example:
     ```mlir
-    // error: expected attributes among 'mask', 'scale', ..., got 'dropout', which no kernel implements; remove it
-    fmha.attention ins(...) outs(...) {dropout = 0.1 : f32}
+    // error: expected 'query' to be a memref, got 'tensor<1x8x2x64xf16>'; run one-shot-bufferize before fmha-to-gpu, ...
+    %r = fmha.attention ins(%q, %k, %v : !t, !t, !t) outs(%o : !t) -> !t
     ```
   }];
-  let options = [
-    Option<"tensors", "tensors", "bool", "false", "Whether operands may be tensors">
-  ];
 }
 
 def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {

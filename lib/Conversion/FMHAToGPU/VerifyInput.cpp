@@ -1,4 +1,5 @@
-//===- VerifyInput.cpp - Ops that cannot become launches are errors -------===//
+//===- VerifyInput.cpp - Attention ops on tensors are errors
+//-----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,37 +29,11 @@ struct VerifyInputPass : public fmha::impl::VerifyInputBase<VerifyInputPass> {
     bool isValid = true;
     getOperation()->walk([&](Operation *op) {
       if (isKernelOp(op))
-        isValid &= succeeded(verify(op));
+        isValid &= succeeded(expectMemrefs(op, "fmha-to-gpu"));
     });
     if (!isValid)
       signalPassFailure();
   }
-
-private:
-  LogicalResult verify(Operation *op) const;
 };
-
-/// Fails with an error at `op` for an attribute that is neither the op's nor a
-/// dialect's: kernels would not do what it asks for.
-LogicalResult verifyAttributes(Operation *op) {
-  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
-    if (attribute.getName().strref().contains('.'))
-      continue;
-    InFlightDiagnostic error = op->emitError() << "expected attributes among ";
-    for (StringAttr name : op->getName().getAttributeNames())
-      if (name != "operandSegmentSizes")
-        error << "'" << name.getValue() << "', ";
-    return error << "or with the prefix of a dialect, got '"
-                 << attribute.getName().getValue()
-                 << "', which no kernel implements; remove it";
-  }
-  return success();
-}
-
-LogicalResult VerifyInputPass::verify(Operation *op) const {
-  if (failed(verifyAttributes(op)))
-    return failure();
-  return tensors ? success() : expectMemrefs(op, "fmha-to-gpu");
-}
 
 } // namespace

@@ -23,15 +23,6 @@ func.func @merge(%o: tensor<3x1x8x2x64xf32>, %m: tensor<3x1x2x8xf32>, %s: tensor
 
 // -----
 
-!t = memref<1x64x2x64xbf16>
-func.func @dropout(%q: !t, %o: !t) {
-  // expected-error @below {{expected attributes among 'mask', 'scale', 'schedule', 'source2_mask', 'unnormalised', or with the prefix of a dialect, got 'dropout', which no kernel implements; remove it}}
-  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {dropout = 0.1 : f32}
-  return
-}
-
-// -----
-
 !t = memref<1x64x2x64xf64>
 func.func @dtype(%q: !t, %o: !t) {
   // expected-error @below {{C3: expected the element type f16 or bf16, got 'f64'}}

@@ -146,3 +146,11 @@ func.func @m7_input(%o: memref<1x1x7x4x64xf32>, %m: memref<1x1x4x7xf32>) {
   fmha.merge ins(%o, %m, %m : memref<1x1x7x4x64xf32>, memref<1x1x4x7xf32>, memref<1x1x4x7xf32>) outs(%out : memref<1x7x4x64xf32>)
   return
 }
+
+// -----
+
+func.func @attribute(%o: memref<4x1x7x4x64xf32>, %m: memref<4x1x4x7xf32>, %out: memref<1x7x4x64xf16>) {
+  // expected-error @below {{or with the prefix of a dialect, got 'scale', which no kernel implements; remove it}}
+  fmha.merge ins(%o, %m, %m : memref<4x1x7x4x64xf32>, memref<4x1x4x7xf32>, memref<4x1x4x7xf32>) outs(%out : memref<1x7x4x64xf16>) {scale = 1.0 : f32}
+  return
+}

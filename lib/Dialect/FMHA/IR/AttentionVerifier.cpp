@@ -530,4 +530,6 @@ LogicalResult Verifier::secondExtents() {
   return success();
 }
 
-LogicalResult AttentionOp::verify() { return Verifier(*this).run(); }
+LogicalResult AttentionOp::verify() {
+  return failed(verifyDiscardables(*this)) ? failure() : Verifier(*this).run();
+}

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OperandRules.h"
 #include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 
@@ -101,6 +102,47 @@ constexpr Discardable discardables[] = {
      [](Operation *op) { return isa<AttentionOp>(op); }},
 };
 } // namespace
+
+/// Returns the attribute of `op` that `name` probably is a misspelling of.
+static std::optional<StringRef> findSimilarAttribute(Operation *op,
+                                                     StringRef name) {
+  unsigned least = 3;
+  std::optional<StringRef> similar;
+  for (StringAttr known : op->getName().getAttributeNames()) {
+    unsigned distance = name.edit_distance(known, true, least);
+    if (distance >= least)
+      continue;
+    least = distance;
+    similar = known.getValue();
+  }
+  return similar;
+}
+
+static LogicalResult refuseDiscardable(Operation *op, StringRef name) {
+  InFlightDiagnostic error = op->emitError() << "expected attributes among ";
+  for (StringAttr known : op->getName().getAttributeNames())
+    if (known != "operandSegmentSizes")
+      error << "'" << known.getValue() << "', ";
+  error << "or with the prefix of a dialect, got '" << name << "', ";
+  if (std::optional<StringRef> similar = findSimilarAttribute(op, name))
+    return error << "which is none of them; did you mean '" << *similar << "'?";
+  return error << "which no kernel implements; remove it";
+}
+
+/// Returns whether the attribute is a mark, as transform scripts and passes of
+/// upstream put on ops.
+static bool isMark(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  return name.starts_with("__") || (isa<UnitAttr>(attribute.getValue()) &&
+                                    !findSimilarAttribute(op, name));
+}
+
+LogicalResult fmha::verifyDiscardables(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().strref().contains('.') && !isMark(op, attribute))
+      return refuseDiscardable(op, attribute.getName());
+  return success();
+}
 
 LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {

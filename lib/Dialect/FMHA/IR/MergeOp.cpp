@@ -202,7 +202,9 @@ LogicalResult Verifier::aliases() {
   return success();
 }
 
-LogicalResult MergeOp::verify() { return Verifier(*this).run(); }
+LogicalResult MergeOp::verify() {
+  return failed(verifyDiscardables(*this)) ? failure() : Verifier(*this).run();
+}
 
 void MergeOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

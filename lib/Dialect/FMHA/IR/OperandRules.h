@@ -1,4 +1,4 @@
-//===- OperandRules.h - What verifiers ask of memrefs -----------*- C++ -*-===//
+//===- OperandRules.h - What verifiers of several ops check -----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,6 +13,10 @@
 
 namespace fmha {
 
+/// Fails with an error at `op` for an attribute that is neither the op's nor a
+/// dialect's, such as a misspelt one: it would change nothing. Marks, which
+/// are units or begin with two underscores, are accepted.
+llvm::LogicalResult verifyDiscardables(mlir::Operation *op);
 /// No memory space, 0, 1 or #gpu.address_space<global>.
 bool isGlobalMemory(mlir::Attribute space);
 /// Returns in words how two memrefs share elements, nothing if they may share
