@@ -16,8 +16,10 @@
 #include "fmha/Version.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/xxhash.h"
 
 #include <charconv>
 #include <cmath>
@@ -250,9 +252,19 @@ static void addFeatures(const schedule::Problem &problem,
     manifest["window_right"] = *right;
 }
 
+std::string fmha::kernelId(llvm::StringRef text) {
+  return llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true,
+                         /*Width=*/16);
+}
+
+std::string fmha::idHeading(const std::string &id) {
+  return "// id: " + id + "\n";
+}
+
 std::string fmha::launchManifest(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
-                                 const std::string &kernel) {
+                                 const std::string &kernel,
+                                 const std::string &id) {
   schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
   schedule::Problem kernelProblem =
@@ -269,6 +281,7 @@ std::string fmha::launchManifest(const KernelSpec &spec,
       {"schema_version", 1},
       {"kernel", kernel},
       {"target", schedule.target},
+      {"id", id},
       {"dtype", std::string(stringify(spec.problem.dtype))},
       {"head_dim", spec.problem.headDim},
       {"head_dim_v", spec.problem.headDimV},

@@ -48,10 +48,12 @@ json::Object fmha::mergeLaunch(const MergeProblem &problem,
 
 std::string fmha::mergeManifest(const MergeProblem &problem,
                                 const std::string &target,
-                                const std::string &kernel) {
+                                const std::string &kernel,
+                                const std::string &id) {
   json::Object manifest = mergeLaunch(problem, kernel);
   manifest["schema_version"] = 1;
   manifest["target"] = target;
+  manifest["id"] = id;
   manifest["head_dim_v"] = problem.headDim;
   manifest["out_dtype"] = problem.output;
   manifest["lse"] = problem.lse;

@@ -194,22 +194,25 @@ template <typename OpTy> LogicalResult SerializeKernelsPass::check(OpTy op) {
   return checkAgreement(op, kernel, module);
 }
 
-/// gpu.module @m { ... } -> gpu.binary @m with the text, and how to launch it.
-LogicalResult makeBinary(Operation *op, gpu::GPUModuleOp module,
-                         StringRef target, const std::string &heading,
-                         const std::string &manifest) {
+/// gpu.module @m { ... } -> gpu.binary @m with the text, and how to launch it,
+/// which `manifestOf` returns for the id of the kernel.
+LogicalResult
+makeBinary(Operation *op, gpu::GPUModuleOp module, StringRef target,
+           const std::string &heading,
+           function_ref<std::string(const std::string &id)> manifestOf) {
   NVVM::NVVMTargetAttr attr = targetAttr(op->getContext(), target);
   auto interface = cast<gpu::TargetAttrInterface>(attr);
   gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
   auto text = serializeToPtx(module, attr);
   if (!text)
     return op->emitError() << "could not be serialized for " << target;
-  Attribute object =
-      interface.createObject(module, withHeading(*text, heading), options);
+  std::string id = kernelId(StringRef(text->data(), text->size()));
+  Attribute object = interface.createObject(
+      module, withHeading(*text, heading + idHeading(id)), options);
   OpBuilder b(module);
   auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
                                       Attribute(), b.getArrayAttr({object}));
-  binary->setAttr("fmha.manifest", b.getStringAttr(manifest));
+  binary->setAttr("fmha.manifest", b.getStringAttr(manifestOf(id)));
   module.erase();
   return success();
 }
@@ -219,18 +222,22 @@ LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module) {
   KernelSpec spec;
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
-  return makeBinary(
-      op, module, schedule.target,
-      ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
-      launchManifest(spec, schedule, kernelOf(op).getLeafReference().str()));
+  std::string kernel = kernelOf(op).getLeafReference().str();
+  return makeBinary(op, module, schedule.target,
+                    ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
+                    [&](const std::string &id) {
+                      return launchManifest(spec, schedule, kernel, id);
+                    });
 }
 
 LogicalResult makeBinary(MergeOp op, gpu::GPUModuleOp module) {
   std::string target = op.getTarget()->str();
   MergeProblem problem = mergeOf(op);
-  return makeBinary(
-      op, module, target, mergeHeading(problem, target),
-      mergeManifest(problem, target, kernelOf(op).getLeafReference().str()));
+  std::string kernel = kernelOf(op).getLeafReference().str();
+  return makeBinary(op, module, target, mergeHeading(problem, target),
+                    [&](const std::string &id) {
+                      return mergeManifest(problem, target, kernel, id);
+                    });
 }
 
 /// Leaves a kernel alone that is a binary already, maybe for another op that

@@ -14,10 +14,16 @@
 
 namespace fmha {
 
+/// Returns the id of a kernel with the PTX `text`, by which a host knows that a
+/// manifest and a text are of one kernel.
+std::string kernelId(llvm::StringRef text);
+/// The last line of the heading of PTX: "// id: ...", newline included.
+std::string idHeading(const std::string &id);
+
 /// JSON text, schema in include/fmha/Runtime/README.md.
 std::string launchManifest(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
-                           const std::string &kernel);
+                           const std::string &kernel, const std::string &id);
 
 /// The comment that PTX begins with, newline included: version, target,
 /// schedule, and the command that makes the same text. The command gives
@@ -29,7 +35,8 @@ std::string ptxHeading(const KernelSpec &spec,
 
 /// The same of a kernel of fmha.merge.
 std::string mergeManifest(const MergeProblem &problem,
-                          const std::string &target, const std::string &kernel);
+                          const std::string &target, const std::string &kernel,
+                          const std::string &id);
 std::string mergeHeading(const MergeProblem &problem,
                          const std::string &target);
 

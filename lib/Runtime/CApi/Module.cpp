@@ -8,6 +8,7 @@
 
 #include "Module.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
@@ -15,6 +16,10 @@ namespace fmha::capi {
 namespace {
 
 namespace driver = runtime::driver;
+
+/// CUDA_ERROR_ILLEGAL_ADDRESS to CUDA_ERROR_LAUNCH_FAILED: once a kernel has
+/// failed, every call in its context returns its error.
+constexpr driver::Result firstLaunchError = 700, lastLaunchError = 719;
 
 /// Finds the current context, or makes the primary one of device 0 current.
 FmhaStatus enterContext(FmhaModuleImpl &module) {
@@ -117,9 +122,87 @@ FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
                "allowing the kernel its dynamic shared memory");
 }
 
+/// Returns what the comments at the beginning of `ptx` give after `key`, or an
+/// empty string.
+std::string_view headingOf(std::string_view ptx, std::string_view key) {
+  while (ptx.starts_with("//")) {
+    std::string_view line = ptx.substr(0, ptx.find('\n'));
+    if (line.starts_with(key))
+      return line.substr(key.size());
+    ptx.remove_prefix(std::min(line.size() + 1, ptx.size()));
+  }
+  return {};
+}
+
+const launch::KernelManifest &manifestOf(const FmhaModuleImpl &module) {
+  return module.merge
+             ? static_cast<const launch::KernelManifest &>(*module.merge)
+             : *module.attention;
+}
+
+/// Refuses PTX of another kernel than the manifest's. Only text has an id.
+FmhaStatus checkIds(const FmhaModuleImpl &module, std::string_view image) {
+  std::string_view id = headingOf(image, "// id: ");
+  const std::string &wanted = manifestOf(module).id;
+  if (id.empty() || wanted.empty() || id == wanted)
+    return FMHA_SUCCESS;
+  return fail(FMHA_ERROR_MANIFEST,
+              "manifest_json: expected that of the kernel in image, whose "
+              "heading has the id " +
+                  std::string(id) + ", got one with the id " + wanted +
+                  "; pass the manifest and the PTX of one compilation");
+}
+
+/// Returns the target of a PTX text, "sm_90a", or an empty string.
+std::string_view targetOf(std::string_view image) {
+  constexpr std::string_view directive = "\n.target ";
+  size_t begin = image.find(directive);
+  if (begin == image.npos)
+    return {};
+  std::string_view rest = image.substr(begin + directive.size());
+  return rest.substr(0, rest.find_first_of(", \t\r\n/"));
+}
+
+bool isBinary(std::string_view image) {
+  return image.starts_with("\x7f"
+                           "ELF") ||
+         image.starts_with("\x50\xed\x55\xba");
+}
+
+std::string capabilityOf(const FmhaModuleImpl &module) {
+  const driver::Calls &calls = *module.driver;
+  int major = 0, minor = 0;
+  calls.deviceGetAttribute(&major, driver::attributeComputeCapabilityMajor,
+                           module.device);
+  calls.deviceGetAttribute(&minor, driver::attributeComputeCapabilityMinor,
+                           module.device);
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+/// Returns the failure of loading `image`, which the driver explains by `why`.
+FmhaStatus refuseImage(const FmhaModuleImpl &module, std::string_view image,
+                       const std::string &why) {
+  bool isText = !targetOf(image).empty();
+  if (!isText && !isBinary(image))
+    return fail(FMHA_ERROR_DRIVER,
+                "image: expected PTX text or a cubin, got " +
+                    std::to_string(image.size()) +
+                    " bytes that are neither, which fail with " + why +
+                    "; pass the contents of the file");
+  std::string target(isText ? targetOf(image) : manifestOf(module).target);
+  return fail(FMHA_ERROR_DRIVER,
+              "image: expected one that device " +
+                  std::to_string(module.device) + " of compute capability " +
+                  capabilityOf(module) + " loads, got " +
+                  (isText ? "PTX" : "a cubin") + " for " + target +
+                  " that fails with " + why + "; compile for that device");
+}
+
 FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
   // PTX ends in a zero, which the caller need not have.
   std::string text(static_cast<const char *>(image), bytes);
+  if (FmhaStatus status = checkIds(module, text))
+    return status;
   const driver::Calls &calls = *module.driver;
   char log[4096] = "";
   int names[] = {driver::jitErrorLogBuffer, driver::jitErrorLogBufferBytes};
@@ -128,20 +211,11 @@ FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
       calls.moduleLoad(&module.module, text.c_str(), 2, names, values);
   if (!result)
     return FMHA_SUCCESS;
+  if (result >= firstLaunchError && result <= lastLaunchError)
+    return check(calls, result,
+                 "loading a kernel after another one in this context failed");
   log[sizeof(log) - 1] = 0;
-  int major = 0, minor = 0;
-  calls.deviceGetAttribute(&major, driver::attributeComputeCapabilityMajor,
-                           module.device);
-  calls.deviceGetAttribute(&minor, driver::attributeComputeCapabilityMinor,
-                           module.device);
-  const std::string &target =
-      module.merge ? module.merge->target : module.attention->target;
-  return fail(FMHA_ERROR_DRIVER,
-              "image: expected one that device " +
-                  std::to_string(module.device) + " of compute capability " +
-                  std::to_string(major) + "." + std::to_string(minor) +
-                  " loads, got one for " + target + " that fails with " +
-                  calls.describe(result, log) + "; compile for that device");
+  return refuseImage(module, text, calls.describe(result, log));
 }
 
 /// A static kernel is right for any number of CTAs, and runs best with as many

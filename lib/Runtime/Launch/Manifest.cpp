@@ -212,6 +212,7 @@ template <typename M> Fields<M> sharedFields(bool hasAll) {
       {"schema_version", true,
        [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
       {"target", true, readText<M, &M::target>},
+      {"id", false, readText<M, &M::id>},
       {"out_dtype", hasAll,
        [](JsonNode node, M &m) { m.outDtype = node.choice<ElementType>(); }},
       {"lse", true, readSwitch<M, &M::lse>},

@@ -264,8 +264,20 @@ TEST_F(RuntimeRefusal, ModulesThatCannotBeLoaded) {
               HasSubstr("expected a manifest that has the tensor 'lse'"));
   EXPECT_EQ(fmhaModuleLoad("broken", 6, manifest.c_str(), &other),
             FMHA_ERROR_DRIVER);
-  EXPECT_THAT(fmhaLastError(), HasSubstr("got one for sm_100a that fails with "
-                                         "STUB"));
+  EXPECT_THAT(fmhaLastError(),
+              HasSubstr("expected PTX text or a cubin, got 6 bytes that are "
+                        "neither, which fail with STUB"));
+  std::string other_id = "// fmha\n// id: 0123456789abcdef\n.target sm_90a\n";
+  wrong = sample();
+  wrong["id"] = "fedcba9876543210";
+  EXPECT_EQ(fmhaModuleLoad(other_id.data(), other_id.size(),
+                           wrong.dump().c_str(), &other),
+            FMHA_ERROR_MANIFEST);
+  EXPECT_STREQ(fmhaLastError(),
+               "manifest_json: expected that of the kernel in image, whose "
+               "heading has the id 0123456789abcdef, got one with the id "
+               "fedcba9876543210; pass the manifest and the PTX of one "
+               "compilation");
   EXPECT_EQ(other, nullptr);
   EXPECT_EQ(fmhaLaunch(nullptr, nullptr, 0, nullptr, nullptr),
             FMHA_ERROR_INVALID_ARGUMENT);

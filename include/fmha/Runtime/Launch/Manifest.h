@@ -78,6 +78,8 @@ struct KernelLaunch {
 /// What the kernels of attention and of fmha.merge have in common.
 struct KernelManifest : KernelLaunch {
   std::string target;
+  /// The one of the PTX's heading, which its text determines, or empty.
+  std::string id;
   /// Of the output.
   ElementType outDtype = ElementType::BF16;
   /// What is written for each row; the output is not divided by the sum.
