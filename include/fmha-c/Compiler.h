@@ -29,7 +29,8 @@
 |*   name       name of the module text in diagnostics ("<module>")           *|
 |*   verify-kernels     false: do not verify the IR between levels            *|
 |*                                                                            *|
-|* "fmha-compile --help" lists all flags with their values.                   *|
+|* "fmha-compile --help" lists all flags with their values. Messages name the *|
+|* option "head-dim" as that flag, "--head-dim".                              *|
 |*                                                                            *|
 |* Kernels are kept in the folder that the environment variable               *|
 |* FMHA_CACHE_DIR names: see docs/ahead-of-time.md.                           *|

@@ -98,8 +98,9 @@ Expected<Options> fmha::capi::parseOptions(const char *json, bool isQuery) {
     if (!table.has(name))
       return unknownKey(table, key, name);
     if (!seen.insert(name).second)
-      return failure("option '" + name + "' is given twice, once as '" +
-                     StringRef(key) + "'; leave one out");
+      return failure("option '" + StringRef(key) +
+                     "' is given twice, with '-' and with '_' in its name; "
+                     "leave one out");
     if (Error error = setOption(table, name, value))
       return error;
   }

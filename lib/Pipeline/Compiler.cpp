@@ -356,8 +356,8 @@ LogicalResult Compilation::findOp() {
     return module->emitError()
            << "expected exactly one public function with exactly one "
               "fmha.attention, got "
-           << functions << " public functions and " << ops.size()
-           << " attention ops";
+           << functions << " and " << ops.size()
+           << "; fmha-opt with fmha-program-to-llvm compiles whole programs";
   op = ops.front();
   result.spec = specOf(op);
   return success();

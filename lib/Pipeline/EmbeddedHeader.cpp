@@ -11,6 +11,7 @@
 #include "fmha/Version.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -67,7 +68,39 @@ static constexpr EmbeddedFunction functions[] = {
 
 ArrayRef<EmbeddedFunction> fmha::embeddedFunctions() { return functions; }
 
+/// What a header that C and C++ programs include cannot declare: keywords, and
+/// the program's own entry. The launcher's functions have the prefix fmha.
+static bool isReserved(StringRef name) {
+  static const StringSet<> words = {
+      "alignas",   "alignof",      "and",          "and_eq",    "asm",
+      "auto",      "bitand",       "bitor",        "bool",      "break",
+      "case",      "catch",        "char",         "class",     "compl",
+      "concept",   "const",        "consteval",    "constexpr", "constinit",
+      "continue",  "co_await",     "co_return",    "co_yield",  "decltype",
+      "default",   "delete",       "do",           "double",    "else",
+      "enum",      "explicit",     "export",       "extern",    "false",
+      "float",     "for",          "friend",       "goto",      "if",
+      "inline",    "int",          "long",         "main",      "mutable",
+      "namespace", "new",          "noexcept",     "not",       "not_eq",
+      "nullptr",   "operator",     "or",           "or_eq",     "private",
+      "protected", "public",       "register",     "requires",  "restrict",
+      "return",    "short",        "signed",       "sizeof",    "static",
+      "struct",    "switch",       "template",     "this",      "throw",
+      "true",      "try",          "typedef",      "typeid",    "typename",
+      "typeof",    "union",        "unsigned",     "using",     "virtual",
+      "void",      "volatile",     "wchar_t",      "while",     "xor",
+      "xor_eq",    "thread_local", "static_assert"};
+  return words.contains(name) || name.starts_with("fmhaEmbedded") ||
+         (name.starts_with("_") && name.size() > 1 &&
+          (name[1] == '_' || isUpper(name[1])));
+}
+
 Error fmha::checkFunctionName(const std::string &name) {
+  if (isReserved(name))
+    return createStringError("expected a name that C and C++ programs may "
+                             "define, got '" +
+                             Twine(name) +
+                             "', which is reserved; choose another one");
   auto isFirst = [](char c) { return isAlpha(c) || c == '_'; };
   if (!name.empty() && isFirst(name[0]) &&
       all_of(name, [&](char c) { return isFirst(c) || isDigit(c); }))
