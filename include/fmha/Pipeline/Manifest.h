@@ -11,6 +11,7 @@
 
 #include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
 #include "fmha/Pipeline/Compiler.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace fmha {
 
