@@ -115,3 +115,68 @@ func.func @returned(%c: i1, %b: memref<64xf32>) -> memref<64xf32> {
   memref.dealloc %a : memref<64xf32>
   return %b : memref<64xf32>
 }
+
+// -----
+
+// A function that frees its argument is as written: it does not free the buffer
+// that it returns, but the one that it only uses.
+// CHECK-LABEL: func.func @returned
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: memref<64xf32>
+// CHECK:         %[[R:.*]] = memref.alloc
+// CHECK-NEXT:    %[[S:.*]] = memref.alloc
+// CHECK:         memref.dealloc %[[A]]
+// CHECK-NEXT:    memref.dealloc %[[S]]
+// CHECK-NEXT:    return %[[R]]
+func.func @returned(%a: memref<64xf32>, %z: f32) -> memref<64xf32> {
+  %r = memref.alloc() : memref<64xf32>
+  %s = memref.alloc() : memref<64xf32>
+  linalg.fill ins(%z : f32) outs(%r : memref<64xf32>)
+  linalg.fill ins(%z : f32) outs(%s : memref<64xf32>)
+  memref.dealloc %a : memref<64xf32>
+  return %r : memref<64xf32>
+}
+
+// -----
+
+// So is one that frees a buffer that is reached by a selection, too.
+// CHECK-LABEL: func.func @selected
+// CHECK:         %[[A:.*]] = memref.alloc
+// CHECK-NEXT:    %[[B:.*]] = memref.alloc
+// CHECK:         call @use
+// CHECK-NEXT:    memref.dealloc %[[A]]
+// CHECK-NEXT:    memref.dealloc %[[B]]
+// CHECK-NEXT:    return
+func.func private @use(memref<64xf32>)
+func.func @selected(%c: i1) {
+  %a = memref.alloc() : memref<64xf32>
+  %b = memref.alloc() : memref<64xf32>
+  %s = arith.select %c, %a, %b : memref<64xf32>
+  call @use(%s) : (memref<64xf32>) -> ()
+  memref.dealloc %a : memref<64xf32>
+  return
+}
+
+// -----
+
+// In such a function, what a round of a loop passes to the next one stays.
+// CHECK-LABEL: func.func @carried
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<64xf32>
+// CHECK:         scf.for
+// CHECK:           memref.alloc
+// CHECK-NOT:       memref.dealloc
+// CHECK:           scf.yield
+// CHECK:         memref.dealloc %[[X]]
+// CHECK-NEXT:    return
+func.func private @use(memref<64xf32>)
+func.func @carried(%a: memref<64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> memref<64xf32> {
+    func.call @use(%x) : (memref<64xf32>) -> ()
+    %y = memref.alloc() : memref<64xf32>
+    scf.yield %y : memref<64xf32>
+  }
+  func.call @use(%r) : (memref<64xf32>) -> ()
+  memref.dealloc %a : memref<64xf32>
+  return
+}
