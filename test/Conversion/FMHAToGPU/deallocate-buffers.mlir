@@ -176,7 +176,6 @@ func.func @carried(%a: memref<64xf32>, %n: index) {
     %y = memref.alloc() : memref<64xf32>
     scf.yield %y : memref<64xf32>
   }
-  func.call @use(%r) : (memref<64xf32>) -> ()
   memref.dealloc %a : memref<64xf32>
   return
 }
