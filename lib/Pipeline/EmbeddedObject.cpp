@@ -170,15 +170,29 @@ Expected<std::string> fmha::embeddedObject(const EmbeddedKernel &kernel) {
 // External programs
 //===----------------------------------------------------------------------===//
 
-/// The C++ compiler that links: CXX, or one of the usual names on the PATH.
-static std::optional<std::string> findLinker() {
-  const char *named = std::getenv("CXX");
-  for (StringRef name : {StringRef(named ? named : ""), StringRef("c++"),
-                         StringRef("clang++"), StringRef("g++")})
-    if (ErrorOr<std::string> found = sys::findProgramByName(name);
-        !name.empty() && found)
-      return *found;
-  return std::nullopt;
+/// Returns the C++ compiler that links, and its first arguments: what CXX says,
+/// "g++" or "ccache g++", or if that is empty, a usual name on the PATH.
+static Expected<std::vector<std::string>> findLinker() {
+  StringRef named = std::getenv("CXX") ? std::getenv("CXX") : "";
+  SmallVector<StringRef> words, names = {"c++", "clang++", "g++"};
+  named.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (!words.empty())
+    names = {words.front()};
+  for (StringRef name : names)
+    if (ErrorOr<std::string> found = sys::findProgramByName(name)) {
+      std::vector<std::string> command = {*found};
+      for (StringRef word : drop_begin(words, words.empty() ? 0 : 1))
+        command.push_back(word.str());
+      return command;
+    }
+  if (words.empty())
+    return createStringError(
+        "a shared library needs a C++ compiler to link it: expected c++, "
+        "clang++ or g++ on the PATH or one named by CXX, got none; "
+        "--emit=object works without");
+  return createStringError("expected CXX to name a C++ compiler on the PATH, "
+                           "got '" +
+                           named + "'; unset it, or use --emit=object");
 }
 
 static Error failed(StringRef what, const std::string &log) {
@@ -189,12 +203,9 @@ Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
                                          const std::string &object,
                                          const std::string &launcher,
                                          const std::string &soname) {
-  std::optional<std::string> linker = findLinker();
+  Expected<std::vector<std::string>> linker = findLinker();
   if (!linker)
-    return createStringError(
-        "a shared library needs a C++ compiler to link it: expected c++, "
-        "clang++ or g++ on the PATH or one named by CXX, got none; "
-        "--emit=object works without");
+    return linker.takeError();
   Scratch input("o"), exports("map"), output("so");
   input.write(object);
   // Each library exports only its functions, so that the launchers that two of
@@ -203,14 +214,28 @@ Expected<std::string> fmha::linkEmbedded(const EmbeddedKernel &kernel,
                 "_*; local: *; };\n");
   if (auto problem = scratchProblem({&input, &exports, &output}))
     return createStringError(*problem);
-  ProgramOutcome outcome = runProgram(
-      *linker, {"-shared", "-static-libstdc++", "-static-libgcc", "-o",
-                output.path.str().str(), input.path.str().str(), launcher,
-                "-Wl,--version-script=" + exports.path.str().str(), "-Xlinker",
-                "-soname", "-Xlinker", soname, "-Wl,--gc-sections",
-                "-Wl,--no-undefined", "-ldl", "-pthread"});
+  std::vector<std::string> arguments = {"-shared",
+                                        "-static-libstdc++",
+                                        "-static-libgcc",
+                                        "-o",
+                                        output.path.str().str(),
+                                        input.path.str().str(),
+                                        launcher,
+                                        "-Wl,--version-script=" +
+                                            exports.path.str().str(),
+                                        "-Xlinker",
+                                        "-soname",
+                                        "-Xlinker",
+                                        soname,
+                                        "-Wl,--gc-sections",
+                                        "-Wl,--no-undefined",
+                                        "-ldl",
+                                        "-pthread"};
+  arguments.insert(arguments.begin(), linker->begin() + 1, linker->end());
+  ProgramOutcome outcome = runProgram(linker->front(), arguments);
   if (outcome.code)
-    return failed(*linker + " cannot link the shared library", outcome.log);
+    return failed(join(*linker, " ") + " cannot link the shared library",
+                  outcome.log);
   return output.read();
 }
 

@@ -466,7 +466,8 @@ def _import_all(
         _import(array, name, dtype, packed[name != "q"]) for array, name in zip(arrays, "qkv")
     )
     if not q_kind == k_kind == v_kind:
-        raise TypeError(f"q, k, v: expected one type, got {q_kind}, {k_kind}, {v_kind}")
+        given = ", ".join(str(getattr(array, "dtype", type(array).__name__)) for array in arrays)
+        raise TypeError(f"q, k, v: expected one type, got {given}; give float32 arrays the type of the others by dtype='f16' or 'bf16'")
     inputs = _bshd(q, layout), _bshd(k, layout), _bshd(v, layout)
     _check_shapes(*inputs, any(packed))
     return inputs, q_kind

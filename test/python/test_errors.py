@@ -23,7 +23,7 @@ GOOD = {"q": zeros(1, 8, 2, 64), "k": zeros(1, 8, 1, 64), "v": zeros(1, 8, 1, 64
         ({"k": zeros(1, 8, 1, 128)}, ValueError, "head dim: q has 64, k has 128"),
         ({"q": zeros(1, 8, 3, 64), "k": zeros(1, 8, 2, 64), "v": zeros(1, 8, 2, 64)}, ValueError, "multiple"),
         ({"k": zeros(1, 8, 1, 64, dtype=np.float64)}, TypeError, "k: expected float16"),
-        ({"k": zeros(1, 8, 1, 64, dtype=np.float32)}, TypeError, "expected one type"),
+        ({"k": zeros(1, 8, 1, 64, dtype=np.float32)}, TypeError, "expected one type, got float16, float32, float16; "),
         ({"dtype": "bf16"}, TypeError, "is f16"),
         ({"device": "tpu"}, ValueError, "device"),
         ({"layout": "sbhd"}, ValueError, "layout"),
