@@ -190,21 +190,26 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
     For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
     a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
     Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
-    Copies on the device are dense; a buffer with strides is copied through a dense one on the host.
+    Copies on the device are dense; a buffer whose type has strides, as arguments have that `one-shot-bufferize` makes
+    of tensors, is copied through a dense one on the host.
     A `memref.alloc` that only kernels use becomes a `gpu.alloc`.
 
     The pass follows buffers through views, `arith.select`, branches and the results and arguments of structured control
     flow. Where a kernel uses one of several buffers, the address selects its copy. On a module, results of functions
-    whose bodies return a new allocation count as allocations; on a `func.func`, nothing is known about calls.
+    whose bodies return a new allocation count as allocations, and calls read, write and keep what the bodies of the
+    called functions do; on a `func.func`, calls may read, write and keep all of their arguments. Copies stay in the
+    function of the kernel: run `inline` first where a function of kernels is called in a loop.
 
     Buffers of which not all uses are known are copied before and after each kernel, through a dense buffer on the host.
     These are: results of other calls, of declarations, and of ops that are not listed here; views of unranked memrefs;
-    globals that are not constant; buffers whose address is used other than for comparison, or that an op stores; an
-    allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
+    globals that are not constant; buffers whose address is used other than for comparison, or that an op or a called
+    function stores; arguments that overlap other memory of the function in a call of the module; an allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
     or freed before the kernel; and views of buffers that are not dense.
 
-    `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Arguments of a
-    function must not overlap each other.
+    `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still
+    copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Callers outside
+    of the module must not pass overlapping arguments to a function, except those that it only reads; declared functions
+    must not keep their arguments.
 
     Before:
     ```mlir

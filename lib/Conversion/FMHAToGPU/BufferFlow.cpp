@@ -17,75 +17,6 @@
 using namespace mlir;
 using namespace fmha;
 
-//===----------------------------------------------------------------------===//
-// NewResults
-//===----------------------------------------------------------------------===//
-
-/// Returns whether `returned`, operand `position` of a return op of `function`,
-/// is an allocation of this call that the function does not keep elsewhere.
-static bool returnsNew(func::FuncOp function, const BufferFlow &flow,
-                       unsigned position, Value returned) {
-  ArrayRef<Value> origins = flow.originsOf(returned);
-  return !origins.empty() && llvm::all_of(origins, [&](Value origin) {
-    if (!origin.getDefiningOp<memref::AllocOp>() && !flow.isNewResult(origin))
-      return false;
-    bool isOther = false;
-    function.walk([&](func::ReturnOp op) {
-      for (auto [n, other] : llvm::enumerate(op.getOperands()))
-        if (n != position && isa<BaseMemRefType>(other.getType()))
-          isOther |= llvm::is_contained(flow.originsOf(other), origin);
-    });
-    return !isOther && BufferUses(origin, flow).areKnown();
-  });
-}
-
-/// Returns which results of `function` are new allocations, as far as `known`
-/// has those of the functions that it calls.
-static llvm::BitVector newResultsOf(func::FuncOp function,
-                                    const NewResults &known) {
-  llvm::BitVector isNew(function.getNumResults(), true);
-  BufferFlow flow(function, known);
-  function.walk([&](func::ReturnOp op) {
-    for (auto [n, value] : llvm::enumerate(op.getOperands()))
-      if (!isa<BaseMemRefType>(value.getType()) ||
-          !returnsNew(function, flow, n, value))
-        isNew.reset(n);
-  });
-  return isNew;
-}
-
-NewResults::NewResults(ModuleOp module) {
-  SmallVector<func::FuncOp> functions;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() &&
-        llvm::any_of(function.getResultTypes(), llvm::IsaPred<BaseMemRefType>))
-      functions.push_back(function);
-  // A function may return what a function returns that it calls.
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (func::FuncOp function : functions) {
-      llvm::BitVector isNew = newResultsOf(function, *this);
-      llvm::BitVector &before = results[function];
-      changes |= before.count() != isNew.count();
-      before = isNew;
-    }
-  }
-}
-
-bool NewResults::contains(Value value) const {
-  auto call = value.getDefiningOp<func::CallOp>();
-  if (!call || results.empty())
-    return false;
-  auto callee = results.find(
-      SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr()));
-  return callee != results.end() &&
-         callee->second.test(cast<OpResult>(value).getResultNumber());
-}
-
-//===----------------------------------------------------------------------===//
-// BufferFlow
-//===----------------------------------------------------------------------===//
-
 /// Returns the memrefs of `function` in the order of the text.
 static SmallVector<Value> memrefsIn(Operation *function) {
   SmallVector<Value> memrefs;
@@ -103,32 +34,56 @@ static SmallVector<Value> memrefsIn(Operation *function) {
   return memrefs;
 }
 
-BufferFlow::BufferFlow(Operation *function, const NewResults &newResults)
-    : analysis(function) {
+/// Takes the views of upstream's analysis, which does not know that a
+/// memref.transpose is one.
+void BufferFlow::addDependents(const BufferViewFlowAnalysis &analysis,
+                               ArrayRef<Value> memrefs) {
+  for (const auto &[source, views] : analysis)
+    dependents[source] = views;
+  for (Value memref : memrefs)
+    if (memref.getDefiningOp<memref::TransposeOp>())
+      dependents[viewSource(memref)].insert(memref);
+}
+
+/// Returns `origin` and all memrefs that may be views of it, in no order.
+SmallVector<Value, 1> BufferFlow::reachedFrom(Value origin) const {
+  llvm::SmallSetVector<Value, 8> reached;
+  reached.insert(origin);
+  for (size_t n = 0; n < reached.size(); ++n)
+    if (auto found = dependents.find(reached[n]); found != dependents.end())
+      reached.insert_range(found->second);
+  return SmallVector<Value, 1>(reached.begin(), reached.end());
+}
+
+BufferFlow::BufferFlow(Operation *function, const FunctionSummaries &callees)
+    : callees(callees) {
+  BufferViewFlowAnalysis analysis(function);
   SmallVector<Value> memrefs = memrefsIn(function);
   // The analysis takes results of calls for views of the operands.
   llvm::SetVector<Value> separate;
   for (Value memref : memrefs)
-    if (newResults.contains(memref))
+    if (callees.isNewResult(memref))
       separate.insert(memref);
   analysis.remove(separate);
-  isNew.insert(separate.begin(), separate.end());
+  addDependents(analysis, memrefs);
   llvm::DenseSet<Value> derived;
-  for (const auto &[source, dependents] : analysis)
-    derived.insert(dependents.begin(), dependents.end());
+  for (const auto &[source, views] : dependents)
+    derived.insert(views.begin(), views.end());
   llvm::DenseMap<Value, unsigned> places;
   for (auto [n, memref] : llvm::enumerate(memrefs))
     places[memref] = n;
   auto addOrigin = [&](Value origin) {
     SmallVector<Value, 1> &reached = views[origin];
-    llvm::append_range(reached, analysis.resolve(origin));
+    llvm::append_range(reached, reachedFrom(origin));
     llvm::sort(reached,
                [&](Value a, Value b) { return places[a] < places[b]; });
     for (Value memref : reached)
       origins[memref].push_back(origin);
   };
   for (Value memref : memrefs)
-    if (!derived.contains(memref) || analysis.mayBeTerminalBuffer(memref))
+    if (!derived.contains(memref) ||
+        (analysis.mayBeTerminalBuffer(memref) &&
+         !memref.getDefiningOp<memref::TransposeOp>()))
       addOrigin(memref);
   // Cycles that no block leads to have no other origin.
   for (Value memref : memrefs)
@@ -146,14 +101,22 @@ ArrayRef<Value> BufferFlow::viewsOf(Value origin) const {
   return found == views.end() ? ArrayRef<Value>() : found->second;
 }
 
+bool BufferFlow::usesOtherMemory() const {
+  return llvm::any_of(views, [&](const auto &entry) {
+    const auto &[origin, reached] = entry;
+    return !BufferUses::haveOneName(origin, *this) &&
+           llvm::any_of(reached, [](Value view) { return !view.use_empty(); });
+  });
+}
+
 bool BufferFlow::isPassedOn(OpOperand &use) const {
   Operation *op = use.getOwner();
-  auto dependents = analysis.find(use.get());
-  if (isa<CallOpInterface>(op) || dependents == analysis.end())
+  auto made = dependents.find(use.get());
+  if (isa<CallOpInterface>(op) || made == dependents.end())
     return false;
   // Terminators pass values on to their parent, branches to other blocks.
   bool isTerminator = isa<RegionBranchTerminatorOpInterface>(op);
-  return llvm::any_of(dependents->second, [&](Value value) {
+  return llvm::any_of(made->second, [&](Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Block *block = argument.getOwner();
       return block->getParentOp() == (isTerminator ? op->getParentOp() : op) ||

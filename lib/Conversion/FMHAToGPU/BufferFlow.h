@@ -9,37 +9,17 @@
 #ifndef FMHA_LIB_CONVERSION_FMHATOGPU_BUFFERFLOW_H
 #define FMHA_LIB_CONVERSION_FMHATOGPU_BUFFERFLOW_H
 
+#include "FunctionSummaries.h"
+
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace fmha {
 
-/// Results of functions that are new allocations in every call: memory that no
-/// other value of the caller is a view of.
-class NewResults {
-public:
-  /// Knows nothing about any function.
-  NewResults() = default;
-  /// Reads the bodies of the functions in `module`. Results of declarations are
-  /// unknown.
-  explicit NewResults(mlir::ModuleOp module);
-
-  /// Returns whether `value` is the result of a call that returns a new
-  /// allocation.
-  bool contains(mlir::Value value) const;
-
-private:
-  llvm::MapVector<mlir::Operation *, llvm::BitVector> results;
-};
-
 /// The buffers of a function and their views, through views, calls, branches
-/// and results of structured control flow.
+/// and results of structured control flow. `callees` must outlive it.
 class BufferFlow {
 public:
-  BufferFlow(mlir::Operation *function, const NewResults &newResults);
+  BufferFlow(mlir::Operation *function, const FunctionSummaries &callees);
 
   /// Returns the buffers that `memref` may be a view of: allocations, arguments
   /// of the function, results of calls and of other ops.
@@ -50,11 +30,33 @@ public:
   bool isPassedOn(mlir::OpOperand &use) const;
   /// Returns whether `origin` is the result of a call that returns a new
   /// allocation.
-  bool isNewResult(mlir::Value origin) const { return isNew.contains(origin); }
+  bool isNewResult(mlir::Value origin) const {
+    return callees.isNewResult(origin);
+  }
+  /// Returns whether the call that `use` belongs to may keep the memref.
+  bool isKept(mlir::OpOperand &use) const { return callees.keeps(use); }
+  /// Returns whether the call that `use` belongs to may write the memref.
+  bool isWritten(mlir::OpOperand &use) const { return callees.writes(use); }
+  /// Returns whether `origin` is an argument that overlaps other memory of the
+  /// function.
+  bool overlaps(mlir::Value origin) const {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(origin);
+    return argument && callees.overlaps(argument);
+  }
+  /// Returns whether the function uses memory that is neither an argument nor
+  /// its own nor constant.
+  bool usesOtherMemory() const;
 
 private:
-  mlir::BufferViewFlowAnalysis analysis;
-  llvm::DenseSet<mlir::Value> isNew;
+  using Views = mlir::BufferViewFlowAnalysis::ValueMapT;
+
+  void addDependents(const mlir::BufferViewFlowAnalysis &analysis,
+                     llvm::ArrayRef<mlir::Value> memrefs);
+  llvm::SmallVector<mlir::Value, 1> reachedFrom(mlir::Value origin) const;
+
+  /// The memrefs that one op makes of another.
+  Views dependents;
+  const FunctionSummaries &callees;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> origins, views;
 };
 

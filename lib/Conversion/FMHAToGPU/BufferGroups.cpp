@@ -148,8 +148,9 @@ static bool haveOwnAddresses(const BufferGroup &group) {
 /// Returns whether each buffer can have a copy, which kernels use in its place.
 static bool canCopy(const BufferGroup &group, const BufferFlow &flow) {
   bool isOne = group.buffers.size() == 1;
-  bool areKnown = llvm::all_of(group.buffers, [](const BufferUses &uses) {
-    return uses.areKnown() && isa<MemRefType>(uses.getRoot().getType());
+  bool areKnown = llvm::all_of(group.buffers, [&](const BufferUses &uses) {
+    return uses.areKnown() && !flow.overlaps(uses.getRoot()) &&
+           isa<MemRefType>(uses.getRoot().getType());
   });
   if (!areKnown || (!isOne && !haveOwnAddresses(group)))
     return false;
@@ -177,9 +178,9 @@ static Placement choosePlacement(const BufferGroup &group,
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::vector<BufferGroup>>
-fmha::groupBuffers(func::FuncOp function, const NewResults &newResults,
+fmha::groupBuffers(func::FuncOp function, const FunctionSummaries &callees,
                    bool isManaged) {
-  BufferFlow flow(function, newResults);
+  BufferFlow flow(function, callees);
   SmallVector<std::pair<Operation *, Value>> operands;
   llvm::SetVector<Value> roots;
   llvm::EquivalenceClasses<Value> together;

@@ -42,7 +42,7 @@ llvm::SetVector<mlir::Value> memrefsOf(mlir::Operation *kernel);
 /// nothing. Fails with an error at a kernel where a memref may be in host or in
 /// device memory.
 llvm::FailureOr<std::vector<BufferGroup>>
-groupBuffers(mlir::func::FuncOp function, const NewResults &newResults,
+groupBuffers(mlir::func::FuncOp function, const FunctionSummaries &callees,
              bool isManaged);
 
 } // namespace fmha

@@ -22,18 +22,29 @@ using namespace fmha;
 
 bool fmha::isKernelOp(Operation *op) { return isa<AttentionOp, MergeOp>(op); }
 
+Value fmha::viewSource(Value memref) {
+  // MLIR 22 does not give memref.transpose the interface.
+  if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
+    return transpose.getIn();
+  auto view = memref.getDefiningOp<ViewLikeOpInterface>();
+  return view && isa<MemRefType>(view.getViewSource().getType())
+             ? view.getViewSource()
+             : Value();
+}
+
 Value fmha::rootOf(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
-    if (!isa<MemRefType>(view.getViewSource().getType()))
-      break;
-    memref = view.getViewSource();
-  }
+  while (Value source = viewSource(memref))
+    memref = source;
   return memref;
 }
 
-/// Returns whether `root` is memory that only its views reach: a new
-/// allocation, an argument of a function, or a global that nothing writes.
-static bool hasNoOtherName(Value root, bool isOwned) {
+/// Returns whether the op of `root` allocates it.
+static bool isAllocation(Value root) {
+  return root.getDefiningOp<memref::AllocOp>() ||
+         root.getDefiningOp<memref::AllocaOp>();
+}
+
+bool BufferUses::haveOneName(Value root, const BufferFlow &flow) {
   if (auto argument = dyn_cast<BlockArgument>(root))
     return argument.getOwner()->isEntryBlock() &&
            isa<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -42,7 +53,7 @@ static bool hasNoOtherName(Value root, bool isOwned) {
         global, global.getNameAttr());
     return symbol && symbol.getConstant();
   }
-  return isOwned;
+  return isAllocation(root) || flow.isNewResult(root);
 }
 
 Access &Access::operator|=(const Access &other) {
@@ -68,11 +79,16 @@ static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   return access;
 }
 
-/// Returns what `op` says that it does to `memref`; none if it says nothing,
-/// and so may make another name of it.
-static std::optional<Access> hostAccess(Operation *op, Value memref) {
-  if (isa<CallOpInterface>(op))
-    return Access{.hostReads = true, .hostWrites = true};
+/// Returns what the op of `use` says that it does to the memref; none if it
+/// says nothing, and so may make another name of it.
+static std::optional<Access> hostAccess(OpOperand &use,
+                                        const BufferFlow &flow) {
+  Operation *op = use.getOwner();
+  if (isa<CallOpInterface>(op)) {
+    if (flow.isKept(use))
+      return std::nullopt;
+    return Access{.hostReads = true, .hostWrites = flow.isWritten(use)};
+  }
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface)
     return std::nullopt;
@@ -80,7 +96,7 @@ static std::optional<Access> hostAccess(Operation *op, Value memref) {
   interface.getEffects(effects);
   Access access;
   for (const MemoryEffects::EffectInstance &effect : effects) {
-    if (effect.getValue() != memref)
+    if (effect.getValue() != use.get())
       continue;
     access.hostReads |= isa<MemoryEffects::Read>(effect.getEffect());
     access.hostWrites |= isa<MemoryEffects::Write>(effect.getEffect());
@@ -109,7 +125,7 @@ static bool makesMemrefs(Operation *op) {
 BufferUses::BufferUses(Value root, const BufferFlow &flow)
     : root(root), home(root.getParentBlock()) {
   owned = areOfNew() || flow.isNewResult(root);
-  known = hasNoOtherName(root, owned);
+  known = haveOneName(root, flow);
   for (Value value : flow.viewsOf(root))
     for (OpOperand &use : value.getUses())
       visit(use, flow);
@@ -117,10 +133,7 @@ BufferUses::BufferUses(Value root, const BufferFlow &flow)
   known &= llvm::all_of(deallocs, [&](Operation *op) { return mayFree(op); });
 }
 
-bool BufferUses::areOfNew() const {
-  return root.getDefiningOp<memref::AllocOp>() ||
-         root.getDefiningOp<memref::AllocaOp>();
-}
+bool BufferUses::areOfNew() const { return isAllocation(root); }
 
 void BufferUses::visit(OpOperand &use, const BufferFlow &flow) {
   Operation *op = use.getOwner();
@@ -142,7 +155,7 @@ void BufferUses::visit(OpOperand &use, const BufferFlow &flow) {
     returned = true;
     return note(op, Access{.hostReads = true});
   }
-  std::optional<Access> access = hostAccess(op, use.get());
+  std::optional<Access> access = hostAccess(use, flow);
   // What leaves the region of the buffer belongs to another round of a loop.
   bool leaves = op == top && isa<RegionBranchTerminatorOpInterface>(op);
   if (flow.isPassedOn(use))

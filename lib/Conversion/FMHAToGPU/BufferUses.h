@@ -16,6 +16,10 @@ namespace fmha {
 /// Returns whether `op` runs on the device: fmha.attention and fmha.merge.
 bool isKernelOp(mlir::Operation *op);
 
+/// Returns the ranked memref that the op of `memref` makes a view of, null if
+/// it is no such op.
+mlir::Value viewSource(mlir::Value memref);
+
 /// Returns the value that `memref` is a view of, through all views.
 mlir::Value rootOf(mlir::Value memref);
 
@@ -36,6 +40,10 @@ struct Access {
 class BufferUses {
 public:
   BufferUses(mlir::Value root, const BufferFlow &flow);
+
+  /// Returns whether `root` is memory that only its views reach: a new
+  /// allocation, an argument of a function, or a global that nothing writes.
+  static bool haveOneName(mlir::Value root, const BufferFlow &flow);
 
   /// Returns whether every use is known: the buffer is reached by no other
   /// values than those of the flow, and only in the block that defines it and

@@ -1,5 +1,4 @@
-//===- CopyPlan.h - Where a buffer is copied to the device and back -*- C++
-//-*-===//
+//===- CopyPlan.h - Where a buffer is copied --------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

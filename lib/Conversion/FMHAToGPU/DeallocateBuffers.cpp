@@ -36,8 +36,8 @@ struct DeallocateBuffersPass
   void runOnOperation() override;
 
 private:
-  LogicalResult checkCalls(const NewResults &newResults);
-  LogicalResult deallocate();
+  LogicalResult checkCalls(const FunctionSummaries &callees);
+  LogicalResult deallocate(const FunctionSummaries &callees);
 
   /// The functions that are taken as they are written.
   llvm::DenseSet<Operation *> written;
@@ -64,7 +64,8 @@ bool isLocal(Operation *alloc, const BufferFlow &flow) {
 /// Marks the allocations that `function` frees itself, and what frees them, for
 /// upstream's pass. Returns false where it frees anything else.
 bool markManual(func::FuncOp function) {
-  BufferFlow flow(function, NewResults());
+  FunctionSummaries callees;
+  BufferFlow flow(function, callees);
   bool areSimple = true;
   SmallVector<Operation *> marked;
   function.walk([&](Operation *op) {
@@ -86,8 +87,8 @@ bool markManual(func::FuncOp function) {
 
 /// Frees the allocations of a function that frees others in its own way, where
 /// they end with their block.
-void freeTheRest(func::FuncOp function) {
-  BufferFlow flow(function, NewResults());
+void freeTheRest(func::FuncOp function, const FunctionSummaries &callees) {
+  BufferFlow flow(function, callees);
   function.walk([&](memref::AllocOp alloc) {
     BufferUses uses(alloc.getMemref(), flow);
     if (!uses.areKnown() || uses.areSpread() || uses.areReturned() ||
@@ -101,7 +102,8 @@ void freeTheRest(func::FuncOp function) {
 /// Fails where one of the two functions follows upstream's convention that
 /// results are new buffers, the other one is as written, and it is not known
 /// that it follows the convention.
-LogicalResult DeallocateBuffersPass::checkCalls(const NewResults &newResults) {
+LogicalResult
+DeallocateBuffersPass::checkCalls(const FunctionSummaries &callees) {
   WalkResult result = getOperation().walk([&](func::CallOp call) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
@@ -110,7 +112,7 @@ LogicalResult DeallocateBuffersPass::checkCalls(const NewResults &newResults) {
         written.contains(callee) == written.contains(caller))
       return WalkResult::advance();
     for (auto [n, value] : llvm::enumerate(call.getResults()))
-      if (isa<BaseMemRefType>(value.getType()) && !newResults.contains(value)) {
+      if (isa<BaseMemRefType>(value.getType()) && !callees.isNewResult(value)) {
         call.emitError()
             << "expected result " << n << " of @" << callee.getName()
             << " to be a new buffer in each call, since @"
@@ -127,13 +129,14 @@ LogicalResult DeallocateBuffersPass::checkCalls(const NewResults &newResults) {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult DeallocateBuffersPass::deallocate() {
+LogicalResult
+DeallocateBuffersPass::deallocate(const FunctionSummaries &callees) {
   SymbolTableCollection symbols;
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
     if (written.contains(function))
-      freeTheRest(function);
+      freeTheRest(function, callees);
     else if (failed(bufferization::deallocateBuffersOwnershipBased(
                  function, bufferization::DeallocationOptions(), symbols)))
       return failure();
@@ -146,9 +149,9 @@ void DeallocateBuffersPass::runOnOperation() {
   for (auto function : module.getOps<func::FuncOp>())
     if (!markManual(function))
       written.insert(function);
-  if (!written.empty() && failed(checkCalls(NewResults(module))))
-    return signalPassFailure();
-  if (failed(deallocate()))
+  FunctionSummaries callees =
+      written.empty() ? FunctionSummaries() : FunctionSummaries(module);
+  if (failed(checkCalls(callees)) || failed(deallocate(callees)))
     return signalPassFailure();
   module.walk([](Operation *op) { op->removeAttr(manual); });
 }

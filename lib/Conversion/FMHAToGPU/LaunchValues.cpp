@@ -126,7 +126,8 @@ Value LaunchValues::argument(const Parameter &parameter) {
   llvm_unreachable("every kind is listed");
 }
 
-/// An empty tensor has extents of 1; the kernel masks what it reads there.
+/// An empty tensor has extents of 1 and the address of q; nothing that the
+/// kernel reads there counts.
 Value LaunchValues::capture(const Parameter &parameter) {
   const TensorView &source = captures[*parameter.capture];
   if (parameter.size)
@@ -134,7 +135,7 @@ Value LaunchValues::capture(const Parameter &parameter) {
                      32);
   if (parameter.stride)
     return math.cast(source.strides[*parameter.stride], 64);
-  return math.cast(source.address, 64);
+  return math.cast(addressOr(source, view(TensorName::Q)), 64);
 }
 
 std::pair<Value, Value> LaunchValues::mapDim(MapDim dim, TensorName name) {
@@ -175,15 +176,16 @@ Value LaunchValues::mapStride(Value size, Value stride) {
   return math.select(isStepped, stride, math.constant(unit));
 }
 
-/// The driver rejects null, which an empty tensor may have; nothing is loaded
-/// from its map, so the address may be the output's, which has elements.
-Value LaunchValues::mapAddress(const TensorView &tensor) {
+/// Returns the address of `tensor`, or that of `other` if it is empty, and its
+/// address may be null.
+Value LaunchValues::addressOr(const TensorView &tensor,
+                              const TensorView &other) {
   Value zero = math.constant(0);
   Value isEmpty = arith::ConstantIntOp::create(math.b, math.loc, 0, 1);
   for (Value size : tensor.sizes)
     isEmpty = math.either(isEmpty,
                           math.compare(arith::CmpIPredicate::eq, size, zero));
-  return math.select(isEmpty, view(TensorName::O).address, tensor.address);
+  return math.select(isEmpty, other.address, tensor.address);
 }
 
 Value LaunchValues::tensorMap(const Parameter &parameter) {
@@ -195,10 +197,12 @@ Value LaunchValues::tensorMap(const Parameter &parameter) {
     sizes.push_back(math.max(size, one));
     strides.push_back(mapStride(size, math.mul(stride, bytes)));
   }
-  // Without queries there is no launch.
+  // Without queries there is no launch. The driver rejects null; nothing is
+  // loaded from the map of an empty tensor.
   bool isQuery =
       parameter.tensor == TensorName::Q || parameter.tensor == TensorName::O;
-  Value address = isQuery ? tensor.address : mapAddress(tensor);
+  Value address =
+      isQuery ? tensor.address : addressOr(tensor, view(TensorName::O));
   SmallVector<int32_t> box(parameter.box.begin(), parameter.box.end());
   // include/fmha/Runtime/README.md has the fifth dimension of sequences.
   if (parameter.sequences) {

@@ -47,7 +47,7 @@ private:
   mlir::Value extent(const std::vector<runtime::GridFactor> &factors);
   mlir::Value argument(const runtime::Parameter &parameter);
   mlir::Value capture(const runtime::Parameter &parameter);
-  mlir::Value mapAddress(const TensorView &tensor);
+  mlir::Value addressOr(const TensorView &tensor, const TensorView &other);
   mlir::Value mapStride(mlir::Value size, mlir::Value stride);
   mlir::Value tensorMap(const runtime::Parameter &parameter);
   /// Extent, and stride in elements, of a dimension of a tensor map.

@@ -18,7 +18,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fmha {
@@ -42,7 +41,8 @@ struct PlaceBuffersPass
   void runOnOperation() override;
 
 private:
-  LogicalResult placeIn(func::FuncOp function, const NewResults &newResults);
+  LogicalResult placeIn(func::FuncOp function,
+                        const FunctionSummaries &callees);
 };
 
 /// Emits allocations and copies of one kind of memory.
@@ -211,10 +211,10 @@ Value DeviceCopies::onDevice(OpBuilder &b, Location loc, Value memref) {
 Value DeviceCopies::sameView(OpBuilder &b, Value memref) {
   if (Value copy = copies.lookup(memref))
     return copy;
-  auto view = memref.getDefiningOp<ViewLikeOpInterface>();
+  Value source = viewSource(memref);
   IRMapping mapping;
-  mapping.map(view.getViewSource(), sameView(b, view.getViewSource()));
-  return b.clone(*view, mapping)->getResult(0);
+  mapping.map(source, sameView(b, source));
+  return b.clone(*memref.getDefiningOp(), mapping)->getResult(0);
 }
 
 /// Returns the copy's memref for one that control flow decides:
@@ -292,9 +292,9 @@ void place(const BufferGroup &group, const DeviceMemory &memory) {
 }
 
 LogicalResult PlaceBuffersPass::placeIn(func::FuncOp function,
-                                        const NewResults &newResults) {
+                                        const FunctionSummaries &callees) {
   FailureOr<std::vector<BufferGroup>> groups =
-      groupBuffers(function, newResults, memory == Memory::Managed);
+      groupBuffers(function, callees, memory == Memory::Managed);
   if (failed(groups))
     return failure();
   for (const BufferGroup &group : *groups)
@@ -311,14 +311,14 @@ void PlaceBuffersPass::runOnOperation() {
   if (result.wasInterrupted())
     return signalPassFailure();
   if (auto function = dyn_cast<func::FuncOp>(getOperation())) {
-    if (failed(placeIn(function, NewResults())))
+    if (failed(placeIn(function, FunctionSummaries())))
       signalPassFailure();
     return;
   }
   auto module = cast<ModuleOp>(getOperation());
-  NewResults newResults(module);
+  FunctionSummaries callees(module);
   for (auto function : module.getOps<func::FuncOp>())
-    if (failed(placeIn(function, newResults)))
+    if (failed(placeIn(function, callees)))
       return signalPassFailure();
 }
 

@@ -1,0 +1,70 @@
+//===- FunctionSummaries.h - What calls do to buffers -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_CONVERSION_FMHATOGPU_FUNCTIONSUMMARIES_H
+#define FMHA_LIB_CONVERSION_FMHATOGPU_FUNCTIONSUMMARIES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fmha {
+
+/// What the body of a function does to the buffers that it gets and returns.
+struct FunctionSummary {
+  explicit FunctionSummary(mlir::func::FuncOp function);
+  bool operator==(const FunctionSummary &other) const;
+
+  /// Results that are a new allocation in every call: memory that no other
+  /// value of the caller is a view of.
+  llvm::BitVector newResults;
+  /// Arguments that may be reached later by other values than the caller's.
+  llvm::BitVector keptArguments;
+  /// Arguments that are written.
+  llvm::BitVector writtenArguments;
+  /// Whether it uses memory that is neither an argument nor its own.
+  bool usesOtherMemory = true;
+  /// Arguments that overlap other memory which the function uses, according to
+  /// the calls in the module.
+  llvm::BitVector overlappingArguments;
+};
+
+/// The summaries of the functions of a module. Declarations and indirect calls
+/// have none.
+class FunctionSummaries {
+public:
+  /// Knows nothing about any function.
+  FunctionSummaries() = default;
+  /// Reads the bodies of the functions in `module`.
+  explicit FunctionSummaries(mlir::ModuleOp module);
+
+  /// Returns whether `value` is the result of a call that returns a new
+  /// allocation.
+  bool isNewResult(mlir::Value value) const;
+  /// Returns whether the call that `use` belongs to may keep the memref.
+  /// Functions that the module declares keep nothing.
+  bool keeps(mlir::OpOperand &use) const;
+  /// Returns whether the call that `use` belongs to may write the memref.
+  bool writes(mlir::OpOperand &use) const;
+  /// Returns whether `argument`, of a function, overlaps other memory that the
+  /// function uses.
+  bool overlaps(mlir::BlockArgument argument) const;
+
+private:
+  const FunctionSummary *ofCallee(mlir::Operation *call) const;
+  FunctionSummary summarize(mlir::func::FuncOp function) const;
+  bool markOverlaps(mlir::func::FuncOp caller);
+
+  mlir::ModuleOp module;
+  llvm::MapVector<mlir::StringRef, FunctionSummary> summaries;
+};
+
+} // namespace fmha
+
+#endif // FMHA_LIB_CONVERSION_FMHATOGPU_FUNCTIONSUMMARIES_H
