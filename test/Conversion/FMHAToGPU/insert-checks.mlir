@@ -51,3 +51,38 @@ func.func @merge(%o: memref<3x1x?x2x64xf32>, %m: memref<3x1x2x?xf32>, %s: memref
   fmha.merge ins(%o, %m, %s : memref<3x1x?x2x64xf32>, memref<3x1x2x?xf32>, memref<3x1x2x?xf32>) outs(%out : memref<1x?x2x64xbf16>)
   return
 }
+
+// -----
+
+// A capture must not lie in a destination; both may be parts of one buffer.
+// CHECK-LABEL: func.func @capture
+// CHECK:         (C21) expected lse and capture 0 to share no memory; give lse a separate buffer
+// CHECK:         (C21) expected output and capture 0 to share no memory
+// CHECK:         fmha.attention
+// UPSTREAM-LABEL: func.func @capture
+// UPSTREAM:         (C21) expected lse and capture 0 to share no memory
+!t = memref<1x64x2x64xbf16>
+func.func @capture(%q: !t, %o: !t, %lse: memref<1x2x64xf32>, %bias: memref<2x64xf32>) {
+  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o, %lse : !t, memref<1x2x64xf32>)
+    score(%s, %b, %h, %i, %j, %m, %n) {
+      %e = fmha.read %bias[%h, %j] : memref<2x64xf32>
+      %x = arith.addf %s, %e : f32
+      fmha.yield %x : f32
+    }
+  return
+}
+
+// -----
+
+// No two elements of a destination share memory; inputs may be broadcast.
+// CHECK-LABEL: func.func @broadcast
+// CHECK-NOT:     stride of dimension {{.}} of query not to be 0
+// CHECK:         (C21) expected the stride of dimension 0 of output not to be 0; give output a separate buffer
+// CHECK:         (C21) expected the stride of dimension 2 of output not to be 0
+// CHECK-NOT:     stride of dimension {{.}} of query not to be 0
+// CHECK:         fmha.attention
+!s = memref<2x?x2x64xbf16, strided<[?, ?, ?, 1]>>
+func.func @broadcast(%q: !s, %o: !s) {
+  fmha.attention ins(%q, %q, %q : !s, !s, !s) outs(%o : !s)
+  return
+}

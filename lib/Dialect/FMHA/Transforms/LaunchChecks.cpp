@@ -77,7 +77,7 @@ private:
   void contents();
   bool has(StringRef name) const { return operands.count(name); }
   const TensorView &view(StringRef name) const {
-    return operands.at(name).view;
+    return operands.find(name)->second.view;
   }
   void require(Value condition, StringRef rule, const Twine &expected) {
     assertRule(b, op, condition, rule, expected, message);
@@ -94,6 +94,7 @@ private:
   void contiguous(StringRef name, StringRef rule);
   void captures(AttentionOp attention);
   void apart(StringRef rule);
+  void eachElementOnce(StringRef rule);
 
   void starts(StringRef name, Value length);
   void counts(StringRef name, Value most);
@@ -112,7 +113,7 @@ private:
   Operation *op;
   const CheckMessage &message;
   IndexMath math;
-  std::map<StringRef, Operand> operands;
+  std::map<std::string, Operand, std::less<>> operands;
 };
 
 } // namespace
@@ -122,7 +123,7 @@ void Checker::add(StringRef name, Value memref) {
     return;
   auto dps = cast<DestinationStyleOpInterface>(op);
   bool isWritten = llvm::is_contained(dps.getDpsInits(), memref);
-  operands[name] = {memref, viewOf(math, memref), isWritten};
+  operands[name.str()] = {memref, viewOf(math, memref), isWritten};
 }
 
 void Checker::extents(ArrayRef<EqualExtents> table) {
@@ -235,8 +236,8 @@ void Checker::contiguous(StringRef name, StringRef rule) {
 /// Checks captures. The region reads them only if there are rows and keys.
 void Checker::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
-    TensorView tensor = viewOf(math, source);
     std::string name = "capture " + std::to_string(n);
+    const TensorView &tensor = view(name);
     if (tensor.sizes.empty())
       continue;
     Value isEmpty =
@@ -253,6 +254,21 @@ void Checker::captures(AttentionOp attention) {
             name + " to have elements");
     requireEqual(tensor.strides.back(), math.constant(1), "C26",
                  "the rows of " + name + " to be contiguous");
+  }
+}
+
+/// Checks that no two elements of a destination share memory.
+void Checker::eachElementOnce(StringRef rule) {
+  Value zero = math.constant(0), one = math.constant(1);
+  for (const auto &[name, written] : operands) {
+    const TensorView &tensor = written.view;
+    for (unsigned n = 0; written.isWritten && n < tensor.sizes.size(); ++n) {
+      Value isOne = math.compare(Predicate::ule, tensor.sizes[n], one);
+      Value isStepped = math.compare(Predicate::ne, tensor.strides[n], zero);
+      require(math.either(isOne, isStepped), rule,
+              "the stride of dimension " + Twine(n) + " of " + name +
+                  " not to be 0; give " + name + " a separate buffer");
+    }
   }
 }
 
@@ -278,7 +294,8 @@ void Checker::apart(StringRef rule) {
 //===----------------------------------------------------------------------===//
 
 Value Checker::load(StringRef name, Value index) {
-  return memref::LoadOp::create(b, op->getLoc(), operands[name].memref, index);
+  return memref::LoadOp::create(b, op->getLoc(), operands.at(name.str()).memref,
+                                index);
 }
 
 /// As an index, so that a negative one is very large.
@@ -358,6 +375,8 @@ void Checker::addAll(AttentionOp attention) {
   add("key2", attention.getKey2());
   add("value2", attention.getValue2());
   add("source2_lens", attention.getSource2Lens());
+  for (auto [n, source] : llvm::enumerate(attention.getCaptures()))
+    add("capture " + std::to_string(n), source);
 }
 
 void Checker::contents() {
@@ -387,6 +406,7 @@ void Checker::check(AttentionOp attention, ListContents lists) {
     contiguous(name, "C22");
   contiguous("sink", "C24");
   captures(attention);
+  eachElementOnce("C21");
   apart("C21");
   if (lists == ListContents::Readable)
     contents();
@@ -417,6 +437,7 @@ void Checker::check(MergeOp merge, ListContents lists) {
   rowsForTma("parts", "M6", "M6");
   rowsForTma("output", "M6", "M6");
   contiguous("sink", "M6");
+  eachElementOnce("M7");
   apart("M7");
   if (has("sink") && lists == ListContents::Readable)
     finiteSink("M6");
