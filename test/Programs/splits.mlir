@@ -3,6 +3,10 @@
 // RUN: %program-on-device %t.mlir sm_100a > %t.device
 // RUN: %program-on-cpu %t.mlir > %t.cpu
 // RUN: %python %S/Inputs/compare.py %t.device %t.cpu --count=2560
+// RUN: mlir-opt %t.mlir --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   --pass-pipeline='builtin.module(fmha-program-to-llvm{target=sm_100a})' | FileCheck %s
+// CHECK: gpu.launch_func <%{{.*}}> @fmha_fwd_kernel::@fmha_fwd
+// CHECK: gpu.launch_func <%{{.*}}> @fmha_fwd_kernel::@fmha_combine
 
 func.func @main() {
   %c1 = arith.constant 1 : index

@@ -93,12 +93,28 @@ func.func @splits(%q: !q, %k: !k, %v: !k, %o: !q) {
 // A static scheduler: as many CTAs as there are tiles or as the device has room for.
 // CHECK-LABEL: func.func @persistent
 // CHECK:         %[[SMS:.*]] = fmha.multiprocessor_count
-// CHECK:         %[[CTAS:.*]] = arith.minui %{{.*}}, %c8
-// CHECK:         gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%{{.*}}, %c1, %c1)
+// CHECK:         %[[CTAS:.*]] = arith.minui %[[SMS]], %c8
+// CHECK-NOT:     cf.assert
+// CHECK:         gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%[[CTAS]], %c1, %c1)
 !q = memref<1x512x2x64xbf16>
 func.func @persistent(%q: !q, %k: !q, %v: !q, %o: !q) {
   fmha.attention ins(%q, %k, %v : !q, !q, !q) outs(%o : !q)
     {schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, scheduler = static>}
+  return
+}
+
+// -----
+
+// Two CTAs on each SM.
+// CHECK-LABEL: func.func @persistent_pairs
+// CHECK:         %[[SMS:.*]] = fmha.multiprocessor_count
+// CHECK:         %[[ROOM:.*]] = arith.muli %[[SMS]], %c2
+// CHECK:         %[[CTAS:.*]] = arith.minui %[[ROOM]], %c16
+// CHECK:         gpu.launch_func @fmha_fwd_kernel::@fmha_fwd blocks in (%[[CTAS]], %c1, %c1)
+!q = memref<1x512x2x64xbf16>
+func.func @persistent_pairs(%q: !q, %k: !q, %v: !q, %o: !q) {
+  fmha.attention ins(%q, %k, %v : !q, !q, !q) outs(%o : !q)
+    {schedule = #fmha.schedule<target = "sm_90a", q_tiles = 1, q_tile_rows = 64, kv_block = 128, kv_stages = 2, p_placement = registers, scheduler = static, ctas_per_sm = 2>}
   return
 }
 
