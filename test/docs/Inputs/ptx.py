@@ -1,6 +1,6 @@
 """Holds what README.md shows of compilations to what the compiler makes.
 
-    readme_ptx.py SOURCE FMHA_COMPILE
+    ptx.py SOURCE FMHA_COMPILE
 
 Each module of README compiles. The PTX of the first one has as many lines as README says, to the hundred, and each line of README's excerpt
 stands in it, in that order, but for numbers of registers, white space, comments of README's own, and what "…" leaves out."""

@@ -1,6 +1,6 @@
 """Holds the report that README.md shows to the one that scripts/demo prints.
 
-    readme_report.py SOURCE FOLDER
+    report.py SOURCE FOLDER
 
 Makes that report in FOLDER with the commands of scripts/demo, whose set-up and build are left out. Each line of README's excerpt stands in it,
 in that order, but for white space and for what "…" leaves out. What differs from run to run, seconds, must be left out: the report is made
