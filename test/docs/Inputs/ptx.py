@@ -1,9 +1,10 @@
-"""Holds what README.md shows of compilations to what the compiler makes.
+"""Compares the MLIR and the PTX that pages show with what the compiler makes.
 
     ptx.py SOURCE FMHA_COMPILE
 
-Each module of README compiles. The PTX of the first one has as many lines as README says, to the hundred, and each line of README's excerpt
-stands in it, in that order, but for numbers of registers, white space, comments of README's own, and what "…" leaves out."""
+Each module of README.md, docs/levels.md and docs/score-mod.md compiles. The PTX of README's first one has as many lines as
+docs/levels.md says, to the hundred, and contains each line of the excerpt there, in that order, except for numbers of registers, white space,
+comments of the page's own, and what "…" leaves out."""
 
 import pathlib
 import re
@@ -13,9 +14,10 @@ import sys
 from excerpt import missing
 
 source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
-text = (source / "README.md").read_text()
-modules = re.findall(r"^```mlir\n(.*?)^```", text, re.M | re.S)
-excerpt = re.search(r"\((\d+) lines of PTX.*?^```ptx\n(.*?)^```", text, re.M | re.S)
+MODULE = re.compile(r"^```mlir\n(.*?)^```", re.M | re.S)
+pages = [source / "README.md", source / "docs/levels.md", source / "docs/score-mod.md"]
+modules = [module for page in pages for module in MODULE.findall(page.read_text())]
+excerpt = re.search(r"\((\d+) lines of PTX.*?^```ptx\n(.*?)^```", (source / "docs/levels.md").read_text(), re.M | re.S)
 
 
 def plain(line):
@@ -26,10 +28,10 @@ texts = [subprocess.run([compiler, "-"], input=module, stdout=subprocess.PIPE, t
 lines = [plain(line) for line in texts[0].splitlines()]
 wrong = 0
 if round(len(lines), -2) != int(excerpt[1]):
-    print(f"README.md: expected {round(len(lines), -2)} lines of PTX, got {excerpt[1]}")
+    print(f"levels.md: expected {round(len(lines), -2)} lines of PTX, got {excerpt[1]}")
     wrong += 1
-# README explains lines in comments of its own.
+# The page explains lines in comments of its own.
 shown = [re.sub(r"  +//.*", "", line) for line in excerpt[2].splitlines()]
-wrong += missing(shown, lines, plain, "the PTX")
-print(f"{len(shown)} lines of {len(lines)} looked for, {wrong} wrong")
-sys.exit(1 if wrong else 0)
+wrong += missing("levels.md", shown, lines, plain, "the PTX")
+print(f"{len(modules)} modules compiled, {len(shown)} lines of {len(lines)} looked for, {wrong} wrong")
+sys.exit(1 if wrong or len(modules) != 2 else 0)
