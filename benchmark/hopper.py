@@ -394,10 +394,10 @@ def table(results):
     lines.append("| mean | " + " | ".join(means) + " |")
     if "cudnn" in names:
         ratios = [r / rate[c, n, "cudnn"] for (c, n, who), r in rate.items() if who == "fmha"]
-        lines += ["", f"Of cuDNN: geometric mean {geometric_mean(ratios):.3f}, least {min(ratios):.3f}."]
+        lines += ["", f"Ratio to cuDNN: geometric mean {geometric_mean(ratios):.3f}, minimum {min(ratios):.3f}."]
     errors = [abs(e["modelled"] / e["measured"]["fmha"]["clocks"] - 1) for e in results["cells"] if e.get("modelled")]
     if errors:
-        lines.append(f"Modelled clocks of a launch against measured: mean error {100 * sum(errors) / len(errors):.1f} %, largest {100 * max(errors):.1f} %.")
+        lines.append(f"Modelled clocks of a launch against measured ones: mean error {100 * sum(errors) / len(errors):.1f} %, maximum {100 * max(errors):.1f} %.")
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """masked_blocks.py FMHA_RUN: what blocks of keys cost that no row sees.
 
 A window of 128 keys, 128 queries, causal, head dim 128, policy eager: warp instructions of the whole kernel at growing
-kv_len. The blocks that some row sees are as many throughout, so the counts should be the same; README wants them within
+kv_len. The blocks that some row sees are as many throughout, so the counts should be the same; the goal is within
 15 % of those at kv_len 256."""
 
 import argparse

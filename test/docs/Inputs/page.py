@@ -5,7 +5,7 @@
 FOLDER gets `build`, `include`, `test` and `.venv` as the checkout of PAGE has them. Each block of code whose first line is a comment with a file
 name, as in "// main.c", becomes that file. Then the blocks of shell commands (```sh) run in their order, each in a shell of its own that
 stops at the first command that fails. If a ```text block follows, it is the standard output of the commands; "…" in it stands for
-anything."""
+any text of a line, and a line of "…" alone for any lines. Whatever else is in FOLDER afterwards must be in the checkout's .gitignore."""
 
 import os
 import pathlib
@@ -42,7 +42,16 @@ def shortened(text, head=4000, tail=2000):
 
 
 def matches(expected, printed):
-    return re.fullmatch(".*".join(map(re.escape, expected.split("…"))), printed)
+    def pattern(line):
+        return "(?:.*\n)*" if line == "…\n" else ".*".join(map(re.escape, line.split("…")))
+
+    return re.fullmatch("".join(map(pattern, expected.splitlines(keepends=True))), printed)
+
+
+def not_ignored(checkout, folder):
+    """Returns the names in `folder` that git would show in a checkout where the commands ran."""
+    ignored = {line.strip("/") for line in (checkout / ".gitignore").read_text().splitlines() if line.startswith("/")}
+    return sorted({path.name for path in folder.iterdir() if not path.is_symlink()} - ignored)
 
 
 def main():
@@ -51,7 +60,8 @@ def main():
     page, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     text = page.read_text()
     blocks = [(text.count("\n", 0, match.start()) + 1, *match.groups()) for match in BLOCK.finditer(text)]
-    link_checkout(page.parents[1] if page.parent.name == "docs" else page.parent, folder)
+    checkout = next(above for above in page.parents if (above / "CMakePresets.json").exists())
+    link_checkout(checkout, folder)
     for _, _, code in blocks:
         if name := FILE_NAME.match(code):
             (folder / name[1]).write_text(code)
@@ -71,6 +81,9 @@ def main():
         if follows[1] == "text" and not matches(follows[2], out):
             failed += 1
             print(f"{page.name}:{follows[0]}: error: expected the output that this block shows, got:\n{out}")
+    for name in not_ignored(checkout, folder):
+        failed += 1
+        print(f"{page.name}: error: the commands write {name}, which .gitignore does not name")
     print(ran, "blocks,", failed, "failed")
     sys.exit(1 if failed or not ran else 0)
 

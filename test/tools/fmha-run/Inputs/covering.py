@@ -1,9 +1,9 @@
-"""covering.py [table | check README]: a pairwise covering array of what fmha-run can be asked for.
+"""covering.py [table | check PAGE]: a pairwise covering array of what fmha-run can be asked for.
 
 Each factor has levels; a case takes one level of each. The array is generated so that every two levels of two factors
 meet in some case, but for the pairs in FORBIDDEN, each of which the op's constraints or the planner's rules refuse by
 number. Alone it prints the array and its size; `table` prints how many cases each feature has at each head dim, and
-`check` compares that with the table in README. composition.py runs the cases."""
+`check` compares that with the table in docs/features.md. composition.py runs the cases."""
 
 import itertools
 import random
@@ -163,7 +163,7 @@ def main():
         with open(sys.argv[2]) as file:
             page = file.read()
         missing = [line for line in table(array) + [str(len(array)) + " cases"] if line not in page]
-        sys.exit("README's table of features is not that of covering.py; it lacks\n" + "\n".join(missing) if missing else 0)
+        sys.exit("The table of features is not that of covering.py; it lacks\n" + "\n".join(missing) if missing else 0)
     else:
         for number, case in enumerate(array):
             print(number, *(f"{factor}={level}" for factor, level in case.items() if level != FACTORS[factor][0]))

@@ -1,10 +1,10 @@
-"""Holds the report that README.md shows to the one that scripts/demo prints.
+"""Compares the report that docs/report.md shows with the one that scripts/demo prints.
 
-    readme_report.py SOURCE FOLDER
+    report.py SOURCE FOLDER
 
-Makes that report in FOLDER with the commands of scripts/demo, whose set-up and build are left out. Each line of README's excerpt stands in it,
-in that order, but for white space and for what "…" leaves out. What differs from run to run, seconds, must be left out: the report is made
-twice, and a line that README shows stands in both."""
+Makes that report in FOLDER with the commands of scripts/demo, whose set-up and build are left out. It contains each line of the page's excerpt,
+in that order, except for white space and what "…" leaves out. What differs from run to run, seconds, must be left out: the report is made
+twice, and both contain each line of the excerpt."""
 
 import pathlib
 import re
@@ -17,8 +17,8 @@ source, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
 demo = (source / "scripts/demo").read_text()
 length = re.search(r"^length=(\d+)$", demo, re.M)[1]
 shape = re.search(r"^shape=\((.*?)\)$", demo, re.M | re.S)[1].replace("\\\n", " ").replace('"$length"', length).split()
-readme = (source / "README.md").read_text()
-excerpt = re.search(r"^The report of the demo.*?^```\n(.*?)^```", readme, re.M | re.S)[1]
+page = (source / "docs/report.md").read_text()
+excerpt = re.search(r"^The report of the demo.*?^```\n(.*?)^```", page, re.M | re.S)[1]
 
 
 def run(*command):
@@ -39,6 +39,6 @@ def plain(line):
 wrong = 0
 for text in (report(), report()):
     lines = [plain(line) for line in text.splitlines()]
-    wrong += missing(excerpt.splitlines(), lines, plain, "the report")
+    wrong += missing("report.md", excerpt.splitlines(), lines, plain, "the report")
 print(f"{len(excerpt.splitlines())} lines of {len(lines)} looked for, {wrong} wrong")
 sys.exit(1 if wrong else 0)

@@ -1,0 +1,37 @@
+"""The Python of README.md and of docs/ runs as it is printed."""
+
+import pathlib
+import re
+
+import fmha
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+# The pages with Python, and what each of them leaves in these names.
+PAGES = {"README.md": {"out"}, "docs/python.md": {"kernel", "out", "lse"}}
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+
+
+def test_no_page_is_left_out():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    assert {page.relative_to(ROOT).as_posix() for page in pages if "```python" in page.read_text()} == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_example(page):
+    (example,) = blocks(page)
+    draw = np.random.default_rng(1).standard_normal
+    given = {name: draw((1, 5, heads, 64)).astype(np.float16) for name, heads in (("q", 2), ("k", 1), ("v", 1))}
+    given["slopes"] = np.float32([0.5, 0.25])
+    names = dict(given)
+    exec(example, names)  # noqa: S102
+    assert PAGES[page] == {"kernel", "out", "lse"} & names.keys()
+    options = {"causal": True}
+    if "kernel" in names:
+        assert names["kernel"].manifest["mask"] == "causal" and names["lse"].shape == (1, 2, 5)
+        options = {"softcap": 50.0, "alibi": given["slopes"]}
+    assert np.array_equal(names["out"], fmha.attention(**{name: given[name] for name in "qkv"}, **options))
