@@ -53,6 +53,14 @@ Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
 
 Cluster::~Cluster() = default;
 
+Dim3 ptxsim::firstCta(const Machine &machine, uint64_t cluster) {
+  const Dim3 &grid = machine.config.grid, &shape = machine.clusterShape;
+  uint64_t columns = grid.x / shape.x, rows = grid.y / shape.y;
+  return {uint32_t(cluster % columns) * shape.x,
+          uint32_t(cluster / columns % rows) * shape.y,
+          uint32_t(cluster / (columns * rows)) * shape.z};
+}
+
 uint64_t ptxsim::drawBelow(uint64_t bound, uint64_t &generator) {
   generator += 0x9E3779B97F4A7C15ull;
   uint64_t z = generator;

@@ -8,8 +8,6 @@
 
 #include "fmha/PTX/Sim/Core/LaunchQueue.h"
 
-#include "Spread.h"
-
 #include "fmha/PTX/Sim/Core/Machine.h"
 #include "fmha/PTX/Sim/Core/Program.h"
 

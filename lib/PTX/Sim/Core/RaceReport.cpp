@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaceState.h"
-#include "Spread.h"
 
 #include "fmha/PTX/Sim/Core/Program.h"
 

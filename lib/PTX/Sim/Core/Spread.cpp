@@ -23,14 +23,6 @@ static uint64_t clusterCount(const Machine &machine) {
   return machine.config.grid.count() / machine.clusterShape.count();
 }
 
-Dim3 ptxsim::firstCta(const Machine &machine, uint64_t cluster) {
-  const Dim3 &grid = machine.config.grid, &shape = machine.clusterShape;
-  uint64_t columns = grid.x / shape.x, rows = grid.y / shape.y;
-  return {uint32_t(cluster % columns) * shape.x,
-          uint32_t(cluster / columns % rows) * shape.y,
-          uint32_t(cluster / (columns * rows)) * shape.z};
-}
-
 namespace {
 
 // --- one after another ---

@@ -80,9 +80,6 @@ private:
   std::mutex mutex;
 };
 
-/// The first CTA of a cluster, x running fastest.
-Dim3 firstCta(const Machine &machine, uint64_t cluster);
-
 /// Runs the clusters of a machine's launch: several at once where Options and
 /// the program let it.
 LaunchResult runClusters(Machine &machine);

@@ -232,6 +232,9 @@ private:
   void checkExploration() const;
 };
 
+/// Returns the first CTA of a cluster; x runs fastest.
+Dim3 firstCta(const Machine &machine, uint64_t cluster);
+
 /// The shared variable at an address of a CTA: "full", "full+8", "smem+64
 /// (dynamic shared memory)", or "shared 0x410" where no variable is.
 std::string sharedName(const Machine &machine, uint32_t address);
