@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Spread.h"
+#include "Claims.h"
 
 #include <algorithm>
 #include <cstring>

@@ -44,7 +44,7 @@ struct Allocation {
     return bytes.get_deleter().from != Release::From::Heap;
   }
 
-  /// While clusters run at once (Spread.h): who touched which granule, and what
+  /// While clusters run at once (Claims.h): who touched which granule, and what
   /// the memory held before the first write.
   struct Saved {
     std::vector<uint8_t> bytes, written;

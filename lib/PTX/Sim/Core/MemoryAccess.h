@@ -14,9 +14,9 @@
 #ifndef FMHA_LIB_PTX_SIM_CORE_MEMORYACCESS_H
 #define FMHA_LIB_PTX_SIM_CORE_MEMORYACCESS_H
 
+#include "Claims.h"
 #include "DeviceImpl.h"
 #include "Handlers.h"
-#include "Spread.h"
 
 #include "fmha/PTX/Sim/Core/Races.h"
 

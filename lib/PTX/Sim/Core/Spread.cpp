@@ -8,6 +8,8 @@
 
 #include "Spread.h"
 
+#include "Claims.h"
+#include "DeviceImpl.h"
 #include "Scheduler.h"
 
 #include "fmha/PTX/Sim/Core/LaunchQueue.h"
