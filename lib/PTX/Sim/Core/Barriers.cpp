@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Scheduler.h"
+#include "Handlers.h"
 
 #include "fmha/PTX/Sim/Core/Parties.h"
 #include "fmha/PTX/Sim/Core/Races.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Scheduler.h"
+#include "Handlers.h"
 
 #include "fmha/PTX/Sim/Core/Races.h"
 

@@ -102,6 +102,13 @@ void registerBarriers(Registry &registry);
 void registerMatrix(Registry &registry);
 void registerMisc(Registry &registry);
 
+// Barriers.cpp
+/// Completes the barriers of a CTA that an exit leaves without others to wait
+/// for.
+void barriersAfterExit(Cta &cta);
+/// Completes barrier.cluster if all have arrived.
+void completeClusterBarrier(Cluster &cluster);
+
 // ControlFlow.cpp
 /// Successors of every instruction: the next one, and branch targets.
 struct Flow {

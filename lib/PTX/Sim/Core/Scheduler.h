@@ -15,10 +15,6 @@
 
 namespace ptxsim {
 
-/// Barriers.cpp: an exit may complete a barrier that the others wait at.
-void barriersAfterExit(Cta &cta);
-void completeClusterBarrier(Cluster &cluster);
-
 /// Runs a cluster to its end. Eager and late: round robin with long turns.
 /// Random: a warp and a turn length from the seed.
 class Scheduler {
