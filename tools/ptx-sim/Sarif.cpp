@@ -9,7 +9,7 @@
 #include "Sarif.h"
 
 #include "fmha/PTX/Driver/Report.h"
-#include "fmha/PTX/Sim/Core/Report.h"
+#include "fmha/PTX/Sim/Core/Machine/Report.h"
 
 #include <algorithm>
 

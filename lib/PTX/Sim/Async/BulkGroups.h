@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_BULKGROUPS_H
 #define FMHA_LIB_PTX_SIM_ASYNC_BULKGROUPS_H
 
-#include "fmha/PTX/Sim/Core/Machine.h"
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
 
 #include <deque>
 

@@ -14,7 +14,7 @@
 #include "CopyTargets.h"
 #include "Families.h"
 
-#include "fmha/PTX/Sim/Core/LaunchQueue.h"
+#include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"
 
 #include <algorithm>
 #include <array>

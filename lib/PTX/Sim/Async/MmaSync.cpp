@@ -15,7 +15,7 @@
 
 #include "Families.h"
 
-#include "fmha/PTX/Sim/Core/Machine.h"
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
 #include "fmha/PTX/Sim/Units/MmaArithmetic.h"
 #include "fmha/PTX/Sim/Units/SmallFloat.h"
 

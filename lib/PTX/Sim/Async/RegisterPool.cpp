@@ -13,8 +13,8 @@
 
 #include "Families.h"
 
-#include "fmha/PTX/Sim/Core/Machine.h"
-#include "fmha/PTX/Sim/Core/Program.h"
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
+#include "fmha/PTX/Sim/Core/Program/Program.h"
 
 namespace ptxsim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "WgmmaRegisters.h"
 
-#include "fmha/PTX/Sim/Core/Program.h"
+#include "fmha/PTX/Sim/Core/Program/Program.h"
 
 #include <algorithm>
 
