@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_COPYTARGETS_H
-#define FMHA_LIB_PTX_SIM_ASYNC_COPYTARGETS_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_COPY_COPYTARGETS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_COPY_COPYTARGETS_H
 
 #include "BulkGroups.h"
-#include "MbarrierTable.h"
+#include "Mbarrier/MbarrierTable.h"
 
 namespace ptxsim {
 
@@ -73,4 +73,4 @@ void issueInGroup(Warp &warp, unsigned lane, std::unique_ptr<Agent> read,
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_COPYTARGETS_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_COPY_COPYTARGETS_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Core/SiliconCoverage.h"
-#include "Replay.h"
+#include "../../Core/Replay.h"
+#include "../../Core/SiliconCoverage.h"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_WGMMAREGISTERS_H
-#define FMHA_LIB_PTX_SIM_ASYNC_WGMMAREGISTERS_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMAREGISTERS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMAREGISTERS_H
 
 #include "Wgmma.h"
 
@@ -93,4 +93,4 @@ private:
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_WGMMAREGISTERS_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMAREGISTERS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_BULKGROUPS_H
-#define FMHA_LIB_PTX_SIM_ASYNC_BULKGROUPS_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H
 
 #include "fmha/PTX/Sim/Core/Machine/Machine.h"
 
@@ -51,4 +51,4 @@ struct CpAsyncGroups : UnitState {
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_BULKGROUPS_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_WARPGROUP_H
-#define FMHA_LIB_PTX_SIM_ASYNC_WARPGROUP_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WARPGROUP_H
+#define FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WARPGROUP_H
 
 #include "WgmmaRegisters.h"
 
@@ -77,4 +77,4 @@ std::string missingWarps(const Warp &warp, const Wgmma &work);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_WARPGROUP_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WARPGROUP_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Units/MmaOracle.h"
-#include "Product.h"
+#include "../../Units/MmaOracle.h"
+#include "../Product.h"
 
 using namespace ptxsim;
 using namespace ptxsim::test;

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CopyTargets.h"
+#include "Copy/CopyTargets.h"
 #include "Families.h"
 
 #include "fmha/PTX/Sim/Core/Execution/LaunchQueue.h"

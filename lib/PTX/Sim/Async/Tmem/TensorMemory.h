@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H
-#define FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H
+#define FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H
 
 #include "SharedAccess.h"
 
@@ -132,4 +132,4 @@ std::string describeColumns(uint32_t column, uint32_t count);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_TENSORMEMORY_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H

@@ -12,7 +12,7 @@
 
 #include "BulkGroups.h"
 #include "Families.h"
-#include "MbarrierTable.h"
+#include "Mbarrier/MbarrierTable.h"
 
 #include <algorithm>
 #include <cstring>

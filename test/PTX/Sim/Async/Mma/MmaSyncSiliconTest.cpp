@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Replay.h"
-#include "SiliconCoverage.h"
+#include "../../Core/Replay.h"
+#include "../../Core/SiliconCoverage.h"
 
 #include <gtest/gtest.h>
 

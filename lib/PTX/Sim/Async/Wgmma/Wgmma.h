@@ -13,10 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_WGMMA_H
-#define FMHA_LIB_PTX_SIM_ASYNC_WGMMA_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMA_H
+#define FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMA_H
 
-#include "MmaOperands.h"
+#include "Mma/MmaOperands.h"
 
 #include "fmha/PTX/Sim/Units/MmaArithmetic.h"
 
@@ -97,4 +97,4 @@ std::string nameOf(const Wgmma &work);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_WGMMA_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_WGMMA_WGMMA_H

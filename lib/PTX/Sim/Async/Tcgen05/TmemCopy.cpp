@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Families.h"
-#include "MmaOperands.h"
+#include "Mma/MmaOperands.h"
 
 #include <cstring>
 

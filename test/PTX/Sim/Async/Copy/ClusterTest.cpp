@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernel.h"
+#include "../Kernel.h"
 
 using namespace ptxsim;
 using namespace ptxsim::test;

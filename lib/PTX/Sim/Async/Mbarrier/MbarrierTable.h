@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H
-#define FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_MBARRIER_MBARRIERTABLE_H
+#define FMHA_LIB_PTX_SIM_ASYNC_MBARRIER_MBARRIERTABLE_H
 
 #include "SharedAccess.h"
 
@@ -101,4 +101,4 @@ std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_MBARRIERTABLE_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_MBARRIER_MBARRIERTABLE_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Product.h"
+#include "../Product.h"
 
 using namespace ptxsim;
 using namespace ptxsim::test;

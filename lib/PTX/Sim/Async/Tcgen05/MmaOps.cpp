@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CopyTargets.h"
+#include "Copy/CopyTargets.h"
 #include "Families.h"
 #include "Mma.h"
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_MMA_H
-#define FMHA_LIB_PTX_SIM_ASYNC_MMA_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMA_H
+#define FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMA_H
 
-#include "MmaOperands.h"
+#include "Mma/MmaOperands.h"
 
 #include "fmha/PTX/Sim/Units/MmaArithmetic.h"
 
@@ -60,4 +60,4 @@ private:
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_MMA_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_TCGEN05_MMA_H

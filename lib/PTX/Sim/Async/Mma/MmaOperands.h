@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PTX_SIM_ASYNC_MMAOPERANDS_H
-#define FMHA_LIB_PTX_SIM_ASYNC_MMAOPERANDS_H
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H
 
-#include "TensorMemory.h"
+#include "Tmem/TensorMemory.h"
 
 #include "fmha/PTX/Sim/Units/InstrDescriptor.h"
 
@@ -73,4 +73,4 @@ uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane);
 
 } // namespace ptxsim
 
-#endif // FMHA_LIB_PTX_SIM_ASYNC_MMAOPERANDS_H
+#endif // FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H
