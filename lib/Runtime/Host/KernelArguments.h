@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_KERNELARGUMENTS_H
-#define FMHA_LIB_RUNTIME_KERNELARGUMENTS_H
+#ifndef FMHA_LIB_RUNTIME_HOST_KERNELARGUMENTS_H
+#define FMHA_LIB_RUNTIME_HOST_KERNELARGUMENTS_H
 
 #include "Captures.h"
 #include "fmha/Runtime/Device.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_KERNELARGUMENTS_H
+#endif // FMHA_LIB_RUNTIME_HOST_KERNELARGUMENTS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_LAUNCH_H
-#define FMHA_LIB_RUNTIME_LAUNCH_H
+#ifndef FMHA_LIB_RUNTIME_HOST_LAUNCH_H
+#define FMHA_LIB_RUNTIME_HOST_LAUNCH_H
 
 #include "KernelArguments.h"
 #include "fmha/Runtime/Attention.h"
@@ -27,4 +27,4 @@ llvm::Error launch(const KernelLaunch &kernel,
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_LAUNCH_H
+#endif // FMHA_LIB_RUNTIME_HOST_LAUNCH_H

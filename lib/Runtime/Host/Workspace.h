@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_WORKSPACE_H
-#define FMHA_LIB_RUNTIME_WORKSPACE_H
+#ifndef FMHA_LIB_RUNTIME_HOST_WORKSPACE_H
+#define FMHA_LIB_RUNTIME_HOST_WORKSPACE_H
 
 #include "fmha/Runtime/Attention.h"
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_WORKSPACE_H
+#endif // FMHA_LIB_RUNTIME_HOST_WORKSPACE_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef FMHA_LIB_RUNTIME_LAUNCHOUTCOME_H
-#define FMHA_LIB_RUNTIME_LAUNCHOUTCOME_H
+#ifndef FMHA_LIB_RUNTIME_HOST_LAUNCHOUTCOME_H
+#define FMHA_LIB_RUNTIME_HOST_LAUNCHOUTCOME_H
 
 #include "fmha/Runtime/Attention.h"
 
@@ -24,4 +24,4 @@ void addStrayFinding(llvm::StringRef name, size_t strayBytes,
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_LAUNCHOUTCOME_H
+#endif // FMHA_LIB_RUNTIME_HOST_LAUNCHOUTCOME_H

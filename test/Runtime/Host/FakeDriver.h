@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef FMHA_TEST_RUNTIME_FAKEDRIVER_H
-#define FMHA_TEST_RUNTIME_FAKEDRIVER_H
+#ifndef FMHA_TEST_RUNTIME_HOST_FAKEDRIVER_H
+#define FMHA_TEST_RUNTIME_HOST_FAKEDRIVER_H
 
 #include <array>
 #include <cstdint>
@@ -35,4 +35,4 @@ struct Log {
 
 } // namespace fake
 
-#endif // FMHA_TEST_RUNTIME_FAKEDRIVER_H
+#endif // FMHA_TEST_RUNTIME_HOST_FAKEDRIVER_H

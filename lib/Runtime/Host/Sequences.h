@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_SEQUENCES_H
-#define FMHA_LIB_RUNTIME_SEQUENCES_H
+#ifndef FMHA_LIB_RUNTIME_HOST_SEQUENCES_H
+#define FMHA_LIB_RUNTIME_HOST_SEQUENCES_H
 
 #include "fmha/Runtime/Attention.h"
 
@@ -22,4 +22,4 @@ int64_t longestQueries(const AttentionTensors &tensors);
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_SEQUENCES_H
+#endif // FMHA_LIB_RUNTIME_HOST_SEQUENCES_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_OVERLAP_H
-#define FMHA_LIB_RUNTIME_OVERLAP_H
+#ifndef FMHA_LIB_RUNTIME_HOST_OVERLAP_H
+#define FMHA_LIB_RUNTIME_HOST_OVERLAP_H
 
 #include "fmha/Runtime/Tensor.h"
 
@@ -22,4 +22,4 @@ bool mayOverlap(const Tensor4 &a, const Tensor4 &b);
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_OVERLAP_H
+#endif // FMHA_LIB_RUNTIME_HOST_OVERLAP_H

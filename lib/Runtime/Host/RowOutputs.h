@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_ROWOUTPUTS_H
-#define FMHA_LIB_RUNTIME_ROWOUTPUTS_H
+#ifndef FMHA_LIB_RUNTIME_HOST_ROWOUTPUTS_H
+#define FMHA_LIB_RUNTIME_HOST_ROWOUTPUTS_H
 
 #include "LaunchOutcome.h"
 #include "fmha/Runtime/Launch/Values.h"
@@ -62,4 +62,4 @@ llvm::Error readRows(Device &device, const Rows &rows, const Copies &copies,
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_ROWOUTPUTS_H
+#endif // FMHA_LIB_RUNTIME_HOST_ROWOUTPUTS_H

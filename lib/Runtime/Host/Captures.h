@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_RUNTIME_CAPTURES_H
-#define FMHA_LIB_RUNTIME_CAPTURES_H
+#ifndef FMHA_LIB_RUNTIME_HOST_CAPTURES_H
+#define FMHA_LIB_RUNTIME_HOST_CAPTURES_H
 
 #include "fmha/Runtime/Attention.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace fmha::runtime
 
-#endif // FMHA_LIB_RUNTIME_CAPTURES_H
+#endif // FMHA_LIB_RUNTIME_HOST_CAPTURES_H
