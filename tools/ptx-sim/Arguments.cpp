@@ -8,7 +8,7 @@
 
 #include "Arguments.h"
 
-#include "fmha/PTX/Driver/OptionText.h"
+#include "fmha/PTX/Host/OptionText.h"
 
 #include <cctype>
 #include <set>

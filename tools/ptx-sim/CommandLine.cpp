@@ -9,7 +9,7 @@
 #include "CommandLine.h"
 
 #include "ElementType.h"
-#include "fmha/PTX/Driver/OptionText.h"
+#include "fmha/PTX/Host/OptionText.h"
 
 #include <CLI/CLI.hpp>
 

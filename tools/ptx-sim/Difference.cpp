@@ -8,7 +8,7 @@
 
 #include "Difference.h"
 
-#include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Host/Report.h"
 
 #include <algorithm>
 #include <span>

@@ -8,7 +8,7 @@
 
 #include "ElementType.h"
 
-#include "fmha/PTX/Driver/OptionText.h"
+#include "fmha/PTX/Host/OptionText.h"
 #include "fmha/PTX/Sim/Units/SmallFloat.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include "Output.h"
 
-#include "fmha/PTX/Driver/Report.h"
-#include "fmha/PTX/Sim/Core/Report.h"
+#include "fmha/PTX/Host/Report.h"
+#include "fmha/PTX/Sim/Core/Machine/Report.h"
 #include "fmha/PTX/Sim/Exploration.h"
 
 #include <algorithm>

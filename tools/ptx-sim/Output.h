@@ -10,7 +10,7 @@
 #define FMHA_TOOLS_PTXSIM_OUTPUT_H
 
 #include "Compare.h"
-#include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Host/Report.h"
 
 namespace ptxsim::tool {
 

@@ -8,7 +8,7 @@
 
 #include "Run.h"
 
-#include "fmha/PTX/Driver/Target.h"
+#include "fmha/PTX/Host/Target.h"
 
 #include <algorithm>
 #include <chrono>

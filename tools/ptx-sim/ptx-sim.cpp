@@ -10,7 +10,7 @@
 #include "Files.h"
 #include "Output.h"
 #include "Sarif.h"
-#include "fmha/PTX/Driver/Report.h"
+#include "fmha/PTX/Host/Report.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -14,7 +14,7 @@
 #ifndef FMHA_TEST_PTX_DRIVER_API_H
 #define FMHA_TEST_PTX_DRIVER_API_H
 
-#include "DriverTypes.h"
+#include "State/DriverTypes.h"
 
 #include <gtest/gtest.h>
 

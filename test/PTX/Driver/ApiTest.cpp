@@ -23,7 +23,7 @@ struct Name {
 };
 constexpr Name procs[] = {
 #define DRIVER_PROC(name, version, symbol) {#name, version, #symbol},
-#include "ProcAddress.def"
+#include "Context/ProcAddress.def"
 };
 
 TEST_F(ApiTest, EveryNameOfTheTableIsTheExportedFunction) {
@@ -49,7 +49,7 @@ TEST_F(ApiTest, EveryResultHasItsName) {
   };
   constexpr Result results[] = {
 #define DRIVER_RESULT(name, number, text) {CUDA_##name, "CUDA_" #name},
-#include "Errors.def"
+#include "State/Errors.def"
   };
   for (const Result &result : results) {
     const char *name = nullptr, *text = nullptr;

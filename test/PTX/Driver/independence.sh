@@ -32,7 +32,8 @@ for binary in "$@"; do
   esac
 done
 
-# Quoted includes are the project's: beside the file, or under fmha/PTX.
+# Quoted includes are the project's: beside the file, in a folder of its library, or
+# under fmha/PTX.
 foreign=$(grep -rn -E '#include "fmha/|#include <(llvm|mlir|fmha)' \
   "$root/lib/PTX" "$root/include/fmha/PTX" "$root/tools/ptx-sim" |
   grep -v '#include "fmha/PTX/')

@@ -9,7 +9,7 @@
 #ifndef FMHA_LIB_PTX_SIM_ASYNC_FAMILIES_H
 #define FMHA_LIB_PTX_SIM_ASYNC_FAMILIES_H
 
-#include "fmha/PTX/Sim/Core/Decoder.h"
+#include "fmha/PTX/Sim/Core/Program/Decoder.h"
 
 namespace ptxsim {
 

@@ -14,7 +14,7 @@
 #ifndef FMHA_PTX_SIM_ASYNC_ASYNC_H
 #define FMHA_PTX_SIM_ASYNC_ASYNC_H
 
-#include "fmha/PTX/Sim/Core/Decoder.h"
+#include "fmha/PTX/Sim/Core/Program/Decoder.h"
 
 namespace ptxsim {
 

@@ -1,0 +1,65 @@
+//===- Agent.h - Asynchronous work in flight --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// TMA, tcgen05, bulk stores, cp.async: an instruction issues an agent, and the
+// completion policy decides when its effects happen. Data is read and written
+// in complete(), never at issue.
+//
+//   eager   at issue
+//   late    when no warp of the cluster can go on otherwise, oldest first
+//   random  at a moment drawn from the schedule seed, any order that the
+//           predecessors allow
+//
+// An operation with two milestones (source read, destination written) is two
+// agents, the second after the first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_CORE_MACHINE_AGENT_H
+#define FMHA_PTX_SIM_CORE_MACHINE_AGENT_H
+
+#include "fmha/PTX/Sim/Core/Machine/Report.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ptxsim {
+
+/// Identifies an issued agent within its cluster; 0 is "none", which counts as
+/// done.
+using AgentId = uint64_t;
+
+class Agent {
+public:
+  explicit Agent(const Site &site) : site(site) {}
+  virtual ~Agent() = default;
+  /// Does the work and notifies whoever waits (Cluster::notify).
+  virtual void complete(Cluster &cluster) = 0;
+  /// One phrase for reports: "TMA load of 16384 bytes to shared 0x400".
+  virtual std::string describe() const = 0;
+  /// Whether everything that `complete` touches goes through functions that
+  /// note it for an exploration. Otherwise the agent conflicts with all others.
+  virtual bool notesFootprint() const { return false; }
+  /// Whether it will write (Write) or read (Read) one of these shared bytes,
+  /// for findings that name it.
+  virtual bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+                       Access access) const {
+    return false;
+  }
+
+  /// Agents that must complete before this one (issue order of a pipe).
+  std::vector<AgentId> after;
+  /// Who issued it, and how many agents that warp had issued before.
+  Site site;
+  uint32_t number = 0;
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_CORE_MACHINE_AGENT_H

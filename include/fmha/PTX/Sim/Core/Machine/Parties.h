@@ -1,0 +1,38 @@
+//===- Parties.h - The other party of a finding -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Who else is at a place, asked only once there is something to report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H
+#define FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H
+
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
+
+namespace ptxsim {
+
+/// The oldest operation in flight that will write (Write) or read (Read) one of
+/// these shared bytes.
+Other inFlightAt(const Cta &cta, uint32_t offset, uint32_t bytes,
+                 Access access);
+/// Who initialised the live mbarrier that has one of these shared bytes.
+Other barrierAt(const Cta &cta, uint32_t offset, uint32_t bytes);
+/// The exit that ended a CTA.
+Other exitOf(const Cta &cta);
+/// "TEXT warp 0 lane 3 in line 12", of the site.
+Other otherAt(const std::string &text, const Site &site);
+
+/// Whether two ranges have something in common.
+constexpr bool overlap(uint64_t a, uint64_t aSize, uint64_t b, uint64_t bSize) {
+  return a < b + bSize && b < a + aSize;
+}
+
+} // namespace ptxsim
+
+#endif // FMHA_PTX_SIM_CORE_MACHINE_PARTIES_H

@@ -1,0 +1,110 @@
+//===- Capture.h - Streams whose work becomes a graph -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// While a stream captures, work put into it becomes nodes of a graph and does
+// not run. A stream joins the capture when it waits for an event that was
+// recorded in it. A node is captured after those that it depends on, so the
+// order of capture is one in which a graph may run, and the only one here.
+//
+// Which calls fail during a capture, with which error, and whether that ends
+// the capture, are the answers of a driver (580.159, on an H100).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_DRIVER_STATE_CAPTURE_H
+#define FMHA_LIB_PTX_DRIVER_STATE_CAPTURE_H
+
+#include "DriverTypes.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+/// A kernel, copy, fill or host function with its arguments, run outside of the
+/// driver's mutex.
+struct CUgraphNode_st {
+  std::function<CUresult()> run;
+};
+
+struct CUgraph_st {
+  std::vector<std::shared_ptr<CUgraphNode_st>> nodes;
+};
+
+struct CUgraphExec_st {
+  std::vector<std::shared_ptr<CUgraphNode_st>> nodes;
+};
+
+namespace ptxsim::driver {
+
+struct State;
+
+/// How many nodes of each stream precede a point in time.
+using CaptureClock = std::map<CUstream, size_t>;
+
+struct Capture {
+  CUstream origin = nullptr;
+  CUcontext context = nullptr;
+  CUstreamCaptureMode mode = CaptureModeGlobal;
+  std::thread::id thread;
+  uint64_t id = 0;
+  bool invalid = false;
+  std::unique_ptr<CUgraph_st> graph = std::make_unique<CUgraph_st>();
+  /// The nodes captured in each stream.
+  CaptureClock counts;
+  /// What comes before the next node of each stream that takes part.
+  std::map<CUstream, CaptureClock> clocks;
+};
+
+/// Where an event lies in a capture; the capture may have ended.
+struct CapturedMoment {
+  std::weak_ptr<Capture> capture;
+  CaptureClock clock;
+};
+
+/// Returns whether `stream` is a default stream, which has no object.
+inline bool isDefault(CUstream stream) {
+  return reinterpret_cast<uintptr_t>(stream) <= 2;
+}
+
+/// Returns STREAM_CAPTURE_UNSUPPORTED and invalidates the captures whose mode
+/// forbids this thread calls that a capture cannot contain. SUCCESS if there
+/// are none.
+CUresult refuseDuringCapture(State &state);
+
+/// Returns STREAM_CAPTURE_IMPLICIT and invalidates the captures that work in a
+/// default stream would have to wait for: those of blocking streams. SUCCESS if
+/// there are none.
+CUresult refuseInDefaultStream(State &state);
+
+/// Discards a capture; its streams no longer capture.
+void dropCapture(State &state, std::shared_ptr<Capture> capture);
+
+/// Removes the streams for which `gone` is true, which are about to be
+/// destroyed, from their captures. A capture that began in one of them is
+/// discarded.
+void forgetStreams(State &state, const std::function<bool(CUstream)> &gone);
+
+/// Checks that work may be put into `stream`, and returns in `capture` the one
+/// that records it, or null if it runs immediately.
+CUresult capturing(State &state, CUstream stream,
+                   std::shared_ptr<Capture> &capture);
+
+/// Adds a node after all that `stream` waits for.
+void addNode(Capture &capture, CUstream stream, std::function<CUresult()> run);
+
+/// Puts `work` into `stream`: captures it, or runs it now. `isEmpty`: there is
+/// nothing to do, so that no node is made.
+CUresult submit(CUstream stream, std::function<CUresult()> work,
+                bool isEmpty = false);
+
+} // namespace ptxsim::driver
+
+#endif // FMHA_LIB_PTX_DRIVER_STATE_CAPTURE_H

@@ -1,0 +1,98 @@
+//===- Settings.cpp - Options by name and from the environment ------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+#include "fmha/PTX/Host/OptionText.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace ptxsim::driver {
+namespace {
+
+using Outcome = std::optional<std::string>;
+
+Outcome setTarget(Settings &settings, const std::string &value) {
+  settings.target = TargetName::parse(value);
+  if (settings.target)
+    return std::nullopt;
+  return "target is '" + value + "', expected a name like sm_100a";
+}
+
+Outcome setReport(Settings &settings, const std::string &value) {
+  settings.reportFile = value == "none" ? "" : value;
+  return std::nullopt;
+}
+
+Outcome setChoice(bool &field, const std::string &name,
+                  const std::string &value, const char *yes, const char *no) {
+  if (value != yes && value != no)
+    return name + " is '" + value + "', expected " + yes + " | " + no;
+  field = value == yes;
+  return std::nullopt;
+}
+
+Outcome setOnFinding(Settings &settings, const std::string &value) {
+  return setChoice(settings.failOnFinding, "on-finding", value, "fail",
+                   "report");
+}
+
+Outcome setMessages(Settings &settings, const std::string &value) {
+  return setChoice(settings.messages, "messages", value, "on", "off");
+}
+
+struct Setter {
+  const char *name;
+  Outcome (*set)(Settings &, const std::string &);
+};
+constexpr Setter setters[] = {{"target", setTarget},
+                              {"report", setReport},
+                              {"on-finding", setOnFinding},
+                              {"messages", setMessages}};
+
+constexpr const char *names[] = {
+    "target", "policy",  "seed",      "checks", "conformance", "mma",
+    "approx", "threads", "max-steps", "report", "on-finding",  "messages"};
+
+std::string variableOf(const char *name) {
+  std::string variable = std::string("PTXSIM_") + name;
+  std::replace(variable.begin(), variable.end(), '-', '_');
+  for (char &c : variable)
+    c = char(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+} // namespace
+
+Outcome setSetting(Settings &settings, const std::string &name,
+                   const std::string &value) {
+  for (const Setter &setter : setters)
+    if (name == setter.name)
+      return setter.set(settings, value);
+  if (isOption(name))
+    return setOption(settings.options, name, value);
+  std::string expected;
+  for (const char *known : names)
+    expected += (expected.empty() ? "" : ", ") + std::string(known);
+  return "unknown option '" + name + "', expected one of " + expected;
+}
+
+Outcome readEnvironment(Settings &settings) {
+  for (const char *name : names) {
+    std::string variable = variableOf(name);
+    const char *value = std::getenv(variable.c_str());
+    if (!value || !*value)
+      continue;
+    if (Outcome wrong = setSetting(settings, name, value))
+      return variable + ": " + *wrong;
+  }
+  return std::nullopt;
+}
+
+} // namespace ptxsim::driver

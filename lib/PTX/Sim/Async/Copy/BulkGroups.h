@@ -1,0 +1,54 @@
+//===- BulkGroups.h - Bulk async-groups of a thread -------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H
+
+#include "fmha/PTX/Sim/Core/Machine/Machine.h"
+
+#include <deque>
+
+namespace ptxsim {
+
+/// The agents of one committed group: those that read the sources, and all.
+struct AsyncGroup {
+  std::vector<AgentId> reads, writes;
+};
+
+/// Groups of one thread, oldest first; `open` is not committed yet.
+struct ThreadGroups {
+  AsyncGroup open;
+  std::deque<AsyncGroup> committed;
+  /// Groups so far, as times of the race detector: an operation of the open
+  /// group has the time `groups` + 1.
+  race::Time groups = 0;
+
+  void commit() {
+    committed.push_back(std::move(open));
+    open = {};
+    ++groups;
+  }
+  /// True when at most `pending` of the newest groups are unfinished; `read`
+  /// asks for the sources only.
+  bool atMost(const Cluster &cluster, uint64_t pending, bool read);
+};
+
+/// Per warp: cp.async.bulk groups and cp.async groups. The state's address is
+/// the wait key that its agents notify.
+struct BulkGroups : UnitState {
+  std::array<ThreadGroups, 32> threads;
+};
+struct CpAsyncGroups : UnitState {
+  std::array<ThreadGroups, 32> threads;
+  /// Everything issued, for cp.async.wait_all and cp.async.mbarrier.arrive.
+  std::array<std::vector<AgentId>, 32> issued;
+};
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_COPY_BULKGROUPS_H

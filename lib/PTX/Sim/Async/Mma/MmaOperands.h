@@ -1,0 +1,76 @@
+//===- MmaOperands.h - Operands of one tensor core instruction --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H
+#define FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H
+
+#include "Tmem/TensorMemory.h"
+
+#include "fmha/PTX/Sim/Units/InstrDescriptor.h"
+
+namespace ptxsim {
+
+/// A matrix in shared memory: `mn` rows or columns by `k`.
+struct SmemOperand {
+  SmemDescriptor descriptor;
+  Major major = Major::K;
+  ElementType type = ElementType::F16;
+  uint32_t mn = 0, k = 0;
+  bool negate = false;
+
+  unsigned elementBytes() const { return containerBits(type) / 8; }
+};
+
+/// Rows or columns `first` to `first` + `count` of it, which do not begin
+/// inside 16 bytes and, where these are contiguous, do not leave a row of the
+/// swizzle.
+SmemOperand rowsOf(const SmemOperand &operand, uint32_t first, uint32_t count);
+
+/// False after a fault: every byte must lie in shared memory.
+bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand);
+/// Findings for bytes that are not ready for the async proxy.
+void checkReady(const Site &site, Cta &cta, const SmemOperand &operand);
+/// Marks of an operand in flight; nothing under Policy::Eager, where nothing
+/// can come between.
+void beginRead(Cta &cta, const SmemOperand &operand);
+void endRead(Cta &cta, const SmemOperand &operand);
+
+/// Whether the operand has one of the shared bytes.
+bool hasByte(const SmemOperand &operand, uint32_t offset, uint32_t bytes);
+
+/// Tells the race detector of the read.
+void noteRead(Races &races, const RaceStream &stream, const Site &site,
+              Cta &cta, const SmemOperand &operand);
+
+/// Decodes to f32. Element (mn, k) goes to out[mn * strideMn + k * strideK].
+void gather(const Cta &cta, const SmemOperand &operand, float *out,
+            size_t strideMn, size_t strideK);
+
+/// A in tensor memory: `rows` by `k` in one CTA's part, at lane | column of
+/// the base.
+struct TmemOperand {
+  TmemLayout layout = TmemLayout::D;
+  TmemCell base;
+  ElementType type = ElementType::F16;
+  uint32_t rows = 0, k = 0;
+  bool negate = false;
+
+  uint32_t columns() const { return k * containerBits(type) / 32; }
+  TmemRange range() const;
+};
+
+/// Decodes to out[row * k + k'], reporting cells that nobody wrote.
+void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
+            float *out);
+
+/// Groups of 16 lanes that a layout uses, from base lane 0 or 16.
+uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane);
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_MMA_MMAOPERANDS_H

@@ -1,0 +1,184 @@
+//===- TmemCopy.cpp - tcgen05.cp ------------------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, tcgen05.cp, without the expansion of 4- and 6-bit elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "Mma/MmaOperands.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+struct Payload {
+  const TmemCopyShape *shape = nullptr;
+  unsigned group = 1;
+  Operand descriptor;
+};
+
+/// Rows of shared memory to lanes of tensor memory, in each CTA of the group.
+class CopyAgent : public Agent {
+public:
+  CopyAgent(const Site &site, std::vector<Cta *> ctas,
+            const TmemCopyShape &shape, const SmemOperand &source,
+            TmemCell target)
+      : Agent(site), ctas(std::move(ctas)), shape(shape), source(source),
+        target(target) {
+    for (Cta *cta : this->ctas) {
+      cta->states.get<TensorMemory>().begin(range(), TensorMemory::MmaWrites,
+                                            site);
+      beginRead(*cta, source);
+      if (Races *races = racesOf(site))
+        note(*races, *cta);
+    }
+  }
+  void complete(Cluster &cluster) override {
+    for (Cta *cta : ctas) {
+      TensorMemory &memory = cta->states.get<TensorMemory>();
+      for (uint32_t row = 0; row < shape.rows; ++row)
+        copyRow(*cta, memory, row);
+      memory.end(range(), TensorMemory::MmaWrites, site);
+      endRead(*cta, source);
+    }
+    cluster.changed();
+  }
+  bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
+               Access access) const override {
+    return access == Access::Read && hasByte(source, offset, bytes) &&
+           std::find(ctas.begin(), ctas.end(), &cta) != ctas.end();
+  }
+  std::string describe() const override {
+    return "tcgen05.cp into " + describeColumns(target.column, shape.columns);
+  }
+  TmemRange range() const { return {0xff, target.column, shape.columns}; }
+
+private:
+  void note(Races &races, Cta &cta) const {
+    RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
+    TmemRange to = range();
+    races.tensor(&stream, site, cta, to.groups, to.column, to.count,
+                 Access::Write);
+    noteRead(races, stream, site, cta, source);
+  }
+  void copyRow(Cta &cta, TensorMemory &memory, uint32_t row) {
+    for (uint32_t c = 0; c < shape.columns; ++c) {
+      uint32_t from = source.descriptor.address(Major::K, 1, row, c * 4);
+      uint32_t value;
+      std::memcpy(&value, &cta.shared[from], sizeof value);
+      for (uint32_t copy = 0; copy < shape.copies; ++copy) {
+        uint32_t lane = target.lane + shape.lane(row, copy);
+        memory.cell(lane, target.column + c) = value;
+        memory.setWritten(lane, target.column + c);
+      }
+    }
+  }
+  std::vector<Cta *> ctas;
+  const TmemCopyShape &shape;
+  SmemOperand source;
+  TmemCell target;
+};
+
+/// Places, columns and bytes as they must be at issue. False after a fault.
+bool checkCopy(const Site &site, const std::vector<Cta *> &ctas,
+               const SmemOperand &source, TmemCell target,
+               const TmemCopyShape &shape) {
+  bool single = shape.shape == "4x256b";
+  if (target.lane && !(single && target.lane < 32)) {
+    site.warp->machine.fault(FindingId::InvalidDatapathAlignment, site,
+                             "tcgen05.cp to lane " +
+                                 std::to_string(target.lane) +
+                                 ", expected lane 0");
+    return false;
+  }
+  for (Cta *cta : ctas) {
+    TensorMemory &memory = cta->states.get<TensorMemory>();
+    if (!checkColumns(memory, site, target.column, shape.columns,
+                      "tcgen05.cp") ||
+        !checkBounds(site, *cta, source))
+      return false;
+    checkReady(site, *cta, source);
+    TmemRange range{0xff, target.column, shape.columns};
+    if (auto use = memory.user(range, {TensorMemory::LoadReads}))
+      site.warp->machine.report.add(
+          FindingId::TmemWriteUnderRead, site,
+          "tcgen05.cp writes " + describeColumns(range.column, range.count),
+          inFlightUse(*use));
+  }
+  return true;
+}
+
+void issueCopy(Warp &warp, const Instruction &inst, unsigned lane) {
+  const Payload &p = inst.data<Payload>();
+  Site site = warp.site(inst, int(lane));
+  TensorMemory &memory = warp.cta.states.get<TensorMemory>();
+  checkCtaGroup(memory, site, p.group);
+  std::vector<Cta *> ctas = participants(warp, site, p.group);
+  if (ctas.empty())
+    return;
+  DecodedDescriptor decoded = decodeSmemDescriptor(warp.row(p.descriptor)[lane],
+                                                   DescriptorArch::Tcgen05);
+  if (decoded.error)
+    return warp.machine.fault(FindingId::MmaSmemDescriptor, site,
+                              *decoded.error);
+  SmemOperand source{decoded.descriptor,   Major::K,
+                     ElementType::U8,      p.shape->rows,
+                     p.shape->columns * 4, false};
+  TmemCell target = cellOf(uint32_t(warp.addressOf(inst.address, lane)));
+  if (!checkCopy(site, ctas, source, target, *p.shape))
+    return;
+  memory.forgetDone(warp.cluster);
+  auto agent = std::make_unique<CopyAgent>(site, std::move(ctas), *p.shape,
+                                           source, target);
+  if (warp.machine.options.conformance == Conformance::Practice)
+    for (const PipeEntry &entry : memory.pipe)
+      agent->after.push_back(entry.id);
+  AgentId id = warp.cluster.issue(std::move(agent));
+  memory.pipe.push_back({id, warp.index * 32 + lane, PipeEntry::copyKey});
+}
+
+Outcome executeCopy(Warp &warp, const Instruction &inst, LaneMask active) {
+  forLanes(active, [&](unsigned lane) {
+    if (!warp.machine.stopped)
+      issueCopy(warp, inst, lane);
+  });
+  return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
+}
+
+void decodeCopy(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"cp", "cta_group::1", "cta_group::2", "128x256b",
+                           "128x128b", "4x256b", "32x128b", "64x128b", "warpx4",
+                           "warpx2::02_13", "warpx2::01_23"});
+  decoder.expectOperands(2, 2);
+  std::string_view shape, multicast;
+  for (std::string_view part : decoder.text().parts) {
+    if (part.ends_with("b") && part.find('x') != part.npos)
+      shape = part;
+    if (part.starts_with("warpx"))
+      multicast = part;
+  }
+  Payload payload;
+  payload.shape = findTmemCopy(shape, multicast);
+  if (!payload.shape)
+    decoder.unsupported("no such shape");
+  payload.group = decoder.has("cta_group::2") ? 2 : 1;
+  payload.descriptor = decoder.source(1, Type::U64);
+  inst.address = decoder.address(0, Space::Generic);
+  inst.payload = decoder.payload(payload);
+  inst.handler = executeCopy;
+}
+
+} // namespace
+
+void registerTmemCopy(Registry &registry) {
+  registry.add("tcgen05.cp", decodeCopy);
+}
+
+} // namespace ptxsim

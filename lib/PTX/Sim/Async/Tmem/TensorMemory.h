@@ -1,0 +1,135 @@
+//===- TensorMemory.h - Tensor memory of a CTA ------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H
+#define FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H
+
+#include "SharedAccess.h"
+
+#include "fmha/PTX/Sim/Units/TmemMap.h"
+
+#include <map>
+
+namespace ptxsim {
+
+/// Groups of 16 lanes times a run of columns. Every operation touches whole
+/// groups, so what is in flight is counted per group and column.
+struct TmemRange {
+  uint8_t groups = 0xff;
+  uint32_t column = 0, count = 0;
+};
+
+/// An operation in flight, and the cells that it reads or writes.
+struct TmemUser {
+  TmemRange range;
+  uint8_t use = 0;
+  Site site;
+};
+
+/// What a thread has issued to the tensor core and not completed yet.
+struct PipeEntry {
+  /// The key of copies, which every later MMA waits for.
+  static constexpr uint64_t copyKey = UINT64_MAX;
+
+  AgentId id = 0;
+  uint32_t thread = 0;
+  /// Two MMAs with equal keys share accumulator, shape and kind.
+  uint64_t key = 0;
+};
+
+/// 128 lanes by 512 columns of 32 bits, with who owns and who uses what.
+class TensorMemory : public UnitState {
+public:
+  static constexpr uint32_t granule = 32, blocks = tmemColumns / granule;
+  static constexpr uint32_t groupLanes = 16, groups = tmemLanes / groupLanes;
+
+  TensorMemory();
+  void atCtaExit(Cta &cta) override;
+
+  uint32_t &cell(uint32_t lane, uint32_t column) {
+    return cells[lane * tmemColumns + column];
+  }
+  bool isWritten(uint32_t lane, uint32_t column) const {
+    return written[column][lane / 64] >> (lane % 64) & 1;
+  }
+  void setWritten(uint32_t lane, uint32_t column) {
+    written[column][lane / 64] |= uint64_t(1) << (lane % 64);
+  }
+
+  /// A set of lanes, 64 per word.
+  using LaneSet = std::array<uint64_t, 2>;
+  static LaneSet laneRange(uint32_t first, uint32_t count);
+  /// The first column in which a lane of the set was never written, or nothing.
+  std::optional<uint32_t> firstUnwritten(const LaneSet &lanes, uint32_t column,
+                                         uint32_t count) const;
+  void markWritten(const LaneSet &lanes, uint32_t column, uint32_t count);
+
+  // --- allocation ---
+  struct Allocation {
+    uint32_t columns = 0;
+    Site site;
+  };
+  /// First columns that fit, at random among all that fit if `random`; nothing
+  /// if none do.
+  std::optional<uint32_t> allocate(uint32_t columns, const Site &site,
+                                   uint64_t random);
+  void release(uint32_t column);
+  std::map<uint32_t, Allocation> allocations;
+  bool isAllocated(uint32_t column, uint32_t count) const;
+  /// The allocation that holds a column, or null.
+  const Allocation *holder(uint32_t column) const;
+  /// The last tcgen05.relinquish_alloc_permit, the smallest tcgen05.alloc, the
+  /// instruction that chose the .cta_group; none yet without a warp.
+  Site relinquishedAt, smallestAt, groupAt;
+  bool relinquished = false;
+  uint32_t smallestAllocation = tmemColumns;
+  unsigned ctaGroup = 0;
+
+  // --- what is in flight ---
+  /// What an operation does to the cells: tcgen05.ld reads, an MMA reads A or
+  /// writes D, tcgen05.st writes.
+  enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
+  void begin(const TmemRange &range, Use use, const Site &site);
+  void end(const TmemRange &range, Use use, const Site &site);
+  /// The oldest operation in flight that uses some of the cells in one of these
+  /// ways, or null.
+  const TmemUser *user(const TmemRange &range,
+                       std::initializer_list<Use> kinds) const;
+
+  /// MMAs, copies and shifts in issue order.
+  std::vector<PipeEntry> pipe;
+  void forgetDone(const Cluster &cluster);
+
+private:
+  std::vector<uint32_t> cells;
+  std::array<std::array<uint64_t, 2>, tmemColumns> written{};
+  std::vector<TmemUser> users;
+  std::array<bool, blocks> taken{};
+};
+
+/// The CTAs of an instruction, the even one of a pair first; empty after a
+/// fault.
+std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group);
+
+/// Reports a `.cta_group` that differs from earlier ones of the CTA.
+void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);
+
+/// Columns inside the 512 and allocated. False after a fault; unallocated
+/// columns are a finding only.
+bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,
+                  uint32_t count, const char *what);
+
+/// "tcgen05.ld of warp 3 in line 27 is in flight".
+Other inFlightUse(const TmemUser &user);
+
+/// "columns 0..127" for reports.
+std::string describeColumns(uint32_t column, uint32_t count);
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_ASYNC_TMEM_TENSORMEMORY_H

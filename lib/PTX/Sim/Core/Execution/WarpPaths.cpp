@@ -1,0 +1,310 @@
+//===- WarpPaths.cpp - Divergence, reconvergence, calls ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine/Handlers.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace ptxsim;
+
+int Warp::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
+                  int parent) {
+  size_t free = 0;
+  while (free < joins.size() && joins[free].used)
+    ++free;
+  if (free == joins.size())
+    joins.emplace_back();
+  joins[free] = {joinAt, depth, expected, parent, true};
+  return int(free);
+}
+
+/// Moves `lanes` of the current path into a new path at `at`. If the paths
+/// meet again at `join`, both get a join there. Returns the new path.
+unsigned Warp::split(LaneMask lanes, uint32_t at, uint32_t join) {
+  Path &path = paths[current];
+  uint32_t depth = uint32_t(path.frames.size());
+  if (join != UINT32_MAX) {
+    bool same = path.join >= 0 && joins[path.join].pc == join &&
+                joins[path.join].depth == depth;
+    if (!same)
+      path.join = newJoin(join, depth, path.mask, path.join);
+  }
+  Path other;
+  other.mask = lanes;
+  other.pc = at;
+  other.join = path.join;
+  other.frames = path.frames;
+  other.wokenAt = path.wokenAt;
+  path.mask &= ~lanes;
+  paths.push_back(std::move(other));
+  ++readyPaths;
+  refresh();
+  return unsigned(paths.size() - 1);
+}
+
+Outcome Warp::branch(const Instruction &inst, LaneMask taken, uint32_t target,
+                     LaneMask) {
+  if (taken == mask) {
+    pc = target;
+    return Outcome::Control;
+  }
+  split(taken, target, inst.join);
+  ++pc;
+  return Outcome::Control;
+}
+
+Outcome Warp::branchMany(const Instruction &inst, LaneMask active,
+                         const Row &targets) {
+  LaneMask stay = mask & ~active;
+  uint32_t next = pc + 1;
+  // All but the last group of lanes with one target move to paths of their own.
+  LaneMask rest = active;
+  while (rest) {
+    uint64_t target = targets[std::countr_zero(rest)];
+    LaneMask same = 0;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      if ((rest >> lane & 1) && targets[lane] == target)
+        same |= 1u << lane;
+    rest &= ~same;
+    if (!rest && !stay) {
+      pc = uint32_t(target);
+      return Outcome::Control;
+    }
+    split(same, uint32_t(target), inst.join);
+  }
+  pc = next;
+  return Outcome::Control;
+}
+
+void Warp::removeCurrent() {
+  paths.erase(paths.begin() + current);
+  if (current >= paths.size())
+    current = 0;
+  recount();
+}
+
+/// The current path stands at its join. True if it goes on, false if it waits
+/// or has merged into the path that waits there.
+bool Warp::arrive() {
+  while (pc == joinPc) {
+    Path &path = paths[current];
+    Join &join = joins[path.join];
+    if (join.depth != path.frames.size())
+      return true;
+    if (mask != join.expected)
+      break;
+    join.used = false;
+    path.join = join.parent;
+    refresh();
+  }
+  if (pc != joinPc)
+    return true;
+  save();
+  for (unsigned i = 0; i < paths.size(); ++i) {
+    Path &other = paths[i];
+    if (i == current || other.status != Path::Status::AtJoin ||
+        other.join != paths[current].join)
+      continue;
+    other.mask |= mask;
+    removeCurrent();
+    settleJoins();
+    settleGatherings();
+    return false;
+  }
+  paths[current].status = Path::Status::AtJoin;
+  recount();
+  settleGatherings();
+  return false;
+}
+
+/// Lets go the paths whose joins are complete.
+void Warp::settleJoins() {
+  for (Path &path : paths) {
+    if (path.status != Path::Status::AtJoin ||
+        path.mask != joins[path.join].expected)
+      continue;
+    joins[path.join].used = false;
+    path.join = joins[path.join].parent;
+    path.status = Path::Status::Ready;
+  }
+  recount();
+}
+
+/// Lets a path go that waits at its join; the others do not wait for it.
+void Warp::leaveJoin(Path &path) {
+  joins[path.join].expected &= ~path.mask;
+  path.join = joins[path.join].parent;
+  path.status = Path::Status::Ready;
+  ++readyPaths;
+}
+
+bool Warp::releaseJoin() {
+  for (Path &path : paths)
+    if (path.status == Path::Status::AtJoin) {
+      leaveJoin(path);
+      return true;
+    }
+  return false;
+}
+
+bool Warp::dissolveJoins() {
+  bool any = false;
+  for (Path &waiting : paths) {
+    if (waiting.status != Path::Status::AtJoin)
+      continue;
+    any = true;
+    waiting.status = Path::Status::Ready;
+    int join = waiting.join, parent = joins[join].parent;
+    for (Path &path : paths)
+      if (path.join == join)
+        path.join = parent;
+    for (Join &inner : joins)
+      if (inner.parent == join)
+        inner.parent = parent;
+    joins[join].used = false;
+  }
+  recount();
+  return any;
+}
+
+Outcome Warp::exitLanes(LaneMask lanes) {
+  live &= ~lanes;
+  if (!live)
+    cta.lastExit = site(code[pc]);
+  for (Join &join : joins) {
+    join.expected &= ~lanes;
+    join.used &= join.expected != 0;
+  }
+  exitsAreArrivals(lanes);
+  Path &path = paths[current];
+  path.mask &= ~lanes;
+  if (path.mask) {
+    refresh();
+    ++pc;
+    settleJoins();
+    cluster.lanesExited(*this);
+    return Outcome::Control;
+  }
+  removeCurrent();
+  settleJoins();
+  cluster.lanesExited(*this);
+  if (live)
+    selectReady();
+  return Outcome::Control;
+}
+
+static void copyLanes(Row &to, const Row &from, LaneMask active) {
+  eachLane(active, [&](unsigned lane) { to[lane] = from[lane]; });
+}
+
+/// Copies one argument or result between two frames.
+static void copySlot(Warp &warp, LaneMask active, const Slot &to, Row *toRows,
+                     uint32_t toLocal, const Slot &from, const Row *fromRows,
+                     uint32_t fromLocal) {
+  if (to.inRegisters && from.inRegisters) {
+    for (uint32_t i = 0; i < std::min(to.rows, from.rows); ++i)
+      copyLanes(toRows[i], fromRows[i], active);
+    return;
+  }
+  uint32_t bytes = to.inRegisters     ? from.bytes
+                   : from.inRegisters ? to.bytes
+                                      : std::min(to.bytes, from.bytes);
+  eachLane(active, [&](unsigned lane) {
+    uint8_t word[16] = {};
+    uint8_t *source = from.inRegisters
+                          ? word
+                          : warp.local(lane, fromLocal + from.offset, bytes);
+    uint8_t *target =
+        to.inRegisters ? word : warp.local(lane, toLocal + to.offset, bytes);
+    if (from.inRegisters)
+      for (uint32_t i = 0; i < from.rows; ++i)
+        std::memcpy(word + 8 * i, &fromRows[i][lane], 8);
+    if (target != source)
+      std::memcpy(target, source, bytes);
+    if (to.inRegisters)
+      for (uint32_t i = 0; i < to.rows; ++i)
+        std::memcpy(&toRows[i][lane], source + 8 * i, 8);
+    if (uint8_t *shadow = to.inRegisters
+                              ? nullptr
+                              : warp.localShadow(lane, toLocal + to.offset))
+      std::memset(shadow, 1, bytes);
+  });
+}
+
+/// Frames without registers or local memory take no room, and must end, too.
+static constexpr size_t kMostFrames = 4096;
+
+Outcome Warp::call(const Instruction &inst, LaneMask active,
+                   const Code &callee) {
+  if (active != mask) {
+    // Guarded off lanes go on behind the call and wait there.
+    split(mask & ~active, pc + 1, pc + 1);
+  }
+  Path &path = paths[current];
+  const Frame caller = path.frames.back();
+  Frame next;
+  next.code = &callee;
+  next.returnPc = pc + 1;
+  next.rowBase = caller.rowBase + caller.code->rows;
+  next.localBase = caller.localBase + (caller.code->localBytes + 15) / 16 * 16;
+  next.call = &inst;
+  if (path.frames.size() >= kMostFrames ||
+      next.rowBase + callee.rows > rowCapacity ||
+      next.localBase + callee.localBytes > localCapacity) {
+    machine.fault(FindingId::StackOverflow, site(inst),
+                  "the call needs frame " +
+                      std::to_string(path.frames.size() + 1));
+    return Outcome::Fault;
+  }
+  const CallData &data = inst.data<CallData>();
+  if (data.arguments.size() != callee.parameters.size() ||
+      data.results.size() != callee.results.size()) {
+    machine.fault(
+        FindingId::IllegalInstruction, site(inst),
+        "expected a function of " + std::to_string(data.arguments.size()) +
+            " parameters and " + std::to_string(data.results.size()) +
+            " results, got " + std::to_string(callee.parameters.size()) +
+            " and " + std::to_string(callee.results.size()) + ".");
+    return Outcome::Fault;
+  }
+  for (size_t i = 0; i < callee.parameters.size(); ++i) {
+    const Slot &to = callee.parameters[i];
+    const Row *from =
+        data.arguments[i].inRegisters ? &row(data.argumentRows[i]) : nullptr;
+    copySlot(*this, active, to, rows + next.rowBase + to.row, next.localBase,
+             data.arguments[i], from, caller.localBase);
+  }
+  // Lanes that return apart meet again behind the call.
+  path.join = newJoin(pc + 1, uint32_t(path.frames.size()), mask, path.join);
+  path.frames.push_back(next);
+  pc = 0;
+  refresh();
+  return Outcome::Control;
+}
+
+Outcome Warp::ret(LaneMask active) {
+  if (paths[current].frames.size() == 1)
+    return exitLanes(active);
+  if (active != mask)
+    split(mask & ~active, pc + 1, UINT32_MAX);
+  Path &path = paths[current];
+  Frame done = path.frames.back();
+  path.frames.pop_back();
+  const Frame &caller = path.frames.back();
+  const CallData &data = done.call->data<CallData>();
+  for (size_t i = 0; i < done.code->results.size(); ++i) {
+    const Slot &to = data.results[i], &from = done.code->results[i];
+    copySlot(*this, active, to, rows + caller.rowBase + to.row,
+             caller.localBase, from, rows + done.rowBase + from.row,
+             done.localBase);
+  }
+  pc = done.returnPc;
+  refresh();
+  return Outcome::Control;
+}

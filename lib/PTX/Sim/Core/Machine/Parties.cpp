@@ -1,0 +1,37 @@
+//===- Parties.cpp - The other party of a finding ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+
+using namespace ptxsim;
+
+Other ptxsim::otherAt(const std::string &text, const Site &site) {
+  return site.warp ? Other(text + " " + whoseText(site), site) : Other();
+}
+
+Other ptxsim::inFlightAt(const Cta &cta, uint32_t offset, uint32_t bytes,
+                         Access access) {
+  for (const auto &[id, agent] : cta.cluster.inFlight())
+    if (agent->touches(cta, offset, bytes, access)) {
+      std::string what = agent->describe();
+      return {what + " is in flight, issued by " + whoseText(agent->site),
+              agent->site, what};
+    }
+  return {};
+}
+
+Other ptxsim::barrierAt(const Cta &cta, uint32_t offset, uint32_t bytes) {
+  for (const auto &state : cta.states.slots)
+    if (Site init = state ? state->barrierAt(offset, bytes) : Site(); init.warp)
+      return otherAt("initialised by", init);
+  return {};
+}
+
+Other ptxsim::exitOf(const Cta &cta) {
+  return otherAt("the CTA ends with the exit of", cta.lastExit);
+}

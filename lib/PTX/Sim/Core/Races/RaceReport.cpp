@@ -1,0 +1,182 @@
+//===- RaceReport.cpp - Conflicts become findings ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaceState.h"
+
+#include "fmha/PTX/Sim/Core/Program/Program.h"
+
+#include <cstdio>
+
+using namespace ptxsim;
+using Fault = race::Conflict::Fault;
+
+static const char *nameOf(race::Kind kind) {
+  static constexpr const char *kNames[] = {
+      "",
+      "a bulk load issued by ",
+      "a bulk store or copy, reading, issued by ",
+      "a bulk store, writing, issued by ",
+      "a cp.async of ",
+      "a tcgen05.mma issued by ",
+      "a tcgen05.cp issued by ",
+      "a tcgen05.ld of ",
+      "a tcgen05.st of ",
+      "the response to a try_cancel of ",
+      "a wgmma of "};
+  return kNames[unsigned(kind)];
+}
+
+/// What orders an access behind an earlier one, by who carried the earlier one
+/// out: a barrier of threads does not wait for an asynchronous unit. Empty
+/// between two threads, for which Findings.def has the advice.
+static std::string_view adviceFor(const race::Access &access,
+                                  const race::Stamp &earlier) {
+  switch (earlier.kind) {
+  case race::Kind::BulkLoad:
+    return "Wait for the mbarrier phase that the earlier copy completes; a "
+           "thread that does not wait itself needs a barrier behind one that "
+           "does.";
+  case race::Kind::TryCancel:
+    return "Wait for the mbarrier phase that the response completes; a thread "
+           "that does not wait itself needs a barrier behind one that does.";
+  case race::Kind::BulkRead:
+    return "Let the thread that issued the earlier copy execute "
+           "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read, and "
+           "put a barrier behind it if another thread goes on.";
+  case race::Kind::BulkWrite:
+    return "Let the thread that issued the earlier copy execute "
+           "cp.async.bulk.commit_group and cp.async.bulk.wait_group (not "
+           ".read, which waits for its source alone), and put a barrier behind "
+           "it if another thread goes on.";
+  case race::Kind::CpAsync:
+    return "Let the threads that issued cp.async execute cp.async.wait_group "
+           "or cp.async.wait_all, and put a barrier behind it if another "
+           "thread goes on.";
+  case race::Kind::Mma:
+  case race::Kind::TmemCopy:
+    return "Wait for the mbarrier that a tcgen05.commit behind the earlier "
+           "operation arrives at.";
+  case race::Kind::Wgmma:
+    return "Let a warp of the warpgroup execute wgmma.commit_group and "
+           "wgmma.wait_group behind the earlier wgmma, and arrive at a barrier "
+           "or mbarrier that the later thread waits for.";
+  case race::Kind::Thread:
+  case race::Kind::TmemLoad:
+  case race::Kind::TmemStore:
+    break;
+  }
+  if (!access.stamp.async)
+    return "";
+  return "Let the earlier thread arrive, behind its access, at a barrier or "
+         "mbarrier that the thread which issues this operation waits for; if "
+         "it wrote, let it execute fence.proxy.async before it arrives.";
+}
+
+/// Findings.def has the fence of shared memory.
+static constexpr std::string_view kGlobalFence =
+    "Let the writing threads execute fence.proxy.async.global after their "
+    "stores and before they hand the data on.";
+
+std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
+  std::string text = writes ? "written by " : "read by ";
+  text += nameOf(stamp.kind);
+  text += "warp " + std::to_string(stamp.warp % ctaWarps);
+  if (stamp.lane < 32)
+    text += " lane " + std::to_string(stamp.lane);
+  if (warps.size() > ctaWarps)
+    text += " of the CTA of rank " + std::to_string(stamp.warp / ctaWarps);
+  if (race::clusterOf(stamp.when) != number)
+    text += " of cluster " + std::to_string(race::clusterOf(stamp.when) - 1);
+  return text + " in line " + std::to_string(stamp.line);
+}
+
+/// The first instruction of a line: that is all that a stamp keeps.
+static const Instruction *instructionAt(const Program &program, uint32_t line) {
+  for (const auto &[function, code] : program.codes)
+    for (const Instruction &inst : code->instructions)
+      if (inst.line == line)
+        return &inst;
+  return nullptr;
+}
+
+/// The warp may be of a cluster that has ended.
+Party Races::partyOf(const race::Stamp &stamp) const {
+  const Machine &machine = cluster.machine;
+  uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;
+  Party party;
+  Dim3 first =
+      owner == number ? cluster.first : firstCta(machine, uint64_t(owner) - 1);
+  const Dim3 &shape = cluster.shape;
+  party.cta = {first.x + rank % shape.x, first.y + rank / shape.x % shape.y,
+               first.z + rank / (shape.x * shape.y)};
+  party.warp = int(stamp.warp % ctaWarps);
+  if (stamp.lane < 32)
+    party.lane = stamp.lane;
+  if (const Instruction *inst = instructionAt(machine.program, stamp.line)) {
+    locate(machine, *inst, party);
+    if (stamp.kind != race::Kind::Thread)
+      party.agent = inst->opcode;
+  }
+  return party;
+}
+
+std::string Races::placeOf(uint64_t address) const {
+  char text[64];
+  if (space == Space::Local)
+    std::snprintf(text, sizeof text, "tensor memory lanes %u..%u column %u",
+                  unsigned(address >> 20) * 16,
+                  unsigned(address >> 20) * 16 + 15,
+                  unsigned(address & 0xFFFFF));
+  else
+    std::snprintf(text, sizeof text, "%s memory at 0x%llx",
+                  space == Space::Shared ? "shared" : "global",
+                  static_cast<unsigned long long>(address));
+  std::string where = text;
+  if (space != Space::Global && cluster.ctas.size() > 1)
+    where += " of the CTA of rank " + std::to_string(place->rank);
+  return where;
+}
+
+void Races::report(const race::Access &access, const race::Conflict &conflict) {
+  const Races &self = *static_cast<const Races *>(access.context);
+  const_cast<Races &>(self).describe(access, conflict);
+}
+
+void Races::describe(const race::Access &access,
+                     const race::Conflict &conflict) {
+  FindingId id = FindingId::RaceGlobal;
+  if (conflict.fault == Fault::ProxyFence)
+    id = FindingId::MissingProxyFence;
+  else if (conflict.fault == Fault::TensorFence)
+    id = FindingId::TcgenMissingFence;
+  else if (conflict.fault == Fault::InitFence)
+    id = FindingId::MbarrierInitFence;
+  else if (space == Space::Shared)
+    id = FindingId::RaceShared;
+  else if (space == Space::Local)
+    id = FindingId::RaceTmem;
+  Report &report = cluster.machine.report;
+  if (!report.enabled(id))
+    return;
+  // A box of many bytes gives one text.
+  if (!reported.insert({uint16_t(id), access.stamp.line}).second)
+    return;
+  std::string text = conflict.fault == Fault::InitFence
+                         ? "signals an mbarrier in "
+                     : access.write ? "writes "
+                                    : "reads ";
+  bool kept = report.add(id, site, text + placeOf(conflict.address) + ".",
+                         {nameParty(conflict.other, conflict.otherWrites),
+                          partyOf(conflict.other)});
+  // In tensor memory one advice serves all, and a fence that is missing is
+  // named by its finding. What repeats in a later cluster advises nobody.
+  if (kept && (id == FindingId::RaceShared || id == FindingId::RaceGlobal))
+    report.advise(id, site, adviceFor(access, conflict.other));
+  if (kept && id == FindingId::MissingProxyFence && space == Space::Global)
+    report.advise(id, site, kGlobalFence);
+}

@@ -1,0 +1,283 @@
+//===- RaceSync.cpp - The edges of happens-before ---------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine/Handlers.h"
+#include "RaceState.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+using race::Kind;
+using race::Ordering;
+using race::Scope;
+
+/// Adds to what its CTA has published at the same scope already.
+static void publish(PublishedList &list, const Published &entry) {
+  for (Published &old : list)
+    if (old.cluster == entry.cluster && old.rank == entry.rank &&
+        old.scope == entry.scope) {
+      old.knows.join(entry.knows);
+      old.version = entry.version;
+      return;
+    }
+  list.push_back(entry);
+}
+
+/// What the warp does from here on comes after what it has handed on.
+void Races::tick(WarpState &state) { ++state.time; }
+
+race::Actor Races::laneActor(const WarpState &state, unsigned lane) {
+  return lanes->actorOrNew(state.actor, lane, nextActor);
+}
+
+/// Lanes hand on what they did up to `until`. The warp's own component of what
+/// it knows says up to when its lanes know of each other.
+void Races::handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
+                   LaneMask active, race::Time until) {
+  if ((warp.live & ~active) == 0)
+    return given.raise(state.actor, until);
+  eachLane(active,
+           [&](unsigned lane) { given.raise(laneActor(state, lane), until); });
+}
+
+RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
+  const Warp &warp = *who.warp;
+  WarpState &state = stateOf(warp);
+  RaceTicket result{state.knows};
+  LaneMask issuer = who.lane < 0 ? kFullMask : LaneMask(1) << who.lane;
+  handOn(result.knows.seen, warp, state, issuer, state.time);
+  result.knows.seen.raise(stream.actor, stream.time);
+  // A commit implies tcgen05.fence::before_thread_sync.
+  if (stream.kind == Kind::Mma)
+    result.knows.tensor.raise(stream.actor, stream.time);
+  close(stream);
+  tick(state);
+  return result;
+}
+
+void Races::finished(const Warp &warp, RaceStream &stream, race::Time time) {
+  stateOf(warp).knows.seen.raise(stream.actor, time);
+}
+
+void Races::finishedAll(const Warp &warp, RaceStream &stream) {
+  finished(warp, stream, stream.time);
+  close(stream);
+}
+
+void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
+                   Ordering order, uint32_t rank) {
+  WarpState &state = stateOf(warp);
+  Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
+  // In practice a remote arrive has no scope either, and works.
+  if (order.scope < need && launch.isa)
+    return precede(warp, active, point);
+  // fence.mbarrier_init makes a release of any arrival, for that alone.
+  point.gathering.inits.raise(state.actor, state.knows.inits.at(state.actor));
+  if (order.releases) {
+    point.gathering.join(state.knows);
+    handOn(point.gathering.seen, warp, state, active, state.time);
+    tick(state);
+    return;
+  }
+  if (state.fenced && state.fenceScope >= need) {
+    point.gathering.join(*state.fenced);
+    handOn(point.gathering.seen, warp, state, active & state.fencedLanes,
+           state.fenceTime);
+  }
+  precede(warp, active, point);
+}
+
+void Races::arrive(const RaceTicket &ticket, SyncPoint &point) {
+  point.gathering.join(ticket.knows);
+}
+
+void Races::complete(SyncPoint &point) {
+  point.completed = point.gathering;
+  for (const Warp *warp : point.waiting)
+    stateOf(*warp).knows.join(point.completed);
+  point.waiting.clear();
+}
+
+void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
+  WarpState &state = stateOf(warp);
+  if (order.acquires)
+    state.knows.join(point.completed);
+  else {
+    publish(state.observed,
+            {number, warp.cta.rank, Scope::Gpu, point.completed});
+    state.knows.flow.join(point.completed.seen);
+    state.knows.flow.join(point.completed.flow);
+  }
+}
+
+bool Races::inScope(const Warp &warp, const Published &published,
+                    Scope scope) const {
+  Scope need = Scope::Gpu;
+  if (published.cluster == number)
+    need = published.rank == warp.cta.rank ? Scope::Cta : Scope::Cluster;
+  return scope >= need && published.scope >= need;
+}
+
+void Races::absorb(const Warp &warp, WarpState &state,
+                   const Published &published, Scope scope) {
+  if (!inScope(warp, published, scope))
+    return;
+  uint64_t &last = state.absorbed[published.version % state.absorbed.size()];
+  if (published.version && last == published.version)
+    return;
+  last = published.version;
+  if (published.cluster == number)
+    state.knows.join(published.knows);
+  else
+    state.knows.joinForeign(published.cluster, published.knows, number);
+}
+
+/// What a strong read takes over at once, and what an acquire fence behind it
+/// will.
+void Races::observe(const Warp &warp, const Place &place, Ordering order) {
+  WarpState &state = stateOf(warp);
+  for (const Published &entry : place.releases)
+    if (order.acquires)
+      absorb(warp, state, entry, order.scope);
+    else if (inScope(warp, entry, order.scope))
+      publish(state.observed,
+              {entry.cluster, entry.rank, entry.scope, entry.knows});
+}
+
+/// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
+/// patterns". A plain store begins a new release sequence, an atomic goes on
+/// with the old one.
+void Races::synchronise(Places &places, uint64_t address,
+                        race::Access &access) {
+  const Warp &warp = *site.warp;
+  auto found = places.find(address);
+  if (found != places.end() && kind == Access::Write)
+    found->second = Place();
+  else if (found != places.end()) {
+    observe(warp, found->second, site.inst->order);
+    readValue(warp, found->second);
+  }
+  if (kind == Access::Read)
+    return;
+  if (launch.valuesFlow && phaseSeen)
+    leaveValue(warp, places[address], access.stamp.lane);
+  release(warp, places, address, access);
+}
+
+/// The elements of a vector are accesses of their own (PTX ISA 8.2.4).
+void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
+                           race::Access &access) {
+  unsigned elements = site.inst->order.elements;
+  for (unsigned i = 0; i < elements; ++i)
+    synchronise(places, address + i * (bytes / elements), access);
+}
+
+/// A strong write hands on what its order, or a fence before it, says.
+void Races::release(const Warp &warp, Places &places, uint64_t address,
+                    race::Access &access) {
+  const Ordering &order = site.inst->order;
+  WarpState &state = stateOf(warp);
+  const race::Knowledge *given =
+      order.releases ? &state.knows : state.fenced.get();
+  if (!given)
+    return;
+  Scope scope =
+      order.releases ? order.scope : std::min(order.scope, state.fenceScope);
+  Published entry = {number, warp.cta.rank, scope, *given, ++launch.versions};
+  LaneMask lane = LaneMask(1) << access.stamp.lane;
+  if (order.releases)
+    handOn(entry.knows.seen, warp, state, lane, state.time);
+  else
+    handOn(entry.knows.seen, warp, state, lane & state.fencedLanes,
+           state.fenceTime);
+  if (&places == &launch.places)
+    launch.lanes[number] = lanes;
+  publish(places[address].releases, entry);
+  if (!order.releases)
+    return;
+  tick(state);
+  // The next lane comes after the release.
+  access.stamp.when = race::momentOf(number, state.actor, state.time);
+}
+
+void Races::fence(const Warp &warp, LaneMask active, Ordering order) {
+  WarpState &state = stateOf(warp);
+  if (order.acquires) {
+    PublishedList observed = std::move(state.observed);
+    state.observed.clear();
+    for (const Published &entry : observed)
+      if (inScope(warp, entry, order.scope))
+        absorb(warp, state, entry, order.scope);
+      else
+        state.observed.push_back(entry);
+  }
+  if (!order.releases)
+    return;
+  state.fenced = std::make_unique<race::Knowledge>(state.knows);
+  state.fencedLanes = active;
+  state.fenceTime = state.time;
+  state.fenceScope = order.scope;
+  tick(state);
+}
+
+void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
+                       bool global) {
+  WarpState &state = stateOf(warp);
+  race::Knowledge &knows = state.knows;
+  // The log of fences tells the lanes apart.
+  auto pass = [&](race::VectorClock &view) {
+    view.join(knows.seen);
+    view.raise(state.actor, state.time);
+  };
+  if (shared)
+    pass(knows.sharedProxy);
+  if (global)
+    pass(knows.globalProxy);
+  for (auto &[cluster, other] : knows.others) {
+    auto fenced = std::make_shared<race::Knowledge>(*other);
+    fenced->globalProxy.join(fenced->seen);
+    other = std::move(fenced);
+  }
+  fences.fence(state.actor, active, state.time, knows.seen,
+               uint32_t(warps.size()), *lanes);
+  tick(state);
+}
+
+/// What the warp has issued to the tensor core, or has waited for, is ordered
+/// before the synchronisation that follows. Completion is another matter.
+void Races::tensorFenceBefore(const Warp &warp) {
+  WarpState &state = stateOf(warp);
+  for (Kind kind : {Kind::Mma, Kind::TmemLoad, Kind::TmemStore}) {
+    auto found = streams.find({state.actor, kind, 0});
+    if (found == streams.end())
+      continue;
+    RaceStream &stream = found->second;
+    state.knows.tensor.raise(stream.actor, stream.time);
+    // Known or not, later operations get a later time.
+    close(stream);
+  }
+}
+
+void Races::tensorFenceAfter(const Warp &warp) {
+  WarpState &state = stateOf(warp);
+  state.tensorFenced.join(state.knows.tensor);
+}
+
+void Races::lanesMeet(const Warp &warp, LaneMask active) {
+  WarpState &state = stateOf(warp);
+  handOn(state.knows.seen, warp, state, active, state.time);
+  tick(state);
+}
+
+void Races::collective(const Warp &warp, LaneMask active) {
+  if (!launch.isa)
+    return lanesMeet(warp, active);
+  WarpState &state = stateOf(warp);
+  handOn(state.knows.flow, warp, state, active, state.time);
+  tick(state);
+}

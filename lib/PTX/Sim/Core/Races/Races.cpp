@@ -1,0 +1,325 @@
+//===- Races.cpp - Accesses that the race detector sees ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaceState.h"
+
+#include "fmha/PTX/Sim/Core/Machine/Parties.h"
+
+#include <algorithm>
+
+using namespace ptxsim;
+using Fault = race::Conflict::Fault;
+using race::Kind;
+using View = race::Knowledge::View;
+
+Races::Races(Cluster &cluster, LaunchRaces &launch)
+    : cluster(cluster), launch(launch), number(uint32_t(cluster.number + 1)),
+      ctaWarps(uint32_t(cluster.ctas[0]->warps.size())),
+      warps(cluster.ctas.size() * ctaWarps), ctas(cluster.ctas.size()),
+      nextActor(uint32_t(warps.size())),
+      lanes(std::make_shared<race::Lanes>(uint32_t(warps.size()))) {
+  for (uint32_t i = 0; i < warps.size(); ++i)
+    warps[i].actor = i;
+}
+
+Races::~Races() = default;
+
+Races::WarpState &Races::stateOf(const Warp &warp) {
+  return warps[warp.cta.rank * ctaWarps + warp.index];
+}
+
+/// Accesses of other lanes than before get a time of their own.
+void Races::enter(WarpState &state, LaneMask active) {
+  if (state.active == active) [[likely]]
+    return;
+  state.active = active;
+  lanes->active(state.actor, ++state.time, active);
+}
+
+RaceStream &Races::stream(const Warp &warp, Kind kind, uint64_t key) {
+  uint32_t owner = stateOf(warp).actor;
+  auto [found, isNew] = streams.try_emplace({owner, kind, key});
+  if (isNew)
+    // Beyond the last number streams share one, and some races stay unseen.
+    found->second = {std::min(nextActor++, race::kActors - 1), 1, kind, owner};
+  return found->second;
+}
+
+race::Access Races::accessOf(const Site &who, Access access) {
+  WarpState &state = stateOf(*who.warp);
+  site = who;
+  race::Access result;
+  result.stamp.when = race::momentOf(number, state.actor, state.time);
+  result.stamp.line = who.inst->line;
+  result.stamp.warp = uint16_t(state.actor);
+  result.stamp.lane = uint8_t(who.lane);
+  result.cluster = number;
+  result.lanes = lanes.get();
+  result.foreign = &launch.lanes;
+  result.ctaWarps = ctaWarps;
+  result.knows = &state.knows;
+  result.write = access != Access::Read;
+  result.report = report;
+  result.context = this;
+  return result;
+}
+
+race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
+                                 Access access) {
+  race::Access result = accessOf(who, access);
+  result.stamp.when = race::momentOf(number, stream.actor, stream.time);
+  result.stamp.kind = stream.kind;
+  // cp.async writes through the generic proxy, all other agents through the
+  // async proxy.
+  result.stamp.async = stream.kind != Kind::CpAsync;
+  result.fences = &fences;
+  // Reductions of the async proxy are relaxed at the scope of the device.
+  if (access == Access::Atomic)
+    result.stamp.scope = race::Scope::Gpu;
+  return result;
+}
+
+race::Access Races::laneAccess(const Warp &warp, const Instruction &inst,
+                               LaneMask active, Access access) {
+  enter(stateOf(warp), active);
+  race::Access result = accessOf(warp.site(inst), access);
+  result.stamp.scope = inst.order.scope;
+  kind = access;
+  return result;
+}
+
+void Races::shared(race::Access &access, unsigned lane, uint32_t address,
+                   uint32_t bytes) {
+  uint32_t rank = address >> 24;
+  place = cluster.ctas[rank].get();
+  space = Space::Shared;
+  site.lane = lane < 32 ? int(lane) : -1;
+  access.stamp.lane = uint8_t(lane);
+  ctas[rank].shared.apply(address & 0xFFFFFF, bytes, access);
+  if (place != &site.warp->cta) [[unlikely]]
+    ctas[rank].touch(access.stamp.warp, {race::timeOf(access.stamp.when), site,
+                                         FindingId::DsmemAfterExit});
+  if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
+    synchroniseAll(places, address, bytes, access);
+}
+
+void Races::global(race::Access &access, unsigned lane, uint64_t address,
+                   uint64_t bytes) {
+  space = Space::Global;
+  site.lane = int(lane);
+  access.stamp.lane = uint8_t(lane);
+  launch.global.apply(address, bytes, access);
+  if (access.stamp.scope != race::Scope::Weak) [[unlikely]]
+    synchroniseAll(launch.places, address, bytes, access);
+}
+
+race::Access Races::sharedAccess(const RaceStream &stream, const Site &who,
+                                 Cta &cta, Access access) {
+  place = &cta;
+  space = Space::Shared;
+  race::Access checked = streamAccess(stream, who, access);
+  if (checked.stamp.async)
+    checked.proxy = View::SharedProxy;
+  touch(stream, who, cta);
+  return checked;
+}
+
+race::Shadow &Races::shadowOf(const Cta &cta) { return ctas[cta.rank].shared; }
+
+void Races::asyncShared(const RaceStream &stream, const Site &who, Cta &cta,
+                        uint32_t offset, uint32_t bytes, Access access) {
+  shadowOf(cta).apply(offset, bytes, sharedAccess(stream, who, cta, access));
+}
+
+void Races::asyncGlobal(const RaceStream &stream, const Site &who,
+                        uint64_t address, uint64_t bytes, Access access) {
+  space = Space::Global;
+  race::Access checked = streamAccess(stream, who, access);
+  if (checked.stamp.async)
+    checked.proxy = View::GlobalProxy;
+  launch.global.apply(address, bytes, checked);
+}
+
+/// Issues by other lanes of the warp that the lane has not met since.
+static uint32_t strangersOf(const RaceStream &stream,
+                            const race::Access &access) {
+  uint32_t result = 0;
+  race::Stamp issue;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!stream.issued[lane] || lane == access.stamp.lane)
+      continue;
+    issue.when =
+        race::momentOf(access.cluster, stream.warp, stream.issued[lane]);
+    issue.warp = uint16_t(stream.warp);
+    issue.lane = uint8_t(lane);
+    result |= uint32_t(!race::knows(access, View::Seen, issue)) << lane;
+  }
+  return result;
+}
+
+void Races::tensor(RaceStream *stream, const Site &who, Cta &cta,
+                   uint8_t groups, uint32_t column, uint32_t count,
+                   Access access, uint64_t key) {
+  place = &cta;
+  space = Space::Local;
+  race::Access checked =
+      stream ? streamAccess(*stream, who, access) : accessOf(who, access);
+  if (launch.isa)
+    checked.tensorFenced = &stateOf(*who.warp).tensorFenced;
+  checked.inIssueOrder = !launch.isa;
+  if (stream && stream->kind == Kind::Mma) {
+    if (!key)
+      checked.stamp.kind = Kind::TmemCopy;
+    checked.strangers = strangersOf(*stream, checked);
+    stream->issued[checked.stamp.lane % 32] = stateOf(*who.warp).time;
+  }
+  if (key) {
+    auto [found, isNew] = mmaKeys.try_emplace(key, uint8_t(mmaKeys.size() + 1));
+    checked.stamp.key = found->second;
+  }
+  ctas[cta.rank].tensor.apply(groups, column, count, checked);
+}
+
+void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
+                        uint32_t count) {
+  place = &cta;
+  space = Space::Local;
+  race::Access checked = accessOf(who, Access::Write);
+  ctas[cta.rank].tensor.apply(0xff, column, count, checked);
+  ctas[cta.rank].tensor.forget(column, count);
+}
+
+/// A thread uses an mbarrier of another CTA, which must not end before it has.
+/// That it has, its own thread knows, and who sees the phase complete, whatever
+/// else the arrival hands on.
+void Races::noteRemoteUse(const Site &who, const Cta &cta, uint32_t offset,
+                          SyncPoint &point) {
+  RaceStream &uses =
+      stream(*who.warp, Kind::Thread, uint64_t(cta.rank) << 24 | offset);
+  ctas[cta.rank].touch(uses.actor, {uses.time, who, FindingId::DsmemAfterExit});
+  stateOf(*who.warp).knows.seen.raise(uses.actor, uses.time);
+  point.gathering.seen.raise(uses.actor, uses.time);
+  close(uses);
+  if (cta.exited())
+    cluster.machine.report.add(FindingId::DsmemAfterExit, who,
+                               "use of an mbarrier of rank " +
+                                   std::to_string(cta.rank) + ".",
+                               exitOf(cta));
+}
+
+/// Keeps the last use of each warp.
+static void noteLast(std::vector<race::Stamp> &uses, const race::Stamp &use) {
+  for (race::Stamp &known : uses)
+    if (known.warp == use.warp) {
+      known = use;
+      return;
+    }
+  uses.push_back(use);
+}
+
+void Races::barrierInit(const Site &who, Cta &cta, uint32_t offset,
+                        SyncPoint &point) {
+  place = &cta;
+  space = Space::Shared;
+  race::Access checked = accessOf(who, Access::Write);
+  shadowOf(cta).apply(offset, 8, checked);
+  for (const race::Stamp &use : point.uses)
+    if (!race::knows(checked, View::Seen, use))
+      describe(checked, {race::Conflict::Fault::Race, use, true, offset});
+  point = SyncPoint();
+  point.init = checked.stamp;
+}
+
+void Races::barrierUse(const Site &who, const Cta &cta, uint32_t offset,
+                       SyncPoint &point, LaneMask users, bool signals) {
+  WarpState &state = stateOf(*who.warp);
+  enter(state, users);
+  if (&cta != &who.warp->cta && !signals)
+    noteRemoteUse(who, cta, offset, point);
+  if (!point.init.when)
+    return;
+  race::Access checked = accessOf(who, Access::Atomic);
+  if (users & (users - 1))
+    checked.stamp.lane = race::kManyLanes;
+  noteLast(point.uses, checked.stamp);
+  if (race::knows(checked, View::Seen, point.init) ||
+      initFenced(checked, point.init))
+    return;
+  place = &cta;
+  space = Space::Shared;
+  checked.write = false;
+  describe(checked, {Fault::Race, point.init, true, offset});
+}
+
+void Races::barrierSignal(const RaceStream &stream, const Site &who,
+                          const Cta &cta, uint32_t offset, SyncPoint &point) {
+  barrierUse(who, cta, offset, point, LaneMask(1) << (who.lane & 31), true);
+  touch(stream, who, cta);
+  if (!launch.isa || stream.kind == Kind::CpAsync || !point.init.when)
+    return;
+  race::Access checked = streamAccess(stream, who, Access::Read);
+  checked.proxy = View::SharedProxy;
+  // Who is not ordered at all has been told so above.
+  if (!race::knows(checked, View::Seen, point.init) ||
+      initFenced(checked, point.init) || race::proxyFenced(checked, point.init))
+    return;
+  place = &cta;
+  space = Space::Shared;
+  describe(checked, {Fault::InitFence, point.init, true, offset});
+}
+
+bool Races::initFenced(const race::Access &access,
+                       const race::Stamp &init) const {
+  return access.knows->has(View::Inits, number, init.when) &&
+         initFences.fenced(init.warp, init.lane, race::timeOf(init.when));
+}
+
+/// Orders the mbarrier.init of these lanes, and nothing else, before what comes
+/// after the next arrival, also a relaxed one.
+void Races::barrierInitFence(const Warp &warp, LaneMask active) {
+  WarpState &state = stateOf(warp);
+  state.knows.inits.raise(state.actor, state.time);
+  initFences.fence(state.actor, active, state.time, {}, uint32_t(warps.size()),
+                   *lanes);
+  tick(state);
+}
+
+void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
+  // The threads of a CTA do not end before their cp.async have.
+  if (stream.kind == Kind::CpAsync)
+    return;
+  if (cta.exited())
+    cluster.machine.report.add(FindingId::SmemInUseAtExit, who,
+                               "the CTA of rank " + std::to_string(cta.rank) +
+                                   " has ended before it is issued.",
+                               exitOf(cta));
+  ctas[cta.rank].touch(stream.actor, {stream.time, who});
+}
+
+/// Of a warp that touches the CTA, the lane may have handed on alone.
+bool Races::knownByLane(const CtaState &state, race::Actor actor) const {
+  const CtaState::Touch &touch = state.touches[actor];
+  return actor < warps.size() && touch.site.lane >= 0 &&
+         lanes->has(state.atExit, actor, 1u << touch.site.lane, touch.time);
+}
+
+void Races::warpExits(const Warp &warp) {
+  CtaState &state = ctas[warp.cta.rank];
+  state.atExit.join(stateOf(warp).knows.seen);
+  if (warp.cta.liveWarps)
+    return;
+  for (race::Actor actor = 0; actor < state.touches.size(); ++actor) {
+    const CtaState::Touch &touch = state.touches[actor];
+    if (touch.time > state.atExit.at(actor) && !knownByLane(state, actor))
+      cluster.machine.report.add(
+          touch.id, touch.site,
+          "no warp of the CTA of rank " + std::to_string(warp.cta.rank) +
+              " knows that it is done when the last one exits.",
+          exitOf(warp.cta));
+  }
+}

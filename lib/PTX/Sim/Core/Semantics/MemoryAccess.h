@@ -1,0 +1,190 @@
+//===- MemoryAccess.h - Addresses of lanes to host bytes, quickly ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The fast paths answer for an access that is in bounds, aligned and raises no
+// finding; anything else goes to the slow functions of Cluster, which report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
+#define FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H
+
+#include "Machine/Claims.h"
+#include "Machine/DeviceImpl.h"
+#include "Machine/Handlers.h"
+
+#include "fmha/PTX/Sim/Core/Races/Races.h"
+
+#include <cstring>
+
+namespace ptxsim {
+
+/// True if (shadow[i] & mask) == wanted for all `bytes`.
+inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
+                     uint8_t wanted) {
+  constexpr uint64_t kOnes = 0x0101010101010101ull;
+  uint64_t bad = 0;
+  for (; bytes >= 8; bytes -= 8, shadow += 8) {
+    uint64_t word;
+    std::memcpy(&word, shadow, 8);
+    bad |= (word & (kOnes * mask)) ^ (kOnes * wanted);
+  }
+  for (; bytes; --bytes, ++shadow)
+    bad |= uint64_t((*shadow & mask) ^ wanted);
+  return bad == 0;
+}
+
+/// A generic read wants written bytes that nothing in flight will write; a
+/// generic write wants bytes that nothing in flight touches.
+constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
+constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
+
+inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
+                           uint32_t align, Access access) {
+  Cta &cta = warp.cta;
+  uint64_t offset = address - (uint64_t(cta.rank) << 24);
+  if (offset < kSharedBase || offset + bytes > cta.unnotedEnd ||
+      offset > cta.unnotedEnd || (offset & (align - 1)))
+    return nullptr;
+  if (!cta.sharedShadow.empty()) {
+    uint8_t *shadow = cta.sharedShadow.data() + offset;
+    if (access != Access::Write &&
+        !shadowIs(shadow, bytes, kReadMask, kWritten))
+      return nullptr;
+    if (access != Access::Read) {
+      if (!shadowIs(shadow, bytes, kWriteMask, 0))
+        return nullptr;
+      std::memset(shadow, kWritten, bytes);
+    }
+  }
+  return cta.shared.data() + offset;
+}
+
+/// The allocation that holds the bytes, or null. The last answer is kept per
+/// machine: allocations do not move while a launch runs.
+inline Allocation *findGlobal(Machine &machine, uint64_t address,
+                              uint64_t bytes) {
+  Allocation *last = machine.lastAllocation;
+  if (last && last->holds(address, bytes))
+    return last;
+  Allocation *found = machine.device.impl().findSlow(address, bytes);
+  if (found)
+    machine.lastAllocation = found;
+  return found;
+}
+
+/// A launch without shadows wrote to the allocation. Several clusters may at
+/// once.
+inline void markUntracked(Allocation &allocation) {
+  std::atomic_ref<bool>(allocation.untracked)
+      .store(true, std::memory_order_relaxed);
+}
+
+inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
+                           uint32_t align, Access access) {
+  Allocation *found = findGlobal(warp.machine, address, bytes);
+  if (!found || (address & (align - 1)))
+    return nullptr;
+  if (warp.machine.footprint) [[unlikely]]
+    return nullptr;
+  uint64_t offset = address - found->base;
+  if (warp.machine.claims) [[unlikely]]
+    warp.machine.claims->claim(*found, offset, bytes, access,
+                               uint32_t(warp.cluster.number));
+  if (!warp.machine.report.shadows()) {
+    if (access != Access::Read)
+      markUntracked(*found);
+  } else {
+    uint8_t *written = found->written.get() + offset;
+    if (access != Access::Write && !found->untracked &&
+        !shadowIs(written, bytes, 1, 1))
+      return nullptr;
+    if (access != Access::Read)
+      std::memset(written, 1, bytes);
+  }
+  return found->bytes.get() + offset;
+}
+
+/// Host bytes for a lane's access in `space`; null after a fault.
+inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
+                          Space space, uint64_t address, uint32_t bytes,
+                          uint32_t align, Access access) {
+  uint8_t *found = nullptr;
+  Site site = warp.site(inst, int(lane));
+  switch (space) {
+  case Space::Shared:
+    found = fastShared(warp, address, bytes, align, access);
+    return found ? found
+                 : warp.cluster.shared(site, uint32_t(address), bytes, align,
+                                       access, true);
+  case Space::Global:
+  case Space::Const:
+    found = fastGlobal(warp, address, bytes, align, access);
+    if (found)
+      return found;
+    // cvta.to.global of a pointer that is none keeps the window: the hardware
+    // resolves it as a generic address.
+    return warp.cluster.generic(site, address, bytes, align, access);
+  case Space::Local:
+    if (address < kLocalWindow)
+      address += kLocalWindow;
+    return warp.cluster.generic(site, address, bytes, align, access);
+  case Space::Param:
+    if (address < kParamWindow)
+      address += kParamWindow;
+    return warp.cluster.generic(site, address, bytes, align, access);
+  case Space::Generic:
+    break;
+  }
+  if ((address & kWindowMask) == kSharedWindow) {
+    found = fastShared(warp, address & 0xFFFFFFFFu, bytes, align, access);
+    if (found)
+      return found;
+  } else if (address < kSharedWindow) {
+    found = fastGlobal(warp, address, bytes, align, access);
+    if (found)
+      return found;
+  }
+  return warp.cluster.generic(site, address, bytes, align, access);
+}
+
+/// Tells the race detector of accesses of the lanes that were all in bounds;
+/// `addressOf(lane)` and `bytesOf(lane)` say where. Lanes of `repeats` write
+/// what lies there already.
+template <typename AddressOf, typename BytesOf>
+void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+               Access access, AddressOf addressOf, BytesOf bytesOf,
+               LaneMask repeats = 0) {
+  Races *races = racesOf(warp);
+  Space space = inst.address.space;
+  if (!races || space == Space::Local || space == Space::Param ||
+      space == Space::Const)
+    return;
+  race::Access checked = races->laneAccess(warp, inst, lanes, access);
+  eachLane(lanes, [&](unsigned lane) {
+    uint64_t address = addressOf(lane), window = address & kWindowMask;
+    checked.repeats = repeats >> lane & 1;
+    if (space == Space::Shared || window == kSharedWindow)
+      races->shared(checked, lane, uint32_t(address), bytesOf(lane));
+    else if (window != kLocalWindow && window != kParamWindow)
+      races->global(checked, lane, address, bytesOf(lane));
+  });
+}
+
+/// The same for `bytes` at the memory operand of each lane.
+inline void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
+                      Access access, uint32_t bytes, LaneMask repeats = 0) {
+  noteLanes(
+      warp, inst, lanes, access,
+      [&](unsigned lane) { return warp.addressOf(inst.address, lane); },
+      [&](unsigned) { return bytes; }, repeats);
+}
+
+} // namespace ptxsim
+
+#endif // FMHA_LIB_PTX_SIM_CORE_SEMANTICS_MEMORYACCESS_H

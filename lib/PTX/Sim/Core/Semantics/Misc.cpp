@@ -1,0 +1,121 @@
+//===- Misc.cpp - Fences, hints and the rest --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The machine is sequentially consistent, so generic fences have nothing to
+// do, and hints change no result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine/Handlers.h"
+
+#include "fmha/PTX/Sim/Core/Races/Races.h"
+
+using namespace ptxsim;
+
+namespace {
+
+Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Next;
+}
+
+/// What an operand gives is ignored, yet an address has to be one.
+void decodeNothing(Decoder &decoder, Instruction &inst) {
+  for (size_t i = 0; i < decoder.size(); ++i)
+    if (decoder.operand(i).kind == syntax::Operand::Kind::Address)
+      decoder.address(i, Space::Generic);
+  inst.handler = executeNothing;
+}
+
+Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask active) {
+  if (Races *races = racesOf(warp))
+    races->fence(warp, active, inst.order);
+  return Outcome::Next;
+}
+
+/// The interpreter runs memory operations in order, so a fence is for the race
+/// detector only.
+void decodeFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers(
+      {"acq_rel", "acquire", "release", "sc", "cta", "gl", "cluster", "gpu",
+       "sys", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  decoder.expectOperands(0, 0);
+  inst.order = decoder.ordering({race::Scope::Gpu, true, true});
+  inst.handler = executeFence;
+}
+
+void decodeAliasFence(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"proxy", "alias"});
+  decoder.expectOperands(0, 0);
+  inst.handler = executeNothing;
+}
+
+Outcome executeYield(Warp &, const Instruction &, LaneMask) {
+  return Outcome::Yield;
+}
+
+void decodeNanosleep(Decoder &decoder, Instruction &inst) {
+  decoder.expectModifiers({"u32"});
+  decoder.expectOperands(1, 1);
+  decoder.expectType(0, Type::U32);
+  inst.handler = executeYield;
+}
+
+/// Without a debugger a breakpoint ends the kernel.
+Outcome executeBreakpoint(Warp &warp, const Instruction &inst,
+                          LaneMask active) {
+  return executeTrap(warp, inst, active);
+}
+
+void decodeBreakpoint(Decoder &decoder, Instruction &inst) {
+  decoder.expectOperands(0, 0);
+  inst.handler = executeBreakpoint;
+}
+
+/// A cache policy is opaque and only ever handed to hints.
+Outcome executePolicy(Warp &warp, const Instruction &inst, LaneMask active) {
+  Row &row = warp.row(inst.dst[0]);
+  eachLane(active, [&](unsigned lane) { row[lane] = 0x12F0000000000000ull; });
+  return Outcome::Next;
+}
+
+void decodePolicy(Decoder &decoder, Instruction &inst) {
+  inst.dst = decoder.destinations(0, Type::U64);
+  if (decoder.has("range"))
+    decoder.address(1, Space::Generic);
+  // A policy to convert, or the two sizes of a range.
+  if (decoder.has("cvt"))
+    decoder.expectType(1, Type::U64);
+  for (size_t i = 2; decoder.has("range") && i < decoder.size(); ++i)
+    decoder.expectType(i, Type::U32);
+  inst.handler = executePolicy;
+}
+
+} // namespace
+
+void ptxsim::registerMisc(Registry &registry) {
+  for (std::string_view hint :
+       {"fence.mbarrier_init", "fence.proxy", "prefetch", "prefetchu",
+        "applypriority", "discard", "pmevent", "griddepcontrol"})
+    registry.add(hint, decodeNothing);
+  registry.add("membar", decodeFence);
+  registry.add("membar.proxy", decodeAliasFence);
+  registry.add("fence", decodeFence);
+  registry.add("nanosleep", decodeNanosleep);
+  registry.add("brkpt", decodeBreakpoint);
+  registry.add("createpolicy", decodePolicy);
+}
+
+void ptxsim::registerCore(Registry &registry) {
+  registerMove(registry);
+  registerLoadStore(registry);
+  registerAtomics(registry);
+  registerCollectives(registry);
+  registerBarriers(registry);
+  registerMatrix(registry);
+  registerMisc(registry);
+}
