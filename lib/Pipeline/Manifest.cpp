@@ -11,7 +11,6 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Schedule/Lists.h"
 #include "fmha/Schedule/Overrides.h"
-#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 

@@ -12,7 +12,6 @@
 #include "Footprint.h"
 
 #include "fmha/Schedule/Resources.h"
-#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>

@@ -11,7 +11,6 @@
 #include "Footprint.h"
 
 #include "fmha/Layout/Tmem.h"
-#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <bit>

@@ -8,7 +8,6 @@
 
 #include "fmha/Schedule/Overrides.h"
 
-#include "fmha/Schedule/Splits.h"
 
 #include <algorithm>
 

@@ -9,7 +9,6 @@
 #include "Relax.h"
 
 #include "fmha/Schedule/Overrides.h"
-#include "fmha/Schedule/Splits.h"
 #include "fmha/Target/Target.h"
 
 #include <algorithm>

@@ -49,6 +49,11 @@ Problem fmha::schedule::partOf(Problem problem) {
   return problem;
 }
 
+Problem fmha::schedule::kernelProblem(const Problem &problem,
+                                      const Schedule &schedule) {
+  return schedule.splits > 1 ? partOf(problem) : problem;
+}
+
 Problem fmha::schedule::withoutHints(Problem problem) {
   for (const auto &[field, hint] : hintFields)
     problem.*field = 0;

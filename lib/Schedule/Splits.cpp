@@ -22,11 +22,6 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-Problem fmha::schedule::kernelProblem(const Problem &problem,
-                                      const Schedule &schedule) {
-  return schedule.splits > 1 ? partOf(problem) : problem;
-}
-
 namespace {
 
 /// A launch of one schedule without splits.

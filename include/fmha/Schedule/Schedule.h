@@ -286,6 +286,11 @@ Schedule withRoles(Schedule schedule);
 /// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
 /// of its tiles. Those beyond `dim` hold zeros.
 unsigned paddedColumns(unsigned dim);
+/// More parts than this are more to combine than there is to compute.
+constexpr unsigned mostSplits = 256;
+/// What the kernel of `schedule` computes: the problem, or parts of it.
+Problem kernelProblem(const Problem &problem, const Schedule &schedule);
+
 /// Columns of O that one CTA computes, padded, and how many CTAs share the rows
 /// of a query tile: ceil(head_dim_v / o_columns).
 unsigned outputColumns(const Problem &problem, const Schedule &schedule);

@@ -16,12 +16,6 @@
 
 namespace fmha::schedule {
 
-/// More parts than this are more to combine than there is to compute.
-constexpr unsigned mostSplits = 256;
-
-/// What the kernel of `schedule` computes: the problem, or parts of it.
-Problem kernelProblem(const Problem &problem, const Schedule &schedule);
-
 struct SplitChoice {
   unsigned splits = 1;
   /// Heads packed into the tiles of the schedule that this is for.

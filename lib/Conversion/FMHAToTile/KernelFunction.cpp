@@ -11,7 +11,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
 #include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Splits.h"
+#include "fmha/Schedule/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
