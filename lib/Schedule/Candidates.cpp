@@ -365,3 +365,19 @@ std::string fmha::schedule::title(const Schedule &s) {
   }
   return text;
 }
+
+std::string fmha::schedule::complaintOf(const Problem &problem,
+                                        const Schedule &other) {
+  if (hasTileWithoutRows(problem, other))
+    return "with q_len " + std::to_string(problem.qLenHint) +
+           " the second query tile has no rows";
+  if (std::optional<std::string> text = check(problem, withRoles(other)))
+    return *text;
+  return "a deeper ring leaves the output no place of its own in shared "
+         "memory, and the next tile's queries wait until it is written";
+}
+
+std::string fmha::schedule::whyRejected(const Problem &problem,
+                                        const Schedule &other) {
+  return title(other) + ": " + complaintOf(problem, other);
+}

@@ -61,6 +61,10 @@ bool hasTileWithoutRows(const Problem &problem, const Schedule &schedule);
 /// are not as usual.
 std::string title(const Schedule &schedule);
 
+/// Returns the sentence of check(), or of one of the planner's own two rules,
+/// for a candidate that was rejected.
+std::string complaintOf(const Problem &problem, const Schedule &other);
+
 } // namespace fmha::schedule
 
 #endif // FMHA_LIB_SCHEDULE_CANDIDATES_H

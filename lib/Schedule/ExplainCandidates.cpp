@@ -53,22 +53,6 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
          boundBy(cost);
 }
 
-/// The sentence of check(), or of one of the planner's own two rules.
-static std::string complaintOf(const Problem &problem, const Schedule &other) {
-  if (hasTileWithoutRows(problem, other))
-    return "with q_len " + str(problem.qLenHint) +
-           " the second query tile has no rows";
-  if (std::optional<std::string> text = check(problem, withRoles(other)))
-    return *text;
-  return "a deeper ring leaves the output no place of its own in shared "
-         "memory, and the next tile's queries wait until it is written";
-}
-
-std::string fmha::schedule::whyRejected(const Problem &problem,
-                                        const Schedule &other) {
-  return title(other) + ": " + complaintOf(problem, other);
-}
-
 /// Rule 6 has others, of messages and barriers.
 static bool lacksRoom(const std::string &complaint) {
   return complaint.starts_with("C6") &&

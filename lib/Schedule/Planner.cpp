@@ -12,7 +12,6 @@
 #include "Text.h"
 
 #include "fmha/Schedule/Estimate.h"
-#include "fmha/Schedule/Explain.h"
 #include "fmha/Schedule/Overrides.h"
 #include "fmha/Schedule/Resources.h"
 #include "fmha/Schedule/Splits.h"

@@ -48,10 +48,6 @@ std::string listRejected(const Problem &problem, const Plan &plan);
 std::string whySlower(const Problem &problem, const Plan &plan,
                       const Schedule &other);
 
-/// Why `other` cannot be had, one of `plan.rejected`: "q_tiles = 2, ...: C6:
-/// ...".
-std::string whyRejected(const Problem &problem, const Schedule &other);
-
 /// One entry per reason, numbers aside: the sentence of the first with that
 /// reason, or of the one that lacks the least shared memory of its tiles and
 /// its place of P, and how many candidates have it.

@@ -235,8 +235,8 @@ struct Overrides {
 };
 
 /// A schedule that was looked at and not taken. It has no roles where those of
-/// withRoles() are meant. Explain.h says why it was not taken: a plan has
-/// hundreds, and most are never asked about.
+/// withRoles() are meant. whyRejected() and Explain.h say why it was not taken:
+/// a plan has hundreds, and most are never asked about.
 struct Rejected {
   Schedule schedule;
   /// Candidates that this one stands for, itself included: those that differ
@@ -380,6 +380,10 @@ verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 /// nearest changes of one field that help, if there are any.
 std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
+
+/// Returns why `other`, one of `Plan::rejected`, cannot be had: "q_tiles = 2,
+/// ...: C6: ...".
+std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);
 std::string_view stringify(PPlacement placement);
