@@ -1,4 +1,4 @@
-// Each capacity that a kernel can exceed in the IR; the rules one by one are in test/Schedule/CapacitiesTest.cpp.
+// Each capacity that a kernel can exceed in the IR; the rules one by one are in test/Schedule/Rules/CapacitiesTest.cpp.
 
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-verify-resources)))'
 

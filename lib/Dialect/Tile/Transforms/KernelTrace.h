@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Projects a kernel of the specialised or the machine level into programs of
-// Schedule/Synchronisation.h. The function is read once, into short steps that
+// Sync/Synchronisation.h. The function is read once, into short steps that
 // keep only control flow, integers and effects; then it is run for chosen
 // lengths, with all threads of a CTA at once: a branch over the warp index
 // splits them.
@@ -19,7 +19,7 @@
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
-#include "fmha/Schedule/Synchronisation.h"
+#include "fmha/Sync/Synchronisation.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

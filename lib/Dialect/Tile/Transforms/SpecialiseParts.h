@@ -10,7 +10,7 @@
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_SPECIALISEPARTS_H
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

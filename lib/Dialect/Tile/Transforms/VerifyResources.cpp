@@ -10,7 +10,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
-#include "fmha/Schedule/Capacities.h"
+#include "fmha/Schedule/Rules/Capacities.h"
 
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
