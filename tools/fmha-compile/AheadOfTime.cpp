@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AheadOfTime.h"
-#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Embedded/AheadOfTime.h"
 #include "fmha/Pipeline/Query.h"
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Report/Explain.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_LIB_PIPELINE_EMBEDDEDFUNCTIONS_H
-#define FMHA_LIB_PIPELINE_EMBEDDEDFUNCTIONS_H
+#ifndef FMHA_LIB_PIPELINE_EMBEDDED_EMBEDDEDFUNCTIONS_H
+#define FMHA_LIB_PIPELINE_EMBEDDED_EMBEDDEDFUNCTIONS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -33,4 +33,4 @@ llvm::ArrayRef<EmbeddedFunction> embeddedFunctions();
 
 } // namespace fmha
 
-#endif // FMHA_LIB_PIPELINE_EMBEDDEDFUNCTIONS_H
+#endif // FMHA_LIB_PIPELINE_EMBEDDED_EMBEDDEDFUNCTIONS_H

@@ -8,7 +8,7 @@
 
 #include "EmbeddedFunctions.h"
 #include "Process.h"
-#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Embedded/AheadOfTime.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"

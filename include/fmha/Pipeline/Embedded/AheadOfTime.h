@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FMHA_PIPELINE_AHEADOFTIME_H
-#define FMHA_PIPELINE_AHEADOFTIME_H
+#ifndef FMHA_PIPELINE_EMBEDDED_AHEADOFTIME_H
+#define FMHA_PIPELINE_EMBEDDED_AHEADOFTIME_H
 
 #include "llvm/Support/Error.h"
 
@@ -66,4 +66,4 @@ llvm::Expected<std::string> fatBinary(const EmbeddedKernel &kernel);
 
 } // namespace fmha
 
-#endif // FMHA_PIPELINE_AHEADOFTIME_H
+#endif // FMHA_PIPELINE_EMBEDDED_AHEADOFTIME_H

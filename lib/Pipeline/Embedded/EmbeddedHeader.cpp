@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmbeddedFunctions.h"
-#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Embedded/AheadOfTime.h"
 #include "fmha/Version.h"
 
 #include "llvm/ADT/StringExtras.h"
