@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "benchmark/benchmark.h"
 

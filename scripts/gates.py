@@ -4,7 +4,9 @@
     scripts/gates.py --list
 """
 
+import collections
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -13,6 +15,7 @@ CODE = ("include", "lib", "tools", "python", "test", "benchmark")
 CXX = (".h", ".hpp", ".c", ".cpp")
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
+MAX_FOLDER_FILES = 25
 
 # Functions that may be longer than MAX_FUNCTION_LINES: "path:name" and why. An
 # entry that is no longer needed is a complaint of its own.
@@ -70,6 +73,18 @@ def gate_file_length(root):
             name = relative(root, path)
             complaints.append(f"{name}: {count} lines, at most {MAX_FILE_LINES}; split it")
     return complaints
+
+
+def gate_folder_size(root):
+    """A folder of sources has at most 25 of them, subfolders not counted."""
+    suffixes = (".cpp", ".h", ".td", ".py", ".def")
+    files = tracked(root, suffixes, ("include", "lib", "tools", "python"))
+    counts = collections.Counter(relative(root, path.parent) for path in files)
+    return [
+        f"{folder}: {count} sources, at most {MAX_FOLDER_FILES}; split it"
+        for folder, count in sorted(counts.items())
+        if count > MAX_FOLDER_FILES
+    ]
 
 
 def functions(files):
@@ -170,6 +185,76 @@ def gate_mirror(root):
         inside = [other for other in rooms if other == room or room in other.parents]
         if not inside and room.parts:
             complaints.append(f"{relative(root, folder)}: no lib/{room.as_posix()} beside it")
+    return complaints
+
+
+def room_of(name):
+    """The folder of the file `name`, one for a library and its headers: the path below
+    lib or include/fmha. None for a file that lies in neither."""
+    match = re.match(r"(?:include/fmha|lib)/(.+)/[^/]+$", name)
+    return match and match.group(1)
+
+
+def included_file(name, include, files):
+    """The file of the project that `name` includes, or None. A private header may be
+    named from any folder above; what TableGen makes lies beside its source."""
+    folder = posixpath.dirname(name)
+    while folder:
+        path = posixpath.normpath(posixpath.join(folder, include))
+        if path in files:
+            return path
+        folder = posixpath.dirname(folder)
+    return f"include/{include}" if include.startswith("fmha/") else None
+
+
+def includes_between_rooms(root):
+    """{room: {included room: "file:line: text" of one include}}."""
+    listed = tracked(root, (".h", ".cpp", ".def", ".td"), ("include", "lib"))
+    files = {relative(root, path): path for path in listed}
+    graph = {}
+    for name, path in files.items():
+        for number, line in enumerate(lines_of(path), 1):
+            match = re.match(r'\s*#?\s*include\s+["<]([^">]+)[">]', line)
+            target = match and included_file(name, match.group(1), files)
+            ends = room_of(name), target and room_of(target)
+            if all(ends) and ends[0] != ends[1]:
+                edges = graph.setdefault(ends[0], {})
+                edges.setdefault(ends[1], f"{name}:{number}: {line.strip()}")
+    return graph
+
+
+def shortest_path(graph, start, end):
+    """The nodes from `start` to `end`, both included, or None."""
+    before, queue = {start: None}, collections.deque([start])
+    while queue and end not in before:
+        node = queue.popleft()
+        for following in graph.get(node, ()):
+            if following not in before:
+                before[following] = node
+                queue.append(following)
+    if end not in before:
+        return None
+    path = [end]
+    while before[path[-1]] is not None:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def gate_include_cycles(root):
+    """Folders of include and lib do not include each other in a circle."""
+    graph = includes_between_rooms(root)
+    cycles = set()
+    for room in graph:
+        for included in graph[room]:
+            path = shortest_path(graph, included, room)
+            if path:
+                first = path.index(min(path))
+                cycles.add((*path[first:], *path[:first]))
+    complaints = []
+    for cycle in sorted(cycles):
+        edges = zip(cycle, cycle[1:] + cycle[:1])
+        lines = "".join(f"\n    {graph[one][other]}" for one, other in edges)
+        complaints.append(f"{' -> '.join(cycle + cycle[:1])}:{lines}")
     return complaints
 
 

@@ -13,7 +13,7 @@
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Query.h"
 #include "fmha/Pipeline/Register.h"
-#include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/AsmParser/AsmParser.h"

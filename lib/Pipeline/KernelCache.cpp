@@ -8,8 +8,8 @@
 
 #include "fmha/Pipeline/KernelCache.h"
 #include "BuildId.h"
-#include "fmha/Schedule/Explain.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Report/Explain.h"
 #include "fmha/Version.h"
 
 #include "llvm-c/Core.h"

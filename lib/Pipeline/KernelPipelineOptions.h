@@ -11,7 +11,7 @@
 
 #include "fmha/Conversion/FieldOption.h"
 #include "fmha/Pipeline/Pipelines.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 
 #include "mlir/Pass/PassOptions.h"
 

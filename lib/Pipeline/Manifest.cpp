@@ -9,9 +9,8 @@
 #include "fmha/Pipeline/Manifest.h"
 #include "MergeManifest.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
-#include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Overrides.h"
-#include "fmha/Schedule/Splits.h"
+#include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
 #include "fmha/Version.h"
 

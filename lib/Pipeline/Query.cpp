@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/Query.h"
-#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Report/Explain.h"
 #include "fmha/Target/Target.h"
 
 using namespace fmha;

@@ -217,8 +217,8 @@ def compile(  # noqa: A001  (the package's own word for it)
     Head dims are multiples of 8.
 
     p_placement, q_tiles and the fields after it fix parts of the schedule
-    (include/fmha/Schedule/Schedule.h): pack_heads is a number of query heads of a KV
-    head that share a query tile, "on" for as many as q_heads and kv_heads say that it
+    (include/fmha/Schedule/Model/Schedule.h): pack_heads is a number of query heads of a
+    KV head that share a query tile, "on" for as many as q_heads and kv_heads say that it
     has, "off" for 1; scheduler says which output tiles a CTA does, ctas_per_sm
     how many CTAs an SM has at once. schedule is all of
     it, as an attribute

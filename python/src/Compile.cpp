@@ -14,9 +14,9 @@
 #include "Module.h"
 
 #include "fmha/Pipeline/KernelCache.h"
-#include "fmha/Schedule/Explain.h"
-#include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Report/Explain.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Conversion/FieldOption.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 
 #include "gmock/gmock.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Pipeline/KernelCache.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

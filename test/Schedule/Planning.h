@@ -9,7 +9,7 @@
 #ifndef FMHA_TEST_SCHEDULE_PLANNING_H
 #define FMHA_TEST_SCHEDULE_PLANNING_H
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "gtest/gtest.h"
 

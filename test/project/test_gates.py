@@ -42,6 +42,19 @@ def test_file_length_has_its_limit_at_600(tree, lines, complaints):
     assert len(gates.gate_file_length(tree.root)) == complaints
 
 
+@pytest.mark.parametrize("files, complaints", [(25, 0), (26, 1)])
+def test_folder_size_has_its_limit_at_25(tree, files, complaints):
+    suffixes = (".cpp", ".h", ".td", ".py", ".def")
+    for number in range(files):
+        tree(f"lib/X/{number}{suffixes[number % len(suffixes)]}", "")
+    tree("lib/X/README.md", "")
+    tree("lib/X/CMakeLists.txt", "")
+    tree("lib/X/Y/A.cpp", "")
+    found = gates.gate_folder_size(tree.root)
+    assert len(found) == complaints
+    assert all(complaint.startswith("lib/X: 26 sources") for complaint in found)
+
+
 @pytest.mark.parametrize("lines, complaints", [(60, 0), (61, 1)])
 def test_function_length_has_its_limit_at_60(tree, lines, complaints):
     tree("lib/A.cpp", body(lines))
@@ -98,6 +111,47 @@ def test_mirror_wants_a_library_for_a_folder_of_headers(tree):
     tree("include/fmha/Z/A.h", "")
     (complaint,) = gates.gate_mirror(tree.root)
     assert complaint.startswith("include/fmha/Z:")
+
+
+def test_include_cycle_names_an_include_of_each_edge(tree):
+    tree("include/fmha/X/A.h", '#include "fmha/Y/B.h"\n')
+    tree("include/fmha/Y/B.h", '#include "fmha/Z/C.h"\n')
+    tree("include/fmha/Z/C.h", "#include <vector>\n")
+    assert gates.gate_include_cycles(tree.root) == []
+    tree("lib/Z/C.cpp", '\n#include "fmha/X/A.h"\n')
+    (complaint,) = gates.gate_include_cycles(tree.root)
+    first, *edges = complaint.split("\n    ")
+    assert first == "X -> Y -> Z -> X:"
+    assert edges == [
+        'include/fmha/X/A.h:1: #include "fmha/Y/B.h"',
+        'include/fmha/Y/B.h:1: #include "fmha/Z/C.h"',
+        'lib/Z/C.cpp:2: #include "fmha/X/A.h"',
+    ]
+
+
+@pytest.mark.parametrize(
+    "include",
+    ['#include "Y/B.h"', '#include "../Y/B.h"', '#include "fmha/X/Y/C.h.inc"']
+    + ['  #  include "fmha/X/Y/C.h"', "#include <fmha/X/Y/C.h>", 'include "fmha/X/Y/C.td"'],
+)
+def test_include_cycle_is_seen_however_a_header_is_named(tree, include):
+    tree("lib/X/Z/A.h", "")
+    tree("lib/X/Y/B.h", '#include "Z/A.h"\n')
+    for suffix in (".h", ".td"):
+        tree(f"include/fmha/X/Y/C{suffix}", "")
+    assert gates.gate_include_cycles(tree.root) == []
+    tree("lib/X/Z/A.h", f"{include}\n")
+    (complaint,) = gates.gate_include_cycles(tree.root)
+    assert complaint.startswith("X/Y -> X/Z -> X/Y:")
+
+
+def test_each_include_cycle_is_a_complaint(tree):
+    tree("lib/X/A.h", '#include "Y/B.h"\n#include "Z/C.h"\n')
+    tree("lib/Y/B.h", '#include "X/A.h"\n')
+    tree("lib/Z/C.h", '#include "X/A.h"\n')
+    tree("lib/X/Inside.cpp", '#include "A.h"\n')
+    found = gates.gate_include_cycles(tree.root)
+    assert [complaint.split(":")[0] for complaint in found] == ["X -> Y -> X", "X -> Z -> X"]
 
 
 def test_ignored_files_and_data_are_not_looked_at(tree):

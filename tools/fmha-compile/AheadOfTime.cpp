@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "AheadOfTime.h"
-#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Embedded/AheadOfTime.h"
 #include "fmha/Pipeline/Query.h"
 #include "fmha/Runtime/Files.h"
-#include "fmha/Schedule/Explain.h"
+#include "fmha/Schedule/Report/Explain.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileFlags.h"
-#include "fmha/Pipeline/AheadOfTime.h"
+#include "fmha/Pipeline/Embedded/AheadOfTime.h"
 #include "fmha/Runtime/Files.h"
 
 using namespace fmha;

@@ -12,8 +12,8 @@
 
 #include "AheadOfTime.h"
 #include "fmha/Runtime/Files.h"
-#include "fmha/Schedule/Explain.h"
-#include "fmha/Schedule/Pictures.h"
+#include "fmha/Schedule/Report/Explain.h"
+#include "fmha/Schedule/Report/Pictures.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -16,7 +16,7 @@
 
 #include "fmha/Options/FlagTable.h"
 #include "fmha/Pipeline/Compiler.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 
 namespace fmha::tools {
 

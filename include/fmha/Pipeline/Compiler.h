@@ -14,7 +14,7 @@
 #ifndef FMHA_PIPELINE_COMPILER_H
 #define FMHA_PIPELINE_COMPILER_H
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include <cstdint>
 #include <optional>

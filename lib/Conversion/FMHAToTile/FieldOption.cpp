@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Conversion/FieldOption.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 
 using namespace fmha;
 using namespace llvm;

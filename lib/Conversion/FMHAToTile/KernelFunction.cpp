@@ -10,8 +10,8 @@
 #include "MergeKernel.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
-#include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Splits.h"
+#include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"

@@ -8,9 +8,9 @@
 
 #include "fmha/Conversion/Passes.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Schedule/CostModel.h"
-#include "fmha/Schedule/Explain.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Cost/CostModel.h"
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Report/Explain.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"

@@ -8,8 +8,7 @@
 
 #include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Splits.h"
+#include "fmha/Schedule/Model/Lists.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

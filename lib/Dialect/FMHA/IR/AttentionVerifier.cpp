@@ -13,7 +13,7 @@
 
 #include "AttentionScore.h"
 #include "OperandRules.h"
-#include "fmha/Schedule/Overrides.h"
+#include "fmha/Schedule/Model/Overrides.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
-#include "fmha/Schedule/Capture.h"
-#include "fmha/Schedule/Mask.h"
+#include "fmha/Schedule/Model/Capture.h"
+#include "fmha/Schedule/Model/Mask.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Support/DebugStringHelper.h"

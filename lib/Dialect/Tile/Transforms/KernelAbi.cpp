@@ -8,8 +8,8 @@
 
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 
-#include "fmha/Schedule/Lists.h"
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 using namespace fmha;
 

@@ -10,7 +10,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
-#include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Model/Lists.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Support/DebugStringHelper.h"

@@ -9,7 +9,7 @@
 #include "fmha/Dialect/Tile/Transforms/MergeAbi.h"
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Schedule/Lists.h"
+#include "fmha/Schedule/Model/Lists.h"
 
 using namespace mlir;
 using namespace fmha;

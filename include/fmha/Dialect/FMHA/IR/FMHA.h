@@ -9,7 +9,7 @@
 #ifndef FMHA_DIALECT_FMHA_IR_FMHA_H
 #define FMHA_DIALECT_FMHA_IR_FMHA_H
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

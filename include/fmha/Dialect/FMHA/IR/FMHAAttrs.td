@@ -12,8 +12,8 @@
 include "fmha/Dialect/FMHA/IR/FMHABase.td"
 include "mlir/IR/AttrTypeBase.td"
 
-// Each attribute wraps one plain type of fmha/Schedule/Schedule.h, so that the
-// fields exist once.
+// Each attribute wraps one plain type of fmha/Schedule/Model/Schedule.h, so that
+// the fields exist once.
 class FMHA_Attr<string name, string attrMnemonic, string plainType,
                 string accessorType = plainType> : AttrDef<FMHA_Dialect, name> {
   let mnemonic = attrMnemonic;

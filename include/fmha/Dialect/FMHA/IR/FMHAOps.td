@@ -64,7 +64,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
 
     Any head dims have this meaning; kernels are compiled for multiples of 8, as
     far as they fit a CTA's memories (rules C2 and C6 of
-    include/fmha/Schedule/Schedule.h).
+    include/fmha/Schedule/Model/Schedule.h).
 
     Sequences of a batch may differ in length:
     - `kv_lens` [batch]: sequence b has that many keys, and no more than the

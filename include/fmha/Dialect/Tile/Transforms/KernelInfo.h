@@ -9,7 +9,7 @@
 #ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
 #define FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
 
-#include "fmha/Schedule/Schedule.h"
+#include "fmha/Schedule/Model/Schedule.h"
 
 #include "mlir/Support/LLVM.h"
 

@@ -240,7 +240,8 @@ def TileVerifyResources : Tile_Pass<"tile-verify-resources"> {
   let summary = "Verify that a placed kernel fits its target";
   let description = [{
     Collects what the ops ask for (places of tiles, mbarriers, tensor memory columns, registers, threads, named barriers)
-    and asks an op-free library whether the target of the kernel's schedule has it (Schedule/Capacities.h, rules R1 to R8).
+    and asks an op-free library whether the target of the kernel's schedule has it (Schedule/Rules/Capacities.h,
+    rules R1 to R8).
     In a placed kernel, which is still sequential, it also asks MLIR's liveness whether an op overwrites a tile that is
     read later: P may lie over its scores only behind the read of the scores. Behind specialisation `tile-verify-sync`
     answers that. An unplaced kernel passes.
@@ -260,7 +261,7 @@ def TileVerifySync : Tile_Pass<"tile-verify-sync"> {
   let summary = "Verify that everything that crosses roles is ordered";
   let description = [{
     Runs the kernel's synchronisation for a few lengths (no block, one, two, and enough to go round every ring) and verifies
-    each run with vector clocks (Schedule/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place are
+    each run with vector clocks (Sync/Synchronisation.h, op-free, rules Y1 to Y9): conflicting accesses to a place are
     ordered, and for the proxy and unit that comes next; waits end; arrivals and bytes of a phase are what it expects; no
     phase can be missed or signalled early; barriers are initialised; nothing is under way at the exit; messages of a
     channel go in order; barriers are made anew behind all uses; warpgroups multiply as a whole. A CTA that does several tiles is run

@@ -1,0 +1,94 @@
+//===- Estimate.h - Modelled time of a whole launch -------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of KV become query tiles, tiles CTAs, CTAs waves over the SMs:
+//
+//   CTA     a trip to memory, blocks * clocks of a block, a trip to memory;
+//           of a persistent CTA only the first and the last tile make the trips
+//   launch  ceil(CTAs / SMs) waves of equal CTAs. CTAs of a mask differ:
+//           the longest of them, or all of them spread evenly, whichever is
+//           longer (longest first comes close to that)
+//   splits  each CTA has its share of a row block's KV blocks, and a second
+//           kernel that reads all parts combines them
+//   memory  Q, O or its parts, and what rows see of K and V, once at the
+//           bandwidth of device memory
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_COST_ESTIMATE_H
+#define FMHA_SCHEDULE_COST_ESTIMATE_H
+
+#include "fmha/Schedule/Cost/CostModel.h"
+
+#include <cstdint>
+
+namespace fmha::schedule {
+
+struct Workload {
+  uint64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 1, kvLen = 1;
+  Mask mask;
+};
+
+struct Estimate {
+  /// Parts of the output that a CTA computes at a time, one for each split of
+  /// their keys, and the CTAs that a host launches for them.
+  uint64_t tiles = 0, ctas = 0;
+  /// Tiles per SM, rounded up, and the share of SM time in them that has work.
+  double waves = 0, occupancy = 0;
+  double clocks = 0, seconds = 0;
+  /// Those of `clocks` that the kernel takes which combines parts, and what all
+  /// blocks would take if memory were no limit.
+  double combineClocks = 0, blockClocks = 0;
+  /// 10^12 FLOP of both products per second, those of masked scores left out.
+  double teraflops = 0;
+  /// Device memory takes longer than all blocks.
+  bool memoryBound = false;
+};
+
+/// KV blocks of all CTAs of one head, and of the longest of them. The tiles of
+/// a CTA go through the blocks that either of them sees.
+struct Blocks {
+  double all = 0, longest = 0;
+};
+
+/// Query rows of one head that a CTA has, and the parts into which such CTAs
+/// cut the heads of one batch: heads, or chunks of groups.
+uint64_t queriesPerCta(const KernelModel &kernel);
+uint64_t headParts(const KernelModel &kernel, const Workload &workload);
+
+/// Estimates for one workload. The blocks that tiles of one shape have to go
+/// through are counted once for all kernels.
+class Launches {
+public:
+  explicit Launches(const Workload &workload) : workload(workload) {}
+  /// `block` is modelCost(kernel). An empty workload takes no time.
+  Estimate estimate(const KernelModel &kernel, const Cost &block);
+
+private:
+  const Blocks &blocksOf(const KernelModel &kernel);
+  double clocks(const KernelModel &kernel, const Cost &block,
+                const Estimate &sofar);
+
+  /// Query rows of one head of a CTA, keys of a block.
+  struct Counted {
+    uint64_t rows, keys;
+    Blocks blocks;
+  };
+  Workload workload;
+  std::vector<Counted> counted;
+};
+
+/// The same for one kernel.
+Estimate estimate(const KernelModel &kernel, const Workload &workload);
+
+/// What the hints of a problem say, or nothing if one is missing.
+std::optional<Workload> workloadOf(const Problem &problem);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_COST_ESTIMATE_H

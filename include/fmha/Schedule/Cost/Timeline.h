@@ -1,0 +1,40 @@
+//===- Timeline.h - Who owns tensor memory when -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first blocks of a KV loop, played out with the clocks of the cost model:
+// one MMA pipe that takes products in the order in which the mma role issues
+// them, one exp unit that the softmax roles share first come, first served, and
+// the waits between. A product of P in slices is a span for each slice. A
+// drawing of what the schedule means, no measurement.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_COST_TIMELINE_H
+#define FMHA_SCHEDULE_COST_TIMELINE_H
+
+#include "fmha/Schedule/Model/Schedule.h"
+
+namespace fmha::schedule {
+
+/// `role` has region `region` ("S0", "P1", "O0") for KV block `block` in clocks
+/// [begin, end), to do `what`.
+struct Span {
+  std::string region, role, what;
+  unsigned block = 0;
+  double begin = 0, end = 0;
+};
+
+/// The spans of `blocks` KV blocks, those of one region in order of time and
+/// without overlap, and those of P inside those of the S that it lies over.
+/// `schedule`'s target must be known.
+std::vector<Span> playOut(const Problem &problem, const Schedule &schedule,
+                          unsigned blocks);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_COST_TIMELINE_H

@@ -1,0 +1,53 @@
+//===- Lists.h - Lists that a kernel reads beside its tensors ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_MODEL_LISTS_H
+#define FMHA_SCHEDULE_MODEL_LISTS_H
+
+#include "fmha/Schedule/Model/Schedule.h"
+
+namespace fmha::schedule {
+
+/// A list of 32-bit numbers in memory. Its name is that of the op's operand, of
+/// the kernel's parameter, and of the field of `fmha.problem` and of the launch
+/// manifest which says that there is one.
+struct ListField {
+  const char *name;
+  bool isFloat;
+  bool Problem::*there;
+};
+
+/// In the order of a kernel's operands.
+inline constexpr ListField listFields[] = {
+    {"kv_lens", false, &Problem::kvLens},
+    {"cu_seqlens_q", false, &Problem::cuSeqlensQ},
+    {"cu_seqlens_k", false, &Problem::cuSeqlensK},
+    {"sink", true, &Problem::sink},
+    {"source2_lens", false, &Problem::source2Lens}};
+
+/// A number of f32 for each row that a kernel writes, [batch, q_heads, q_len].
+/// Its name is that of the op's operand, of the kernel's parameter, and, with
+/// `_stride_batch`, `_stride_head` and `_stride_row`, of the strides.
+struct RowField {
+  const char *name;
+  bool Problem::*there;
+};
+
+/// In the order of the op's destinations and of a kernel's operands.
+inline constexpr RowField rowFields[] = {{"lse", &Problem::lse},
+                                         {"row_max", &Problem::rowMax},
+                                         {"row_sum", &Problem::rowSum}};
+inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
+                                             "_stride_row"};
+/// Of an output in f32, which no tensor map describes.
+inline constexpr const char *outputStrides[] = {
+    "o_stride_batch", "o_stride_row", "o_stride_head"};
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_MODEL_LISTS_H

@@ -1,0 +1,395 @@
+//===- Schedule.h - How one attention kernel is built -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schedule is data: the planner writes it, a person may write it by hand,
+// passes only obey it. This library knows no MLIR: a Problem goes in, a
+// Schedule and its MemoryMap come out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_MODEL_SCHEDULE_H
+#define FMHA_SCHEDULE_MODEL_SCHEDULE_H
+
+#include "fmha/Schedule/Model/Capture.h"
+#include "fmha/Schedule/Model/Mask.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fmha::schedule {
+
+enum class DataType { F16, BF16 };
+/// Where the exponentiated score tile P waits for the second matrix product.
+enum class PPlacement { Auto, Tmem, Smem, Registers };
+/// The type of the sums of both matrix products.
+enum class Accumulate { F32, F16 };
+/// Who says which output tile a CTA does next. Single: a CTA does the tile of
+/// its number and no other. Static: as many CTAs as the GPU has SMs do every
+/// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
+/// has not started.
+enum class Scheduler { Single, Static, Dynamic };
+
+/// What is compiled in: lengths, batch and head counts are run-time values and
+/// appear only as hints (0 = unknown).
+struct Problem {
+  DataType dtype = DataType::BF16;
+  unsigned headDim = 128;
+  unsigned headDimV = 128;
+  Mask mask;
+  bool lse = false;
+  /// So are the true maximum of a row's scores, and the sum of exponentials
+  /// that belongs to it.
+  bool rowMax = false, rowSum = false;
+  /// The output is the weighted sum, not divided by that sum; it is f32, and
+  /// not `dtype`.
+  bool unnormalised = false, outF32 = false;
+  /// The kernel is one of a split: what it writes has a leading dimension, the
+  /// number of the part.
+  bool isPart = false;
+  /// V is the first head_dim_v columns of K: one buffer, as in multi-head
+  /// latent attention.
+  bool vInK = false;
+  /// Lengths of K and V are read from memory, one a sequence; queries, keys and
+  /// values are packed, sequence behind sequence, and where each begins is read
+  /// from memory.
+  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
+  /// A logit a head, read from memory, joins the denominator.
+  bool sink = false;
+  /// Code of the op's own makes scores of the products, and reads these.
+  bool score = false;
+  std::vector<Capture> captures;
+  /// It reads elements for each key, and not for a row or head alone.
+  bool scoreByKey = false;
+  /// It calls functions of many instructions, or divides.
+  bool scoreIsLong = false;
+  /// Keys and values of a second source under the same softmax, with a mask of
+  /// its own, none or causal; how many a sequence has may be read from memory.
+  bool source2 = false, source2Lens = false;
+  Mask mask2;
+  unsigned qLenHint = 0;
+  unsigned kvLenHint = 0;
+  unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
+
+  /// Whether the tensor maps of keys and values end where a sequence does: of
+  /// all sources if of one, since one message serves either.
+  bool keysEndInside() const { return cuSeqlensK || kvLens || source2Lens; }
+  /// Whether what is written depends on which maximum was subtracted.
+  bool needsTrueMax() const { return rowMax || rowSum || unnormalised; }
+};
+
+/// What each of the kernels of a split computes: f32 output without division,
+/// maximum and sum. LSE and sink are the combining kernel's.
+Problem partOf(Problem problem);
+
+/// Extents of the launch to plan for, 0 where unknown; a kernel serves any
+/// other launch as well.
+struct Hints {
+  unsigned batch = 0, qHeads = 0, kvHeads = 0, qLen = 0, kvLen = 0;
+};
+
+/// `problem` with the hints that it does not have yet. A batch that nobody told
+/// counts as 1 beside queries and heads.
+Problem withHints(Problem problem, const Hints &hints);
+/// `problem` as if nothing were known of its launch.
+Problem withoutHints(Problem problem);
+
+/// Warps [firstWarp, firstWarp + warps) of the CTA do one job with `registers`
+/// 32-bit registers a thread (set per warpgroup by setmaxnreg).
+struct Role {
+  std::string name;
+  unsigned firstWarp = 0;
+  unsigned warps = 0;
+  unsigned registers = 0;
+  bool operator==(const Role &) const = default;
+};
+
+struct Schedule {
+  std::string target = "sm_100a";
+  /// Query tiles in flight per CTA, and the rows of each: 128, or 64 of one
+  /// tile, whose O may then have all columns of tensor memory. With wgmma 64,
+  /// and each tile has a warpgroup of its own.
+  unsigned qTiles = 2;
+  unsigned qTileRows = 128;
+  unsigned kvBlock = 128;
+  /// Query heads of one KV head that share a query tile: row r has query
+  /// r / pack_heads of the tile and head r mod pack_heads of the chunk of the
+  /// group that the CTA has. A group that is no multiple leaves rows empty.
+  unsigned packHeads = 1;
+  /// CTAs that issue one MMA together.
+  unsigned ctaGroup = 1;
+  /// Stages of the ring of K and V messages; of K messages alone if vStages
+  /// says how many V has.
+  unsigned kvStages = 3;
+  /// Stages of a ring of V's own; 0 lets V share the ring of K.
+  unsigned vStages = 0;
+  /// Columns of a K block that one message brings, whole 64-column panels; 0
+  /// brings all of them.
+  unsigned keyChunk = 0;
+  /// Keys of a V block that one message brings; 0 brings the block.
+  unsigned valueChunk = 0;
+  /// One message is both K and V of a block (Problem::vInK).
+  bool shareKv = false;
+  /// Columns of O that a CTA computes; 0 computes all, fewer leaves the others
+  /// to further CTAs of the grid, each with scores of its own.
+  unsigned oColumns = 0;
+  PPlacement pPlacement = PPlacement::Tmem;
+  /// Parts, of as many keys each, in which P is handed to the MMA role.
+  unsigned pSlices = 1;
+  /// Growth of a row maximum, in log2 units, below which O is not rescaled.
+  double rescaleThreshold = 8.0;
+  /// P is 2^pOffset times what it is relative to the maximum that is kept, so
+  /// that small terms stay above the least normal number of its type. Sums and
+  /// O lose the factor where they are written.
+  unsigned pOffset = 0;
+  Accumulate accumulate = Accumulate::F32;
+  /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
+  unsigned exp2EmulatedPercent = 0;
+  Scheduler scheduler = Scheduler::Single;
+  /// CTAs that an SM has at once: each gets its share of registers and of
+  /// shared memory, and works while another one waits.
+  unsigned ctasPerSm = 1;
+  /// Parts of the KV blocks of a row block, each a CTA's own; a second kernel
+  /// combines them.
+  unsigned splits = 1;
+  std::vector<Role> roles;
+
+  const Role *findRole(std::string_view name) const;
+  bool operator==(const Schedule &) const = default;
+};
+
+/// The tensors of a kernel that TMA copies, in the order of its operands.
+enum class Operand { Query, Key, Value, Output };
+
+/// Columns of tensor memory: [column, column + columns) of all 128 lanes; of a
+/// tile of 64 rows, of 16 lanes of every warp's 32, from `lane` (0 or 16) on.
+/// `aliases` names the region whose columns these are, empty if they are its
+/// own.
+struct TmemRegion {
+  std::string name;
+  unsigned column = 0, columns = 0;
+  std::string aliases;
+  unsigned lane = 0;
+};
+
+/// Bytes of dynamic shared memory from its 1024-byte aligned start; `bytes` is
+/// one stage, stages follow each other.
+struct SmemRegion {
+  std::string name;
+  unsigned offset = 0, bytes = 0, stages = 1, alignment = 16;
+  std::string aliases;
+};
+
+/// Regions, for query tile i in {0, 1}: TMEM "S<i>", "O<i>" and, where P is
+/// there, "P<i>" over S<i>; SMEM "Q<i>", "KV" (the ring, of K alone beside a
+/// "V"), "P<i>" where P is there, "out<i>" (the staged output, over Q<i>),
+/// "stats<i>" (one f32 a thread of a warpgroup), "barriers" (8 bytes each),
+/// "tmem_address" (neither of them with wgmma) and, where a CTA does several
+/// tiles, "next_tile" (NextTile).
+struct MemoryMap {
+  std::vector<TmemRegion> tmem;
+  std::vector<SmemRegion> smem;
+  /// What tcgen05.alloc is asked for: a power of two, 32 to 512; 0 with wgmma.
+  unsigned tmemColumns = 0;
+  /// Dynamic shared memory of the launch, alignment slack included.
+  unsigned smemBytes = 0;
+
+  const TmemRegion *findTmem(std::string_view name) const;
+  const SmemRegion *findSmem(std::string_view name) const;
+};
+
+/// What "next_tile" holds: the response of clusterlaunchcontrol.try_cancel, the
+/// mbarrier that it signals, and the number of the tile that comes next.
+struct NextTile {
+  static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
+};
+
+/// What a person or a flag fixes before planning; Overrides.h lists the fields.
+struct Overrides {
+  std::optional<unsigned> qTiles;
+  std::optional<unsigned> kvStages;
+  PPlacement pPlacement = PPlacement::Auto;
+  std::optional<unsigned> qTileRows = {}, kvBlock = {}, pSlices = {};
+  /// `wholeGroup` for as many as hints say that a KV head has.
+  std::optional<unsigned> packHeads = {};
+  static constexpr unsigned wholeGroup = 0;
+  std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
+                          oColumns = {};
+  /// 0 or 1.
+  std::optional<unsigned> shareKv = {};
+  /// By Scheduler.
+  std::optional<unsigned> scheduler = {};
+  std::optional<unsigned> ctasPerSm = {};
+  /// Per cent.
+  std::optional<unsigned> exp2Emulated = {};
+  /// Log2 of a factor.
+  std::optional<unsigned> pOffset = {};
+  std::optional<unsigned> splits = {};
+  bool operator==(const Overrides &) const = default;
+};
+
+/// A schedule that was looked at and not taken. It has no roles where those of
+/// withRoles() are meant. whyRejected() and Explain.h say why it was not taken:
+/// a plan has hundreds, and most are never asked about.
+struct Rejected {
+  Schedule schedule;
+  /// Candidates that this one stands for, itself included: those that differ
+  /// from it only in what the reason does not depend on.
+  unsigned candidates = 1;
+};
+
+struct Plan {
+  Schedule schedule;
+  MemoryMap map;
+  /// Why this one: the unit that bounds the kernel and its modelled clocks.
+  std::string reason;
+  /// Schedules that would do, best first.
+  std::vector<Rejected> runnersUp;
+  /// Schedules that cannot be had.
+  std::vector<Rejected> rejected;
+};
+
+/// Whether the descriptors of products of wide heads leave the MMA role few
+/// uniform registers for other numbers: ptxas 13.0 keeps all up to 14 steps of
+/// 16 columns.
+bool hasWideProducts(const Problem &problem);
+/// Whether they do so in a loop over tiles: there 13 and 14 steps of two tiles
+/// do as well beside a second source.
+bool hasWideProductsInLoop(const Problem &problem, const Schedule &schedule);
+/// Whether those of two tiles leave none.
+bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
+
+/// Registers that each thread of a CTA of `threads` starts with, out of the
+/// 65536 of an SM, which has as many such CTAs: ptxas takes multiples of 8.
+/// setmaxnreg moves registers inside this pool and no others.
+unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
+
+/// Whether the target of `schedule` multiplies by wgmma: then S, O and mostly P
+/// are in registers, and a warpgroup does all the work of its query tile. An
+/// unknown target counts as one with tensor memory.
+bool usesWgmma(const Schedule &schedule);
+
+/// The roles that the planner gives to a CTA of `qTiles` query tiles and blocks
+/// of `kvBlock` keys, with tensor memory, some of whose exponentials are
+/// emulated or not, and with wgmma; and `schedule` with these if it has none.
+std::vector<Role> defaultRoles(unsigned qTiles, bool emulating = false,
+                               unsigned kvBlock = 128);
+std::vector<Role> consumerRoles(unsigned qTiles, unsigned ctasPerSm = 1);
+Schedule withRoles(Schedule schedule);
+
+/// `dim` rounded up to the 16 elements that an MMA takes at once: the columns
+/// of its tiles. Those beyond `dim` hold zeros.
+unsigned paddedColumns(unsigned dim);
+/// More parts than this are more to combine than there is to compute.
+constexpr unsigned mostSplits = 256;
+/// What the kernel of `schedule` computes: the problem, or parts of it.
+Problem kernelProblem(const Problem &problem, const Schedule &schedule);
+
+/// Columns of O that one CTA computes, padded, and how many CTAs share the rows
+/// of a query tile: ceil(head_dim_v / o_columns).
+unsigned outputColumns(const Problem &problem, const Schedule &schedule);
+unsigned outputPasses(const Problem &problem, const Schedule &schedule);
+
+/// Rows of the box that one TMA instruction copies of `operand`: a query tile,
+/// the keys of a block, or those of a message of V.
+unsigned boxRows(const Schedule &schedule, Operand operand);
+
+/// Query heads of a KV head, 0 if no hint says so.
+unsigned groupHint(const Problem &problem);
+/// Queries of one head in a query tile.
+unsigned queriesOfTile(const Schedule &schedule);
+
+/// Log2 of how large P may become in `type`: f16 ends below 2^16; bf16 and f32
+/// below 2^128, and a row sums up to 2^31 keys. Sums of P times V are the
+/// caller's to bound: they are finite as long as kv_len times the largest |v|
+/// stays below 2^(128 - rescale_threshold - p_offset).
+double mostGrowth(DataType type);
+/// The largest of them.
+constexpr unsigned mostPOffset = 96;
+
+/// The sentence that names the violated rule (which capacity, needed, there),
+/// or nothing if `schedule` can serve `problem` on its target. Each sentence
+/// begins with the number of its rule:
+///
+///   C1  the target is known, and attention can be compiled for it
+///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
+///       tensor memory holds S and O of every query tile; with wgmma registers
+///       hold S, O and P of one, of several CTAs of an SM their share
+///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
+///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
+///       at most the rows of a tile. With wgmma one to three tiles of 64 rows
+///       (one if ctas_per_sm, at most 3, is more than 1), and KV blocks of a
+///       multiple of 16 keys up to 256
+///   C4  one CTA issues an MMA
+///   C5  P waits in tensor memory or in shared memory; in tensor memory only
+///       if O is in the same lanes as S. With wgmma it is in registers or, with
+///       one CTA an SM, in shared memory
+///   C6  at least two KV stages (one where V has a ring of its own), and shared
+///       memory holds all regions
+///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
+///       type; the threshold is 0 where the maximum, the sum or the output
+///       without division is asked for, which a late maximum would change;
+///       sums are of f32
+///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
+///       unless it is of a head dim up to 80, or 113 to 128, with P in tensor
+///       memory, without packed heads, lists of lengths, code that reads or an
+///       f32 output (with wgmma 50 per cent, and P in registers); there are at
+///       most 256 splits; chunks and slices of P divide their block, o_columns
+///       are whole panels, no chunk is wider than its head, and above head dim
+///       256 one of K has at most 256 columns unless K is shared or tiles have
+///       64 rows; share_kv needs a V that is the first columns of K;
+///       ctas_per_sm is 1 with tensor memory; what leaves softmax no registers
+///       beside another query tile: see lib/Schedule/README.md
+///   C9  the roles are those that passes know, each with its number of warps
+///   C10 every warp of every warpgroup has one role
+///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum
+///       over all threads fits the register file, and no role has fewer than
+///       the planner gives it, below which ptxas was not seen not to spill
+std::optional<std::string> check(const Problem &problem,
+                                 const Schedule &schedule);
+
+/// Lays the regions out. `schedule` must have passed check().
+MemoryMap layOut(const Problem &problem, const Schedule &schedule);
+
+/// The sentence that says what is wrong with `map`, or nothing. A sentence
+/// begins with the number of the rule:
+///
+///   V1  every region that the schedule needs is there once, and no other
+///   V2  a region has the size that its tile needs
+///   V3  an alias lies inside the region that it names, P in the columns of S
+///       that its layout asks for
+///   V4  regions that are no aliases do not overlap
+///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
+///   V6  all regions lie inside what is asked for, and that inside the target's
+///       capacities; tensor memory comes in powers of two from 32 columns
+///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and
+///       P in tensor memory has the lanes of its S and of the O that it is
+///       multiplied into
+std::optional<std::string>
+verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
+
+/// Enumerates candidates, ranks those that pass check() by the cost model and
+/// returns the best. On failure `error` says which override or capacity made it
+/// impossible (that of the candidate that keeps most rules), and names the
+/// nearest changes of one field that help, if there are any.
+std::optional<Plan> plan(const Problem &problem, std::string_view target,
+                         const Overrides &overrides, std::string &error);
+
+/// Returns why `other`, one of `Plan::rejected`, cannot be had: "q_tiles = 2,
+/// ...: C6: ...".
+std::string whyRejected(const Problem &problem, const Schedule &other);
+
+std::string_view stringify(DataType type);
+std::string_view stringify(PPlacement placement);
+std::string_view stringify(Accumulate type);
+std::string_view stringify(Scheduler scheduler);
+
+} // namespace fmha::schedule
+
+#endif // FMHA_SCHEDULE_MODEL_SCHEDULE_H

@@ -1,0 +1,90 @@
+//===- Capacities.h - Does a kernel fit its GPU? ----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel asks of its target, as numbers with the op that asks, and the
+// rules that it has to keep. `check` and `verify` of Schedule.h judge a
+// schedule and its map; this judges the kernel that passes made of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_SCHEDULE_RULES_CAPACITIES_H
+#define FMHA_SCHEDULE_RULES_CAPACITIES_H
+
+#include "fmha/Sync/Synchronisation.h"
+
+namespace fmha::schedule::capacities {
+
+using Memory = sync::Memory;
+using Complaint = sync::Complaint;
+
+/// [begin, end) in bytes of dynamic shared memory or columns of the kernel's
+/// tensor memory; the start has to be a multiple of `alignment`.
+struct Place {
+  Memory memory = Memory::Shared;
+  std::string name;
+  uint64_t begin = 0, end = 0, alignment = 1;
+  uint32_t source = 0;
+};
+
+/// tcgen05.alloc, or the dealloc that has to match it.
+struct Columns {
+  unsigned count = 0;
+  uint32_t source = 0;
+};
+
+/// `registers` for each thread of [firstWarp, lastWarp); `before` is what a
+/// setmaxnreg expects them to have, 0 where nothing says so.
+struct WarpRegisters {
+  std::string name;
+  unsigned firstWarp = 0, lastWarp = 0, registers = 0, before = 0;
+  uint32_t source = 0;
+};
+
+/// A value that op `source` overwrites though it is needed later.
+struct Clobber {
+  std::string name;
+  Memory memory = Memory::Shared;
+  uint64_t begin = 0, end = 0;
+  uint32_t source = 0, other = 0;
+};
+
+struct Demand {
+  std::string target;
+  /// The op that stands for the launch.
+  uint32_t launch = 0;
+  unsigned threads = 0;
+  /// CTAs that an SM has at once.
+  unsigned ctasPerSm = 1;
+  std::vector<Place> tiles;
+  std::vector<Place> barriers;
+  std::vector<Columns> allocations, deallocations;
+  std::vector<WarpRegisters> warps;
+  std::vector<Clobber> clobbers;
+  /// Numbers of named barriers, bar.sync 0 of the CTA included.
+  std::vector<Columns> namedBarriers;
+};
+
+/// Complaints about `demand`, none if its target can have it. Rules:
+///
+///   R1  tensor memory is allocated once, by a power of two that the target
+///   has,
+///       and freed with the same count
+///   R2  places lie inside shared memory, or inside the allocated columns
+///   R3  places begin at multiples of their alignment
+///   R4  mbarriers overlap neither tiles nor each other
+///   R5  setmaxnreg can set every count, and all warps together need no more
+///       than the registers at launch
+///   R6  a CTA has no more threads than the target lets it, and every role's
+///       warps are launched
+///   R7  there are 16 named barriers
+///   R8  no place is overwritten while a tile in it is still to be read
+std::vector<Complaint> check(const Demand &demand);
+
+} // namespace fmha::schedule::capacities
+
+#endif // FMHA_SCHEDULE_RULES_CAPACITIES_H

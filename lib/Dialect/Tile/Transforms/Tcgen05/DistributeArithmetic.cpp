@@ -1,0 +1,372 @@
+//===- DistributeArithmetic.cpp - Row arithmetic, one row a thread --------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/RowMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fmha::tile;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+
+static Value broadcast(ImplicitLocOpBuilder &b, Value scalar, Type vector) {
+  return vector::BroadcastOp::create(b, vector, scalar);
+}
+
+/// Halves the vector until two elements are left, so that the dependence chain
+/// is logarithmic and sums pair up for packed additions; the order is fixed.
+static Value sumOfRow(ImplicitLocOpBuilder &b, Value vector) {
+  int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
+  for (; size > 2; size /= 2)
+    vector = arith::AddFOp::create(b, slice(b, vector, 0, size / 2),
+                                   slice(b, vector, size / 2, size / 2));
+  return arith::AddFOp::create(b, vector::ExtractOp::create(b, vector, 0),
+                               vector::ExtractOp::create(b, vector, 1));
+}
+
+/// Four chains of max(max(chain, x), y), which the back end selects as one
+/// three-input maximum each; as a vector op it would become compares and
+/// selects.
+static Value maxOfRow(ImplicitLocOpBuilder &b, Value vector) {
+  constexpr int64_t chains = 4;
+  int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
+  Value top[chains];
+  for (int64_t n = 0; n < size; ++n) {
+    Value x = vector::ExtractOp::create(b, vector, n);
+    Value &chain = top[n / 2 % chains];
+    chain = chain ? Value(arith::MaxNumFOp::create(b, chain, x)) : x;
+  }
+  Value low = arith::MaxNumFOp::create(b, top[0], top[1]);
+  return arith::MaxNumFOp::create(b, arith::MaxNumFOp::create(b, low, top[2]),
+                                  top[3]);
+}
+
+namespace {
+
+/// Registers only; a fill of shared memory is a memory pattern.
+struct FillRegisters : public DistributePattern<FillOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(FillOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().inRegisters())
+      return failure();
+    Type type = getTypeConverter()->convertType(op.getType());
+    TypedAttr value = op.getValueAttr();
+    if (auto vector = dyn_cast<VectorType>(type))
+      value = DenseElementsAttr::get(vector, value);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
+    return success();
+  }
+};
+
+/// The thread's columns of each slice, one behind the other.
+struct DistributeJoin : public DistributePattern<JoinOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(JoinOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().inRegisters())
+      return rewriter.notifyMatchFailure(op, "expected tiles in registers");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, concatenate(b, adaptor.getInputs()));
+    return success();
+  }
+};
+
+/// Scores times 0 are 0: they need no registers.
+struct DistributeScale : public DistributePattern<ScaleOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(ScaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    if (op.getFactor().isZero()) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+          op, b.getZeroAttr(x.getType()));
+      return success();
+    }
+    Value factor =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
+    if (isa<VectorType>(x.getType()))
+      factor = broadcast(b, factor, x.getType());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, x, factor);
+    return success();
+  }
+};
+
+/// The keys that a row sees, counted from a block's first one: [first, end). No
+/// `first` stands for 0.
+struct Seen {
+  Value first, end;
+};
+
+/// Only blocks at an edge need a mask: the test is the same for the whole CTA.
+///   [first, end) = keys that this thread's row sees
+///   if (the first row's end < columns or the last row's first > 0)
+///     x = select(first <= column < end, x, -inf)
+struct DistributeMask : public DistributePattern<MaskOp> {
+  using DistributePattern::DistributePattern;
+
+  LogicalResult
+  matchAndRewrite(MaskOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    auto [common, own] = limits(b, op);
+    int64_t columns = op.getType().getColumns();
+    Value edge = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, common.end,
+                                       constantI32(b, columns));
+    if (common.first) {
+      Value hides = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                          common.first, constantI32(b, 0));
+      edge = arith::OrIOp::create(b, edge, hides);
+    }
+    auto branch = scf::IfOp::create(b, TypeRange{x.getType()}, edge,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(rewriter);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, masked(b, op.getType(), x, own));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, x);
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+
+private:
+  /// What all rows of the tile see, and what this thread's row does.
+  static std::pair<Seen, Seen> limits(ImplicitLocOpBuilder &b, MaskOp op) {
+    auto toI32 = [&](Value v) -> Value {
+      return arith::IndexCastOp::create(b, b.getI32Type(), v);
+    };
+    auto add = [&](Value v, int64_t n) -> Value {
+      return arith::AddIOp::create(b, v, constantI32(b, n));
+    };
+    Value column = toI32(op.getCol());
+    Value end = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
+    Seen common{Value(), end}, own = common;
+    // Of the tile's first row, from the block's first key.
+    auto place = [&](Value bound) -> Value {
+      Value at = arith::AddIOp::create(b, toI32(op.getRow()), toI32(bound));
+      return arith::SubIOp::create(b, at, column);
+    };
+    if (op.getUpper()) {
+      Value behind = add(place(op.getUpper()), 1);
+      Value ownBehind = arith::AddIOp::create(b, behind, query(b, op));
+      common.end = arith::MinSIOp::create(b, end, behind);
+      own.end = arith::MinSIOp::create(b, end, ownBehind);
+    }
+    if (op.getLower()) {
+      Value first = place(op.getLower());
+      int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+      common.first = add(first, rows - 1);
+      own.first = arith::AddIOp::create(b, first, query(b, op));
+    }
+    own.end = fromOwnColumn(b, op.getType(), own.end);
+    if (own.first)
+      own.first = fromOwnColumn(b, op.getType(), own.first);
+    return {common, own};
+  }
+
+  static Value query(ImplicitLocOpBuilder &b, MaskOp op) {
+    return threadQuery(b, op.getType(), op.getHeads());
+  }
+
+  /// A limit that counts from the block's first column, counted from the first
+  /// one of this thread.
+  static Value fromOwnColumn(ImplicitLocOpBuilder &b, TileType tile,
+                             Value limit) {
+    Value first = firstOwnColumn(b, tile);
+    return first ? Value(arith::SubIOp::create(b, limit, first)) : limit;
+  }
+
+  /// Where this thread's columns of a row lie in `tile`, counted from its first
+  /// one: slices lie `columns / slices` apart, and where two threads share a
+  /// row each has only half as many in a row.
+  static Value placesOfColumns(ImplicitLocOpBuilder &b, TileType tile) {
+    int64_t columns = ownColumns(tile), slices = slicesOf(tile);
+    int64_t inSlice = columns / slices, pitch = tile.getColumns() / slices;
+    SmallVector<int32_t> places;
+    for (int64_t column = 0; column < columns; ++column)
+      places.push_back(column / inSlice * pitch + column % inSlice);
+    auto type = VectorType::get({columns}, b.getI32Type());
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
+  }
+
+  static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
+                      const Seen &own) {
+    Value indices = placesOfColumns(b, tile);
+    Type type = indices.getType();
+    Value none = broadcast(b, constantF32(b, -infinity), x.getType());
+    auto keep = [&](arith::CmpIPredicate seen, Value limit) {
+      Value live =
+          arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
+      x = arith::SelectOp::create(b, live, x, none);
+    };
+    keep(arith::CmpIPredicate::slt, own.end);
+    // Not both conditions in one: a select takes its predicate at once, while
+    // ptxas keeps those that are combined in registers, and spills.
+    if (own.first)
+      keep(arith::CmpIPredicate::sge, own.first);
+    return x;
+  }
+};
+
+struct DistributeRowMax : public DistributePattern<RowMaxOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value row = maxOfRow(b, adaptor.getInput());
+    if (threadsPerRow(op.getInput().getType()) == 2)
+      row = arith::MaxNumFOp::create(b, row, ofOtherHalf(b, row));
+    auto [max, alpha] =
+        raiseMaximum(b, context.info, op, adaptor.getOld(), row);
+    rewriter.replaceOp(op, {max, alpha});
+    return success();
+  }
+};
+
+struct DistributeExp2 : public DistributePattern<Exp2Op> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(Exp2Op op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput();
+    Type type = x.getType();
+    float c = op.getLog2Scale().convertToFloat();
+    x = scaledDifference(b, x, seenMaximum(b, adaptor.getMax()), c,
+                         scalesDifferences(context.info, c), op.getOffset(),
+                         [&](Value row) { return broadcast(b, row, type); });
+    const fmha::schedule::Problem &problem = context.info.problem;
+    rewriter.replaceOp(
+        op, exp2OfRow(b, x, op.getEmulated(), problem.lse || problem.rowSum));
+    return success();
+  }
+};
+
+struct DistributeRowSum : public DistributePattern<RowSumOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value row = sumOfRow(b, adaptor.getInput());
+    if (threadsPerRow(op.getInput().getType()) == 2)
+      row = arith::AddFOp::create(b, row, ofOtherHalf(b, row));
+    rewriter.replaceOp(
+        op, addToSum(b, op, adaptor.getOld(), adaptor.getAlpha(), row));
+    return success();
+  }
+};
+
+struct DistributeCast : public DistributePattern<CastOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(CastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(
+        op, getTypeConverter()->convertType(op.getType()), adaptor.getInput());
+    return success();
+  }
+};
+
+/// Rows of heads that the group does not have read the last one's number.
+struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(LoadRowsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value head = op.getHead();
+    if (std::optional<uint32_t> heads = op.getHeads()) {
+      Value own = toIndex(b, threadHead(b, op.getType(), *heads));
+      Value last = arith::SubIOp::create(b, op.getCount(),
+                                         arith::ConstantIndexOp::create(b, 1));
+      head =
+          arith::AddIOp::create(b, head, arith::MinSIOp::create(b, own, last));
+    }
+    Value number = memref::LoadOp::create(b, op.getSrc(), ValueRange{head});
+    Value factor =
+        arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, number, factor);
+    return success();
+  }
+};
+
+struct DistributeAddSink : public DistributePattern<AddSinkOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(AddSinkOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, addSink(b, op, adaptor.getSink(), adaptor.getMax(),
+                                   adaptor.getSum()));
+    return success();
+  }
+};
+
+struct DistributeLse : public DistributePattern<LseOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(LseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, logSumExp(b, op, adaptor.getMax(), adaptor.getSum(),
+                                     adaptor.getSink()));
+    return success();
+  }
+};
+
+/// Of the two threads that have a row one stores what it has of it.
+Value isLeftHalf(ImplicitLocOpBuilder &b) {
+  Value half = arith::AndIOp::create(b, threadInGroup(b), constantI32(b, 16));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, half,
+                               constantI32(b, 0));
+}
+
+struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType tile = op.getValue().getType();
+    OwnRow own = ownRow(b, op, tile);
+    if (threadsPerRow(tile) == 2)
+      own.inside = arith::AndIOp::create(b, own.inside, isLeftHalf(b));
+    auto branch = scf::IfOp::create(b, own.inside, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
+                            ValueRange{op.getBatch(), own.head, own.row});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeArithmetic(
+    RewritePatternSet &patterns, const TypeConverter &converter,
+    const DistributeContext &context) {
+  patterns.add<FillRegisters, DistributeJoin, DistributeScale, DistributeMask,
+               DistributeRowMax, DistributeExp2, DistributeRowSum,
+               DistributeCast, DistributeLoadRows, DistributeAddSink,
+               DistributeLse, DistributeStoreRows>(converter, context);
+}

@@ -1,0 +1,407 @@
+//===- DistributeMemory.cpp - Moves and matrix products ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/Distribute.h"
+#include "fmha/Layout/Instruction.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static LLVM::LLVMPointerType smemPointer(MLIRContext *ctx) {
+  return LLVM::LLVMPointerType::get(ctx, 3);
+}
+
+static Value smemAddress(ImplicitLocOpBuilder &b, int64_t offset) {
+  return SmemAddressOp::create(b, smemPointer(b.getContext()), int32_t(offset));
+}
+
+/// A tile may begin inside a panel, where it is a slice of another one: bytes
+/// from the panel's start, below those of a row.
+static int64_t bytesInPanel(TileType tile) {
+  return tile.getSmem().getOffset() % layout::PanelTile::rowBytes;
+}
+
+static layout::PanelTile panelTile(TileType tile) {
+  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
+}
+
+/// Bytes from the start of row 0 to a run-time column, a multiple of 8, before
+/// the swizzle: PanelTile::chunkConstant of it.
+static Value columnOffset(ImplicitLocOpBuilder &b, layout::PanelTile panels,
+                          Value column) {
+  constexpr int32_t width = layout::PanelTile::panelColumns;
+  Value panel = arith::DivUIOp::create(b, column, constantI32(b, width));
+  Value inPanel = arith::RemUIOp::create(b, column, constantI32(b, width));
+  return arith::AddIOp::create(
+      b, arith::MulIOp::create(b, panel, constantI32(b, panels.panelBytes())),
+      arith::MulIOp::create(b, inPanel, constantI32(b, 2)));
+}
+
+void fmha::tile::storeSwizzled(ImplicitLocOpBuilder &b, TileType tile,
+                               Value values, Value first) {
+  layout::PanelTile panels = panelTile(tile);
+  Value row = threadRow(b, tile);
+  Value rowOffset = arith::MulIOp::create(
+      b, row, constantI32(b, layout::PanelTile::rowBytes));
+  Value rowXor =
+      arith::MulIOp::create(b, arith::AndIOp::create(b, row, constantI32(b, 7)),
+                            constantI32(b, layout::PanelTile::chunkBytes));
+  int64_t inPanel = bytesInPanel(tile);
+  Value base = advance(b, smemAddress(b, tile.getSmem().getOffset() - inPanel),
+                       rowOffset);
+  Value start = first ? columnOffset(b, panels, first) : Value();
+  constexpr int64_t chunk = layout::PanelTile::chunkElements;
+  auto words = VectorType::get({4}, b.getI32Type());
+  int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+  for (int64_t column = 0; column < count; column += chunk) {
+    Value piece =
+        vector::BitCastOp::create(b, words, slice(b, values, column, chunk));
+    Value offset =
+        constantI32(b, inPanel + panels.chunkConstant(column / chunk));
+    if (start)
+      offset = arith::AddIOp::create(b, start, offset);
+    // The XOR acts on bits 4 to 6, inside a row of the panel.
+    offset = arith::XOrIOp::create(b, rowXor, offset);
+    LLVM::StoreOp::create(b, piece, advance(b, base, offset), /*alignment=*/16);
+  }
+}
+
+IntegerAttr fmha::tile::splitOf(ImplicitLocOpBuilder &b, TileType tile,
+                                int64_t columns) {
+  return threadsPerRow(tile) == 2 ? b.getI32IntegerAttr(columns / 2)
+                                  : IntegerAttr();
+}
+
+/// Columns of this thread's row of an f32 tile in tensor memory; to be waited
+/// for.
+static Value loadChunk(ImplicitLocOpBuilder &b,
+                       const DistributeContext &context, TileType tile,
+                       int64_t column) {
+  int64_t count = std::min(chunkColumns, ownColumns(tile) - column);
+  auto words = VectorType::get({count}, b.getI32Type());
+  return TmemLoadOp::create(
+      b, words,
+      tmemAddress(b, context, tile.getTmem(), column, /*ofWarp=*/true),
+      splitOf(b, tile, tile.getColumns()));
+}
+
+Value fmha::tile::waitForLoads(ImplicitLocOpBuilder &b,
+                               ArrayRef<Value> loaded) {
+  int64_t columns = 0;
+  for (Value chunk : loaded)
+    columns += cast<VectorType>(chunk.getType()).getDimSize(0);
+  auto row = VectorType::get({columns}, b.getI32Type());
+  return TmemWaitOp::create(b, row, TmemAccess::Load, loaded).getResult();
+}
+
+void fmha::tile::waitForStores(ImplicitLocOpBuilder &b) {
+  TmemWaitOp::create(b, Type(), TmemAccess::Store, ValueRange());
+}
+
+Value fmha::tile::asF32(ImplicitLocOpBuilder &b, Value words) {
+  auto type = cast<VectorType>(words.getType());
+  return vector::BitCastOp::create(
+      b, VectorType::get(type.getShape(), b.getF32Type()), words);
+}
+
+void fmha::tile::forOwnColumns(
+    ImplicitLocOpBuilder &b, TileType tile,
+    function_ref<void(Value column, int64_t count)> body) {
+  int64_t columns = ownColumns(tile);
+  int64_t piece = columns % pieceColumns ? smallPieceColumns : pieceColumns;
+  auto loop = scf::ForOp::create(b, constantI32(b, 0), constantI32(b, columns),
+                                 constantI32(b, piece));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar(), piece);
+}
+
+Value fmha::tile::inTile(ImplicitLocOpBuilder &b, TileType tile, Value column) {
+  Value first = firstOwnColumn(b, tile);
+  return first ? Value(arith::AddIOp::create(b, first, column)) : column;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+struct DistributeSlot : public DistributePattern<SlotAddressOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(SlotAddressOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType tile = op.getType();
+    if (TmemAttr place = tile.getTmem()) {
+      bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
+      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
+      return success();
+    }
+    SmemAttr place = tile.getSmem();
+    Value address = smemAddress(b, place.getOffset());
+    if (place.getStages() > 1) {
+      Value stage =
+          arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
+      address = advance(b, address,
+                        arith::MulIOp::create(
+                            b, stage, constantI32(b, tile.getStagePitch())));
+    }
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// The address of the first column, as far behind that of the tile as the place
+/// says.
+struct DistributeSlice : public DistributePattern<SliceOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (TmemAttr place = to.getTmem()) {
+      bool ofWarp = !op->getParentOfType<RoleOp>().getSingleThread();
+      rewriter.replaceOp(op, tmemAddress(b, context, place, 0, ofWarp));
+      return success();
+    }
+    if (to.inRegisters()) {
+      int64_t first = op.getColumn() / threadsPerRow(from);
+      rewriter.replaceOp(
+          op, tile::slice(b, adaptor.getInput(), first, ownColumns(to)));
+      return success();
+    }
+    if (!to.getSmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile with a place");
+    int64_t bytes = to.getSmem().getOffset() - from.getSmem().getOffset();
+    Value address = adaptor.getInput();
+    if (to.getSmem().getStages() == 1)
+      address = smemAddress(b, to.getSmem().getOffset());
+    else if (bytes)
+      address = advance(b, address, constantI32(b, bytes));
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// A finished output of zeros. Where two threads share a row their halves may
+/// begin in the middle of a panel, so that they go piece by piece.
+struct FillShared : public DistributePattern<FillOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(FillOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType tile = op.getType();
+    if (!tile.getSmem() || !op.getValue().isZero())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (threadsPerRow(tile) == 1)
+      storeSwizzled(b, tile, zeros(b, tile, tile.getColumns()));
+    else
+      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+        storeSwizzled(b, tile, zeros(b, tile, count), inTile(b, tile, column));
+      });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static Value zeros(ImplicitLocOpBuilder &b, TileType tile, int64_t count) {
+    auto type = VectorType::get({count}, tile.getElementType());
+    return arith::ConstantOp::create(b, b.getZeroAttr(type));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+struct DistributeMove : public DistributePattern<MoveOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(MoveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    bool row = from.getShape().size() == 1;
+    if (from.getTmem() && to.inRegisters())
+      rewriter.replaceOp(op, tmemToRegisters(b, from, slicesOf(to)));
+    else if (from.inRegisters() && to.getTmem())
+      rewriter.replaceOp(op, registersToTmem(b, adaptor.getInput(), to));
+    else if (from.inRegisters() && to.getSmem())
+      rewriter.replaceOp(op, row ? rowToShared(b, adaptor.getInput(), to)
+                                 : tileToShared(b, adaptor.getInput(), to));
+    else if (row && from.getSmem() && to.inRegisters())
+      rewriter.replaceOp(op, sharedToRow(b, from));
+    else
+      return rewriter.notifyMatchFailure(op, "no way between these places");
+    return success();
+  }
+
+private:
+  /// Threads, not rows, are counted: softmax and correction share them out
+  /// alike.
+  Value rowAddress(ImplicitLocOpBuilder &b, TileType tile) const {
+    Value bytes = arith::MulIOp::create(b, threadInGroup(b), constantI32(b, 4));
+    return advance(b, smemAddress(b, tile.getSmem().getOffset()), bytes);
+  }
+
+  /// All loads are issued before the one wait.
+  Value tmemToRegisters(ImplicitLocOpBuilder &b, TileType from,
+                        int64_t slices) const {
+    SmallVector<Value> chunks;
+    int64_t columns = from.getColumns() / slices;
+    for (int64_t first = 0; first < from.getColumns(); first += columns) {
+      TileType slice = from.columns(first, columns);
+      for (int64_t n = 0; n < ownColumns(slice); n += chunkColumns)
+        chunks.push_back(loadChunk(b, context, slice, n));
+    }
+    return asF32(b, waitForLoads(b, chunks));
+  }
+
+  /// Two 16-bit elements a column: the order in which an A operand is read.
+  Value registersToTmem(ImplicitLocOpBuilder &b, Value values,
+                        TileType to) const {
+    int64_t columns = ownColumns(to) / 2;
+    Value words = vector::BitCastOp::create(
+        b, VectorType::get({columns}, b.getI32Type()), values);
+    for (int64_t column = 0; column < columns; column += chunkColumns)
+      TmemStoreOp::create(
+          b, slice(b, words, column, std::min(chunkColumns, columns - column)),
+          tmemAddress(b, context, to.getTmem(), column, /*ofWarp=*/true),
+          splitOf(b, to, to.getColumns() / 2));
+    waitForStores(b);
+    return tmemAddress(b, context, to.getTmem(), 0, /*ofWarp=*/true);
+  }
+
+  Value tileToShared(ImplicitLocOpBuilder &b, Value values, TileType to) const {
+    storeSwizzled(b, to, values, firstOwnColumn(b, to));
+    return smemAddress(b, to.getSmem().getOffset());
+  }
+
+  Value rowToShared(ImplicitLocOpBuilder &b, Value value, TileType to) const {
+    LLVM::StoreOp::create(b, value, rowAddress(b, to));
+    return smemAddress(b, to.getSmem().getOffset());
+  }
+
+  Value sharedToRow(ImplicitLocOpBuilder &b, TileType from) const {
+    return LLVM::LoadOp::create(b, from.getElementType(), rowAddress(b, from));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// One tcgen05.mma for each 16 elements of the inner extent, that of A; B may
+/// have more and begin at one of its rows:
+///   tile.mma %d, %a0, %b0 accumulate %acc
+///   tile.mma %d, %a1, %b1 accumulate %true ...
+/// More columns of D than an instruction has are parts next to each other, each
+/// with its columns of B.
+struct DistributeDot : public DistributePattern<DotOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(DotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType a = op.getA().getType(), d = op.getType();
+    if (!d.getTmem() || !op.getB().getType().getSmem() ||
+        (!a.getTmem() && !a.getSmem()))
+      return rewriter.notifyMatchFailure(
+          op, "expected D in #tile.tmem, B in #tile.smem, A in either");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      if (auto error = instruction(op, n).check())
+        return op.emitOpError() << *error;
+    if (a.getColumns() % kPerStep)
+      return op.emitOpError() << "expected an inner extent that is a multiple "
+                                 "of "
+                              << kPerStep << ", got " << a.getColumns();
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      issuePart(b, op, adaptor, n);
+    rewriter.replaceOp(
+        op, tmemAddress(b, context, d.getTmem(), 0, /*ofWarp=*/false));
+    return success();
+  }
+
+private:
+  /// Columns of D that one instruction has (PTX ISA 9.7.16.2.1), and elements
+  /// of the inner extent.
+  static constexpr int64_t mostColumns = 256;
+  static constexpr int64_t kPerStep = 16;
+
+  /// Columns [n, n + 256) of the product, or as many as there are.
+  void issuePart(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
+                 int64_t n) const {
+    layout::PanelTile panels = panelTile(op.getB().getType());
+    layout::SmemTile tile =
+        op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
+    Value d = tmemAddress(b, context, op.getType().getTmem(), n,
+                          /*ofWarp=*/false);
+    Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    Value first = adaptor.getAccumulate();
+    if (!first)
+      first = arith::ConstantOp::create(b, b.getBoolAttr(bool(op.getAcc())));
+    uint32_t word = layout::instructionDescriptor(instruction(op, n));
+    int64_t steps = op.getA().getType().getColumns() / kPerStep;
+    int64_t firstStep = op.getRows().value_or(0) / kPerStep;
+    for (int64_t step = 0; step < steps; ++step) {
+      uint32_t offset = tile.mnOffset(n) + tile.kStepOffset(firstStep + step);
+      Value bDescriptor = descriptor(b, adaptor.getB(), offset, tile);
+      MmaOp::create(b, d, aOperand(b, op, adaptor, step), bDescriptor,
+                    int32_t(word), step == 0 ? first : yes);
+    }
+  }
+
+  static layout::Instruction instruction(DotOp op, int64_t n) {
+    TileType a = op.getA().getType(), d = op.getType();
+    layout::Instruction shape;
+    shape.a = shape.b = a.getElementType().isF16() ? layout::InputType::F16
+                                                   : layout::InputType::BF16;
+    shape.negateA = op.getNegate();
+    shape.aInTmem = bool(a.getTmem());
+    shape.m = d.getRows();
+    shape.n = std::min(d.getColumns() - n, mostColumns);
+    shape.bMajor = op.getTransposeB() ? layout::Major::K : layout::Major::MN;
+    return shape;
+  }
+
+  static Value descriptor(ImplicitLocOpBuilder &b, Value base, uint32_t offset,
+                          const layout::SmemTile &tile) {
+    return DescriptorOp::create(b, base, int32_t(offset),
+                                int64_t(tile.descriptorFields()));
+  }
+
+  /// A K step of 16-bit elements takes 8 columns of tensor memory.
+  Value aOperand(ImplicitLocOpBuilder &b, DotOp op, OpAdaptor adaptor,
+                 unsigned step) const {
+    TileType a = op.getA().getType();
+    if (TmemAttr place = a.getTmem())
+      return tmemAddress(b, context, place, 8 * step, /*ofWarp=*/false);
+    layout::SmemTile tile = panelTile(a).kMajor();
+    return descriptor(b, adaptor.getA(), tile.kStepOffset(step), tile);
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeMemory(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const DistributeContext &context) {
+  patterns.add<DistributeSlot, DistributeSlice, FillShared, DistributeMove,
+               DistributeDot>(converter, context);
+}

@@ -1,0 +1,193 @@
+//===- DistributeOutput.cpp - The output accumulator, thread by thread ----===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/RowMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+namespace {
+
+/// A loop over the thread's columns of a tile in tensor memory, piece by piece,
+/// in a role that has not the registers for all of them:
+///
+///   for column = 0 to columns step 16:
+///     tmem_load; tmem_wait; body(column, address, f32 values)
+void forPieces(ImplicitLocOpBuilder &b, const DistributeContext &context,
+               TileType tile,
+               function_ref<void(Value column, Value address, Value x)> body) {
+  forOwnColumns(b, tile, [&](Value column, int64_t count) {
+    DistributeContext there{context.info,
+                            arith::AddIOp::create(b, context.tmemBase, column)};
+    Value address = tmemAddress(b, there, tile.getTmem(), 0, /*ofWarp=*/true);
+    auto words = VectorType::get({count}, b.getI32Type());
+    Value loaded = TmemLoadOp::create(b, words, address,
+                                      splitOf(b, tile, tile.getColumns()));
+    body(column, address, asF32(b, waitForLoads(b, loaded)));
+  });
+}
+
+/// Only if some row of the warp has a factor other than 1.
+struct DistributeRescale : public DistributePattern<RescaleOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(RescaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value alpha = adaptor.getAlpha();
+    Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, alpha,
+                                          constantF32(b, 1.0f));
+    Value any = AnyInWarpOp::create(b, b.getI1Type(), differs);
+    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      b.setInsertionPointToStart(branch.thenBlock());
+      multiplyInPlace(b, op.getType(), alpha);
+    }
+    rewriter.replaceOp(op, adaptor.getInput());
+    return success();
+  }
+
+private:
+  void multiplyInPlace(ImplicitLocOpBuilder &b, TileType tile,
+                       Value alpha) const {
+    forPieces(b, context, tile, [&](Value, Value address, Value x) {
+      Value factor = vector::BroadcastOp::create(b, x.getType(), alpha);
+      Value scaled = arith::MulFOp::create(b, x, factor);
+      auto words = cast<VectorType>(x.getType()).clone(b.getI32Type());
+      TmemStoreOp::create(b, vector::BitCastOp::create(b, words, scaled),
+                          address, splitOf(b, tile, tile.getColumns()));
+    });
+    waitForStores(b);
+  }
+};
+
+Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
+  Type factors = x.getType();
+  return rows.finish(b, x, [&](Value row) -> Value {
+    // Whether it has seen a key is one answer for the row.
+    return row.getType().isF32() ? vector::BroadcastOp::create(b, factors, row)
+                                 : row;
+  });
+}
+
+/// acc/l in 16 bits into the staging tile.
+struct DistributeNormalize : public DistributePattern<NormalizeOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (!from.getTmem() || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected a tile in #tile.tmem to go to #tile.smem");
+    Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
+    forPieces(b, context, from, [&](Value column, Value, Value x) {
+      auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
+      Value half = arith::TruncFOp::create(b, rounded, divided(b, rows, x));
+      storeSwizzled(b, to, half, inTile(b, to, column));
+    });
+    rewriter.replaceOp(op, SmemAddressOp::create(
+                               b, LLVM::LLVMPointerType::get(b.getContext(), 3),
+                               int32_t(to.getSmem().getOffset())));
+    return success();
+  }
+};
+
+/// acc/l in f32, from registers to the tensor. The loads of tensor memory are
+/// the whole warp's; only the stores ask whether the row and the columns exist:
+///
+///   for column = 0 to own columns step 16:
+///     tmem_load; tmem_wait
+///     if (row < length) { store 4; store 4; if (column + 8 < dim) ... }
+struct DistributeWrite : public DistributePattern<WriteOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto tile = cast<TileType>(op.getTile());
+    if (op.getValue() && !op.getValue().getType().getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
+    OwnRow own = ownRow(b, op, tile);
+    auto store = [&](Value column, Value values) {
+      inIf(b, own.inside, [&] { storePiece(b, op, own, column, values); });
+    };
+    if (!op.getValue()) {
+      forOwnColumns(b, tile, [&](Value column, int64_t count) {
+        auto type = VectorType::get({count}, b.getF32Type());
+        store(inTile(b, tile, column),
+              arith::ConstantOp::create(b, b.getZeroAttr(type)));
+      });
+    } else {
+      Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
+      TileType from = op.getValue().getType();
+      forPieces(b, context, from, [&](Value column, Value, Value x) {
+        store(inTile(b, from, column), divided(b, rows, x));
+      });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Head dims come in steps of 8 columns, two stores of 16 bytes.
+  static void storePiece(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
+                         Value column, Value values) {
+    constexpr int64_t step = 8;
+    auto tile = cast<TileType>(op.getTile());
+    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
+    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    Value first = arith::IndexCastOp::create(b, b.getIndexType(), column);
+    if (op.getColumn())
+      first = arith::AddIOp::create(b, first, op.getColumn());
+    int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+    for (int64_t n = 0; n < count; n += step) {
+      Value at =
+          arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
+      auto both = [&] { storeStep(b, op, own, at, slice(b, values, n, step)); };
+      if (whole) {
+        both();
+        continue;
+      }
+      Value there =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at,
+                                arith::ConstantIndexOp::create(b, dim));
+      inIf(b, there, both);
+    }
+  }
+
+  static void storeStep(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
+                        Value column, Value values) {
+    constexpr int64_t width = 4;
+    int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
+    for (int64_t n = 0; n < count; n += width) {
+      Value at = arith::AddIOp::create(b, column,
+                                       arith::ConstantIndexOp::create(b, n));
+      vector::StoreOp::create(b, slice(b, values, n, width), op.getDest(),
+                              ValueRange{op.getBatch(), own.row, own.head, at});
+    }
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateDistributeOutput(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          const DistributeContext &context) {
+  patterns.add<DistributeRescale, DistributeNormalize, DistributeWrite>(
+      converter, context);
+}

@@ -1,0 +1,333 @@
+//===- VerifyResources.cpp - Does a placed kernel fit its target? ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Schedule/Rules/Capacities.h"
+
+#include "mlir/Analysis/Liveness.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEVERIFYRESOURCES
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+using namespace fmha::schedule::capacities;
+
+namespace {
+
+constexpr unsigned warpThreads = 32, groupWarps = 4;
+
+/// Where a tile lies, one stage or the whole ring; nothing for registers.
+std::optional<Place> placeOf(TileType type, bool ring) {
+  Place place;
+  if (SmemAttr smem = type.getSmem()) {
+    place.name = "a tile in bytes";
+    place.begin = smem.getOffset();
+    // A slice may begin inside its panel, whose 128-byte rows it shares.
+    place.end = place.begin / 128 * 128 + type.getBytes() +
+                (ring ? type.getStagePitch() * (smem.getStages() - 1) : 0);
+    // A K step inside the panel that a slice begins in, or one f32. That a
+    // whole tile begins at a pattern of the swizzle, its type verifies.
+    place.alignment = type.getShape().size() == 2 ? 32 : 4;
+    return place;
+  }
+  TmemAttr tmem = type.getTmem();
+  if (!tmem)
+    return std::nullopt;
+  place.memory = Memory::Tensor;
+  place.name = "a tile in columns";
+  place.begin = tmem.getColumn();
+  place.end = place.begin + type.getColumns() *
+                                type.getElementType().getIntOrFloatBitWidth() /
+                                32;
+  return place;
+}
+
+class Collector {
+public:
+  explicit Collector(gpu::GPUFuncOp func) : func(func) {
+    schedule::Schedule schedule =
+        func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
+    demand.target = schedule.target;
+    demand.ctasPerSm = schedule.ctasPerSm;
+    demand.launch = number(func);
+    if (std::optional<ArrayRef<int32_t>> size = func.getKnownBlockSize())
+      demand.threads = (*size)[0] * (*size)[1] * (*size)[2];
+    else
+      for (const schedule::Role &role : schedule.roles)
+        demand.threads = std::max(demand.threads,
+                                  (role.firstWarp + role.warps) * warpThreads);
+  }
+
+  Demand collect(bool sequential) {
+    func.walk([&](Operation *op) { add(op); });
+    if (sequential)
+      findClobbers();
+    return std::move(demand);
+  }
+  Operation *opOf(uint32_t source) const { return ops[source]; }
+
+private:
+  uint32_t number(Operation *op) {
+    if (ops.empty() || ops.back() != op)
+      ops.push_back(op);
+    return ops.size() - 1;
+  }
+  void add(Operation *op);
+  void addTiles(Operation *op);
+  void addColumns(TmemAddressOp op);
+  void addRole(StringRef name, unsigned first, unsigned last,
+               unsigned registers, unsigned before, Operation *op);
+  void findClobbers();
+  void findClobbersOf(OpResult written, const Liveness &liveness);
+
+  gpu::GPUFuncOp func;
+  Demand demand;
+  std::vector<Operation *> ops;
+  llvm::DenseSet<Type> seen;
+  /// Tiles in memory, in program order.
+  SmallVector<Value> tiles;
+};
+
+} // namespace
+
+/// Each type once: it says all of the place.
+void Collector::addTiles(Operation *op) {
+  SmallVector<Value> values(op->getResults());
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    llvm::append_range(values, loop.getRegionIterArgs());
+  for (Value result : values) {
+    Type type = result.getType();
+    if (auto channel = dyn_cast<ChannelType>(type))
+      type = channel.getTile();
+    auto tile = dyn_cast<TileType>(type);
+    std::optional<Place> place;
+    if (tile)
+      place = placeOf(tile, /*ring=*/true);
+    if (!place)
+      continue;
+    if (isa<TileType>(result.getType()))
+      tiles.push_back(result);
+    if (!seen.insert(type).second)
+      continue;
+    place->source = number(op);
+    demand.tiles.push_back(*place);
+  }
+}
+
+/// Columns that loads and stores reach from here.
+void Collector::addColumns(TmemAddressOp op) {
+  Place place{Memory::Tensor, "columns", op.getColumn(), op.getColumn() + 1u};
+  for (Operation *user : op->getUsers())
+    if (auto sync = dyn_cast<SyncOpInterface>(user)) {
+      SmallVector<SyncEffect, 8> effects;
+      sync.getSyncEffects(effects);
+      for (const SyncEffect &effect : effects)
+        if (effect.address == op.getResult())
+          place.end = std::max<uint64_t>(
+              place.end, op.getColumn() + effect.offset + effect.extent);
+    }
+  place.source = number(op);
+  demand.tiles.push_back(place);
+}
+
+void Collector::addRole(StringRef name, unsigned first, unsigned last,
+                        unsigned registers, unsigned before, Operation *op) {
+  demand.warps.push_back(
+      {name.str(), first, last, registers, before, number(op)});
+}
+
+void Collector::add(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<BarrierOp>([&](BarrierOp barrier) {
+        uint64_t begin = barrier.getOffset();
+        demand.barriers.push_back(
+            {Memory::Shared, '"' + barrier.getName().str() + '"', begin,
+             begin + 8 * barrier.getType().getCount(), 8, number(op)});
+      })
+      .Case<TmemAllocOp>([&](TmemAllocOp alloc) {
+        demand.allocations.push_back({alloc.getColumns(), number(op)});
+        demand.tiles.push_back({Memory::Shared, "the allocation's base",
+                                alloc.getOffset(), alloc.getOffset() + 4u, 4,
+                                number(op)});
+      })
+      .Case<TryCancelOp>([&](TryCancelOp request) {
+        demand.tiles.push_back({Memory::Shared, "the response of try_cancel",
+                                request.getOffset(), request.getOffset() + 16u,
+                                16, number(op)});
+      })
+      .Case<SetNextTileOp>([&](SetNextTileOp set) {
+        demand.tiles.push_back({Memory::Shared, "the number of the next tile",
+                                set.getOffset(), set.getOffset() + 4u, 4,
+                                number(op)});
+      })
+      .Case<TmemDeallocOp>([&](TmemDeallocOp dealloc) {
+        demand.deallocations.push_back({dealloc.getColumns(), number(op)});
+      })
+      .Case<TmemAddressOp>([&](TmemAddressOp address) { addColumns(address); })
+      .Case<RoleOp>([&](RoleOp role) {
+        addRole(("role \"" + role.getName() + "\"").str(), role.getFirstWarp(),
+                role.getLastWarp(), role.getRegisters(), 0, op);
+      })
+      .Case<SetRegistersOp>([&](SetRegistersOp set) {
+        // One for each warpgroup, whichever it is.
+        unsigned group = demand.warps.size();
+        addRole("set_registers", group * groupWarps, (group + 1) * groupWarps,
+                set.getCount(), set.getPrevious(), op);
+      })
+      .Case<SyncCtaOp>(
+          [&](auto) { demand.namedBarriers.push_back({0, number(op)}); })
+      .Case<SyncNamedOp, ArriveNamedOp>([&](auto named) {
+        demand.namedBarriers.push_back({named.getBarrier(), number(op)});
+      })
+      .Default([&](Operation *other) { addTiles(other); });
+}
+
+/// Messages take the slots of a ring in turn, be it of one stage; what is in no
+/// ring belongs to a query tile.
+static bool isInRing(Value tile) {
+  Operation *maker = tile.getDefiningOp();
+  if (auto slice = dyn_cast_or_null<SliceOp>(maker))
+    return isInRing(slice.getInput());
+  return isa_and_nonnull<LoadOp>(maker) && !queryTileOf(maker);
+}
+
+/// Tiles of 64 rows lie in one half of every warp's lanes, others in both.
+static bool shareLanes(TileType a, TileType b) {
+  return !a.hasHalfLanes() || !b.hasHalfLanes() ||
+         a.getTmem().getLane() == b.getTmem().getLane();
+}
+
+/// Bytes [first, second) of the 128-byte rows of shared memory in which a tile
+/// lies. The swizzle moves bytes inside a row alone, by its address, so that
+/// strips of disjoint columns share none. A load of a strip fills whole rows.
+static std::pair<int64_t, int64_t> rowBytesOf(Value tile) {
+  constexpr int64_t rowBytes = 128;
+  auto type = cast<TileType>(tile.getType());
+  bool inPanels = type.getShape().size() == 2 &&
+                  type.getElementType().getIntOrFloatBitWidth() == 16;
+  if (!inPanels || isa_and_nonnull<LoadOp>(tile.getDefiningOp()))
+    return {0, rowBytes};
+  int64_t first = type.getSmem().getOffset() % rowBytes;
+  int64_t end = first + 2 * type.getColumns();
+  return end > rowBytes ? std::pair(int64_t(0), rowBytes)
+                        : std::pair(first, end);
+}
+
+/// Tiles in different columns of one panel are not over each other.
+static bool shareRowBytes(Value a, Value b) {
+  if (!cast<TileType>(a.getType()).getSmem() ||
+      !cast<TileType>(b.getType()).getSmem())
+    return true;
+  auto [firstA, endA] = rowBytesOf(a);
+  auto [firstB, endB] = rowBytesOf(b);
+  return firstA < endB && firstB < endA;
+}
+
+/// The op that gives the tile, to those behind it or, round a loop, to its
+/// body.
+static Operation *makerOf(Value tile) {
+  if (Operation *maker = tile.getDefiningOp())
+    return maker;
+  return tile.getParentBlock()->getParentOp();
+}
+
+static std::string nameOf(Value tile) {
+  std::string text = isa<OpResult>(tile) ? "the result of " : "an argument of ";
+  text += makerOf(tile)->getName().getStringRef();
+  auto type = cast<TileType>(tile.getType());
+  if (!type.hasHalfLanes())
+    return text;
+  std::string lanes = type.getTmem().getLane() ? "16 to 31" : "0 to 15";
+  return "lanes " + lanes + " of " + text;
+}
+
+static bool isMadeBefore(Value value, Operation *op) {
+  Operation *there = value.getParentBlock()->findAncestorOpInBlock(*op);
+  Operation *maker = value.getDefiningOp();
+  return there && (!maker || maker->isBeforeInBlock(there));
+}
+
+/// A tile that is needed behind the op that writes over its place. Which slot
+/// of a ring a tile takes, the channels decide later.
+void Collector::findClobbersOf(OpResult written, const Liveness &liveness) {
+  Operation *op = written.getOwner();
+  auto type = cast<TileType>(written.getType());
+  if (isa<SliceOp>(op))
+    return;
+  bool ring = isInRing(written);
+  Place place = *placeOf(type, ring);
+  auto isOver = [&](Value other) {
+    auto otherType = cast<TileType>(other.getType());
+    bool otherRing = isInRing(other);
+    std::optional<Place> there = placeOf(otherType, otherRing);
+    return other != written && !(ring && otherRing) &&
+           there->memory == place.memory && there->begin < place.end &&
+           place.begin < there->end && shareLanes(type, otherType) &&
+           shareRowBytes(written, other) && isMadeBefore(other, op) &&
+           !liveness.isDeadAfter(other, op);
+  };
+  auto found = llvm::find_if(tiles, isOver);
+  if (found == tiles.end())
+    return;
+  demand.clobbers.push_back({nameOf(*found), place.memory, place.begin,
+                             place.end, number(op), number(makerOf(*found))});
+}
+
+void Collector::findClobbers() {
+  Liveness liveness(func);
+  for (Value tile : tiles)
+    if (auto result = dyn_cast<OpResult>(tile);
+        result && !isa<scf::ForOp, scf::IfOp>(result.getOwner()))
+      findClobbersOf(result, liveness);
+}
+
+namespace {
+
+LogicalResult verify(gpu::GPUFuncOp func, bool sequential) {
+  Collector collector(func);
+  Demand demand = collector.collect(sequential);
+  std::vector<Complaint> complaints = schedule::capacities::check(demand);
+  for (const Complaint &complaint : complaints) {
+    InFlightDiagnostic error = collector.opOf(complaint.source)->emitError()
+                               << complaint.text;
+    if (complaint.other)
+      error.attachNote(collector.opOf(*complaint.other)->getLoc())
+          << "the other op is here";
+  }
+  return success(complaints.empty());
+}
+
+struct TileVerifyResourcesPass
+    : public fmha::tile::impl::TileVerifyResourcesBase<
+          TileVerifyResourcesPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    std::optional<KernelStage> stage = stageOf(getOperation());
+    if (!isTiledKernel(getOperation()) || !stage || stage == KernelStage::Tiled)
+      return;
+    if (failed(verify(getOperation(), stage == KernelStage::Placed)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

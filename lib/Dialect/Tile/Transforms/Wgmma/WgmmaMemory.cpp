@@ -1,0 +1,291 @@
+//===- WgmmaMemory.cpp - Places, and products by wgmma ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/RowMath.h"
+#include "WgmmaDistribute.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static layout::PanelTile panelsOf(TileType tile) {
+  return {unsigned(tile.getRows()), unsigned(tile.getColumns())};
+}
+
+void tile::storeFragment(ImplicitLocOpBuilder &b, TileType to, Value words) {
+  Value thread = threadInGroup(b);
+  auto bits = [&](int32_t mask, int32_t shift) -> Value {
+    Value some = arith::AndIOp::create(b, thread, constantI32(b, mask));
+    return arith::ShLIOp::create(b, some, constantI32(b, shift));
+  };
+  // Row 16·warp + lane mod 16 of 128 bytes; 16·(lane / 16), which the XOR with
+  // 16·(row mod 8) acts on as well.
+  Value row = arith::OrIOp::create(b, bits(0x60, 6), bits(0xF, 7));
+  Value swizzled = arith::XOrIOp::create(b, bits(0x10, 0), bits(7, 4));
+  Value base = advance(b, sharedMemory(b, to.getSmem().getOffset()), row);
+  layout::PanelTile panels = panelsOf(to);
+  constexpr int64_t chunkColumns = layout::PanelTile::chunkElements;
+  for (int64_t n = 0; n < to.getColumns(); n += wgmmaDepth) {
+    Value offset = constantI32(b, panels.chunkConstant(n / chunkColumns));
+    StoreMatrixOp::create(
+        b, slice(b, words, n / wgmmaDepth * wordsOfA, wordsOfA),
+        advance(b, base, arith::XOrIOp::create(b, swizzled, offset)));
+  }
+}
+
+namespace {
+
+/// P, where it is multiplied from shared memory.
+struct MoveFragment : public FragmentPattern<MoveOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(MoveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (!from.inFragments() || !to.getSmem() || to.getShape().size() != 2 ||
+        to.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "no way between these places");
+    storeFragment(b, to, adaptor.getInput());
+    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
+    return success();
+  }
+};
+
+struct SlotFragment : public FragmentPattern<SlotAddressOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(SlotAddressOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmemAttr place = op.getType().getSmem();
+    if (!place)
+      return rewriter.notifyMatchFailure(op, "expected #tile.smem");
+    Value address = sharedMemory(b, place.getOffset());
+    if (place.getStages() > 1) {
+      Value stage =
+          arith::IndexCastOp::create(b, b.getI32Type(), op.getStage());
+      Value pitch = constantI32(b, op.getType().getStagePitch());
+      address = advance(b, address, arith::MulIOp::create(b, stage, pitch));
+    }
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// The address of the first column, or the registers of those columns.
+struct SliceFragment : public FragmentPattern<SliceOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType from = op.getInput().getType(), to = op.getType();
+    if (from.inFragments() && to.inFragments()) {
+      int64_t first = fragmentSize(from) * op.getColumn() / from.getColumns();
+      rewriter.replaceOp(
+          op, tile::slice(b, adaptor.getInput(), first, fragmentSize(to)));
+      return success();
+    }
+    if (!from.getSmem() || !to.getSmem())
+      return rewriter.notifyMatchFailure(
+          op, "expected tiles in #tile.fragment or #tile.smem");
+    int64_t bytes = to.getSmem().getOffset() - from.getSmem().getOffset();
+    Value address = adaptor.getInput();
+    if (bytes)
+      address = advance(b, address, constantI32(b, bytes));
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// A K step for each 16 elements of the inner extent, which A has; B may have
+/// more and begin at one of its rows:
+///   %d = tile.wgmma %a steps [...], %b steps [...] plus %acc
+///   tile.wgmma_commit
+/// More columns of D than an instruction has are parts next to each other, each
+/// with its columns of B.
+struct DotFragment : public FragmentPattern<DotOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(DotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    TileType a = op.getA().getType(), d = op.getType();
+    if (!d.inFragments() || !op.getB().getType().getSmem() ||
+        op.getAccumulate() || a.getColumns() % wgmmaDepth)
+      return rewriter.notifyMatchFailure(
+          op, "expected D in #tile.fragment, B in #tile.smem, an inner extent "
+              "of a multiple of 16, and no condition");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Factors factors{adaptor.getAcc(), adaptor.getA(),
+                    descriptor(b, adaptor.getB(), tileOfB(op))};
+    if (!a.inFragments())
+      factors.a = descriptor(b, factors.a, panelsOf(a).kMajor());
+    SmallVector<Value> parts;
+    for (int64_t n = 0; n < d.getColumns(); n += mostColumns)
+      parts.push_back(issuePart(b, op, factors, n));
+    WgmmaCommitOp::create(b);
+    rewriter.replaceOp(op, concatenate(b, parts));
+    return success();
+  }
+
+private:
+  /// Columns of D that one instruction has (PTX ISA 9.7.15.2).
+  static constexpr int64_t mostColumns = 256;
+
+  /// The accumulator, or null; A, its registers or a descriptor; B.
+  struct Factors {
+    Value acc, a, b;
+  };
+
+  static layout::SmemTile tileOfB(DotOp op) {
+    layout::PanelTile panels = panelsOf(op.getB().getType());
+    return op.getTransposeB() ? panels.kMajor() : panels.mnMajor();
+  }
+
+  /// Columns [n, n + 256) of the product, or as many as there are.
+  static Value issuePart(ImplicitLocOpBuilder &b, DotOp op,
+                         const Factors &factors, int64_t n) {
+    layout::SmemTile tile = tileOfB(op);
+    int64_t columns = std::min(mostColumns, op.getType().getColumns() - n);
+    auto type = VectorType::get({columns / 2}, b.getF32Type());
+    Value acc = factors.acc;
+    if (acc)
+      acc = slice(b, acc, n / 2, columns / 2);
+    TileType a = op.getA().getType();
+    int64_t count = a.getColumns() / wgmmaDepth;
+    int64_t first = op.getRows().value_or(0) / wgmmaDepth;
+    DenseI32ArrayAttr stepsOfA;
+    if (!a.inFragments())
+      stepsOfA = steps(b, count, [&](int64_t step) {
+        return panelsOf(a).kMajor().kStepOffset(step);
+      });
+    auto stepsOfB = steps(b, count, [&](int64_t step) {
+      return tile.mnOffset(n) + tile.kStepOffset(first + step);
+    });
+    return WgmmaOp::create(b, type, factors.a, factors.b, acc, stepsOfA,
+                           stepsOfB, /*transpose_b=*/!op.getTransposeB(),
+                           op.getNegate(), a.getElementType());
+  }
+
+  static DenseI32ArrayAttr steps(Builder &b, int64_t count,
+                                 function_ref<uint32_t(int64_t)> offsetOf) {
+    SmallVector<int32_t> offsets;
+    for (int64_t step = 0; step < count; ++step)
+      offsets.push_back(int32_t(offsetOf(step)));
+    return b.getDenseI32ArrayAttr(offsets);
+  }
+
+  /// That of wgmma lacks the version of tcgen05's, bit 46; the codes of the
+  /// swizzle, 61 to 63 there and 62 to 63 here, are the same bits (PTX ISA
+  /// 9.7.15.5.1.2).
+  static Value descriptor(ImplicitLocOpBuilder &b, Value base,
+                          const layout::SmemTile &tile) {
+    constexpr uint64_t version = uint64_t(1) << 46;
+    return DescriptorOp::create(b, base, /*offset=*/0,
+                                int64_t(tile.descriptorFields() & ~version));
+  }
+};
+
+/// Of what is handed on only registers need to be. Behind softmax the wait
+/// stands in a branch of its own:
+///   if (any row's factor is not 1, or its sum is no number)
+///     acc = wait(acc) * factor
+///   else
+///     acc = wait(acc)
+/// Mostly no row needs its factor. And ptxas moves a wait ahead of all that
+/// does not use what it waits for, but not out of a branch: without it softmax
+/// would begin where the product ends, and not run beside it. So the condition
+/// asks for the sums, which all exponentials are in.
+struct WaitFragment : public FragmentPattern<WaitDotsOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(WaitDotsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    for (Value value : op.getValues())
+      if (!cast<TileType>(value.getType()).inFragments())
+        return rewriter.notifyMatchFailure(op, "expected #tile.fragment");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    ValueRange values = adaptor.getValues();
+    auto wait = [&](bool rescales) {
+      return SmallVector<Value>(WgmmaWaitOp::create(b, values.getTypes(),
+                                                    op.getPending(), rescales,
+                                                    values)
+                                    .getResults());
+    };
+    RescaleOp rescale = rescaleOf(op);
+    if (!rescale) {
+      rewriter.replaceOp(op, wait(/*rescales=*/false));
+      return success();
+    }
+    Value factors = rewriter.getRemappedValue(rescale.getAlpha());
+    Value sums = rewriter.getRemappedValue(sumAheadOf(rescale).getResult());
+    auto branch =
+        scf::IfOp::create(b, values.getTypes(), isNeeded(b, factors, sums),
+                          /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> results = wait(/*rescales=*/true);
+    int64_t size = cast<VectorType>(results[0].getType()).getDimSize(0);
+    results[0] =
+        arith::MulFOp::create(b, results[0], spreadRows(b, factors, size));
+    scf::YieldOp::create(b, results);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, wait(/*rescales=*/false));
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+
+private:
+  static RescaleOp rescaleOf(WaitDotsOp op) {
+    for (Operation *user : op.getResults().front().getUsers())
+      if (auto rescale = dyn_cast<RescaleOp>(user))
+        return sumAheadOf(rescale) ? rescale : RescaleOp();
+    return {};
+  }
+
+  static Value isNeeded(ImplicitLocOpBuilder &b, Value factors, Value sums) {
+    Value ones = constantOf(b, factors.getType(), 1.0f);
+    Value needed = arith::OrIOp::create(
+        b, arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factors, ones),
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sums, sums));
+    Value own = arith::OrIOp::create(b, vector::ExtractOp::create(b, needed, 0),
+                                     vector::ExtractOp::create(b, needed, 1));
+    return AnyInWarpOp::create(b, b.getI1Type(), own);
+  }
+};
+
+} // namespace
+
+RowSumOp fmha::tile::sumAheadOf(RescaleOp op) {
+  auto wait = op.getInput().getDefiningOp<WaitDotsOp>();
+  if (!wait || op.getInput() != wait.getResults().front())
+    return {};
+  for (Operation *user : op.getAlpha().getUsers())
+    if (auto sum = dyn_cast<RowSumOp>(user);
+        sum && sum->getBlock() == wait->getBlock() &&
+        sum->isBeforeInBlock(wait))
+      return sum;
+  return {};
+}
+
+void fmha::tile::populateWgmmaMemory(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     const KernelInfo &info) {
+  patterns.add<MoveFragment, SlotFragment, SliceFragment, DotFragment,
+               WaitFragment>(converter, info, patterns.getContext());
+}

@@ -1,0 +1,64 @@
+//===- WgmmaModify.cpp - Code on scores, on fragments -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/RowCode.h"
+#include "WgmmaDistribute.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+namespace {
+
+/// The two neighbours that a thread has of every 8 keys, of one row and of the
+/// other: what both need of a key is then needed nowhere else.
+struct ModifyFragment : public FragmentPattern<ModifyOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(ModifyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = adaptor.getInput(), made = x;
+    Value first =
+        arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
+    RowCode codes[fragmentRows] = {{b, op, place(b, op, 0)},
+                                   {b, op, place(b, op, 1)}};
+    for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
+      Value key = arith::AddIOp::create(
+          b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
+      for (int64_t row = 0; row < fragmentRows; ++row) {
+        int64_t at = n + row * neighbours;
+        made = vector::InsertStridedSliceOp::create(
+            b, codes[row].apply(slice(b, x, at, neighbours), key), made,
+            ArrayRef<int64_t>{at}, ArrayRef<int64_t>{1});
+      }
+    }
+    rewriter.replaceOp(op, made);
+    return success();
+  }
+
+private:
+  static constexpr int64_t neighbours = 2;
+
+  static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
+    auto makeRow = [&b, op, row]() mutable {
+      return fragmentQuery(b, row, op.getHeads());
+    };
+    auto makeHead = [&b, op, row]() mutable {
+      return fragmentHead(b, row, *op.getHeads());
+    };
+    return {makeRow, makeHead};
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateWgmmaModify(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     const KernelInfo &info) {
+  patterns.add<ModifyFragment>(converter, info, patterns.getContext());
+}

@@ -1,0 +1,128 @@
+//===- WgmmaOutput.cpp - The accumulator, divided and written ---*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/RowMath.h"
+#include "WgmmaDistribute.h"
+#include "fmha/Layout/SmemTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+template <typename OpTy>
+static Value finish(ImplicitLocOpBuilder &b, OpTy op, Value x, Value sum) {
+  int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
+  Quotient rows(b, sum, op.getUndivided(), op.getOffset());
+  return rows.finish(
+      b, x, [&](Value numbers) { return spreadRows(b, numbers, count); });
+}
+
+namespace {
+
+/// Rounded, into the staging tile.
+struct NormalizeFragment : public FragmentPattern<NormalizeOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(NormalizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    TileType to = op.getType();
+    if (!to.getSmem())
+      return rewriter.notifyMatchFailure(op, "expected to go to #tile.smem");
+    Value x = finish(b, op, adaptor.getInput(), adaptor.getSum());
+    storeFragment(b, to, roundToWords(b, x, to.getElementType()));
+    rewriter.replaceOp(op, sharedMemory(b, to.getSmem().getOffset()));
+    return success();
+  }
+};
+
+/// acc/l in f32, from registers to the tensor, two columns at a time.
+struct WriteFragment : public FragmentPattern<WriteOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (!op.getValue())
+      return rewriter.notifyMatchFailure(op, "expected a value");
+    Value x = finish(b, op, adaptor.getValue(), adaptor.getSum());
+    for (int64_t row = 0; row < fragmentRows; ++row) {
+      OwnRow own = fragmentOwnRow(b, op, row);
+      Value elements = elementsOfRow(b, x, row);
+      inIf(b, own.inside, [&] { storeRow(b, op, own, elements); });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Head dims come in steps of 8 columns, of which a thread has two.
+  static void storeRow(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
+                       Value elements) {
+    constexpr int64_t step = 8, width = 2;
+    auto tile = cast<TileType>(op.getTile());
+    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
+    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    Value first = toIndex(b, fragmentColumn(b));
+    if (op.getColumn())
+      first = arith::AddIOp::create(b, first, op.getColumn());
+    for (int64_t n = 0; n < tile.getColumns(); n += step) {
+      Value at =
+          arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
+      auto store = [&] {
+        vector::StoreOp::create(
+            b, slice(b, elements, n / step * width, width), op.getDest(),
+            ValueRange{op.getBatch(), own.row, own.head, at});
+      };
+      if (whole) {
+        store();
+        continue;
+      }
+      inIf(b,
+           arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at,
+                                 arith::ConstantIndexOp::create(b, dim)),
+           store);
+    }
+  }
+};
+
+/// One thread of each quad writes its rows' numbers.
+struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
+  using FragmentPattern::FragmentPattern;
+  LogicalResult
+  matchAndRewrite(StoreRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          fragmentColumn(b), constantI32(b, 0));
+    for (int64_t row = 0; row < fragmentRows; ++row) {
+      OwnRow own = fragmentOwnRow(b, op, row);
+      inIf(b, arith::AndIOp::create(b, own.inside, isFirst), [&] {
+        memref::StoreOp::create(
+            b, vector::ExtractOp::create(b, adaptor.getValue(), row),
+            op.getDest(), ValueRange{op.getBatch(), own.head, own.row});
+      });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void fmha::tile::populateWgmmaOutput(RewritePatternSet &patterns,
+                                     const TypeConverter &converter,
+                                     const KernelInfo &info) {
+  patterns.add<NormalizeFragment, WriteFragment, StoreRowsFragment>(
+      converter, info, patterns.getContext());
+}

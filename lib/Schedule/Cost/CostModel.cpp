@@ -1,0 +1,411 @@
+//===- CostModel.cpp - Modelled clocks of one KV block ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Cost/CostModel.h"
+
+#include "CostWgmma.h"
+#include "Model/Text.h"
+
+#include "fmha/Layout/SmemTile.h"
+#include "fmha/Schedule/Cost/Estimate.h"
+#include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+std::string_view fmha::schedule::stringify(Unit unit) {
+  static constexpr std::string_view names[] = {"exp", "MMA", "SMEM", "TMEM",
+                                               "FMA", "ALU", "L2"};
+  return names[unsigned(unit)];
+}
+
+Unit Cost::bound() const {
+  return Unit(std::max_element(busy.begin(), busy.end()) - busy.begin());
+}
+
+namespace {
+
+/// f32 operations per score outside the MUFU: scale and subtract, sum.
+constexpr double fmaPerScore = 2;
+/// A 3-input maximum takes two scores, a packed conversion too.
+constexpr double maximaPerScore = 0.5, conversionsPerScore = 0.5;
+/// An emulated ex2 of FlashAttention-4: a rounding add, two subtractions and
+/// three FMAs of the polynomial; clamp, shift and add of the integer part.
+constexpr double fmaPerEmulated = 6, aluPerEmulated = 3;
+/// Blocks whose row maximum outgrows a positive threshold.
+constexpr double rescaledShare = 0.1;
+/// Columns of D that one instruction fills at most (PTX ISA 9.7.16.2.1 and
+/// 9.7.15.5).
+constexpr double mostColumns = 256;
+
+/// One query tile and one KV block, in counts that no rate has divided yet.
+struct TileWork {
+  const KernelModel &kernel;
+  const target::Target &gpu;
+
+  double rows() const { return kernel.tileRows; }
+  double keys() const { return kernel.keys; }
+  double scores() const { return rows() * keys(); }
+  double kBytes() const { return keys() * kernel.headDim * eb() / group(); }
+  double vBytes() const { return keys() * kernel.headDimV * eb() / group(); }
+  double pBytes() const { return scores() * eb(); }
+  double scoreBytes() const { return scores() * sizeof(float); }
+  double eb() const { return kernel.elementBytes; }
+  double group() const { return kernel.ctaGroup; }
+  bool pInSmem() const { return kernel.pPlacement == PPlacement::Smem; }
+  double rescales() const {
+    return kernel.rescaleThreshold > 0 ? rescaledShare : 1;
+  }
+  double outputs() const { return rows() * kernel.headDimV; }
+};
+
+/// Time and operand bytes of one product of a tile.
+struct Product {
+  double clocks = 0, bytes = 0;
+};
+
+/// D of R rows and `columns`, K of `k` elements; `aInSmem` if A is there.
+Product product(const TileWork &w, double k, double columns, bool aInSmem) {
+  // 64 rows in a pair of CTAs make an instruction of 128 that both halves of
+  // the data path share; alone they leave half of it idle.
+  double rate = w.gpu.mmaFlopsPerClock;
+  double rowsDone = w.gpu.mmaRows;
+  if (w.kernel.ctaGroup == 2 && w.rows() * 2 == rowsDone)
+    rowsDone = w.rows();
+  double instructionRows = std::min(w.rows(), double(w.gpu.mmaRows));
+  double rowParts = std::ceil(w.rows() / w.gpu.mmaRows);
+  double columnParts = std::ceil(columns / mostColumns);
+  double steps = std::ceil(k * w.eb() / layout::kStepBytes);
+  double width = columns / columnParts;
+  // The rate is that of 16-bit elements; a step takes as long for all types.
+  double flops = 2 * rowsDone * width * (layout::kStepBytes / 2.0);
+  double bytes = layout::kStepBytes *
+                 ((aInSmem ? instructionRows : 0) + width / w.group());
+  double instructions = rowParts * columnParts * steps;
+  double clocks = std::max(flops / rate, bytes / w.gpu.smemBytesPerClock) +
+                  w.gpu.mmaStartTenths / 10.0;
+  return {instructions * clocks, instructions * bytes};
+}
+
+struct Products {
+  Product qk, pv;
+};
+
+Products products(const TileWork &w) {
+  return {product(w, w.kernel.headDim, w.keys(), /*aInSmem=*/true),
+          product(w, w.keys(), w.kernel.headDimV, w.pInSmem())};
+}
+
+Traffic trafficOf(const TileWork &w, const Products &p) {
+  Traffic traffic;
+  double tiles = w.kernel.tiles, rowFactors = w.rows() * sizeof(float);
+  double keysAndValues =
+      w.kernel.shareKv ? w.kBytes() : w.kBytes() + w.vBytes();
+  double scales =
+      w.kernel.scaleBlock ? keysAndValues / w.eb() / w.kernel.scaleBlock : 0;
+  traffic.smemRead = tiles * (p.qk.bytes + p.pv.bytes + rowFactors) + scales;
+  traffic.smemWritten = tiles * rowFactors + keysAndValues + scales;
+  traffic.l2Read = keysAndValues + scales;
+  if (w.pInSmem())
+    traffic.smemWritten += tiles * w.pBytes();
+  if (!w.gpu.hasTcgen05)
+    return traffic;
+  double rescaled = w.rescales() * w.outputs() * sizeof(float);
+  traffic.tmemRead = tiles * (w.scoreBytes() + rescaled);
+  traffic.tmemWritten = tiles * rescaled + scales;
+  if (w.kernel.pPlacement == PPlacement::Tmem)
+    traffic.tmemWritten += tiles * w.pBytes();
+  return traffic;
+}
+
+std::array<double, unitCount> busyOf(const TileWork &w, const Products &p,
+                                     const Traffic &traffic) {
+  std::array<double, unitCount> busy{};
+  auto at = [&](Unit unit) -> double & { return busy[unsigned(unit)]; };
+  const target::Target &gpu = w.gpu;
+  double tiles = w.kernel.tiles, scores = tiles * w.scores();
+  double emulated = scores * w.kernel.emulated;
+  at(Unit::Mma) = tiles * (p.qk.clocks + p.pv.clocks);
+  at(Unit::Mufu) = (scores - emulated + tiles * w.rows()) / gpu.mufuPerClock;
+  at(Unit::Smem) =
+      (traffic.smemRead + traffic.smemWritten) / gpu.smemBytesPerClock;
+  if (gpu.hasTcgen05)
+    at(Unit::Tmem) =
+        (traffic.tmemRead + traffic.tmemWritten) / gpu.tmemBytesPerClock;
+  at(Unit::Fma) = (fmaPerScore * scores + fmaPerEmulated * emulated +
+                   tiles * w.rescales() * w.outputs()) /
+                  gpu.fmaPerClock;
+  at(Unit::Alu) =
+      (maximaPerScore * scores + aluPerEmulated * emulated) / gpu.aluPerClock +
+      conversionsPerScore * scores / gpu.convertPerClock;
+  at(Unit::L2) = traffic.l2Read / gpu.l2BytesPerClock;
+  return busy;
+}
+
+/// Clocks of softmax of one tile alone: its busiest unit.
+double softmaxClocks(const TileWork &w, const Cost &cost) {
+  double busiest = 0;
+  for (Unit unit : {Unit::Mufu, Unit::Tmem, Unit::Fma, Unit::Alu})
+    busiest = std::max(busiest, cost.of(unit));
+  return busiest / w.kernel.tiles;
+}
+
+double handOverOf(const TileWork &w) {
+  return w.gpu.probabilityLatency + (w.pInSmem() ? w.gpu.proxyFenceLatency : 0);
+}
+
+double chainOf(const TileWork &w, const Products &p, const Cost &cost) {
+  double softmax = cost.softmaxClocks, slices = w.kernel.pSlices;
+  double stored = softmax + slices * cost.handOver;
+  // A second S lets QK of the next block run beside softmax of this one.
+  if (w.kernel.scoreStages > 1)
+    return w.gpu.scoreLatency + stored;
+  double byFirst = softmax / slices + cost.handOver + p.pv.clocks;
+  double byLast = stored + p.pv.clocks / slices;
+  double scales = w.kernel.scaleBlock ? 2.0 * w.gpu.scaleCopyLatency : 0;
+  return p.qk.clocks + w.gpu.mmaLatency + w.gpu.scoreLatency +
+         std::max(byFirst, byLast) + scales;
+}
+
+double turnsOf(const TileWork &w, const Cost &cost) {
+  double waits = (w.kernel.pSlices - 1.0) * cost.handOver;
+  return w.kernel.tiles * (cost.softmaxClocks + waits);
+}
+
+/// A consumer holds K of a block and V of the one before: only the messages
+/// beyond these two are under way, each for a trip to memory and its transfer.
+/// (Measured on an H100, head dim 256: 3 stages of 96 keys take 1.4 times as
+/// long a key as 4 of 80.)
+double loadsOfPairs(const TileWork &w) {
+  constexpr double held = 2, messages = 2;
+  double bytes = w.kernel.messageBytes;
+  double underWay = std::max(0.5, w.kernel.ringBytes / bytes - held);
+  return messages * (w.gpu.memoryLatency + bytes / w.gpu.l2BytesPerClock) /
+         underWay;
+}
+
+/// What a whole ring cannot bring: the message that an MMA reads.
+double loadsOf(const TileWork &w, const Traffic &traffic) {
+  if (!w.kernel.ringBytes)
+    return 0;
+  if (w.gpu.hasWgmma)
+    return loadsOfPairs(w);
+  double free = std::max<double>(1, double(w.kernel.ringBytes) -
+                                        double(w.kernel.messageBytes));
+  return traffic.l2Read * w.gpu.memoryLatency / free;
+}
+
+unsigned roundUp(unsigned value, unsigned unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Query rows of a CTA that exist, on average: those of the heads that a chunk
+/// of a group has.
+double rowsPerCta(const Problem &problem, const KernelModel &kernel) {
+  double queries = queriesPerCta(kernel), heads = kernel.packHeads;
+  if (problem.qLenHint)
+    queries = problem.qLenHint / std::ceil(problem.qLenHint / queries);
+  if (double group = groupHint(problem); group && kernel.packHeads > 1)
+    heads = group / std::ceil(group / heads);
+  return queries * heads;
+}
+
+} // namespace
+
+KernelModel fmha::schedule::modelOf(const Problem &problem,
+                                    const Schedule &schedule) {
+  constexpr unsigned mmaStep = 16;
+  KernelModel kernel;
+  kernel.target = schedule.target;
+  kernel.tiles = schedule.qTiles;
+  kernel.tileRows = schedule.qTileRows;
+  kernel.packHeads = schedule.packHeads;
+  kernel.keys = schedule.kvBlock;
+  kernel.headDim = roundUp(problem.headDim, mmaStep);
+  unsigned columns = roundUp(problem.headDimV, mmaStep);
+  kernel.headDimV = columns;
+  if (schedule.oColumns && schedule.oColumns < columns)
+    kernel.headDimV = schedule.oColumns;
+  kernel.passes =
+      (columns + kernel.headDimV - 1) / std::max(1u, kernel.headDimV);
+  kernel.ctaGroup = schedule.ctaGroup;
+  kernel.ctasPerSm = schedule.ctasPerSm;
+  kernel.pPlacement = schedule.pPlacement;
+  kernel.pSlices = schedule.pSlices;
+  kernel.rescaleThreshold = schedule.rescaleThreshold;
+  kernel.emulated = schedule.exp2EmulatedPercent / 100.0;
+  kernel.shareKv = schedule.shareKv;
+  kernel.persistent = schedule.scheduler != Scheduler::Single;
+  kernel.splits = schedule.splits;
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (schedule.scheduler == Scheduler::Static && gpu)
+    kernel.mostCtas = gpu->sms * schedule.ctasPerSm;
+  // A consumer begins the scores of the next block before it waits for these.
+  if (usesWgmma(schedule))
+    kernel.scoreStages = 2;
+  Rings rings = ringsOf(problem, schedule);
+  kernel.ringBytes = unsigned(rings.bytes());
+  kernel.messageBytes = unsigned(std::max(rings.keyBytes, rings.valueBytes));
+  return kernel;
+}
+
+Cost fmha::schedule::modelCost(const KernelModel &kernel) {
+  const target::Target *gpu = target::findTarget(kernel.target);
+  assert(gpu && "no such target");
+  TileWork work{kernel, *gpu};
+  Products both = products(work);
+  Cost cost;
+  cost.traffic = trafficOf(work, both);
+  cost.busy = busyOf(work, both, cost.traffic);
+  cost.qkClocks = both.qk.clocks;
+  cost.pvClocks = both.pv.clocks;
+  cost.softmaxClocks = softmaxClocks(work, cost);
+  if (gpu->hasTcgen05)
+    cost.rescaleClocks =
+        2 * work.outputs() * sizeof(float) / gpu->tmemBytesPerClock;
+  cost.handOver = handOverOf(work);
+  cost.chain = chainOf(work, both, cost);
+  cost.turns = turnsOf(work, cost);
+  cost.loads = loadsOf(work, cost.traffic);
+  double beside = std::max({cost.of(cost.bound()), cost.turns, cost.loads});
+  cost.clocks = std::max(beside, cost.chain);
+  if (gpu->hasWgmma) {
+    double mma = both.qk.clocks + both.pv.clocks;
+    // An emulated one takes as long as two (measured, benchmark/results).
+    double emulated = work.scores() * kernel.emulated / gpu->mufuPerClock;
+    double exponentials = cost.of(Unit::Mufu) / kernel.tiles + 2 * emulated;
+    WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);
+    cost.chain = block.alone;
+    cost.clocks =
+        kernel.ctasPerSm > 1 ? block.all : std::max(block.all, cost.loads);
+    cost.measured = true;
+  }
+  cost.serial = cost.chain > beside;
+  constexpr double unitOfKeys = 128;
+  cost.clocksPerRow = cost.clocks * kernel.passes * unitOfKeys /
+                      (double(kernel.tiles) * kernel.tileRows * kernel.keys);
+  return cost;
+}
+
+Cost fmha::schedule::modelCost(const Problem &problem, const Schedule &schedule,
+                               Launches *launches) {
+  KernelModel kernel = modelOf(problem, schedule);
+  Cost cost = modelCost(kernel);
+  cost.clocksPerRow *=
+      double(kernel.tiles) * kernel.tileRows / rowsPerCta(problem, kernel);
+  if (launches)
+    cost.launchClocks = launches->estimate(kernel, cost).clocks;
+  return cost;
+}
+
+Cost fmha::schedule::modelCost(const Problem &problem,
+                               const Schedule &schedule) {
+  std::optional<Launches> launches;
+  if (std::optional<Workload> workload = workloadOf(problem))
+    launches.emplace(*workload);
+  return modelCost(problem, schedule, launches ? &*launches : nullptr);
+}
+
+/// Busy for as long as the busiest unit.
+static bool isBusiest(const Cost &cost, unsigned unit) {
+  constexpr double rounding = 1e-9;
+  return cost.busy[unit] >= (1 - rounding) * cost.of(cost.bound());
+}
+
+/// "exp", or "exp and SMEM" where both are busy for as long.
+static std::string busiestUnits(const Cost &cost, const char *between) {
+  std::string text;
+  for (unsigned i = 0; i < unitCount; ++i)
+    if (isBusiest(cost, i))
+      text += (text.empty() ? "" : between) + std::string(stringify(Unit(i)));
+  return text;
+}
+
+/// "; MMA and SMEM within 5 %", or nothing where no other unit is close.
+static std::string closeUnits(const Cost &cost) {
+  constexpr double near = 0.95;
+  std::string text;
+  for (unsigned i = 0; i < unitCount; ++i)
+    if (!isBusiest(cost, i) && cost.busy[i] >= near * cost.of(cost.bound()))
+      text += (text.empty() ? "" : " and ") + std::string(stringify(Unit(i)));
+  return text.empty() ? text : "; " + text + " within 5 %";
+}
+
+std::string fmha::schedule::boundBy(const Cost &cost) {
+  double busiest = cost.of(cost.bound());
+  std::string what;
+  double clocks = cost.chain;
+  if (cost.measured && cost.clocks > cost.loads) {
+    what = "units and waits together, as fitted to launches on an H200";
+    clocks = cost.clocks;
+  } else if (cost.serial) {
+    what = "the chain of one tile, QK, softmax, PV and the waits between";
+  } else if (cost.loads > std::max(busiest, cost.turns)) {
+    what = "loads, too few stages for the latency of memory";
+    clocks = cost.loads;
+  } else if (cost.turns > busiest) {
+    what = "the turns of softmax, which waits for each slice of P";
+    clocks = cost.turns;
+  } else {
+    return busiestUnits(cost, "- and ") + "-bound (modelled" +
+           closeUnits(cost) + ")";
+  }
+  return "bound by " + what + " (modelled, " + rounded(clocks) +
+         " clk; the busiest unit is " + busiestUnits(cost, " and ") +
+         closeUnits(cost) + ")";
+}
+
+std::string fmha::schedule::describe(const Cost &cost,
+                                     const Schedule &schedule) {
+  std::string text = boundBy(cost) + ": per KV block of " +
+                     std::to_string(schedule.qTiles) +
+                     (schedule.qTiles == 1 ? " query tile" : " query tiles");
+  for (unsigned i = 0; i < unitCount; ++i)
+    text += (i ? ", " : " ") + rounded(cost.busy[i]) + " clk " +
+            std::string(stringify(Unit(i)));
+  return text;
+}
+
+bool fmha::schedule::isCheaper(const Cost &a, const Cost &b) {
+  auto key = [](const Cost &c) {
+    return std::pair(c.clocksPerRow, c.of(c.bound()));
+  };
+  return key(a) < key(b);
+}
+
+std::vector<size_t> fmha::schedule::rankByCost(const std::vector<Cost> &costs) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (const Cost &cost : costs)
+    shortest = std::min(shortest, cost.launchClocks);
+  auto launch = [shortest](const Cost &cost) {
+    double tolerance = cost.measured ? 0 : launchTolerance;
+    bool tells = shortest > 0 && cost.launchClocks > shortest * (1 + tolerance);
+    return tells ? cost.launchClocks : 0;
+  };
+  // Keys first: there are thousands of costs, and many comparisons of each.
+  using Key = std::tuple<double, double, double, size_t>;
+  std::vector<Key> keys;
+  keys.reserve(costs.size());
+  for (const Cost &cost : costs)
+    keys.emplace_back(launch(cost), cost.clocksPerRow, cost.of(cost.bound()),
+                      keys.size());
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> places;
+  places.reserve(keys.size());
+  for (const Key &key : keys)
+    places.push_back(std::get<size_t>(key));
+  return places;
+}

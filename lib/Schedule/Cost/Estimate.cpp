@@ -1,0 +1,209 @@
+//===- Estimate.cpp - Modelled time of a whole launch -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Cost/Estimate.h"
+
+#include "CostWgmma.h"
+
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+/// sum of clamp(x, 0, most) over the whole x of [begin, end).
+double clampedSum(double begin, double end, double most) {
+  auto upTo = [&](double x) {
+    // Below 0 nothing, then a triangle, then `most` each.
+    double rising = std::clamp(x, 0.0, most + 1);
+    return rising * (rising - 1) / 2 + std::max(x - (most + 1), 0.0) * most;
+  };
+  return upTo(end) - upTo(begin);
+}
+
+/// Scores of one head that the mask leaves: what lies before the right edge of
+/// the band, less what lies before its left edge.
+double scoresOf(const Workload &w) {
+  double q = double(w.qLen), kv = double(w.kvLen);
+  double offset = w.mask.isTopLeft() ? 0 : kv - q;
+  double before = q * kv, hidden = 0;
+  if (std::optional<unsigned> right = w.mask.rightBound())
+    before = clampedSum(offset + *right + 1, offset + *right + 1 + q, kv);
+  if (w.mask.left)
+    hidden = clampedSum(offset - *w.mask.left, offset - *w.mask.left + q, kv);
+  return std::max(before - hidden, 0.0);
+}
+
+/// KV blocks that hold the keys of rows [begin, end).
+uint64_t blocksOfRows(const KernelModel &kernel, const Workload &w,
+                      uint64_t begin, uint64_t end) {
+  KeyRange keys = w.mask.keysOf(int64_t(begin), int64_t(end), int64_t(w.qLen),
+                                int64_t(w.kvLen));
+  if (keys.first == keys.end)
+    return 0;
+  return ceilDiv(uint64_t(keys.end), kernel.keys) -
+         uint64_t(keys.first) / kernel.keys;
+}
+
+Blocks countBlocks(const KernelModel &kernel, const Workload &w) {
+  // Beyond so many CTAs the steps along the diagonal do not matter.
+  constexpr uint64_t mostCounted = 1024;
+  uint64_t rows = queriesPerCta(kernel);
+  double longest = double(ceilDiv(w.kvLen, kernel.keys));
+  if (w.mask.isFull())
+    return {longest * double(ceilDiv(w.qLen, rows)), longest};
+  if (w.mask.left && w.mask.rightBound()) {
+    uint64_t band = rows + *w.mask.left + *w.mask.rightBound();
+    longest = std::min(longest, double(ceilDiv(band, kernel.keys) + 1));
+  }
+  if (ceilDiv(w.qLen, rows) > mostCounted)
+    return {scoresOf(w) / (double(rows) * kernel.keys), longest};
+  Blocks blocks;
+  for (uint64_t begin = 0; begin < w.qLen; begin += rows) {
+    uint64_t end = std::min(begin + rows, w.qLen);
+    double mine = double(blocksOfRows(kernel, w, begin, end));
+    blocks.all += mine;
+    blocks.longest = std::max(blocks.longest, mine);
+  }
+  return blocks;
+}
+
+/// FLOP of both products over the scores that the mask leaves.
+double flops(const KernelModel &kernel, const Workload &w) {
+  double columns = kernel.headDim + double(kernel.headDimV) * kernel.passes;
+  return 2 * scoresOf(w) * columns * double(w.batch * w.qHeads);
+}
+
+double memoryBytes(const KernelModel &kernel, const Workload &w) {
+  double v = double(kernel.headDimV) * kernel.passes;
+  double output = v * kernel.elementBytes;
+  if (kernel.splits > 1)
+    output = v * sizeof(float) * kernel.splits;
+  double queries = double(w.qHeads * w.qLen) *
+                   (double(kernel.headDim) * kernel.elementBytes + output);
+  // No row asks for keys beyond those that all rows together see.
+  KeyRange seen =
+      w.mask.keysOf(0, int64_t(w.qLen), int64_t(w.qLen), int64_t(w.kvLen));
+  double keys = double(w.kvHeads) * double(seen.end - seen.first) *
+                (kernel.headDim + (kernel.shareKv ? 0 : v));
+  return double(w.batch) * (queries + keys * kernel.elementBytes);
+}
+
+/// The share of parts that have a KV block: all have as many, but the last.
+double usedParts(const Blocks &blocks, unsigned splits) {
+  double each = std::ceil(blocks.longest / splits);
+  return each > 0 ? std::ceil(blocks.longest / each) / splits : 1;
+}
+
+/// Clocks of the kernel that combines the parts of a split, which runs behind
+/// the first one. A thread has the loads of eight parts under way at a time;
+/// parts that are more than that reads come from memory. Fitted to 600 launches
+/// on an H200 (benchmark/results), and taken to hold for Blackwell.
+double combineClocks(const KernelModel &kernel, const Workload &w) {
+  constexpr double launch = 7000, round = 1250, partsAtOnce = 8;
+  if (kernel.splits <= 1)
+    return 0;
+  const target::Target &gpu = *target::findTarget(kernel.target);
+  double columns = double(kernel.headDimV) * kernel.passes;
+  double bytes = double(w.batch * w.qHeads * w.qLen) * columns *
+                 (sizeof(float) * kernel.splits + kernel.elementBytes);
+  double bytesPerClock = gpu.memoryGigabytes * 1e3 / gpu.clockMhz;
+  return launch + std::max(round * std::ceil(kernel.splits / partsAtOnce),
+                           bytes / bytesPerClock);
+}
+
+} // namespace
+
+uint64_t fmha::schedule::queriesPerCta(const KernelModel &kernel) {
+  return std::max(1u, kernel.tiles * kernel.tileRows / kernel.packHeads);
+}
+
+uint64_t fmha::schedule::headParts(const KernelModel &kernel,
+                                   const Workload &w) {
+  if (kernel.packHeads == 1 || !w.kvHeads)
+    return w.qHeads;
+  return w.kvHeads * ceilDiv(w.qHeads / w.kvHeads, kernel.packHeads);
+}
+
+const Blocks &Launches::blocksOf(const KernelModel &kernel) {
+  uint64_t rows = queriesPerCta(kernel);
+  for (const Counted &one : counted)
+    if (one.rows == rows && one.keys == kernel.keys)
+      return one.blocks;
+  counted.push_back({rows, kernel.keys, countBlocks(kernel, workload)});
+  return counted.back().blocks;
+}
+
+double Launches::clocks(const KernelModel &kernel, const Cost &block,
+                        const Estimate &sofar) {
+  const target::Target &gpu = *target::findTarget(kernel.target);
+  double trips = 2.0 * gpu.memoryLatency;
+  Blocks blocks = blocksOf(kernel);
+  blocks.all /= kernel.splits;
+  blocks.longest = std::ceil(blocks.longest / kernel.splits);
+  double heads = double(workload.batch * headParts(kernel, workload) *
+                        kernel.passes * kernel.splits);
+  if (gpu.hasWgmma)
+    return wgmmaLaunch(kernel, block, workload, blocks, heads, gpu.sms);
+  double tripsPaid = kernel.persistent ? 1 : sofar.waves;
+  double even = workload.mask.isFull() ? sofar.waves * blocks.longest
+                                       : heads * blocks.all / gpu.sms;
+  return std::max(even, blocks.longest) * block.clocks + tripsPaid * trips;
+}
+
+Estimate Launches::estimate(const KernelModel &kernel, const Cost &block) {
+  const target::Target *gpu = target::findTarget(kernel.target);
+  assert(gpu && "no such target");
+  Estimate result;
+  result.tiles = workload.batch * headParts(kernel, workload) * kernel.passes *
+                 kernel.splits * ceilDiv(workload.qLen, queriesPerCta(kernel));
+  if (result.tiles == 0)
+    return result;
+  result.ctas = kernel.mostCtas
+                    ? std::min<uint64_t>(result.tiles, kernel.mostCtas)
+                    : result.tiles;
+  unsigned atOnce = gpu->sms * kernel.ctasPerSm;
+  result.waves = double(ceilDiv(result.tiles, atOnce));
+  result.occupancy = usedParts(blocksOf(kernel), kernel.splits) *
+                     double(result.tiles) / (result.waves * atOnce);
+  double hertz = gpu->clockMhz * 1e6;
+  double memory = memoryBytes(kernel, workload) / (gpu->memoryGigabytes * 1e9);
+  result.blockClocks = clocks(kernel, block, result);
+  double compute = result.blockClocks / hertz;
+  result.memoryBound = memory > compute;
+  result.combineClocks = combineClocks(kernel, workload);
+  result.seconds = std::max(memory, compute) + result.combineClocks / hertz;
+  result.clocks = result.seconds * hertz;
+  result.teraflops = flops(kernel, workload) / result.seconds * 1e-12;
+  return result;
+}
+
+Estimate fmha::schedule::estimate(const KernelModel &kernel,
+                                  const Workload &workload) {
+  return Launches(workload).estimate(kernel, modelCost(kernel));
+}
+
+std::optional<Workload> fmha::schedule::workloadOf(const Problem &problem) {
+  if (!problem.batchHint || !problem.qHeadsHint || !problem.kvHeadsHint ||
+      !problem.qLenHint || !problem.kvLenHint)
+    return std::nullopt;
+  // No GPU holds so many rows or keys, and numbers of CTAs would overflow.
+  constexpr double most = 1e12;
+  double heads = double(problem.batchHint) * problem.qHeadsHint;
+  if (heads * std::max(problem.qLenHint, problem.kvLenHint) > most)
+    return std::nullopt;
+  return Workload{problem.batchHint, problem.qHeadsHint, problem.kvHeadsHint,
+                  problem.qLenHint,  problem.kvLenHint,  problem.mask};
+}

@@ -1,0 +1,137 @@
+//===- Resources.cpp - What a schedule takes of an SM -----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Model/Resources.h"
+
+#include "Footprint.h"
+
+#include "fmha/Layout/Tmem.h"
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+constexpr unsigned warpThreads = 32, warpgroupWarps = 4;
+
+uint64_t alignTo(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+uint64_t smemBytesOf(const Problem &problem, const Schedule &s) {
+  uint64_t q = panelTileBytes(s.qTileRows, problem.headDim);
+  uint64_t out = 0;
+  if (!problem.outF32 && s.splits == 1)
+    out = panelTileBytes(s.qTileRows, outputColumns(problem, s));
+  uint64_t perTile =
+      stagesOutputApart(problem, s)
+          ? alignTo(q, tileAlignment) + alignTo(out, tileAlignment)
+          : alignTo(std::max(q, out), tileAlignment);
+  if (!usesWgmma(s))
+    perTile += alignTo(statsPerTile * sizeof(float), smallAlignment);
+  if (s.pPlacement == PPlacement::Smem)
+    perTile += alignTo(panelTileBytes(s.qTileRows, s.kvBlock), tileAlignment);
+  return alignTo(s.qTiles * perTile + ringsOf(problem, s).bytes() +
+                     barrierSlots * barrierBytes + smallAlignment +
+                     nextTileBytes(s),
+                 smallAlignment);
+}
+
+uint64_t tmemColumnsOf(const Problem &problem, const Schedule &s) {
+  uint64_t scores = s.kvBlock, outputs = outputColumns(problem, s);
+  // An MMA of 64 rows fills lanes 0-15 or 16-31 of every 32: where O takes all
+  // columns S has the other lanes.
+  bool halves = s.qTileRows == 64 && s.ctaGroup == 1;
+  bool apart = halves && scores + outputs > layout::tmemColumns;
+  return s.qTiles * (apart ? std::max(scores, outputs) : scores + outputs);
+}
+
+void countWarps(const Schedule &schedule, Resources &resources) {
+  unsigned warps = 0;
+  for (const Role &role : schedule.roles) {
+    warps = std::max(warps, role.firstWarp + role.warps);
+    resources.registers += uint64_t(role.registers) * role.warps * warpThreads;
+  }
+  resources.threads = unsigned(alignTo(warps, warpgroupWarps)) * warpThreads;
+}
+
+} // namespace
+
+uint64_t Rings::bytes() const {
+  uint64_t key = alignTo(keyBytes, tileAlignment);
+  uint64_t value = alignTo(valueBytes, tileAlignment);
+  if (valueStages)
+    return stages * key + valueStages * value;
+  return stages * std::max(key, value);
+}
+
+Rings fmha::schedule::ringsOf(const Problem &problem, const Schedule &s) {
+  Rings rings;
+  unsigned columns = problem.headDim;
+  if (s.keyChunk)
+    columns = std::min(columns, s.keyChunk);
+  unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
+  unsigned group = std::max(1u, s.ctaGroup);
+  rings.keyBytes = panelTileBytes(s.kvBlock, columns) / group;
+  if (!s.shareKv)
+    rings.valueBytes = panelTileBytes(keys, outputColumns(problem, s)) / group;
+  rings.stages = s.kvStages;
+  rings.valueStages = s.vStages;
+  return rings;
+}
+
+Resources fmha::schedule::resourcesOf(const Problem &problem,
+                                      const Schedule &schedule) {
+  Resources resources;
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (gpu && gpu->hasTcgen05) {
+    uint64_t columns = tmemColumnsOf(problem, schedule);
+    resources.tmemColumns = columns;
+    uint64_t asked =
+        std::bit_ceil(std::max<uint64_t>(columns, gpu->tmemAllocationUnit));
+    resources.tmemAllocated = asked <= gpu->tmemColumns ? asked : 0;
+  }
+  // Beside that of the CTA: turns of several consumers, and a consumer's own
+  // where its warps share P.
+  if (gpu && gpu->hasWgmma) {
+    if (schedule.qTiles > 1)
+      resources.namedBarriers += schedule.qTiles;
+    if (schedule.pPlacement == PPlacement::Smem)
+      resources.namedBarriers += schedule.qTiles;
+  }
+  resources.smemBytes = smemBytesOf(problem, schedule);
+  countWarps(schedule, resources);
+  return resources;
+}
+
+std::optional<std::string> fmha::schedule::exceeded(const Resources &r,
+                                                    std::string_view target) {
+  const target::Target *gpu = target::findTarget(target);
+  if (!gpu)
+    return std::nullopt;
+  struct {
+    const char *what;
+    uint64_t needed, there;
+  } limits[] = {{"tensor memory: @ columns", r.tmemColumns, gpu->tmemColumns},
+                {"shared memory: @ bytes", r.smemBytes, gpu->smemBytesPerCta},
+                {"threads: @", r.threads, gpu->maxThreadsPerCta},
+                {"registers: @", r.registers, gpu->registersPerSm},
+                {"named barriers: @", r.namedBarriers, gpu->namedBarriers}};
+  for (const auto &[what, needed, there] : limits) {
+    if (needed <= there)
+      continue;
+    std::string text = what;
+    text.replace(text.find('@'), 1, std::to_string(needed));
+    return text + " needed, " + std::to_string(there) + " there";
+  }
+  return std::nullopt;
+}

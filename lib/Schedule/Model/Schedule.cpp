@@ -1,0 +1,151 @@
+//===- Schedule.cpp - Names and look-ups of a schedule ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Model/Schedule.h"
+
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// The element of `list` of that name, or null.
+template <typename T>
+static const T *findNamed(const std::vector<T> &list, std::string_view name) {
+  for (const T &entry : list)
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
+
+/// Where a problem keeps each hint.
+static constexpr std::pair<unsigned Problem::*, unsigned Hints::*>
+    hintFields[] = {{&Problem::batchHint, &Hints::batch},
+                    {&Problem::qHeadsHint, &Hints::qHeads},
+                    {&Problem::kvHeadsHint, &Hints::kvHeads},
+                    {&Problem::qLenHint, &Hints::qLen},
+                    {&Problem::kvLenHint, &Hints::kvLen}};
+
+Problem fmha::schedule::withHints(Problem problem, const Hints &hints) {
+  for (const auto &[field, hint] : hintFields)
+    if (!(problem.*field))
+      problem.*field = hints.*hint;
+  if (!problem.batchHint && hints.qLen && hints.qHeads)
+    problem.batchHint = 1;
+  return problem;
+}
+
+Problem fmha::schedule::partOf(Problem problem) {
+  problem.lse = problem.sink = false;
+  problem.rowMax = problem.rowSum = true;
+  problem.unnormalised = problem.outF32 = problem.isPart = true;
+  return problem;
+}
+
+Problem fmha::schedule::kernelProblem(const Problem &problem,
+                                      const Schedule &schedule) {
+  return schedule.splits > 1 ? partOf(problem) : problem;
+}
+
+Problem fmha::schedule::withoutHints(Problem problem) {
+  for (const auto &[field, hint] : hintFields)
+    problem.*field = 0;
+  return problem;
+}
+
+const Role *Schedule::findRole(std::string_view name) const {
+  return findNamed(roles, name);
+}
+const TmemRegion *MemoryMap::findTmem(std::string_view name) const {
+  return findNamed(tmem, name);
+}
+const SmemRegion *MemoryMap::findSmem(std::string_view name) const {
+  return findNamed(smem, name);
+}
+
+bool fmha::schedule::usesWgmma(const Schedule &schedule) {
+  const target::Target *gpu = target::findTarget(schedule.target);
+  return gpu && gpu->hasWgmma;
+}
+
+unsigned fmha::schedule::paddedColumns(unsigned dim) {
+  constexpr unsigned step = 16;
+  return (dim + step - 1) / step * step;
+}
+
+unsigned fmha::schedule::outputColumns(const Problem &problem,
+                                       const Schedule &schedule) {
+  unsigned all = paddedColumns(problem.headDimV);
+  return schedule.oColumns ? std::min(schedule.oColumns, all) : all;
+}
+
+unsigned fmha::schedule::outputPasses(const Problem &problem,
+                                      const Schedule &schedule) {
+  unsigned columns = outputColumns(problem, schedule);
+  return columns ? (problem.headDimV + columns - 1) / columns : 1;
+}
+
+unsigned fmha::schedule::boxRows(const Schedule &schedule, Operand operand) {
+  if (operand == Operand::Query || operand == Operand::Output)
+    return schedule.qTileRows;
+  bool inChunks = operand == Operand::Value && schedule.valueChunk;
+  return inChunks ? schedule.valueChunk : schedule.kvBlock;
+}
+
+unsigned fmha::schedule::groupHint(const Problem &problem) {
+  return problem.kvHeadsHint ? problem.qHeadsHint / problem.kvHeadsHint : 0;
+}
+
+unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
+  return std::max(1u, schedule.qTileRows / std::max(1u, schedule.packHeads));
+}
+
+std::string_view fmha::schedule::stringify(DataType type) {
+  return type == DataType::F16 ? "f16" : "bf16";
+}
+
+std::string_view fmha::schedule::stringify(Accumulate type) {
+  return type == Accumulate::F16 ? "f16" : "f32";
+}
+
+std::string_view fmha::schedule::stringify(Scheduler scheduler) {
+  switch (scheduler) {
+  case Scheduler::Single:
+    return "single";
+  case Scheduler::Static:
+    return "static";
+  case Scheduler::Dynamic:
+    return "dynamic";
+  }
+  return "unknown";
+}
+
+std::string_view fmha::schedule::stringify(PPlacement placement) {
+  static constexpr std::string_view names[] = {"auto", "tmem", "smem",
+                                               "registers"};
+  return names[unsigned(placement)];
+}
+
+bool fmha::schedule::hasWideProducts(const Problem &problem) {
+  constexpr unsigned widest = 14 * 16;
+  return problem.headDim > widest;
+}
+
+bool fmha::schedule::hasWideProductsInLoop(const Problem &problem,
+                                           const Schedule &schedule) {
+  constexpr unsigned twelveSteps = 12 * 16;
+  bool crowded = problem.source2 && schedule.qTiles == 2;
+  return hasWideProducts(problem) || (crowded && problem.headDim > twelveSteps);
+}
+
+bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
+                                           const Schedule &schedule) {
+  return schedule.qTiles == 2 && hasWideProducts(problem);
+}

@@ -1,0 +1,205 @@
+//===- Planner.cpp - Choose a schedule --------------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Candidates.h"
+#include "Model/Text.h"
+#include "Relax.h"
+#include "Rules/Check.h"
+
+#include "fmha/Schedule/Cost/Estimate.h"
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Schedule/Plan/Splits.h"
+
+#include <utility>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Registers of each softmax thread beside another tile: a row of 128 scores
+/// and what a row needs, more with polynomials; a row of 64 leaves correction
+/// some.
+static unsigned softmaxOfTwo(bool emulating, unsigned kvBlock) {
+  if (kvBlock <= 64)
+    return 168;
+  return emulating ? 200 : 184;
+}
+
+/// 16 warps as the fastest public kernels have them. Counts per thread, so that
+/// ptxas 13.0 spills nowhere: a warpgroup of softmax holds a row of scores per
+/// thread; the sum over the four warpgroups is 512 = 65536 / 128. With one
+/// query tile softmax1 idles and lends its registers; with two, polynomials for
+/// exponentials need some of correction's.
+std::vector<Role> fmha::schedule::defaultRoles(unsigned qTiles, bool emulating,
+                                               unsigned kvBlock) {
+  unsigned ofTwo = softmaxOfTwo(emulating, kvBlock);
+  unsigned softmax0 = qTiles == 2 ? ofTwo : 216;
+  unsigned softmax1 = qTiles == 2 ? ofTwo : 24;
+  unsigned correction = qTiles == 2 ? 256 - ofTwo : 136, other = correction;
+  return {{"softmax0", 0, 4, softmax0},
+          {"softmax1", 4, 4, softmax1},
+          {"correction", 8, 4, correction},
+          {"load", 12, 1, other},
+          {"mma", 13, 1, other},
+          {"store", 14, 1, other},
+          {"spare", 15, 1, other}};
+}
+
+Schedule fmha::schedule::withRoles(Schedule schedule) {
+  if (schedule.roles.empty())
+    schedule.roles =
+        usesWgmma(schedule)
+            ? consumerRoles(schedule.qTiles, schedule.ctasPerSm)
+            : defaultRoles(schedule.qTiles, schedule.exp2EmulatedPercent,
+                           schedule.kvBlock);
+  return schedule;
+}
+
+/// The sound candidates, the best first.
+static std::vector<Schedule> rank(const Problem &problem,
+                                  std::vector<Schedule> schedules) {
+  std::optional<Launches> launches;
+  if (std::optional<Workload> workload = workloadOf(problem))
+    launches.emplace(*workload);
+  std::vector<Cost> costs;
+  costs.reserve(schedules.size());
+  for (const Schedule &schedule : schedules)
+    costs.push_back(
+        modelCost(problem, schedule, launches ? &*launches : nullptr));
+  std::vector<Schedule> ranked;
+  ranked.reserve(schedules.size());
+  for (size_t place : rankByCost(costs))
+    ranked.push_back(std::move(schedules[place]));
+  return ranked;
+}
+
+static Plan planFrom(const Problem &problem, Candidates candidates) {
+  std::vector<Schedule> ranked = rank(problem, std::move(candidates.sound));
+  Plan plan;
+  plan.schedule = withRoles(ranked.front());
+  plan.map = layOut(problem, plan.schedule);
+  plan.reason = title(plan.schedule) + ": " +
+                describe(modelCost(problem, plan.schedule), plan.schedule);
+  plan.runnersUp.reserve(ranked.size() - 1);
+  for (size_t i = 1; i < ranked.size(); ++i)
+    plan.runnersUp.push_back({std::move(ranked[i])});
+  plan.rejected = std::move(candidates.rejected);
+  return plan;
+}
+
+/// What keeps the candidate that keeps most rules from serving. Of those that
+/// fail for the lack of room it is the smallest, of others the most usual.
+static std::string closestRefusal(const Problem &problem,
+                                  const std::vector<Rejected> &rejected) {
+  std::string text;
+  std::pair<unsigned, uint64_t> best;
+  for (const Rejected &one : rejected) {
+    Schedule schedule = withRoles(one.schedule);
+    std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+    if (!found)
+      continue;
+    Resources needed = resourcesOf(problem, schedule);
+    uint64_t room = found->rule == 2   ? needed.tmemColumns
+                    : found->rule == 6 ? needed.smemBytes
+                                       : 0;
+    std::pair key(~found->place, room);
+    if (text.empty() || key < best) {
+      best = key;
+      text = std::move(found->text);
+    }
+  }
+  return text.empty() ? whyRejected(problem, rejected.front().schedule) : text;
+}
+
+/// What a person fixed may be what is at fault, so it is told.
+static std::string noneServes(const Overrides &overrides) {
+  std::string fixed = print(overrides);
+  return "no schedule can serve this problem" +
+         (fixed.empty() ? "" : " with " + fixed) + ": ";
+}
+
+std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
+                                                 std::string_view target,
+                                                 const Overrides &overrides,
+                                                 std::string &error) {
+  if (overrides.packHeads == Overrides::wholeGroup && !groupHint(problem)) {
+    error = noneServes(overrides) +
+            "all query heads of a KV head are to be packed, and how many that "
+            "are is not known; tell q-heads and kv-heads, or give a number";
+    return std::nullopt;
+  }
+  Candidates candidates = enumerate(problem, target, overrides);
+  if (candidates.sound.empty()) {
+    error =
+        noneServes(overrides) + closestRefusal(problem, candidates.rejected);
+    return std::nullopt;
+  }
+  Plan plan = planFrom(problem, std::move(candidates));
+  if (std::optional<std::string> broken = check(problem, plan.schedule)) {
+    error = "the planner chose what cannot be built: " + *broken;
+    return std::nullopt;
+  }
+  if (std::optional<std::string> broken =
+          verify(problem, plan.schedule, plan.map)) {
+    error = "the planner laid out a map that does not verify: " + *broken;
+    return std::nullopt;
+  }
+  return plan;
+}
+
+/// Clocks of the whole launch, the kernel that combines parts included.
+static double launchClocks(const Problem &problem, const Plan &plan) {
+  return modelCost(problem, plan.schedule).launchClocks;
+}
+
+/// Plans anew with KV blocks shared out, where the hints say that this makes
+/// the launch shorter. What combines parts is another kernel, so the best
+/// schedule with parts need not be the best one without.
+static void splitWhereWorthIt(const Problem &problem, std::string_view target,
+                              Overrides overrides, Plan &plan) {
+  std::string size = describeLaunchSize(problem, plan.schedule);
+  if (size.empty())
+    return;
+  SplitChoice choice = chooseSplits(problem, plan);
+  bool fills = fillsGpu(problem, plan.schedule);
+  std::string reason =
+      "splits = 1: " + size +
+      (fills ? ", which fill the GPU" : ", no faster in parts");
+  if (choice.splits > 1) {
+    overrides.splits = choice.splits;
+    if (!overrides.packHeads)
+      overrides.packHeads = choice.packHeads;
+    double whole = launchClocks(problem, plan);
+    std::string error;
+    std::optional<Plan> split = planStrictly(problem, target, overrides, error);
+    if (!split) {
+      reason = "splits = 1: " + error;
+    } else if (double clocks = launchClocks(problem, *split); clocks < whole) {
+      plan = std::move(*split);
+      reason = "splits = " + std::to_string(plan.schedule.splits) + ": " +
+               describeLaunchSize(problem, plan.schedule) + "; " +
+               rounded(clocks) + " clk with the kernel that combines, " +
+               rounded(whole) + " the best without parts (modelled)";
+    }
+  }
+  plan.reason += "; " + reason;
+}
+
+std::optional<Plan> fmha::schedule::plan(const Problem &problem,
+                                         std::string_view target,
+                                         const Overrides &overrides,
+                                         std::string &error) {
+  std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
+  if (plan && !overrides.splits)
+    splitWhereWorthIt(problem, target, overrides, *plan);
+  if (!plan)
+    if (std::optional<std::string> change =
+            closestChange(problem, target, overrides))
+      propose(*change, error);
+  return plan;
+}

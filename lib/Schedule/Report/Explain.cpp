@@ -1,0 +1,260 @@
+//===- Explain.cpp - A plan, for people to read -----------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Report/Explain.h"
+
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Target/Target.h"
+
+#include "Model/Footprint.h"
+#include "Model/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+namespace {
+
+/// One character row of a drawing: cells [begin, end) with a label each.
+class Strip {
+public:
+  explicit Strip(unsigned width) : text(width, ' ') {}
+
+  /// "|label     " between the two borders; the label is cut to fit.
+  void box(unsigned begin, unsigned end, const std::string &label) {
+    put(begin, '|');
+    put(end - 1, '|');
+    for (unsigned i = begin + 1; i + 1 < end; ++i)
+      put(i, i - begin - 1 < label.size() ? label[i - begin - 1] : ' ');
+  }
+  void mark(unsigned at, const std::string &label) {
+    for (unsigned i = 0; i < label.size(); ++i)
+      put(at + i, label[i]);
+  }
+  std::string line(const std::string &title) const {
+    size_t last = text.find_last_not_of(' ');
+    return "  " + padRight(title, 8) +
+           (last == std::string::npos ? "" : text.substr(0, last + 1)) + '\n';
+  }
+
+private:
+  void put(unsigned at, char c) {
+    if (at < text.size())
+      text[at] = c;
+  }
+  std::string text;
+};
+
+} // namespace
+
+std::string fmha::schedule::drawTmem(const MemoryMap &map) {
+  // 8 columns per character: 512 columns take 64 characters, a narrow region of
+  // 64 columns still shows its name.
+  constexpr unsigned perCharacter = 8, all = 512;
+  constexpr unsigned width = all / perCharacter + 1;
+  Strip ruler(width + 4), own(width), otherLanes(width), aliases(width);
+  for (unsigned column = 0; column <= all; column += 64)
+    ruler.mark(column / perCharacter, str(column));
+  for (const TmemRegion &region : map.tmem) {
+    Strip &strip = !region.aliases.empty() ? aliases
+                   : region.lane           ? otherLanes
+                                           : own;
+    strip.box(region.column / perCharacter,
+              (region.column + region.columns) / perCharacter + 1, region.name);
+  }
+  std::string text = "tensor memory: " + str(map.tmemColumns) +
+                     " of 512 columns allocated, one character = 8 columns\n";
+  text += ruler.line("column") + own.line("regions");
+  if (std::any_of(map.tmem.begin(), map.tmem.end(),
+                  [](const TmemRegion &r) { return r.lane != 0; }))
+    text += otherLanes.line("lane 16");
+  if (std::any_of(map.tmem.begin(), map.tmem.end(),
+                  [](const TmemRegion &r) { return !r.aliases.empty(); }))
+    text += aliases.line("over S");
+  return text;
+}
+
+std::string fmha::schedule::drawSmem(const MemoryMap &map,
+                                     unsigned capacityBytes) {
+  constexpr unsigned barWidth = 40;
+  auto bar = [&](uint64_t bytes) {
+    uint64_t cells = (bytes * barWidth + capacityBytes / 2) / capacityBytes;
+    return std::string(cells, '#');
+  };
+  std::string text = "shared memory: " + str(map.smemBytes) + " of " +
+                     str(capacityBytes) + " bytes\n";
+  text += "  " + padLeft("offset", 7) + padLeft("bytes", 9) + "  region\n";
+  for (const SmemRegion &region : map.smem) {
+    uint64_t bytes = uint64_t(region.bytes) * region.stages;
+    std::string name = region.name;
+    if (region.stages > 1)
+      name += " (" + str(region.stages) + " x " + str(region.bytes) + ")";
+    if (!region.aliases.empty())
+      name += " (over " + region.aliases + ")";
+    text += "  " + padLeft(str(region.offset), 7) + padLeft(str(bytes), 9) +
+            "  " + padRight(name, 18);
+    text += (region.aliases.empty() ? bar(bytes) : "") + '\n';
+  }
+  uint64_t unused = capacityBytes - std::min(map.smemBytes, capacityBytes);
+  return text + "  " + padLeft(str(map.smemBytes), 7) +
+         padLeft(str(unused), 9) + "  " + padRight("unused", 18) +
+         std::string(bar(unused).size(), '.') + '\n';
+}
+
+std::string fmha::schedule::tabulateRoles(const Schedule &schedule) {
+  std::string text = "roles: registers per thread, set by setmaxnreg\n";
+  text += "  role         warps   registers\n";
+  unsigned total = 0;
+  for (const Role &role : schedule.roles) {
+    unsigned last = role.firstWarp + role.warps - 1;
+    std::string warps = str(role.firstWarp);
+    if (last != role.firstWarp)
+      warps += "-" + str(last);
+    text += "  " + padRight(role.name, 13) + padRight(warps, 8) +
+            padLeft(str(role.registers), 9) + '\n';
+    total += role.registers * role.warps * 32;
+  }
+  return text + "  sum over all threads: " + str(total) + " registers\n";
+}
+
+/// Which output tiles a CTA does. Nobody has measured the difference on targets
+/// with tensor memory.
+static std::string describeScheduler(const Schedule &s) {
+  const target::Target *gpu = target::findTarget(s.target);
+  switch (s.scheduler) {
+  case Scheduler::Single:
+    return std::string("single: one tile a CTA") +
+           (usesWgmma(s) ? "" : " (what others save is only modelled)");
+  case Scheduler::Static:
+    return "static: at most " + str(gpu ? gpu->sms * s.ctasPerSm : 0) +
+           " CTAs, " + (s.ctasPerSm == 1 ? "one" : str(s.ctasPerSm)) +
+           " an SM, do every n-th tile";
+  case Scheduler::Dynamic:
+    return "dynamic: a CTA takes over tiles of CTAs not started yet";
+  }
+  return "unknown";
+}
+
+/// What is written beside the output, and what that is, where it is unusual.
+static std::string outputsOf(const Problem &problem) {
+  std::string text = problem.lse ? ", with LSE" : "";
+  if (problem.rowMax)
+    text += ", with row maxima";
+  if (problem.rowSum)
+    text += ", with row sums";
+  if (problem.unnormalised)
+    text += ", unnormalised";
+  return text + (problem.outF32 ? ", output in f32" : "");
+}
+
+/// What of a tile's queries there is, where the launch is known to have fewer.
+static std::string liveQueries(const Problem &problem, const Schedule &s) {
+  unsigned there = problem.qLenHint;
+  bool fewer = there && there < queriesOfTile(s);
+  return fewer ? ", " + str(there) + " of them there" : "";
+}
+
+/// A chunk may have room for more heads than a group is known to have.
+static std::string liveHeads(const Problem &problem, const Schedule &s) {
+  unsigned group = groupHint(problem);
+  return group && group < s.packHeads ? " (which has " + str(group) + ")" : "";
+}
+
+std::string_view fmha::schedule::familyOf(const Schedule &schedule) {
+  return usesWgmma(schedule) ? "wgmma" : "tcgen05";
+}
+
+static std::string summarize(const Problem &problem, const Schedule &s) {
+  auto line = [](const std::string &what, const std::string &value) {
+    return "  " + padRight(what, 19) + value + '\n';
+  };
+  std::string text = "schedule for " + s.target + ": " +
+                     std::string(stringify(problem.dtype)) + ", head_dim " +
+                     str(problem.headDim);
+  if (problem.headDimV != problem.headDim)
+    text += ", head_dim_v " + str(problem.headDimV);
+  text += std::string(problem.vInK ? ", V in K" : "") + ", mask " +
+          stringify(problem.mask) + outputsOf(problem);
+  if (problem.source2)
+    text += ", a second source with mask " + stringify(problem.mask2);
+  text += '\n';
+  text += line("family", std::string(familyOf(s)));
+  text += line("q_tiles", str(s.qTiles) + " x " + str(s.qTileRows) + " rows");
+  if (s.packHeads > 1)
+    text += line("pack_heads",
+                 str(s.packHeads) + " query heads of a group" +
+                     liveHeads(problem, s) + " x " + str(queriesOfTile(s)) +
+                     " queries fill a tile" + liveQueries(problem, s));
+  std::string stages =
+      s.vStages
+          ? str(s.kvStages) + " stages of K and " + str(s.vStages) + " of V"
+          : str(s.kvStages) + " stages shared by K and V";
+  text += line("kv_block", str(s.kvBlock) + " keys, " + stages);
+  for (std::string_view name :
+       {"key_chunk", "value_chunk", "share_kv", "o_columns"})
+    for (const ScheduleField &field : scheduleFields())
+      if (field.name == name && field.get(s))
+        text += line(std::string(name), field.print(field.get(s)));
+  if (s.splits > 1)
+    text += line("splits", str(s.splits) +
+                               " CTAs share the KV blocks of a row block, and "
+                               "a second kernel combines what they write");
+  std::string slices =
+      s.pSlices > 1 ? ", in " + str(s.pSlices) + " slices" : "";
+  text += line("p_placement", std::string(stringify(s.pPlacement)) + slices);
+  if (s.ctasPerSm > 1)
+    text += line("ctas_per_sm", str(s.ctasPerSm) +
+                                    " CTAs share an SM: each works while "
+                                    "others wait");
+  text += line("scheduler", describeScheduler(s));
+  // The shortest digits that give the same number back.
+  char threshold[32];
+  *std::to_chars(threshold, std::end(threshold) - 1, s.rescaleThreshold).ptr =
+      '\0';
+  text += line("rescale_threshold",
+               std::string("2^") + threshold + " growth of a row's maximum");
+  if (s.exp2EmulatedPercent)
+    text +=
+        line("exp2_emulated",
+             str(s.exp2EmulatedPercent) + " % of the exponentials" +
+                 (usesWgmma(s) ? ", each of which took as long as two" : ""));
+  if (s.pOffset)
+    text += line("p_offset", "P and O are 2^" + str(s.pOffset) +
+                                 " times as large, until O is written");
+  return text;
+}
+
+std::string fmha::schedule::explain(const Problem &problem, const Plan &plan) {
+  const target::Target *gpu = target::findTarget(plan.schedule.target);
+  unsigned capacity =
+      gpu ? unsigned(smemOfCta(*gpu, plan.schedule)) : plan.map.smemBytes;
+  std::string text = summarize(problem, plan.schedule);
+  text += wrap("why: " + plan.reason, 5);
+  text += describeLaunch(problem, plan);
+  text += listSplits(problem, plan) + '\n';
+  text += tabulateLoads(problem, plan) + '\n';
+  text += tabulateRoles(plan.schedule) + '\n';
+  text += tabulateResources(problem, plan) + '\n';
+  if (!plan.map.tmem.empty())
+    text += drawTmem(plan.map) + '\n';
+  text += drawSmem(plan.map, capacity);
+  for (const std::string &list :
+       {listRunnersUp(problem, plan), listByRequest(problem, plan),
+        listRejected(problem, plan)})
+    text += (list.empty() ? "" : "\n") + list;
+  return text;
+}
+
+std::string fmha::schedule::explainRefusal(const std::string &target,
+                                           const std::string &reason) {
+  return "schedule for " + target + ": none\n  " + padRight("family", 19) +
+         "none\n" + wrap("why: " + reason, 5);
+}

@@ -1,0 +1,264 @@
+//===- ExplainCandidates.cpp - What else could have been --------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Schedule/Cost/CostModel.h"
+#include "fmha/Schedule/Cost/Estimate.h"
+#include "fmha/Schedule/Model/Resources.h"
+#include "fmha/Schedule/Report/Explain.h"
+#include "fmha/Target/Target.h"
+
+#include "Model/Footprint.h"
+#include "Model/Text.h"
+#include "Plan/Candidates.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+/// Runners-up in a report; the rest is counted.
+static constexpr size_t mostShown = 4;
+
+/// How `other` loses against `best`.
+static std::string slower(const Cost &other, const Cost &best) {
+  double tolerance = best.measured ? 0 : launchTolerance;
+  bool launch = best.launchClocks > 0 &&
+                other.launchClocks > best.launchClocks * (1 + tolerance);
+  double mine = launch ? other.launchClocks : other.clocksPerRow;
+  double its = launch ? best.launchClocks : best.clocksPerRow;
+  std::string what =
+      launch ? " clk of the launch" : " clk per row and 128 keys";
+  auto print = [&](double value) {
+    return launch ? rounded(value) : twoDigits(value);
+  };
+  if (mine > its)
+    return print(mine) + what + ", the choice takes " + print(its);
+  std::string alike = print(its) + what + " like the choice, ";
+  if (isCheaper(best, other))
+    return alike + "but its busiest unit has less slack";
+  return alike + "with as much slack, but less usual";
+}
+
+std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
+                                      const Schedule &other) {
+  Cost cost = modelCost(problem, other);
+  return title(other) + ": modelled " +
+         slower(cost, modelCost(problem, plan.schedule)) + "; it is " +
+         boundBy(cost);
+}
+
+/// Rule 6 has others, of messages and barriers.
+static bool lacksRoom(const std::string &complaint) {
+  return complaint.starts_with("C6") &&
+         complaint.find("too many)") != std::string::npos;
+}
+
+/// Complaints of one kind are told once: those for lack of shared memory by
+/// tiles and the place of P, all others by their words without numbers.
+static std::string kindOf(const Schedule &schedule,
+                          const std::string &complaint) {
+  if (lacksRoom(complaint))
+    return "C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
+           str(schedule.ctasPerSm) +
+           std::string(stringify(schedule.pPlacement));
+  std::string kind;
+  // The rule's number tells kinds apart.
+  for (size_t i = 0; i < complaint.size(); ++i)
+    if (complaint[i] < '0' || complaint[i] > '9' || i < 3)
+      kind += complaint[i];
+  // "1 query tile" and "2 query tiles" are of one kind.
+  for (size_t at; (at = kind.find("tiles")) != std::string::npos;)
+    kind.erase(at + 4, 1);
+  return kind;
+}
+
+std::vector<Reason>
+fmha::schedule::groupByReason(const Problem &problem,
+                              const std::vector<Rejected> &list) {
+  struct Group {
+    const Schedule *schedule;
+    std::string complaint;
+    uint64_t smemBytes;
+    unsigned candidates;
+  };
+  std::vector<Group> groups;
+  std::map<std::string, size_t> places;
+  for (const Rejected &rejected : list) {
+    const Schedule &schedule = rejected.schedule;
+    std::string complaint = complaintOf(problem, schedule);
+    // Ways out are for who asks for this one; none was tried here.
+    complaint.resize(std::min(complaint.find("; take "), complaint.size()));
+    uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
+    auto [place, isNew] =
+        places.emplace(kindOf(schedule, complaint), groups.size());
+    if (isNew)
+      groups.push_back({&schedule, complaint, bytes, 0});
+    Group &group = groups[place->second];
+    group.candidates += rejected.candidates;
+    // The one that lacks least says most.
+    if (lacksRoom(complaint) && bytes < group.smemBytes)
+      group = {&schedule, complaint, bytes, group.candidates};
+  }
+  std::vector<Reason> reasons;
+  for (const Group &group : groups)
+    reasons.push_back(
+        {title(*group.schedule) + ": " + group.complaint, group.candidates});
+  return reasons;
+}
+
+static std::string reportOf(const Reason &group) {
+  if (group.candidates == 1)
+    return group.text;
+  return group.text + " [" + str(group.candidates) + " candidates]";
+}
+
+std::string fmha::schedule::listRejected(const Problem &problem,
+                                         const Plan &plan) {
+  std::string text;
+  for (const Reason &group : groupByReason(problem, plan.rejected))
+    text += "  " + wrap("- " + reportOf(group), 4);
+  return text.empty() ? text : "rejected:\n" + text;
+}
+
+std::string fmha::schedule::listRunnersUp(const Problem &problem,
+                                          const Plan &plan) {
+  if (plan.runnersUp.empty())
+    return "";
+  std::string text = "runners-up:\n";
+  size_t shown = std::min(plan.runnersUp.size(), mostShown);
+  for (size_t i = 0; i < shown; ++i)
+    text +=
+        "  " + wrap(str(i + 2) + ". " +
+                        whySlower(problem, plan, plan.runnersUp[i].schedule),
+                    5);
+  size_t left = plan.runnersUp.size() - shown;
+  auto other = std::find_if(
+      plan.runnersUp.begin(), plan.runnersUp.end(), [&](const Rejected &one) {
+        return one.schedule.pPlacement != plan.schedule.pPlacement;
+      });
+  size_t place = size_t(other - plan.runnersUp.begin());
+  // Where P lies is what people ask for first.
+  if (other != plan.runnersUp.end() && place >= shown) {
+    text += "  " + wrap(str(place + 2) + ". " +
+                            whySlower(problem, plan, other->schedule),
+                        5);
+    --left;
+  }
+  if (left > 0)
+    text += "  and " + str(left) + " that are no faster\n";
+  return text;
+}
+
+static std::string loadsRow(unsigned place, const Cost &cost) {
+  constexpr unsigned width = 6;
+  std::string text = "  " + padLeft(str(place) + ".", 3);
+  for (double busy : cost.busy)
+    text += padLeft(rounded(busy), width);
+  return text + padLeft(rounded(cost.chain), width) +
+         padLeft(rounded(cost.turns), width) +
+         padLeft(rounded(cost.loads), width) +
+         padLeft(rounded(cost.clocks), width) + ' ' +
+         padLeft(twoDigits(cost.clocksPerRow), width + 1) + '\n';
+}
+
+static std::string trafficLine(const Traffic &t) {
+  return "  bytes of 1.: SMEM " + rounded(t.smemRead) + " read, " +
+         rounded(t.smemWritten) + " written; TMEM " + rounded(t.tmemRead) +
+         " read, " + rounded(t.tmemWritten) + " written; L2 " +
+         rounded(t.l2Read) + " read";
+}
+
+std::string fmha::schedule::tabulateLoads(const Problem &problem,
+                                          const Plan &plan) {
+  Cost best = modelCost(problem, plan.schedule);
+  std::string text = "unit loads: modelled clocks of one KV block; ";
+  text += best.measured ? "block is fitted to launches on an H200\n     "
+                        : "the largest bounds it\n     ";
+  for (unsigned i = 0; i < unitCount; ++i)
+    text += padLeft(std::string(stringify(Unit(i))), 6);
+  text += " chain turns loads block per row\n";
+  text += loadsRow(1, best);
+  for (size_t i = 0; i < std::min(plan.runnersUp.size(), mostShown); ++i)
+    text += loadsRow(unsigned(i + 2),
+                     modelCost(problem, plan.runnersUp[i].schedule));
+  return text + wrap(trafficLine(best.traffic), 4);
+}
+
+std::string fmha::schedule::tabulateResources(const Problem &problem,
+                                              const Plan &plan) {
+  const target::Target *gpu = target::findTarget(plan.schedule.target);
+  if (!gpu)
+    return "";
+  Resources r = resourcesOf(problem, plan.schedule);
+  unsigned ctas = std::max(plan.schedule.ctasPerSm, 1u);
+  struct {
+    const char *what;
+    uint64_t taken, there;
+  } rows[] = {
+      {"TMEM columns", plan.map.tmemColumns, gpu->tmemColumns},
+      {"SMEM bytes", plan.map.smemBytes, smemOfCta(*gpu, plan.schedule)},
+      {"registers", r.registers, gpu->registersPerSm / ctas},
+      {"threads", r.threads, gpu->maxThreadsPerCta},
+      {"named barriers", r.namedBarriers, gpu->namedBarriers}};
+  std::string text = ctas > 1
+                         ? "resources of a CTA, of which an SM has " + str(ctas)
+                         : "resources of an SM";
+  text += ": taken of there\n";
+  for (const auto &[what, taken, there] : rows)
+    text += "  " + padRight(what, 15) + padLeft(str(taken), 7) + " of " +
+            str(there) + '\n';
+  return text;
+}
+
+/// What is missing of a launch of which something is known.
+static std::string whyNoLaunch(const Problem &problem) {
+  const std::pair<const char *, unsigned> hints[] = {
+      {"batch", problem.batchHint},
+      {"q_heads", problem.qHeadsHint},
+      {"kv_heads", problem.kvHeadsHint},
+      {"q_len", problem.qLenHint},
+      {"kv_len", problem.kvLenHint}};
+  std::string missing;
+  size_t known = 0;
+  for (const auto &[name, hint] : hints) {
+    known += hint != 0;
+    if (!hint)
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+  }
+  if (known == 0)
+    return "";
+  if (missing.empty())
+    return "launch: not modelled, larger than any GPU holds\n";
+  return wrap("launch: not modelled without " + missing +
+                  ", so that no parts are thought of",
+              4);
+}
+
+std::string fmha::schedule::describeLaunch(const Problem &problem,
+                                           const Plan &plan) {
+  std::optional<Workload> workload = workloadOf(problem);
+  if (!workload)
+    return whyNoLaunch(problem);
+  KernelModel kernel = modelOf(problem, plan.schedule);
+  Estimate whole = estimate(kernel, *workload);
+  const target::Target *gpu = target::findTarget(kernel.target);
+  bool one = whole.waves == 1;
+  std::string times = rounded(whole.waves) + (one ? " wave, " : " waves, ");
+  if (kernel.mostCtas)
+    times = "at most " + rounded(whole.waves) + (one ? " tile" : " tiles") +
+            " each, ";
+  std::string text =
+      "launch: " + str(whole.ctas) + " CTAs on " + str(gpu->sms) + " SMs, " +
+      times + rounded(100 * whole.occupancy) +
+      " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
+  if (kernel.splits > 1)
+    text += ", " + rounded(whole.combineClocks) +
+            " of them the kernel that combines the parts";
+  return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
+}

@@ -1,0 +1,403 @@
+//===- Check.cpp - Can a schedule serve a problem? --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "CheckRules.h"
+#include "Model/Footprint.h"
+
+#include "fmha/Layout/Tmem.h"
+#include "fmha/Target/Target.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+static Complaint checkTarget(const Case &c) {
+  const std::string &name = c.schedule.target;
+  if (!c.gpu)
+    return "C1: expected a known target (" + target::supportedNames() +
+           "), got \"" + name + '"';
+  if (!c.gpu->supported)
+    return "C1: attention cannot be compiled for " + name + ": " +
+           c.gpu->reason + "; take one of " + target::supportedNames();
+  return std::nullopt;
+}
+
+/// The multiples of 8 on both sides of `dim`: "take 56 or 64".
+static std::string nearestDims(unsigned dim) {
+  constexpr unsigned unit = 8;
+  unsigned below = dim / unit * unit;
+  return "take " + (below ? str(below) + " or " : "") +
+         str(uint64_t(below) + unit);
+}
+
+static Complaint checkHeadDims(const Case &c) {
+  for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
+                           std::pair("head_dim_v", c.problem.headDimV)})
+    if (dim == 0 || dim % 8 != 0)
+      return "C2: expected " + std::string(name) +
+             " to be a positive multiple of 8, since TMA moves 16 bytes of a "
+             "row at a time, got " +
+             str(dim) + "; " + nearestDims(dim);
+  if (c.problem.vInK && c.problem.headDimV > c.problem.headDim)
+    return "C2: expected head_dim_v of a V that lies in K to be at most "
+           "head_dim, got " +
+           str(c.problem.headDimV) + " and " + str(c.problem.headDim);
+  return std::nullopt;
+}
+
+/// S and O of every tile in tensor memory.
+static Complaint checkTmem(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
+  uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
+  if (needed <= there)
+    return std::nullopt;
+  bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
+  uint64_t room =
+      halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
+  return "C2: " + tiles(c.schedule) +
+         (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
+         " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
+         str(sizes.oColumns) + " each), " + str(there) +
+         " are there; take o_columns of at most " +
+         str(room / panelColumns * panelColumns) +
+         (c.schedule.qTiles > 1 ? ", or one query tile"
+          : halfLanes           ? ""
+                                : ", or q_tile_rows = 64");
+}
+
+static Complaint checkTiles(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.qTiles != 1 && s.qTiles != 2)
+    return "C3: expected q_tiles to be 1 or 2, got " + str(s.qTiles);
+  if (s.qTileRows != 64 && s.qTileRows != 128)
+    return "C3: expected q_tile_rows to be 64 or 128, the rows of an MMA, "
+           "got " +
+           str(s.qTileRows);
+  if (s.qTileRows == 64 && s.qTiles != 1)
+    return "C3: expected one query tile of 64 rows, got " + str(s.qTiles) +
+           "; take q_tiles = 1, or q_tile_rows = 128";
+  if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
+    return "C3: expected pack_heads to be a power of two of at most "
+           "q_tile_rows, " +
+           str(s.qTileRows) + ", got " + str(s.packHeads);
+  if (s.kvBlock != 64 && s.kvBlock != 128)
+    return "C3: expected kv_block to be 64 or 128, got " + str(s.kvBlock);
+  if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
+    return "C3: expected key_chunk and value_chunk to be 0 with 2 query tiles, "
+           "which take whole blocks, got " +
+           str(s.keyChunk) + " and " + str(s.valueChunk) +
+           "; take one query tile";
+  return std::nullopt;
+}
+
+static Complaint checkCtaGroup(const Case &c) {
+  if (c.schedule.ctaGroup == 1)
+    return std::nullopt;
+  return "C4: expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
+         ": no pass pairs CTAs";
+}
+
+static Complaint checkCtasPerSm(const Case &c) {
+  if (c.schedule.ctasPerSm == 1)
+    return std::nullopt;
+  return "C8: expected ctas_per_sm to be 1 on " + c.schedule.target +
+         ", where a CTA has the tensor memory of its SM, got " +
+         str(c.schedule.ctasPerSm);
+}
+
+static Complaint checkPlacement(const Case &c) {
+  Footprint sizes(c.problem, c.schedule);
+  switch (c.schedule.pPlacement) {
+  case PPlacement::Tmem:
+    if (!sizes.sLane)
+      return std::nullopt;
+    return "C5: p_placement tmem cannot be had where O of " +
+           str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
+           " the other lanes, since tcgen05.mma reads A from the lanes of D; "
+           "take smem, or o_columns of at most " +
+           str((c.gpu->tmemColumns - sizes.sColumns) / panelColumns *
+               panelColumns);
+  case PPlacement::Smem:
+    return std::nullopt;
+  case PPlacement::Auto:
+    return "C5: expected p_placement to be tmem or smem in a schedule, got "
+           "auto: the planner decides it, so leave the schedule out";
+  case PPlacement::Registers:
+    break;
+  }
+  return "C5: p_placement registers cannot be had on " + c.schedule.target +
+         ": tcgen05.mma reads A from tensor memory or shared memory only; take "
+         "tmem or smem";
+}
+
+/// K and V in one ring: the MMA role holds a V while it waits for the next K.
+static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
+
+static Complaint checkStages(const Schedule &s) {
+  if (s.vStages == 0 && s.kvStages < 2)
+    return "C6: expected at least 2 KV stages, since the MMA role holds a V "
+           "block while it waits for the next K block; got " +
+           str(s.kvStages);
+  if (s.kvStages == 0)
+    return "C6: expected at least 1 stage of K, got 0";
+  // Full and free ones of each stage, and those of a query tile's channels.
+  uint64_t perTile = 10 + (s.pSlices - 1);
+  uint64_t barriers =
+      2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
+  if (barriers > barrierSlots)
+    return "C6: " + str(uint64_t(s.kvStages) + s.vStages) +
+           " stages of K and V need " + str(barriers) + " mbarriers, " +
+           str(barrierSlots) + " are kept; take fewer " +
+           (s.kvStages > leastStages(s) ? "KV" : "V") + " stages";
+  return std::nullopt;
+}
+
+std::string fmha::schedule::anyOf(const std::vector<std::string> &ways) {
+  std::string text = ways.front();
+  for (size_t i = 1; i < ways.size(); ++i)
+    text += (i + 1 == ways.size() ? " or " : ", ") + ways[i];
+  return text;
+}
+
+/// What would need less shared memory and can be had: one of each kind is
+/// enough to say, where there is one.
+static std::string smallerInSmem(const Case &c) {
+  const Schedule &s = c.schedule;
+  bool wgmma = c.gpu->hasWgmma;
+  std::vector<std::string> ways;
+  auto offer = [&](bool possible, const char *way) {
+    if (possible)
+      ways.push_back(way);
+  };
+  offer(s.kvStages > leastStages(s), "fewer KV stages");
+  offer(s.vStages > 1, "fewer V stages");
+  offer(s.ctasPerSm > 1, "fewer ctas_per_sm");
+  offer(s.qTiles > 1, "fewer query tiles");
+  bool chunks = !wgmma && !s.shareKv && s.qTiles == 1;
+  unsigned keyColumns = s.keyChunk ? s.keyChunk : c.problem.headDim;
+  unsigned keys = s.valueChunk ? s.valueChunk : s.kvBlock;
+  offer(chunks && keyColumns > panelColumns, "a smaller key_chunk");
+  offer(chunks && keys > 16, "a smaller value_chunk");
+  offer((wgmma || ways.empty()) && s.kvBlock > (wgmma ? 16 : 64),
+        "a smaller kv_block");
+  offer(ways.empty(), "a narrower head");
+  return anyOf(ways);
+}
+
+static Complaint checkSmem(const Case &c) {
+  const Schedule &s = c.schedule;
+  Footprint sizes(c.problem, s);
+  uint64_t needed = sizes.smemBytes(s), there = smemOfCta(*c.gpu, s);
+  if (needed <= there)
+    return checkStages(s);
+  if (c.terse)
+    return "C6";
+  std::string text = "C6: " + tiles(s) + " of " +
+                     str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
+                     counted(s.kvStages, "KV stage") + " of " +
+                     str(sizes.kvStageBytes) + " bytes";
+  if (s.vStages)
+    text += ", " + counted(s.vStages, "V stage") + " of " +
+            str(sizes.vStageBytes) + " bytes";
+  if (s.pPlacement == PPlacement::Smem)
+    text += ", P of " + str(sizes.pBytes) + " bytes per tile";
+  return text + " and the small regions need " + str(needed) +
+         " bytes of shared memory, " + str(there) + " are there (" +
+         str(needed - there) + " too many); take " + smallerInSmem(c);
+}
+
+double fmha::schedule::mostGrowth(DataType type) {
+  return type == DataType::F16 ? 15 : mostPOffset;
+}
+
+/// Of six digits, however large: all that a threshold may have is shown.
+static std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// Without a rescale P grows to 2^(threshold + offset).
+static Complaint checkThreshold(const Case &c) {
+  double limit = mostGrowth(c.problem.dtype);
+  double got = c.schedule.rescaleThreshold;
+  if (c.problem.needsTrueMax() && got != 0)
+    return "C7: expected rescale_threshold = 0 with row_max, row_sum, an "
+           "unnormalised output or splits, which depend on the true maximum, "
+           "got " +
+           digits(got) + "; write rescale_threshold = 0.0";
+  if (!(std::isfinite(got) && got >= 0 && got <= limit))
+    return "C7: expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
+           " for " + std::string(stringify(c.problem.dtype)) + ", got " +
+           digits(got) + ": P grows to 2^rescale_threshold";
+  double most = limit - got;
+  if (c.schedule.pOffset > most)
+    return "C7: expected p_offset of at most " + str(uint64_t(most)) + " for " +
+           std::string(stringify(c.problem.dtype)) +
+           " and this rescale_threshold, got " + str(c.schedule.pOffset) +
+           ": P grows to 2^(rescale_threshold + p_offset)" +
+           (got > 0 ? "; take a lower rescale_threshold" : "");
+  if (c.schedule.accumulate == Accumulate::F32)
+    return std::nullopt;
+  return "C7: expected accumulate = f32, got " +
+         std::string(stringify(c.schedule.accumulate)) +
+         ", which ends below 2^16: a row of P sums up to kv_len times "
+         "2^(rescale_threshold + p_offset)";
+}
+
+static std::string only(const char *field, const char *value,
+                        const std::string &got) {
+  return std::string("C8: expected ") + field + " to be " + value +
+         ", since no pass builds it otherwise; got " + got;
+}
+
+/// Messages are whole panels of K and whole K steps of V; passes are whole
+/// boxes of the store.
+static Complaint checkChunks(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.keyChunk % panelColumns)
+    return "C8: expected key_chunk to be a multiple of 64, the columns of a "
+           "panel, got " +
+           str(s.keyChunk);
+  uint64_t keyColumns = panelColumns * panelsOf(c.problem.headDim);
+  if (s.keyChunk > keyColumns)
+    return "C8: expected key_chunk to be at most " + str(keyColumns) +
+           ", head_dim in whole panels, got " + str(s.keyChunk) +
+           "; 0 brings all columns";
+  constexpr unsigned keysPerStep = 16;
+  if (s.valueChunk && (s.valueChunk % keysPerStep || s.kvBlock % s.valueChunk))
+    return "C8: expected value_chunk to be a multiple of 16 that divides "
+           "kv_block, got " +
+           str(s.valueChunk) + " in " + str(s.kvBlock);
+  if (outputPasses(c.problem, s) > 1 && s.oColumns % panelColumns)
+    return "C8: expected o_columns to be a multiple of 64, the columns that a "
+           "TMA store writes, got " +
+           str(s.oColumns);
+  // S12 of the attribute, which must be able to hold what the planner took.
+  if (s.oColumns % keysPerStep)
+    return "C8: expected o_columns to be a multiple of 16, got " +
+           str(s.oColumns) + "; 0 computes all columns";
+  if (unsigned all = paddedColumns(c.problem.headDimV); s.oColumns > all)
+    return "C8: expected o_columns to be at most " + str(all) +
+           ", head_dim_v in whole steps of an MMA, got " + str(s.oColumns) +
+           "; 0 computes all columns";
+  return std::nullopt;
+}
+
+static Complaint checkSharing(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (!s.shareKv)
+    return std::nullopt;
+  if (!c.problem.vInK)
+    return "C8: expected share_kv to be false, since V is no view of the first "
+           "columns of K; got true";
+  if (s.vStages || s.keyChunk || s.valueChunk)
+    return "C8: expected v_stages, key_chunk and value_chunk to be 0 with "
+           "share_kv, since a block is one message of one ring; got " +
+           str(s.vStages) + ", " + str(s.keyChunk) + " and " +
+           str(s.valueChunk);
+  if (outputPasses(c.problem, s) > 1)
+    return "C8: expected o_columns to be 0 with share_kv, since no pass builds "
+           "it otherwise; got " +
+           str(s.oColumns);
+  return std::nullopt;
+}
+
+/// A product of a slice takes whole K steps.
+static Complaint checkSlices(const Case &c) {
+  constexpr unsigned keysPerStep = 16;
+  unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
+  auto cuts = [&](unsigned n) {
+    return n && keys % n == 0 && keys / n % keysPerStep == 0;
+  };
+  if (cuts(got))
+    return std::nullopt;
+  std::string list = "1";
+  for (unsigned n = 2; n <= keys / keysPerStep; ++n)
+    if (cuts(n))
+      list += ", " + str(n);
+  return "C8: expected p_slices to cut kv_block in equal slices of a multiple "
+         "of 16 keys, what an MMA takes at once, got " +
+         str(got) + " in " + str(keys) + "; take one of " + list;
+}
+
+static Complaint checkFeatures(const Case &c) {
+  const Schedule &s = c.schedule;
+  if (s.scheduler > Scheduler::Dynamic)
+    return only("scheduler", "single, static or dynamic",
+                str(unsigned(s.scheduler)));
+  if (s.splits == 0 || s.splits > mostSplits)
+    return "C8: expected splits to be from 1 to " + str(mostSplits) +
+           ", since the parts of a row have to be combined; got " +
+           str(s.splits);
+  return std::nullopt;
+}
+
+namespace {
+
+/// Later rules rely on earlier ones: sizes mean nothing before the extents that
+/// they are made of.
+constexpr Entry entries[] = {
+    {1, checkTarget},    {3, checkTiles},        {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},       {8, checkSharing},
+    {2, checkTmem},      {8, checkCtasPerSm},    {4, checkCtaGroup},
+    {5, checkPlacement}, {8, checkScore},        {8, checkPackedScore},
+    {8, checkEmulation}, {8, checkLoop},         {8, checkPackedLists},
+    {6, checkSmem},      {8, checkWideProducts}, {8, checkFeatures},
+    {7, checkThreshold}, {9, checkRoles},        {10, checkWarps}};
+
+/// The same order where MMAs are wgmma: what tensor memory limits, registers
+/// do.
+constexpr Entry wgmmaEntries[] = {
+    {1, checkTarget},        {3, checkWgmmaTiles}, {2, checkHeadDims},
+    {8, checkWgmmaFeatures}, {8, checkChunks},     {2, checkWgmmaRegisters},
+    {8, checkWgmmaLoop},     {4, checkCtaGroup},   {5, checkWgmmaPlacement},
+    {6, checkSmem},          {8, checkFeatures},   {7, checkThreshold},
+    {9, checkRoles},         {10, checkWarps}};
+
+std::span<const Entry> entriesOf(const target::Target *gpu) {
+  if (gpu && gpu->hasWgmma)
+    return wgmmaEntries;
+  return entries;
+}
+
+} // namespace
+
+std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
+                                               const Schedule &schedule,
+                                               Rules rules, bool terse) {
+  std::optional<Problem> parts;
+  if (schedule.splits > 1)
+    parts = kernelProblem(problem, schedule);
+  Case c{parts ? *parts : problem, schedule,
+         target::findTarget(schedule.target), terse};
+  unsigned place = 0;
+  for (const auto &[number, complaint] : entriesOf(c.gpu)) {
+    ++place;
+    // Every rule looks at the target.
+    if (!(rules & rule(number)) && c.gpu)
+      continue;
+    if (Complaint text = complaint(c))
+      return Refusal{std::move(*text), number, place};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> fmha::schedule::check(const Problem &problem,
+                                                 const Schedule &schedule) {
+  std::optional<Refusal> found = refusal(problem, schedule, ~0u);
+  if (!found)
+    return std::nullopt;
+  return std::move(found->text);
+}

@@ -1,0 +1,256 @@
+//===- Verify.cpp - Is a memory map sound? ----------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/Footprint.h"
+
+#include "fmha/Layout/Tmem.h"
+#include "fmha/Target/Target.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+using namespace fmha;
+using namespace fmha::schedule;
+
+using Complaint = std::optional<std::string>;
+
+static std::string str(uint64_t value) { return std::to_string(value); }
+
+namespace {
+
+/// One region of either memory. Units are columns or bytes.
+struct Region {
+  std::string name, aliases;
+  uint64_t start, size, stages, alignment;
+  unsigned lane = 0;
+  uint64_t end() const { return start + size * stages; }
+};
+
+/// What must be there: stages and size exactly, start a multiple of alignment.
+struct Wanted {
+  std::string name, aliases;
+  uint64_t size, stages, alignment;
+  /// Place inside the aliased region.
+  uint64_t within = 0;
+};
+
+/// One memory: what it holds, what it should hold, and its names in messages.
+struct Memory {
+  std::string name, unit;
+  std::vector<Region> regions;
+  std::vector<Wanted> wanted;
+  uint64_t end;
+
+  const Region *find(const std::string &regionName) const {
+    for (const Region &region : regions)
+      if (region.name == regionName)
+        return &region;
+    return nullptr;
+  }
+  std::string quote(const Region &region) const {
+    return name + " region \"" + region.name + "\" [" + str(region.start) +
+           ", " + str(region.end()) + ")";
+  }
+};
+
+} // namespace
+
+static Memory describeTmem(const Schedule &s, const Footprint &sizes,
+                           const MemoryMap &map) {
+  Memory memory{"tensor-memory", "columns", {}, {}, map.tmemColumns};
+  for (const TmemRegion &r : map.tmem)
+    memory.regions.push_back(
+        {r.name, r.aliases, r.column, r.columns, 1, 1, r.lane});
+  for (unsigned tile = 0; sizes.inTensorMemory && tile < s.qTiles; ++tile) {
+    std::string i = str(tile);
+    memory.wanted.push_back({"S" + i, "", sizes.sColumns, 1, 1});
+    memory.wanted.push_back({"O" + i, "", sizes.oColumns, 1, 1});
+    if (s.pPlacement == PPlacement::Tmem)
+      memory.wanted.push_back(
+          {"P" + i, "S" + i, sizes.pColumns, 1, 1, sizes.pColumnInS});
+  }
+  return memory;
+}
+
+static Memory describeSmem(const Schedule &s, const Footprint &sizes,
+                           const MemoryMap &map) {
+  Memory memory{"shared-memory", "bytes", {}, {}, map.smemBytes};
+  for (const SmemRegion &r : map.smem)
+    memory.regions.push_back(
+        {r.name, r.aliases, r.offset, r.bytes, r.stages, r.alignment});
+  auto want = [&](std::string name, uint64_t bytes, uint64_t alignment,
+                  uint64_t stages = 1, std::string aliases = "") {
+    memory.wanted.push_back({name, aliases, bytes, stages, alignment});
+  };
+  for (unsigned tile = 0; tile < s.qTiles; ++tile) {
+    std::string i = str(tile);
+    want("Q" + i, sizes.queryBytes(), tileAlignment);
+    if (s.pPlacement == PPlacement::Smem)
+      want("P" + i, sizes.pBytes, tileAlignment);
+    if (sizes.outBytes)
+      want("out" + i, sizes.outBytes, tileAlignment, 1,
+           sizes.outApart ? "" : "Q" + i);
+    if (sizes.inTensorMemory)
+      want("stats" + i, sizes.statsBytes, smallAlignment);
+  }
+  want("KV", sizes.kvStageBytes, tileAlignment, s.kvStages);
+  if (s.vStages)
+    want("V", sizes.vStageBytes, tileAlignment, s.vStages);
+  want("barriers", barrierSlots * barrierBytes, smallAlignment);
+  if (sizes.inTensorMemory)
+    want("tmem_address", 4, smallAlignment);
+  if (unsigned bytes = nextTileBytes(s))
+    want("next_tile", bytes, smallAlignment);
+  return memory;
+}
+
+static Complaint verifyNames(const Memory &memory) {
+  auto isWanted = [&](const std::string &name) {
+    return std::any_of(memory.wanted.begin(), memory.wanted.end(),
+                       [&](const Wanted &w) { return w.name == name; });
+  };
+  for (const Wanted &wanted : memory.wanted)
+    if (!memory.find(wanted.name))
+      return "V1: expected a " + memory.name + " region \"" + wanted.name +
+             "\", got none";
+  for (const Region &region : memory.regions) {
+    if (!isWanted(region.name))
+      return "V1: " + memory.quote(region) + " serves no tile of the schedule";
+    if (memory.find(region.name) != &region)
+      return "V1: expected one " + memory.name + " region \"" + region.name +
+             "\", got several";
+  }
+  return std::nullopt;
+}
+
+static Complaint verifySizes(const Memory &memory) {
+  for (const Wanted &wanted : memory.wanted) {
+    const Region &region = *memory.find(wanted.name);
+    if (region.size != wanted.size || region.stages != wanted.stages)
+      return "V2: expected " + memory.quote(region) + " to have " +
+             str(wanted.stages) + " x " + str(wanted.size) + " " + memory.unit +
+             ", got " + str(region.stages) + " x " + str(region.size);
+  }
+  return std::nullopt;
+}
+
+static Complaint verifyAliases(const Memory &memory) {
+  for (const Wanted &wanted : memory.wanted) {
+    const Region &region = *memory.find(wanted.name);
+    if (region.aliases != wanted.aliases)
+      return "V3: expected " + memory.quote(region) + " to alias \"" +
+             wanted.aliases + "\", got \"" + region.aliases + '"';
+    if (region.aliases.empty())
+      continue;
+    const Region &host = *memory.find(region.aliases);
+    if (region.start != host.start + wanted.within || region.end() > host.end())
+      return "V3: expected " + memory.quote(region) + " to begin " +
+             str(wanted.within) + " " + memory.unit + " into " +
+             memory.quote(host) + " and to end inside it";
+  }
+  return std::nullopt;
+}
+
+static Complaint verifyOverlaps(const Memory &memory) {
+  std::vector<const Region *> own;
+  for (const Region &region : memory.regions)
+    if (region.aliases.empty())
+      own.push_back(&region);
+  std::sort(own.begin(), own.end(), [](const Region *a, const Region *b) {
+    return std::pair(a->lane, a->start) < std::pair(b->lane, b->start);
+  });
+  for (size_t i = 1; i < own.size(); ++i)
+    if (own[i]->lane == own[i - 1]->lane && own[i]->start < own[i - 1]->end())
+      return "V4: " + memory.quote(*own[i - 1]) + " and " +
+             memory.quote(*own[i]) + " overlap by " +
+             str(own[i - 1]->end() - own[i]->start) + " " + memory.unit +
+             ", and neither aliases the other";
+  return std::nullopt;
+}
+
+static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
+  bool halfLanes = s.qTileRows * 2 == layout::tmemLanes;
+  for (const TmemRegion &region : map.tmem)
+    if (region.lane && (!halfLanes || region.lane != layout::tmemHalfLanes))
+      return "V7: expected tensor-memory region \"" + region.name + "\" of " +
+             str(s.qTileRows) + " rows to begin at lane 0" +
+             (halfLanes ? " or 16" : "") + ", got " + str(region.lane);
+  for (unsigned tile = 0; tile < s.qTiles; ++tile) {
+    const TmemRegion *p = map.findTmem("P" + str(tile));
+    if (!p)
+      continue;
+    for (const char *name : {"S", "O"})
+      if (const TmemRegion &other = *map.findTmem(name + str(tile));
+          other.lane != p->lane)
+        return "V7: expected tensor-memory region \"" + p->name +
+               "\" in the lanes of \"" + other.name + "\", got lanes " +
+               str(p->lane) + " and " + str(other.lane);
+  }
+  return std::nullopt;
+}
+
+static Complaint verifyAlignment(const Memory &memory) {
+  for (const Wanted &wanted : memory.wanted) {
+    const Region &region = *memory.find(wanted.name);
+    if (region.start % wanted.alignment)
+      return "V5: expected " + memory.quote(region) +
+             " to begin at a multiple "
+             "of " +
+             str(wanted.alignment) + " " + memory.unit;
+  }
+  return std::nullopt;
+}
+
+static Complaint verifyInside(const Memory &memory) {
+  for (const Region &region : memory.regions)
+    if (region.end() > memory.end)
+      return "V6: " + memory.quote(region) + " ends beyond the " +
+             str(memory.end) + " " + memory.unit + " that are asked for";
+  return std::nullopt;
+}
+
+static Complaint verifyCapacities(const Schedule &schedule,
+                                  const MemoryMap &map) {
+  const target::Target *gpu = target::findTarget(schedule.target);
+  if (!gpu)
+    return "V6: expected a known target, got \"" + schedule.target + '"';
+  if (!gpu->hasTcgen05 && map.tmemColumns)
+    return "V6: expected tmem_columns to be 0 on " + schedule.target +
+           ", got " + str(map.tmemColumns);
+  if (gpu->hasTcgen05 && (!std::has_single_bit(map.tmemColumns) ||
+                          map.tmemColumns < gpu->tmemAllocationUnit ||
+                          map.tmemColumns > gpu->tmemColumns))
+    return "V6: expected tmem_columns to be a power of two from " +
+           str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
+           ", got " + str(map.tmemColumns);
+  uint64_t there = smemOfCta(*gpu, schedule);
+  if (map.smemBytes > there)
+    return "V6: " + str(map.smemBytes) +
+           " bytes of shared memory are asked "
+           "for, " +
+           str(there) + " are there (" + str(map.smemBytes - there) +
+           " too many)";
+  return std::nullopt;
+}
+
+std::optional<std::string> fmha::schedule::verify(const Problem &problem,
+                                                  const Schedule &schedule,
+                                                  const MemoryMap &map) {
+  Footprint sizes(problem, schedule);
+  // Names first: the other rules look regions up by them.
+  for (const Memory &memory :
+       {describeTmem(schedule, sizes, map), describeSmem(schedule, sizes, map)})
+    for (auto rule : {verifyNames, verifySizes, verifyAliases, verifyOverlaps,
+                      verifyAlignment, verifyInside})
+      if (Complaint complaint = rule(memory))
+        return complaint;
+  if (Complaint complaint = verifyLanes(schedule, map))
+    return complaint;
+  return verifyCapacities(schedule, map);
+}

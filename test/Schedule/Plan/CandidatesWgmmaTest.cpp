@@ -1,0 +1,133 @@
+//===- CandidatesWgmmaTest.cpp - What is planned for wgmma ------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Model/Overrides.h"
+
+#include "gmock/gmock.h"
+
+#include <tuple>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::HasSubstr;
+
+/// The tiles of the fastest public kernels (FlashAttention-3, tile_size.h), and
+/// what was fastest on an H100.
+TEST(CandidatesWgmma, PlansTheTilesOfTheField) {
+  auto tiles = [](Problem problem) {
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    return std::pair(s.qTiles, s.kvBlock);
+  };
+  EXPECT_EQ(tiles(problemOf(64)), std::pair(3u, 128u));
+  EXPECT_EQ(tiles(problemOf(128)), std::pair(2u, 176u));
+  EXPECT_EQ(tiles(problemOf(256)), std::pair(2u, 80u));
+}
+
+/// Within 3 % of the fastest of all candidates there (benchmark/results).
+TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200) {
+  auto tiles = [](unsigned dim, Mask::Kind mask, unsigned length) {
+    Problem problem = problemOf(dim);
+    problem.mask.kind = mask;
+    unsigned heads = 2048 / dim;
+    problem =
+        withHints(problem, {16384 / length, heads, heads, length, length});
+    Schedule s = mustPlan(problem, "sm_90a").schedule;
+    return std::tuple(s.qTiles, s.kvBlock, s.scheduler);
+  };
+  EXPECT_EQ(tiles(64, Mask::None, 2048),
+            std::tuple(3u, 128u, Scheduler::Static));
+  EXPECT_EQ(tiles(64, Mask::Causal, 16384),
+            std::tuple(3u, 128u, Scheduler::Single));
+  EXPECT_EQ(tiles(128, Mask::Causal, 4096),
+            std::tuple(2u, 128u, Scheduler::Static));
+  EXPECT_EQ(tiles(256, Mask::None, 4096),
+            std::tuple(2u, 80u, Scheduler::Static));
+}
+
+/// The right bound of each sequence is one more number of each consumer.
+TEST(CandidatesWgmma, LeavesRoomForTheBoundsOfSequences) {
+  auto keys = [](bool lists, bool bound) {
+    Problem problem = problemOf(128);
+    problem.kvLens = lists;
+    if (bound)
+      problem.mask.kind = Mask::Causal;
+    Overrides wanted;
+    wanted.qTiles = 3;
+    wanted.pPlacement = PPlacement::Smem;
+    return mustPlan(problem, "sm_90a", wanted).schedule.kvBlock;
+  };
+  EXPECT_EQ(keys(/*lists=*/false, /*bound=*/true), 128u);
+  EXPECT_EQ(keys(/*lists=*/true, /*bound=*/false), 128u);
+  EXPECT_EQ(keys(/*lists=*/true, /*bound=*/true), 112u);
+}
+
+/// Where a loop over tiles was faster there, and where it was slower.
+TEST(CandidatesWgmma, PlansLoopsWhereTheyPaidOnAnH200) {
+  auto scheduler = [](auto change, unsigned dim, unsigned heads) {
+    Problem problem = problemOf(dim);
+    change(problem);
+    problem = withHints(problem, {4, heads, heads, 4096, 4096});
+    return mustPlan(problem, "sm_90a").schedule.scheduler;
+  };
+  auto reads = [](Problem &p, unsigned tensors) {
+    p.score = p.scoreByKey = true;
+    p.captures.assign(tensors, {"f32", 4});
+  };
+  EXPECT_EQ(scheduler([](Problem &p) { p.outF32 = true; }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([](Problem &p) { p.source2 = true; }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([&](Problem &p) { reads(p, 1); }, 128, 16),
+            Scheduler::Static);
+  EXPECT_EQ(scheduler([&](Problem &p) { reads(p, 2); }, 128, 16),
+            Scheduler::Single);
+  EXPECT_EQ(scheduler([](Problem &) {}, 512, 4), Scheduler::Single);
+}
+
+/// Where sequences are short, waits at the ends of a tile are much of it, and
+/// several CTAs wait apart (measured: benchmark/results).
+TEST(CandidatesWgmma, PlansSeveralCtasForShortSequences) {
+  auto ctas = [](unsigned batch, unsigned length) {
+    Problem problem = problemOf(64);
+    problem.mask.kind = Mask::Causal;
+    problem = withHints(problem, {batch, 32, 32, length, length});
+    return mustPlan(problem, "sm_90a").schedule.ctasPerSm;
+  };
+  EXPECT_EQ(ctas(32, 512), 3u);
+  EXPECT_EQ(ctas(1, 16384), 1u);
+  // Nothing is known of few tiles, or of no launch at all.
+  EXPECT_EQ(ctas(1, 512), 1u);
+  EXPECT_EQ(mustPlan(problemOf(64), "sm_90a").schedule.ctasPerSm, 1u);
+}
+
+TEST(CandidatesWgmma, PlansOneTileWhereRowsFitIt) {
+  for (unsigned rows : {1u, 63u, 64u})
+    EXPECT_EQ(mustPlan(problemOf(128, rows), "sm_90a").schedule.qTiles, 1u)
+        << rows;
+  EXPECT_EQ(mustPlan(problemOf(128, 65), "sm_90a").schedule.qTiles, 2u);
+}
+
+TEST(CandidatesWgmma, PlansEveryHeadDim) {
+  for (unsigned dim = 8; dim <= 512; dim += 8)
+    for (bool byKey : {false, true}) {
+      Problem problem = problemOf(dim);
+      problem.score = problem.scoreByKey = byKey;
+      Plan plan = mustPlan(problem, "sm_90a");
+      EXPECT_GE(plan.schedule.kvStages, 2u) << dim;
+    }
+}
+
+TEST(CandidatesWgmma, NamesTheWayOut) {
+  Overrides tmem;
+  tmem.pPlacement = PPlacement::Tmem;
+  EXPECT_THAT(mustFail(problemOf(128), "sm_90a", tmem),
+              HasSubstr("no tensor memory; the closest that can: p_placement = "
+                        "registers"));
+}

@@ -1,0 +1,314 @@
+//===- ExplainTest.cpp - What a report tells --------------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "fmha/Schedule/Cost/CostModel.h"
+#include "fmha/Schedule/Model/Overrides.h"
+#include "fmha/Schedule/Report/Explain.h"
+
+#include "gmock/gmock.h"
+
+#include <cmath>
+#include <iomanip>
+#include <map>
+#include <sstream>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(Explain, TellsTheWholeStory) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::string text = explain(problem, plan);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("schedule for sm_100a"),
+                    HasSubstr("2383 clk; the"), HasSubstr("2064 clk exp"),
+                    HasSubstr("unit loads:"), HasSubstr("runners-up:"),
+                    HasSubstr("rejected:"), HasSubstr("65536 registers")));
+  for (const Role &role : plan.schedule.roles)
+    EXPECT_THAT(text, HasSubstr("  " + role.name));
+  for (const SmemRegion &region : plan.map.smem)
+    EXPECT_THAT(text, HasSubstr(region.name));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 80u) << line;
+}
+
+/// Each number is that of a plan with this override.
+TEST(Explain, TellsWhatOnlyARequestBrings) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::string text = listByRequest(problem, plan);
+  Overrides wanted;
+  wanted.exp2Emulated = 25;
+  double clocks =
+      modelCost(problem, mustPlan(problem, "sm_100a", wanted).schedule)
+          .clocksPerRow;
+  EXPECT_LT(clocks, modelCost(problem, plan.schedule).clocksPerRow);
+  std::ostringstream line;
+  line << "- exp2_emulated = 25: modelled " << std::fixed
+       << std::setprecision(2) << clocks << " clk per row and 128 keys";
+  EXPECT_THAT(text, HasSubstr(line.str()));
+  // Who has it is not told of it.
+  plan = mustPlan(problem, "sm_100a", wanted);
+  EXPECT_THAT(listByRequest(problem, plan),
+              Not(HasSubstr("exp2_emulated = 25")));
+  // Runs on an H200 have compared loops, and the model does not know all of it.
+  problem = withHints(problemOf(64), {1, 32, 32, 4096, 4096});
+  Overrides single;
+  single.scheduler = unsigned(Scheduler::Single);
+  plan = mustPlan(problem, "sm_90a", single);
+  EXPECT_EQ(listByRequest(problem, plan), "");
+}
+
+/// People ask first why P is where it is.
+TEST(Explain, TellsTheBestWithPElsewhere) {
+  Problem problem = problemOf(192);
+  problem.headDimV = 128;
+  Plan plan = mustPlan(problem, "sm_100a");
+  ASSERT_EQ(plan.schedule.pPlacement, PPlacement::Tmem);
+  for (size_t i = 0; i < 4; ++i)
+    ASSERT_EQ(plan.runnersUp[i].schedule.pPlacement, PPlacement::Tmem);
+  EXPECT_THAT(listRunnersUp(problem, plan), HasSubstr("p_placement = smem"));
+}
+
+TEST(Explain, TellsOtherNumbersOfParts) {
+  Problem problem = withHints(problemOf(128), {1, 32, 4, 1, 16384});
+  Plan plan = mustPlan(problem, "sm_100a");
+  ASSERT_GT(plan.schedule.splits, 1u);
+  std::string clocks = std::to_string(
+      std::lround(modelCost(problem, plan.schedule).launchClocks));
+  std::string text = listSplits(problem, plan);
+  EXPECT_THAT(text, HasSubstr(": 1 part "));
+  EXPECT_THAT(text, ContainsRegex(std::to_string(plan.schedule.splits) +
+                                  "[[:space:]]+parts[[:space:]]+" + clocks +
+                                  "[[:space:]]+\\(this\\)"));
+  EXPECT_THAT(explain(problem, plan), HasSubstr(text));
+  // Nothing to choose from where the GPU is full, or nothing is known.
+  for (Problem full :
+       {withHints(problemOf(128), {8, 32, 32, 4096, 4096}), problemOf(128)})
+    EXPECT_EQ(listSplits(full, mustPlan(full, "sm_100a")), "");
+}
+
+/// One entry for each way to lack shared memory, not for each size.
+TEST(Explain, GroupsWhatLacksSharedMemory) {
+  Problem problem = problemOf(512);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::map<std::string, unsigned> ways;
+  for (const Reason &one : groupByReason(problem, plan.rejected)) {
+    if (one.text.find(": C6: ") == std::string::npos)
+      continue;
+    unsigned tiles = one.text.starts_with("q_tiles = 2") ? 2 : 1;
+    unsigned rows = one.text.find("q_tile_rows = 64") < one.text.size();
+    size_t at = one.text.find("p_placement = ");
+    ++ways[std::to_string(tiles) + std::to_string(rows) +
+           one.text.substr(at, one.text.find(',', at) - at)];
+  }
+  EXPECT_GE(ways.size(), 4u);
+  for (const auto &[way, count] : ways)
+    EXPECT_EQ(count, 1u) << way;
+}
+
+TEST(Explain, HintsThatNoGpuHoldsTellNothing) {
+  constexpr unsigned most = INT32_MAX;
+  Problem problem = withHints(problemOf(128), {most, most, most, most, most});
+  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
+              HasSubstr("larger than any GPU holds"));
+  problem = withHints(problemOf(128), {1, 1, 1, most, most});
+  EXPECT_NE(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
+}
+
+TEST(Explain, KeepsEveryDigitOfTheThreshold) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  for (auto [threshold, text] : {std::pair(8.0, "2^8 growth"),
+                                 {7.25, "2^7.25 growth"},
+                                 {0.1, "2^0.1 g"}}) {
+    plan.schedule.rescaleThreshold = threshold;
+    EXPECT_THAT(explain(problemOf(128), plan), HasSubstr(text));
+  }
+}
+
+/// The line of a drawing whose title is `title`.
+static std::string lineOf(const std::string &text, const std::string &title) {
+  size_t at = text.find("  " + title);
+  return at == std::string::npos ? ""
+                                 : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(Explain, DrawsTensorMemoryToScale) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  std::string text = drawTmem(plan.map);
+  std::string ruler = lineOf(text, "column");
+  // Every region begins under the ruler's mark of its first column.
+  for (const TmemRegion &region : plan.map.tmem) {
+    std::string line =
+        lineOf(text, region.aliases.empty() ? "regions" : "over S");
+    EXPECT_EQ(line.find("|" + region.name),
+              ruler.find(" " + std::to_string(region.column) + " ") + 1)
+        << text;
+  }
+}
+
+TEST(Explain, NamesAReasonOnceWithItsCount) {
+  Plan plan = mustPlan(problemOf(128), "sm_100a");
+  std::string text = listRejected(problemOf(128), plan);
+  auto times = [&](std::string_view what) {
+    unsigned count = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(times("cta_group to be 1"), 1u);
+  EXPECT_EQ(times("C5: "), 1u);
+  unsigned all = 0, grouped = 0;
+  for (const Rejected &rejected : plan.rejected)
+    all += rejected.candidates;
+  for (const Reason &group : groupByReason(problemOf(128), plan.rejected))
+    grouped += group.candidates;
+  EXPECT_EQ(all, grouped);
+}
+
+static Problem launchOf(unsigned headDim, unsigned length, unsigned batch,
+                        unsigned heads) {
+  Problem problem = problemOf(headDim, length);
+  problem.kvLenHint = length;
+  problem.batchHint = batch;
+  problem.qHeadsHint = problem.kvHeadsHint = heads;
+  return problem;
+}
+
+/// Rings that would fit, but at the price of the output's own place.
+TEST(Explain, SaysWhyARingIsNoDeeper) {
+  Problem problem = launchOf(64, 4096, 4, 16);
+  Plan plan = mustPlan(problem, "sm_90a");
+  std::string text = listRejected(problem, plan);
+  EXPECT_THAT(text, ContainsRegex("a deeper ring\\s+leaves\\s+the\\s+output"));
+  EXPECT_THAT(text, Not(HasSubstr("query tile has no rows")));
+  EXPECT_THAT(text, Not(HasSubstr("p_placement = tmem")));
+}
+
+TEST(Explain, TellsOfWhatACtaHasWhereAnSmHasSeveral) {
+  Problem problem = launchOf(64, 512, 32, 32);
+  Plan plan = mustPlan(problem, "sm_90a");
+  ASSERT_EQ(plan.schedule.ctasPerSm, 3u);
+  std::string text = tabulateResources(problem, plan);
+  EXPECT_THAT(text, HasSubstr("resources of a CTA, of which an SM has 3"));
+  // A third of 228 KiB, in whole KiB, less one.
+  EXPECT_THAT(text, ContainsRegex("SMEM bytes +[0-9]+ of 76800\n"));
+  EXPECT_THAT(text, ContainsRegex("registers +[0-9]+ of 21845\n"));
+  EXPECT_THAT(explain(problem, plan), HasSubstr(" of 76800 bytes\n"));
+}
+
+/// What bounds a block was fitted there, and no unit does.
+TEST(Explain, TellsFittedClocksFromModelledOnes) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_90a");
+  EXPECT_THAT(tabulateLoads(problem, plan),
+              StartsWith("unit loads: modelled clocks of one KV block; block "
+                         "is fitted to launches on an H200\n"));
+  EXPECT_THAT(plan.reason, HasSubstr("bound by units and waits together, as "
+                                     "fitted to launches on an H200"));
+}
+
+TEST(Explain, TabulatesTheLoadsOfTheBest) {
+  Problem problem = problemOf(128);
+  Plan plan = mustPlan(problem, "sm_100a");
+  std::istringstream lines(tabulateLoads(problem, plan));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_EQ(line, "        exp   MMA  SMEM  TMEM   FMA   ALU    L2 chain turns "
+                  "loads block per row");
+  std::getline(lines, line);
+  EXPECT_EQ(
+      line,
+      "   1.  2064  2067  2064   977   538   512   936  2383  2304   700  "
+      "2383    9.31");
+}
+
+TEST(Explain, TellsHeadDimsApart) {
+  Problem problem = problemOf(128);
+  auto heading = [&problem] {
+    std::string text = explain(problem, mustPlan(problem, "sm_100a"));
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(heading(), "schedule for sm_100a: bf16, head_dim 128, mask none");
+  problem.headDim = 192;
+  problem.vInK = true;
+  EXPECT_EQ(heading(), "schedule for sm_100a: bf16, head_dim 192, head_dim_v "
+                       "128, V in K, mask none");
+}
+
+TEST(Explain, SaysOfEqualsThatTheyAreEqual) {
+  Problem problem = problemOf(64);
+  Plan plan = mustPlan(problem, "sm_100a");
+  // The ring is deep enough with one stage less: same clocks, same slack.
+  Schedule other = plan.schedule;
+  --other.kvStages;
+  std::string why = whySlower(problem, plan, other);
+  EXPECT_THAT(why, HasSubstr("like the choice, with as much slack"));
+  // One that is worse has a number that is.
+  other.qTiles = 1;
+  EXPECT_THAT(whySlower(problem, plan, other), HasSubstr("the choice takes"));
+}
+
+TEST(Explain, TellsOfTheLaunchWhereItIsKnown) {
+  Problem problem = problemOf(128);
+  EXPECT_EQ(describeLaunch(problem, mustPlan(problem, "sm_100a")), "");
+  problem.qLenHint = problem.kvLenHint = 2048;
+  problem.batchHint = 2;
+  EXPECT_THAT(describeLaunch(problem, mustPlan(problem, "sm_100a")),
+              StartsWith("launch: not modelled without q_heads, kv_heads"));
+  problem.qHeadsHint = 64;
+  problem.kvHeadsHint = 8;
+  std::string text = describeLaunch(problem, mustPlan(problem, "sm_100a"));
+  EXPECT_THAT(text, HasSubstr("launch: 1024 CTAs on 148 SMs, 7 waves, 99 %"));
+  EXPECT_LE(text.find('\n'), 80u) << text;
+}
+
+TEST(Explain, TellsOfTheLaunchOfSplits) {
+  Problem problem = problemOf(128, 1);
+  problem.kvLenHint = 4096;
+  problem.batchHint = problem.kvHeadsHint = problem.qHeadsHint = 4;
+  Overrides overrides;
+  overrides.splits = 5;
+  Plan plan = mustPlan(problem, "sm_100a", overrides);
+  EXPECT_THAT(
+      describeLaunch(problem, plan),
+      AllOf(HasSubstr("launch: 80 CTAs on 148 SMs, 1 wave, 54 %"),
+            ContainsRegex(", [0-9]+ of them the kernel\\s+that combines "
+                          "the\\s+parts")));
+  overrides.scheduler = unsigned(Scheduler::Static);
+  overrides.splits = 64;
+  plan = mustPlan(problem, "sm_100a", overrides);
+  EXPECT_THAT(describeLaunch(problem, plan),
+              HasSubstr("launch: 148 CTAs on 148 SMs, at most 7 tiles each"));
+}
+
+TEST(Explain, DrawsWhatBeginsAtLane16) {
+  // S of 64 rows and 128 columns in the columns of an O of 512.
+  MemoryMap map;
+  map.tmem = {{"S0", 0, 128, "", 16}, {"O0", 0, 512, "", 0}};
+  map.tmemColumns = 512;
+  EXPECT_EQ(drawTmem(map),
+            "tensor memory: 512 of 512 columns allocated, one character = 8 "
+            "columns\n"
+            "  column  0       64      128     192     256     320     384     "
+            "448     512\n"
+            "  regions |O0" +
+                std::string(61, ' ') +
+                "|\n"
+                "  lane 16 |S0" +
+                std::string(13, ' ') + "|\n");
+}
