@@ -27,7 +27,7 @@
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C9) expected dimension 1 of value to equal dimension 1 of key"
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C29) expected a length of query of at most 2147483136; split the sequence"
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C17) expected the stride of dimension 0 of query to be a multiple of 16 bytes
-// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C18) expected the address of query to be a multiple of 16 bytes"
+// CHECKS:         cf.assert %{{.*}}, "{{.*}}(C18) expected the address of query to be a multiple of 16 bytes; allocate it with an alignment of 16, or copy it"
 // CHECKS:         cf.assert %{{.*}}, "{{.*}}(C21) expected output and query to share no memory; give output a separate buffer"
 // CHECKS:         scf.if
 !q = memref<?x?x4x64xbf16, strided<[?, ?, ?, 1], offset: ?>>

@@ -36,7 +36,7 @@ func.func @c2_rank(%q: tensor<2x16x4x64xf16>,
                    %k: tensor<2x32x64xf16>,
                    %v: tensor<2x32x2x64xf16>,
                    %out: tensor<2x16x4x64xf16>) {
-  // expected-error @below {{fmha.attention C2: expected key to be [batch, length, heads, head_dim], got rank 3}}
+  // expected-error @below {{fmha.attention C2: expected key to be [batch, length, heads, head_dim], got rank 3; reshape it with expand_shape or collapse_shape}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x64xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
@@ -63,7 +63,7 @@ func.func @c3_element_type(%q: tensor<2x16x4x64xf32>,
                            %k: tensor<2x32x2x64xf32>,
                            %v: tensor<2x32x2x64xf32>,
                            %out: tensor<2x16x4x64xf32>) {
-  // expected-error @below {{fmha.attention C3: expected the element type f16 or bf16, got 'f32'}}
+  // expected-error @below {{fmha.attention C3: expected the element type of query to be f16 or bf16, got 'f32'; convert query, key and value first}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf32>, tensor<2x32x2x64xf32>, tensor<2x32x2x64xf32>)
       outs(%out : tensor<2x16x4x64xf32>) -> tensor<2x16x4x64xf32>

@@ -150,7 +150,9 @@ LogicalResult Verifier::kinds() {
       return error(1) << "expected all operands to be tensors or all to be "
                          "memrefs, got query "
                       << query.type << " and " << operand.name << ' '
-                      << operand.type;
+                      << operand.type
+                      << "; bufferize all of them, or convert the memrefs with "
+                         "bufferization.to_tensor";
   return success();
 }
 
@@ -159,19 +161,23 @@ LogicalResult Verifier::ranks() {
     if (operand.type.getRank() != 4)
       return error(2) << "expected " << operand.name
                       << " to be [batch, length, heads, head_dim], got rank "
-                      << operand.type.getRank();
+                      << operand.type.getRank()
+                      << "; reshape it with expand_shape or collapse_shape";
   for (const Operand &row : rows)
     if (row.type.getRank() != 3)
       return error(2) << "expected " << row.name
                       << " to be [batch, q_heads, q_len], got rank "
-                      << row.type.getRank();
+                      << row.type.getRank()
+                      << "; reshape it with expand_shape or collapse_shape";
   return success();
 }
 
 LogicalResult Verifier::elementTypes() {
   Type type = query.type.getElementType();
   if (!type.isF16() && !type.isBF16())
-    return error(3) << "expected the element type f16 or bf16, got " << type;
+    return error(3) << "expected the element type of query to be f16 or bf16, "
+                       "got "
+                    << type << "; convert query, key and value first";
   for (const Operand &operand : copied) {
     bool isOutput = operand.name == output.name;
     if (operand.type.getElementType() != type &&
@@ -179,12 +185,14 @@ LogicalResult Verifier::elementTypes() {
       return error(3) << "expected the element type of " << operand.name
                       << " to be that of query, " << type
                       << (isOutput ? ", or f32" : "") << ", got "
-                      << operand.type.getElementType();
+                      << operand.type.getElementType() << "; convert "
+                      << (isOutput ? "the result instead" : operand.name);
   }
   for (const Operand &row : rows)
     if (!row.type.getElementType().isF32())
       return error(4) << "expected the element type of " << row.name
-                      << " to be f32, got " << row.type.getElementType();
+                      << " to be f32, got " << row.type.getElementType()
+                      << "; convert the result instead";
   return success();
 }
 
@@ -315,7 +323,7 @@ LogicalResult Verifier::layout(const Operand &operand) {
     return error(18) << "expected the offset of " << operand.name
                      << " to be a multiple of " << addressUnitBytes
                      << " bytes, got " << offset << " elements, " << bytes
-                     << " bytes";
+                     << " bytes; copy it to a buffer of its own";
   return success();
 }
 
@@ -326,7 +334,7 @@ LogicalResult Verifier::strides(const Operand &operand,
     return error(16) << "expected the head dim of " << operand.name
                      << " to be contiguous (stride 1 in dimension 3), got "
                         "stride "
-                     << innermost;
+                     << innermost << "; copy it to a contiguous buffer";
   int64_t elementBytes = operand.type.getElementTypeBitWidth() / 8;
   for (unsigned dimension = 0; dimension < AttentionOp::HeadDim; ++dimension) {
     int64_t stride = strides[dimension];
@@ -338,14 +346,16 @@ LogicalResult Verifier::strides(const Operand &operand,
                        << " (" << dimensionNames[dimension] << ") of "
                        << operand.name
                        << " to be non-negative and less than 2^40 bytes, got "
-                       << stride << " elements of " << elementBytes << " bytes";
+                       << stride << " elements of " << elementBytes
+                       << " bytes; copy it to a contiguous buffer";
     int64_t bytes = stride * elementBytes;
     if (bytes < 0 || bytes % addressUnitBytes != 0)
       return error(17) << "expected the stride of dimension " << dimension
                        << " (" << dimensionNames[dimension] << ") of "
                        << operand.name << " to be a non-negative multiple of "
                        << addressUnitBytes << " bytes, got " << stride
-                       << " elements, " << bytes << " bytes";
+                       << " elements, " << bytes
+                       << " bytes; copy it to a contiguous buffer";
   }
   return success();
 }

@@ -218,10 +218,13 @@ void Checker::rowsForTma(StringRef name, StringRef strideRule,
         math.compare(Predicate::ule, tensor.sizes[n], math.constant(1));
     require(math.either(isOne, fits), strideRule,
             "the stride of dimension " + Twine(n) + " of " + name +
-                " to be a multiple of 16 bytes, at least 0 and less than 2^40");
+                " to be a multiple of 16 bytes, at least 0 and less than 2^40; "
+                "copy it to a contiguous buffer");
   }
   requireEqual(math.rem(tensor.address, unit), zero, offsetRule,
-               "the address of " + name + " to be a multiple of 16 bytes");
+               "the address of " + name +
+                   " to be a multiple of 16 bytes; allocate it with an "
+                   "alignment of 16, or copy it");
 }
 
 void Checker::contiguous(StringRef name, StringRef rule) {
@@ -230,7 +233,8 @@ void Checker::contiguous(StringRef name, StringRef rule) {
   Value one = math.constant(1);
   Value isOne = math.compare(Predicate::ule, view(name).sizes[0], one);
   Value isDense = math.compare(Predicate::eq, view(name).strides[0], one);
-  require(math.either(isOne, isDense), rule, name + " to be contiguous");
+  require(math.either(isOne, isDense), rule,
+          name + " to be contiguous; copy it to a contiguous buffer");
 }
 
 /// Checks captures. The region reads them only if there are rows and keys.
