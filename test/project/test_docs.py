@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted(ROOT.glob("docs/*.md"))
-RESULTS = ROOT / "benchmark/results"
+RESULTS = ROOT / "results"
 
 
 def tracked(suffix):

@@ -284,7 +284,7 @@ Cost fmha::schedule::modelCost(const KernelModel &kernel) {
   cost.clocks = std::max(beside, cost.chain);
   if (gpu->hasWgmma) {
     double mma = both.qk.clocks + both.pv.clocks;
-    // An emulated one takes as long as two (measured, benchmark/results).
+    // An emulated one takes as long as two (measured, results).
     double emulated = work.scores() * kernel.emulated / gpu->mufuPerClock;
     double exponentials = cost.of(Unit::Mufu) / kernel.tiles + 2 * emulated;
     WgmmaBlock block = wgmmaBlock(kernel, mma, exponentials);

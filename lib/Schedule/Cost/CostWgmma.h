@@ -12,7 +12,7 @@
 // ring of two blocks), with weight on those near the fastest; one constant was
 // then moved by hand, within 3 %, where two candidates were alike to the model.
 // Those of several CTAs an SM were fitted apart, to 360 launches (2026-11-23).
-// Of the planner's choices the mean error is 2 % (benchmark/results).
+// Of the planner's choices the mean error is 2 % (results).
 //
 //===----------------------------------------------------------------------===//
 

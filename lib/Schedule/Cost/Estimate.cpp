@@ -110,7 +110,7 @@ double usedParts(const Blocks &blocks, unsigned splits) {
 /// Clocks of the kernel that combines the parts of a split, which runs behind
 /// the first one. A thread has the loads of eight parts under way at a time;
 /// parts that are more than that reads come from memory. Fitted to 600 launches
-/// on an H200 (benchmark/results), and taken to hold for Blackwell.
+/// on an H200 (results), and taken to hold for Blackwell.
 double combineClocks(const KernelModel &kernel, const Workload &w) {
   constexpr double launch = 7000, round = 1250, partsAtOnce = 8;
   if (kernel.splits <= 1)

@@ -94,7 +94,7 @@ TEST(CostModel, SixtyFourRowsTakeAsLongAloneAndHalfInAPair) {
 }
 
 /// On an H200 no share of 30 kernels was faster, and a half took 1.03 to 1.53
-/// times as long (benchmark/results).
+/// times as long (results).
 TEST(CostModel, EmulationSlowsWgmmaDown) {
   for (unsigned dim : {64, 128, 256}) {
     Schedule schedule = mustPlan(problemOf(dim), "sm_90a").schedule;

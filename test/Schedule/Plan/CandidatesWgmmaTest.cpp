@@ -30,7 +30,7 @@ TEST(CandidatesWgmma, PlansTheTilesOfTheField) {
   EXPECT_EQ(tiles(problemOf(256)), std::pair(2u, 80u));
 }
 
-/// Within 3 % of the fastest of all candidates there (benchmark/results).
+/// Within 3 % of the fastest of all candidates there (results).
 TEST(CandidatesWgmma, PlansWhatWasFastestOnAnH200) {
   auto tiles = [](unsigned dim, Mask::Kind mask, unsigned length) {
     Problem problem = problemOf(dim);
@@ -92,7 +92,7 @@ TEST(CandidatesWgmma, PlansLoopsWhereTheyPaidOnAnH200) {
 }
 
 /// Where sequences are short, waits at the ends of a tile are much of it, and
-/// several CTAs wait apart (measured: benchmark/results).
+/// several CTAs wait apart (measured: results).
 TEST(CandidatesWgmma, PlansSeveralCtasForShortSequences) {
   auto ctas = [](unsigned batch, unsigned length) {
     Problem problem = problemOf(64);
