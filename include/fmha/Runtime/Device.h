@@ -16,7 +16,9 @@
 
 #include "fmha/Runtime/DriverApi.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,11 +112,19 @@ public:
   llvm::Expected<DeviceMemory> allocate(size_t bytes);
   /// Assembles `ptx` for the device and finds the entry `kernel`, allowing it
   /// `smemBytes` of dynamic shared memory.
-  llvm::Expected<LoadedKernel> loadKernel(const std::string &ptx,
-                                          const std::string &kernel,
-                                          uint32_t smemBytes);
+  /// Kernels stay loaded, so that launches of one PTX load it once. Safe to
+  /// call from several threads.
+  llvm::Expected<std::shared_ptr<const LoadedKernel>>
+  loadKernel(const std::string &ptx, const std::string &kernel,
+             uint32_t smemBytes);
 
 private:
+  /// How many kernels stay loaded.
+  static constexpr size_t maxKernels = 32;
+
+  llvm::Expected<std::shared_ptr<const LoadedKernel>>
+  assemble(const std::string &ptx, const std::string &kernel,
+           uint32_t smemBytes);
   explicit Device(driver::Api calls) : calls(std::move(calls)) {}
   llvm::Error start(const DeviceOptions &options);
   llvm::Error checkTarget(const DeviceOptions &options);
@@ -123,6 +133,11 @@ private:
   driver::DeviceId id = 0;
   bool retained = false;
   std::string deviceName;
+  std::mutex kernelsMutex;
+  /// By PTX and entry.
+  std::map<std::pair<std::string, std::string>,
+           std::shared_ptr<const LoadedKernel>>
+      kernels;
 };
 
 } // namespace fmha::runtime

@@ -150,6 +150,7 @@ std::optional<uint32_t> Device::multiprocessors() const {
 }
 
 Device::~Device() {
+  kernels.clear();
   if (retained)
     calls.releaseContext(id);
 }
@@ -179,27 +180,43 @@ llvm::Expected<DeviceMemory> Device::allocate(size_t bytes) {
   return DeviceMemory(&calls, address, bytes);
 }
 
-llvm::Expected<LoadedKernel> Device::loadKernel(const std::string &ptx,
-                                                const std::string &kernel,
-                                                uint32_t smemBytes) {
+llvm::Expected<std::shared_ptr<const LoadedKernel>>
+Device::loadKernel(const std::string &ptx, const std::string &kernel,
+                   uint32_t smemBytes) {
+  std::lock_guard lock(kernelsMutex);
+  auto found = kernels.find({ptx, kernel});
+  if (found != kernels.end())
+    return found->second;
+  auto loaded = assemble(ptx, kernel, smemBytes);
+  if (!loaded)
+    return loaded.takeError();
+  if (kernels.size() == maxKernels)
+    kernels.clear();
+  kernels[{ptx, kernel}] = *loaded;
+  return loaded;
+}
+
+llvm::Expected<std::shared_ptr<const LoadedKernel>>
+Device::assemble(const std::string &ptx, const std::string &kernel,
+                 uint32_t smemBytes) {
   driver::Module module = nullptr;
   if (llvm::Error error = calls.check(
           calls.moduleLoad(&module, ptx.c_str(), 0, nullptr, nullptr),
           "loading the PTX"))
     return std::move(error);
-  LoadedKernel loaded(calls, module);
+  auto loaded = std::make_shared<LoadedKernel>(calls, module);
   if (llvm::Error error = calls.check(
-          calls.moduleGetFunction(&loaded.function, module, kernel.c_str()),
+          calls.moduleGetFunction(&loaded->function, module, kernel.c_str()),
           "finding the entry '" + kernel + "'"))
     return std::move(error);
   if (llvm::Error error =
           calls.check(calls.functionSetAttribute(
-                          loaded.function, driver::functionMaxDynamicSmemBytes,
+                          loaded->function, driver::functionMaxDynamicSmemBytes,
                           int(smemBytes)),
                       "allowing " + llvm::Twine(smemBytes) +
                           " bytes of dynamic shared memory"))
     return std::move(error);
-  return std::move(loaded);
+  return loaded;
 }
 
 } // namespace fmha::runtime

@@ -91,7 +91,7 @@ llvm::Error launch(const KernelLaunch &kernel,
     if (!arguments)
       return arguments.takeError();
     if (llvm::Error error =
-            launchAndWait(kernel, device, *loaded, *arguments, own))
+            launchAndWait(kernel, device, **loaded, *arguments, own))
       return error;
   }
   add(std::move(own), report);

@@ -149,6 +149,23 @@ TEST_F(Attention, IsRightInBothLayoutsWithAndWithoutPadding) {
     }
 }
 
+TEST_F(Attention, LoadsAKernelOnceForEachDevice) {
+  auto device = open();
+  ASSERT_TRUE(bool(device)) << llvm::toString(device.takeError());
+  int before = driverLog().modules;
+  for (int launches : {1, 2}) {
+    Problem problem(1, 2, 1, 3, 5, Layout::BSHD);
+    auto report = runAttention(manifest, "attention", **device, problem.tensors,
+                               RunOptions());
+    ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
+    problem.expectRight();
+    EXPECT_EQ(driverLog().modules, before + 1);
+    EXPECT_EQ(driverLog().launches, launches);
+  }
+  device->reset();
+  EXPECT_EQ(driverLog().modules, before);
+}
+
 TEST_F(Attention, HonoursStridesOfTheHost) {
   Problem dense(2, 2, 1, 3, 4, Layout::BSHD);
   // The same q, every row followed by 8 elements of NaN.
