@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that go from one level to the next --------------===//
+//===- Passes.td - Passes between levels and to host code -----*- tablegen -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,19 +11,20 @@
 
 include "mlir/Pass/PassBase.td"
 
-/// "auto", or what the field is to be.
+/// An option for one field of the schedule: "auto" or its value.
 class FieldOption<string member, string flag, string help>
     : Option<member, flag, "::fmha::FieldChoice", "::fmha::FieldChoice()", help # "; auto: the planner's choice">;
 
 def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
-  let summary = "Give every attention op without a schedule one";
+  let summary = "Plan a schedule for each attention op that has none";
   let description = [{
-    Asks the planner (an op-free library) and writes its answer as `#fmha.schedule` on the op. A schedule that is already
-    there, written by hand, is kept, and gets the planner's roles if it has none; one for another target, or one that
-    contradicts an option, is an error. Extents that types or options give are hints: they rank schedules, and every one of
-    them serves any launch. Where they say that a launch leaves SMs without work, the planner shares out KV blocks, so that an op of static
-    shapes may come out as two kernels and a workspace; `splits=1` keeps it one. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
-    candidates were rejected become remarks of category `fmha-plan`.
+    Calls the planner (a library without MLIR) and attaches its choice to the op as `#fmha.schedule`. A schedule that the op
+    already has, for example one written by hand, is kept, and gets the planner's roles if it has none; a schedule for another
+    target, or one that contradicts an option, is an error. Extents that types or options give are hints: they rank the
+    schedules, and each schedule is correct for any launch. If they show that a launch leaves SMs idle, the planner splits the
+    KV blocks over several CTAs, so that an op of static shapes may become two kernels and a workspace; `splits=1` keeps it one
+    kernel. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
+    candidates were rejected are emitted as remarks of category `fmha-plan`.
 
     Before:
     ```mlir
@@ -37,24 +38,24 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"sm_100a\"", "GPU to plan for, for example sm_100a">,
     Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
-           "Where P waits for the second product: auto, tmem, smem or registers">,
+           "Memory that holds P for the second product: auto, tmem, smem or registers">,
     FieldOption<"qTiles", "q-tiles", "Query tiles in flight per CTA">,
-    FieldOption<"kvStages", "kv-stages", "Stages of the ring of K and V messages">,
-    FieldOption<"vStages", "v-stages", "Stages of a ring of V's own, 0 for none">,
-    FieldOption<"keyChunk", "key-chunk", "Columns of K a message brings, 0 for all">,
-    FieldOption<"valueChunk", "value-chunk", "Keys of V a message brings, 0 for the block">,
-    FieldOption<"exp2Emulated", "exp2-emulated", "Per cent of the exponentials that FMA units compute">,
+    FieldOption<"kvStages", "kv-stages", "Stages of the K and V ring">,
+    FieldOption<"vStages", "v-stages", "Stages of a separate ring for V, 0 for none">,
+    FieldOption<"keyChunk", "key-chunk", "Columns of K per stage, 0 for all">,
+    FieldOption<"valueChunk", "value-chunk", "Keys of V per stage, 0 for the whole KV block">,
+    FieldOption<"exp2Emulated", "exp2-emulated", "Percentage of the exponentials that FMA units compute">,
     FieldOption<"pOffset", "p-offset", "Log2 of a factor on P">,
-    FieldOption<"shareKv", "share-kv", "Whether one message is K and V, where V lies in K">,
+    FieldOption<"shareKv", "share-kv", "Whether one load serves K and V if V is part of K">,
     FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
-    FieldOption<"pSlices", "p-slices", "Parts in which P is handed over">,
-    FieldOption<"scheduler", "scheduler", "Which output tiles a CTA does: single, static or dynamic">,
-    FieldOption<"ctasPerSm", "ctas-per-sm", "CTAs that an SM has at once">,
+    FieldOption<"pSlices", "p-slices", "Slices in which softmax hands P over to the second product">,
+    FieldOption<"scheduler", "scheduler", "Which output tiles a CTA computes: single, static or dynamic">,
+    FieldOption<"ctasPerSm", "ctas-per-sm", "CTAs that an SM runs at the same time">,
     FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
     FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
-    FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, on for all of them">,
-    FieldOption<"splits", "splits", "Parts of the KV blocks of a row block, each for a CTA">,
-    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for where the types leave it open; 0: unknown, or 1 beside query length and heads">,
+    FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, or on for all of them">,
+    FieldOption<"splits", "splits", "CTAs that share the KV blocks of a row block">,
+    Option<"batch", "batch", "unsigned", "0", "Batch size to plan for if the types are dynamic; 0: unknown, or 1 if query length and heads are given">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,
     Option<"qLen", "q-len", "unsigned", "0", "Query length to plan for">,
@@ -64,26 +65,29 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
 }
 
 def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
-  let summary = "Tile each attention op into a kernel of its own";
+  let summary = "Lower each attention op to a tiled kernel";
   let description = [{
-    Makes a `gpu.module` with one kernel for every `fmha.attention` that has a schedule: the grid decides which rows of
-    which head a CTA owns, an `scf.for` runs over the KV blocks, and tile values carry the online softmax. The kernel
-    still has one thread of control and no memory spaces. Its operands are memrefs with run-time extents and strides, so
-    that one kernel serves every length. A schedule with chunks gives each message of K and V its load and its dot on a
-    `tile.slice` of the query or of P; one with `p_slices` makes P and its products in slices of keys, which a `tile.join`
-    gathers for the row sums; one with `o_columns` gives a CTA some columns of O, and the grid a factor; one with `pack_heads`
-    gives a tile rows of as many query heads of one KV head, and the grid chunks of groups for heads; the op stays where
-    it is and names its kernel in `fmha.kernel`. An op without a schedule is an error.
+    Creates a `gpu.module` with one kernel for each `fmha.attention` that has a schedule: the grid determines which rows of
+    which head a CTA computes, an `scf.for` iterates over the KV blocks, and tile values carry the online softmax. The kernel
+    is still sequential and has no memory spaces. Its operands are memrefs with run-time extents and strides, so that one
+    kernel serves every length. The op stays in place and names its kernel in `fmha.kernel`. An op without a schedule is an
+    error. Some fields of the schedule change the kernel:
 
-    The `gpu.module` goes into the module that is nearest to the op, a nested one too, which becomes a
-    `gpu.container_module`. Ops of one module that compute the same share a kernel: those with equal problems and
-    schedules, targets included, and structurally equal score regions, whatever their locations and static extents. An op
-    that has a kernel keeps it, and others may share it, so that the pass changes nothing the second time. The names are
-    `fmha_fwd_kernel` and `fmha_merge_kernel`, with `_0`, `_1`, ... where a name is taken, in the order of the ops.
+    - `key_chunk`, `value_chunk`: each subtile of K or V has its own load, and its own dot on a `tile.slice` of the query or of P.
+    - `p_slices`: P and its products are computed in slices of keys, which a `tile.join` concatenates for the row sums.
+    - `o_columns`: a CTA computes some columns of O, and the grid has one more factor.
+    - `pack_heads`: a query tile has rows of that many query heads of one KV head, and the grid counts chunks of groups
+      instead of heads.
 
-    A `fmha.merge` becomes a kernel as well, one without tiles: an `llvm.func` of plain arithmetic, one warp a row, whose
-    parameters are those of its launch manifest. Where a schedule has `splits` the kernel of the op writes parts, and a
-    second one beside it in the `gpu.module` combines them.
+    The `gpu.module` is added to the innermost module around the op, which becomes a `gpu.container_module`. Ops of one
+    module that compute the same share a kernel: those with equal problems and schedules, including the target, and
+    structurally equal score regions, regardless of locations and static extents. An op that has a kernel keeps it, and
+    others may share it, so that the pass is idempotent. The names are `fmha_fwd_kernel` and `fmha_merge_kernel`, followed by
+    `_0`, `_1`, ... if a name is taken, in the order of the ops.
+
+    A `fmha.merge` becomes a kernel without tiles: an `llvm.func` of plain arithmetic, with one warp per row, whose
+    parameters are those of its launch manifest. If a schedule has `splits`, the kernel of the op writes partial results, and
+    a second kernel in the same `gpu.module` combines them.
   }];
   let dependentDialects = [
     "::fmha::tile::TileDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect",
@@ -93,14 +97,14 @@ def ConvertFMHAToTile : Pass<"convert-fmha-to-tile", "::mlir::ModuleOp"> {
 }
 
 def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn machine-level kernels into NVVM functions";
+  let summary = "Lower machine-level kernels to NVVM functions";
   let description = [{
-    Each machine op becomes the NVVM op of its instruction. A kernel's memrefs become what the hardware takes: a tensor
-    map for each of q, k, v and o, a pointer and strides for the LSE, and the lengths as 32-bit scalars. The order of the
-    parameters is that of the launch manifest.
+    Each machine op becomes the NVVM op of its instruction. A kernel's memrefs become the parameters of a
+    launch: a tensor map for each of q, k, v and o, a pointer and strides for the LSE, and the lengths as 32-bit scalars. The
+    parameters are in the order of the launch manifest.
 
-    A kernel above the machine level is an error. Functions without `fmha.schedule` are left alone, and so are kernels that
-    are functions of LLVM already: the pass changes nothing the second time.
+    A kernel above the machine level is an error. Functions without `fmha.schedule`, and kernels that are
+    already `llvm.func` ops, are left alone, so that the pass is idempotent.
   }];
   let dependentDialects = [
     "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
@@ -109,12 +113,12 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::gpu::GPUModuleOp">
 }
 
 def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn what is left of our kernels into LLVM, with 32-bit indices";
+  let summary = "Lower the remaining ops of fmha kernels to LLVM, with 32-bit indices";
   let description = [{
-    The upstream patterns of scf, cf, arith, math and vector in one conversion, on a module whose functions all come from
-    `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits. A module that holds both,
-    or a kernel that is no `llvm.func` yet, is an error. What was built twice on the way (constants, addresses) is folded
-    at the end; the pass changes nothing the second time.
+    Applies the upstream patterns of scf, cf, arith, math and vector in one conversion, to modules whose functions all come
+    from `convert-tile-to-nvvm`; other modules are left alone, since their indices may need 64 bits. A module with both kinds
+    of functions, or a kernel that is not yet an `llvm.func`, is an error. Duplicate constants and addresses are folded at
+    the end. The pass is idempotent.
 
     Before:
     ```mlir
@@ -131,10 +135,10 @@ def ConvertKernelToLLVM : Pass<"convert-kernel-to-llvm", "::mlir::gpu::GPUModule
 }
 
 def VerifyInput : Pass<"fmha-verify-input"> {
-  let summary = "Fail on attention ops on tensors";
+  let summary = "Report attention ops on tensors as errors";
   let description = [{
-    The first pass of `fmha-to-gpu`, so that the error comes before any work is done: launches need every
-    `fmha.attention` and `fmha.merge` on memrefs. `fmha-program-to-llvm` bufferizes by itself.
+    Runs first in `fmha-to-gpu`, so that the error comes before any work is done: launches need each `fmha.attention` and
+    `fmha.merge` to be on memrefs. `fmha-program-to-llvm` bufferizes by itself.
 
     Example:
     ```mlir
@@ -145,21 +149,21 @@ def VerifyInput : Pass<"fmha-verify-input"> {
 }
 
 def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn attention ops that have a kernel into gpu.launch_func";
+  let summary = "Replace attention ops that have a kernel with gpu.launch_func";
   let description = [{
     Every `fmha.attention` and `fmha.merge` on memrefs whose `fmha.kernel` names a `gpu.binary` with a launch manifest
     becomes the launch that the manifest describes: extents and strides come from the memrefs, a `fmha.tensor_map` is
     encoded for each tensor map, and the grid, block, cluster and shared memory are the manifest's. A kernel with splits
     gets a workspace by `gpu.alloc` and a second launch that combines the partial results. If the extents of the grid
-    are not constant, an `scf.if` skips the launch of an empty grid. A static scheduler gets at most as many CTAs as the
-    device has room for.
+    are not constant, an `scf.if` skips the launch of an empty grid. With a static scheduler the grid has at most as many CTAs
+    as fit on the device.
 
     The memrefs are assumed to be memory that the device can access; nothing is copied (`fmha-place-buffers` does that),
     and all other ops stay as they are. Launches are synchronous in form: upstream's `gpu-async-region` makes them
     asynchronous. With `checks=on` each constraint that depends on run-time values becomes a `cf.assert` that names its
     number. Entries of varlen metadata are not checked, because they are in device memory.
 
-    Fails on an op on tensors, an op without a kernel, and an op whose kernel was compiled for another problem.
+    Fails if an op is on tensors, has no kernel, or has a kernel that was compiled for another problem.
 
     Before:
     ```mlir
@@ -187,29 +191,36 @@ def LaunchKernels : Pass<"fmha-launch-kernels", "::mlir::ModuleOp"> {
 def PlaceBuffers : Pass<"fmha-place-buffers"> {
   let summary = "Copy buffers to and from the device where host and kernel ops meet";
   let description = [{
-    For programs on host memory, before `fmha-launch-kernels`: allocates a device copy (`gpu.alloc`) of each buffer that
+    Runs before `fmha-launch-kernels`, on programs in host memory. Allocates a device copy (`gpu.alloc`) of each buffer that
     a `fmha.attention` or `fmha.merge` reads or writes, and inserts a `gpu.memcpy` where one side reads what the other wrote.
     Between two writes a buffer is copied at most once in each direction, outside of loops unless both sides use it there.
-    Copies on the device are dense; a buffer whose type has strides, as arguments have that `one-shot-bufferize` makes
-    of tensors, is copied through a dense one on the host.
+    Copies on the device are dense. A buffer whose type has strides, such as the function arguments that
+    `one-shot-bufferize` creates for tensors, is copied through a dense buffer on the host.
     A `memref.alloc` that only kernels use becomes a `gpu.alloc`.
 
     The pass follows buffers through views, `arith.select`, branches and the results and arguments of structured control
-    flow. Where a kernel uses one of several buffers, the address selects its copy. On a module, results of functions
-    whose bodies return a new allocation count as allocations, and calls read, write and keep what the bodies of the
-    called functions do; on a `func.func`, calls may read, write and keep all of their arguments. Copies stay in the
-    function of the kernel: run `inline` first where a function of kernels is called in a loop.
+    flow. If a kernel may use any of several buffers, its copy is selected by the buffer's address. On a module, a call of a
+    function that returns a new allocation counts as an allocation, and calls read, write and keep the buffers that the
+    called functions read, write and keep; on a `func.func`, calls may read, write and keep all of their arguments. Copies
+    stay in the function of the kernel: run `inline` first if a function with kernels is called in a loop.
 
-    Buffers of which not all uses are known are copied before and after each kernel, through a dense buffer on the host.
-    These are: results of other calls, of declarations, and of ops that are not listed here; views of unranked memrefs;
-    globals that are not constant; buffers whose address is used other than for comparison, or that an op or a called
-    function stores; arguments that overlap other memory of the function in a call of the module; an allocation in a loop that the next round uses; one of several buffers that are not dense, not defined in one block,
-    or freed before the kernel; and views of buffers that are not dense.
+    Buffers some of whose uses are unknown are copied before and after each kernel, through a dense buffer on the host.
+    These are:
+
+    - results of other calls, of declarations, and of ops that are not listed here;
+    - views of unranked memrefs;
+    - globals that are not constant;
+    - buffers whose address is used for more than comparisons, or is stored by an op or a called function;
+    - arguments that overlap other memory of the function in some call in the module;
+    - an allocation in a loop that the next iteration uses;
+    - several buffers that one memref may be a view of, if they are not dense, not defined in one block, or freed before the
+      kernel;
+    - views of buffers that are not dense.
 
     `memory=managed` allocates managed memory, which host and device share, instead of copying. Arguments are still
-    copied. Memrefs in a memory space, and those of `gpu.alloc`, are taken to be on the device already. Callers outside
-    of the module must not pass overlapping arguments to a function, except those that it only reads; declared functions
-    must not keep their arguments.
+    copied. Memrefs in a memory space, and those of `gpu.alloc`, are assumed to be on the device already. Callers outside
+    of the module must not pass overlapping arguments to a function, unless it only reads them; functions that are only
+    declared must not keep their arguments.
 
     Before:
     ```mlir
@@ -241,18 +252,18 @@ def PlaceBuffers : Pass<"fmha-place-buffers"> {
 def DeallocateBuffers : Pass<"fmha-deallocate-buffers", "::mlir::ModuleOp"> {
   let summary = "Free the buffers that a program does not free itself";
   let description = [{
-    Runs upstream's ownership-based deallocation, which by itself refuses programs that free buffers, on the functions of
+    Runs upstream's ownership-based deallocation, which by itself rejects programs that free buffers, on the functions of
     a module:
 
-    - Memory of `gpu.alloc` is freed by `gpu.dealloc` only.
+    - Memory of `gpu.alloc` is freed only by the `gpu.dealloc` ops that the input has.
     - A `memref.alloc` that its function frees, and that reaches no other function and no control flow, stays as it is;
       the other buffers of the function are freed by upstream's deallocation.
-    - A function that frees other buffers (results of calls, what a loop carries, or under a condition, as the output of
-      `buffer-deallocation-pipeline` does) is taken as it is written. Only its allocations whose uses are all in one
-      block and that nothing frees are freed at the end of the block.
+    - A function that frees other buffers (results of calls, buffers that a loop carries, or buffers under a condition, as the
+      output of `buffer-deallocation-pipeline` does) is left as it is written, with one exception: an allocation that nothing
+      frees and whose uses are all in one block is freed at the end of the block.
 
-    The output has `bufferization.dealloc` ops, for `lower-deallocations`. Fails on a call between a function that is
-    taken as written and one that is not, unless the results are new allocations.
+    The output has `bufferization.dealloc` ops, for `bufferization-lower-deallocations`. Fails on a call between a function that
+    is left as written and one that is not, unless the results are new allocations.
 
     Before:
     ```mlir
@@ -277,13 +288,13 @@ def DeallocateBuffers : Pass<"fmha-deallocate-buffers", "::mlir::ModuleOp"> {
 }
 
 def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
-  let summary = "Assert the constraints of attention ops that depend on run-time values";
+  let summary = "Assert the run-time constraints of attention ops";
   let description = [{
-    Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for every numbered constraint that the
+    Inserts, before each `fmha.attention` and `fmha.merge` on memrefs, a `cf.assert` for each numbered constraint that the
     types do not decide: equal extents, strides and addresses that TMA can use, no overlapping buffers, valid entries of
     varlen metadata. The host reads these entries, so the pass runs before `fmha-place-buffers`; for buffers in device
-    memory `fmha-launch-kernels{checks=on}` asserts the same, without the entries. `generate-runtime-verification`
-    asserts the same, next to the checks of other dialects.
+    memory, `fmha-launch-kernels{checks=on}` asserts the same constraints except those on entries. Upstream's
+    `generate-runtime-verification` inserts the same assertions together with those of other dialects.
 
     After:
     ```mlir
@@ -293,7 +304,7 @@ def InsertChecks : Pass<"fmha-insert-checks", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"rules", "rules", "::fmha::CheckedRules", "::fmha::CheckedRules::All", "What is asserted",
+    Option<"rules", "rules", "::fmha::CheckedRules", "::fmha::CheckedRules::All", "Constraints to assert",
            [{::llvm::cl::values(clEnumValN(::fmha::CheckedRules::All, "all", "every constraint"),
                                 clEnumValN(::fmha::CheckedRules::Lists, "lists", "those on entries of varlen metadata"))}]>
   ];
@@ -308,8 +319,8 @@ def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
   let description = [{
     Clones each `fmha.attention` and `fmha.merge` on memrefs for each target, into an `scf.index_switch` on the device's
     compute capability, so that one program runs on several GPUs. The attribute `fmha.target` sets the target for
-    `fmha-plan-schedule`. A schedule is kept only on the clone for its target. On a device of another capability the
-    program stops with a message.
+    `fmha-plan-schedule`. A schedule is kept only on the clone for its target. On a device with another compute
+    capability the program stops with a message.
 
     Before:
     ```mlir
@@ -339,11 +350,11 @@ def DispatchTargets : Pass<"fmha-dispatch-targets", "::mlir::ModuleOp"> {
 }
 
 def SynchronizeManaged : Pass<"fmha-synchronize-managed", "::mlir::func::FuncOp"> {
-  let summary = "Take allocations of managed memory out of chains of async tokens";
+  let summary = "Make allocations of managed memory synchronous";
   let description = [{
     `gpu-async-region` makes every `gpu.alloc` asynchronous, and `gpu-to-llvm` rejects those with `host_shared`, since
-    managed memory cannot be allocated on a stream. This pass makes them synchronous again; ops that depended on their
-    tokens depend on the tokens that they depended on.
+    managed memory cannot be allocated on a stream. This pass makes these allocations synchronous again; ops that
+    depended on the token of an allocation depend on the allocation's own dependencies instead.
 
     Before:
     ```mlir
@@ -362,7 +373,7 @@ def ReportAsserts : Pass<"fmha-report-asserts", "::mlir::ModuleOp"> {
   let description = [{
     Upstream lowers `cf.assert` to `puts`, whose text is lost in a pipe, and `abort`. In programs that link
     libfmha_mgpu.so this pass calls `mgpuFmhaFail` instead, which prints the message on stderr and ends the process with
-    exit status 1. It runs after structured control flow has become branches.
+    exit status 1. Run it after structured control flow is lowered to branches.
 
     Before:
     ```mlir
