@@ -8,7 +8,7 @@
 |*                                                                            *|
 |* Compiles MLIR text, or a problem described in JSON, to PTX, a cubin and a  *|
 |* launch manifest. Link with libfmha_compiler.so. All functions may be       *|
-|* called from several threads at once; a result, from one at a time.         *|
+|* called concurrently; one result must be used by one thread at a time.      *|
 |*                                                                            *|
 |* Options are one JSON object, or NULL for none. A key is a flag of          *|
 |* fmha-compile without its dashes, with - or _ between words; its value is a *|
@@ -17,7 +17,7 @@
 |*   target             "sm_100a" (default), "sm_103a", "sm_90a"              *|
 |*   q-tiles, kv-block, p-placement, schedule, ...   parts of the schedule    *|
 |*   batch, q-heads, kv-heads, q-len, kv-len   the launch to plan for: the    *|
-|*                      kernel is correct for every other one as well         *|
+|*                      kernel is correct for every other launch as well      *|
 |*   dtype, head-dim, causal, lse, sink, ...   the problem, if no module text *|
 |*                      is given; kv-lens, bias and the like are booleans     *|
 |*                                                                            *|
@@ -47,8 +47,8 @@
 extern "C" {
 #endif
 
-/* The outcome of one compilation. Everything that the accessors return belongs
-   to it and lives until fmhaResultDestroy(). */
+/* The result of one compilation. It owns everything that the accessors return,
+   until fmhaResultDestroy(). */
 typedef struct FmhaResult FmhaResult;
 
 typedef enum FmhaSeverity {
@@ -60,35 +60,38 @@ typedef enum FmhaSeverity {
 
 typedef struct FmhaDiagnostic {
   FmhaSeverity severity;
-  /* "name:line:column" in the module text, "options" if they are at fault, or
-     "". */
+  /* "name:line:column" in the module text, "options" if the error is in the
+     options, or "". */
   const char *location;
   const char *message;
 } FmhaDiagnostic;
 
-/* Compiles the one fmha.attention or fmha.merge of the MLIR module `text`, or
-   the problem that the options describe where `text` is NULL. A merge has no
-   schedule, and so neither options of one nor a report. Returns 0 and a result
-   that is ok, or 1 and a result whose diagnostics say what is wrong. `result`
-   gets an object in both cases; it must not be NULL, for which 1 is returned.
- */
+/* Compiles the only fmha.attention or fmha.merge of the MLIR module `text`, or,
+   if `text` is NULL, the problem that the options describe. A merge has no
+   schedule, so it has no report and takes no options of the schedule. Returns 0
+   and a result that is ok, or 1 and a result whose diagnostics describe the
+   error. Sets `*result` in both cases. If `result` is NULL, returns 1. */
 int fmhaCompile(const char *text, const char *options_json,
                 FmhaResult **result);
+/* Frees a result and everything that its accessors returned. */
 void fmhaResultDestroy(FmhaResult *result);
 
+/* Returns whether the compilation succeeded. */
 bool fmhaResultOk(const FmhaResult *result);
-/* Returns the PTX text, "" if the compilation failed. */
+/* Returns the PTX text, or "" if the compilation failed. */
 const char *fmhaResultPtx(const FmhaResult *result);
-/* Returns the image from ptxas and its size in bytes; NULL and 0 without the
-   option `cubin`. */
+/* Returns the cubin that ptxas produced, and its size in bytes; NULL and 0
+   without the option `cubin`. */
 const void *fmhaResultCubin(const FmhaResult *result, size_t *bytes);
-/* Returns the launch manifest for fmhaModuleLoad(); "" on failure. */
+/* Returns the launch manifest for fmhaModuleLoad(), or "" if the compilation
+   failed. */
 const char *fmhaResultManifest(const FmhaResult *result);
-/* Returns the planner's report as text; "" without the option `explain`. */
+/* Returns the planner's report as text, or "" without the option `explain`. */
 const char *fmhaResultReport(const FmhaResult *result);
 /* Returns whether the kernel was in the cache. */
 bool fmhaResultFromCache(const FmhaResult *result);
 
+/* Returns the number of diagnostics, notes included. */
 size_t fmhaResultDiagnosticCount(const FmhaResult *result);
 /* Returns diagnostic `index`, or an empty note if there is none. Notes follow
    the diagnostic that they belong to. */
@@ -96,21 +99,22 @@ FmhaDiagnostic fmhaResultDiagnostic(const FmhaResult *result, size_t index);
 /* Returns all diagnostics, one line each: "name:3:8: error: message". */
 const char *fmhaResultMessages(const FmhaResult *result);
 
-/* Answers which kernel family serves a problem, without compiling. The options
-   describe the problem, or have its MLIR text under the key "module". `json`
-   gets an object:
+/* Determines which kernel family supports a problem, without compiling. The
+   options describe the problem, or have its MLIR text under the key "module".
+   Sets `*json` to the text of an object:
 
      {"ok": true, "target": "sm_100a", "family": "tcgen05", "reason": "...",
       "schedule": {"q_tiles": "2", ...}}
 
-   `family` is "tcgen05", "wgmma" or "none", and `reason` then says why no
-   kernel serves. Returns 0 if there was an answer, "none" included; 1 if the
-   options or the module are wrong: {"ok": false, "errors": "..."}. */
+   `family` is "tcgen05", "wgmma" or "none"; `reason` says why no kernel
+   supports the problem if it is "none". Returns 0 if the family was determined,
+   "none" included. Returns 1 if the options or the module are invalid:
+   {"ok": false, "errors": "..."}. */
 int fmhaQuery(const char *options_json, char **json);
-/* Frees a string of fmhaQuery(). */
+/* Frees a string that fmhaQuery() returned. */
 void fmhaStringDestroy(char *string);
 
-/* Returns "0.1.0". */
+/* Returns the version of the compiler, "0.1.0". */
 const char *fmhaCompilerVersion(void);
 
 #ifdef __cplusplus

@@ -6,8 +6,8 @@
  *
  *===------------------------------------------------------------------------===*
  *
- * DLTensor with the ABI of DLPack 1.x, for programs that have no dlpack.h. A
- * program that has one includes it before this header, which then declares
+ * DLTensor with the ABI of DLPack 1.x, for programs without a dlpack.h. If a
+ * program includes its own dlpack.h before this header, this header declares
  * nothing.
  *
  *===------------------------------------------------------------------------===*/
@@ -20,7 +20,7 @@
 /* The include guard of dlpack.h. */
 #ifndef DLPACK_DLPACK_H_
 
-/* Where the memory of a tensor lies. */
+/* The kind of memory that holds a tensor. */
 typedef enum {
   kDLCPU = 1,
   kDLCUDA = 2,
@@ -56,7 +56,7 @@ typedef struct {
   int32_t ndim;
   DLDataType dtype;
   int64_t *shape;
-  /* In elements. NULL for a dense tensor in row-major order. */
+  /* Strides in elements; NULL for a dense tensor in row-major order. */
   int64_t *strides;
   /* Bytes from `data` to the first element. */
   uint64_t byte_offset;

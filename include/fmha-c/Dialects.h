@@ -6,9 +6,9 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* For programs that build pipelines themselves. Link with                    *|
+|* For programs that build their own pipelines. Link with                     *|
 |* libfmha_compiler.so, libMLIR.so 22.1 and MLIR's libMLIRCAPI*.a, which      *|
-|* libMLIR.so does not hold.                                                  *|
+|* libMLIR.so does not contain.                                               *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* mlirGetDialectHandle__fmha__() and mlirGetDialectHandle__tile__(). */
+/* Declare mlirGetDialectHandle__fmha__() and mlirGetDialectHandle__tile__(). */
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(FMHA, fmha);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Tile, tile);
 
@@ -29,7 +29,7 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Tile, tile);
    lowering to PTX needs. */
 MLIR_CAPI_EXPORTED void fmhaRegisterAllDialects(MlirDialectRegistry registry);
 
-/* Registers all passes and pipelines of this project, fmha-to-ptx among them,
+/* Registers all passes and pipelines of this project, including fmha-to-ptx,
    with the global registry of MLIR. May be called more than once. */
 MLIR_CAPI_EXPORTED void fmhaRegisterAllPasses(void);
 

@@ -8,7 +8,7 @@
 |*                                                                            *|
 |* The structures that "fmha-compile --emit=object" and "--emit=header" put   *|
 |* into a program, and the functions of libfmha_rt that launch their kernels. *|
-|* Programs call the functions that fmha-compile declares and none of these.  *|
+|* Programs call the functions that fmha-compile declares, not these.         *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -28,10 +28,10 @@ extern "C" {
 typedef struct FmhaEmbeddedImage {
   uint32_t major, minor;
   const char *target;
-  /* From ptxas; NULL if it was not found. */
+  /* The output of ptxas; NULL if ptxas was not found. */
   const void *cubin;
   uint64_t cubin_bytes;
-  /* Text that ends with a NUL, which the size does not count. */
+  /* NUL-terminated text; the size does not count the NUL. */
   const char *ptx;
   uint64_t ptx_bytes;
   const char *manifest;
@@ -45,9 +45,9 @@ typedef struct FmhaEmbeddedKernel {
   void *state;
 } FmhaEmbeddedKernel;
 
-/* Each selects the image for the device of the current context and loads it if
-   it is not loaded yet. They return an FmhaStatus, and fmhaLastError() the
-   message. They may be called from several threads at once. */
+/* Each function selects the image for the device of the current context and
+   loads it if it is not loaded yet. Returns an FmhaStatus; fmhaLastError()
+   returns the message. All may be called concurrently. */
 FMHA_EXPORT int fmhaEmbeddedLoad(FmhaEmbeddedKernel *kernel);
 FMHA_EXPORT int fmhaEmbeddedWorkspaceBytes(FmhaEmbeddedKernel *kernel,
                                            const DLTensor *const *tensors,
@@ -57,7 +57,7 @@ FMHA_EXPORT int fmhaEmbeddedLaunch(FmhaEmbeddedKernel *kernel,
                                    void *workspace, CUstream stream);
 /* Unloads the image from the current context. */
 FMHA_EXPORT int fmhaEmbeddedUnload(FmhaEmbeddedKernel *kernel);
-/* Returns the name of tensor `index` of a launch, NULL if there is none. */
+/* Returns the name of tensor `index` of a launch, or NULL if there is none. */
 FMHA_EXPORT const char *fmhaEmbeddedTensorName(FmhaEmbeddedKernel *kernel,
                                                size_t index);
 /* Returns the message of the last failure in this thread. */

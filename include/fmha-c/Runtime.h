@@ -6,8 +6,8 @@
  *
  *===------------------------------------------------------------------------===*
  *
- * libfmha_rt.so: loads a kernel of fmha-compile and launches it on tensors in
- * device memory.
+ * libfmha_rt.so loads a kernel that fmha-compile compiled and launches it on
+ * tensors in device memory.
  *
  *   FmhaModule module;
  *   fmhaModuleLoad(ptx, ptx_bytes, manifest_json, &module);
@@ -17,8 +17,8 @@
  *   fmhaModuleUnload(module);
  *
  * The driver library is the one that the environment variable FMHA_DRIVER
- * names; unset, libcuda.so.1 if it has a device, else libptxsim.so next to this
- * library. All functions may be called from several threads at once.
+ * names; if it is unset, libcuda.so.1 if that has a device, else libptxsim.so
+ * next to this library. All functions may be called concurrently.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -38,7 +38,7 @@ extern "C" {
 #define FMHA_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* As cuda.h declares it. */
+/* The type that cuda.h declares. */
 typedef struct CUstream_st *CUstream;
 
 typedef struct FmhaModuleImpl *FmhaModule;
@@ -51,14 +51,15 @@ typedef enum {
   FMHA_ERROR_MANIFEST = 2,
   /* No driver library could be opened. */
   FMHA_ERROR_NO_DRIVER = 3,
-  /* A call of the driver failed. */
+  /* A driver call failed. */
   FMHA_ERROR_DRIVER = 4,
-  /* More or fewer tensors than the kernel has. */
+  /* More or fewer tensors than the kernel takes. */
   FMHA_ERROR_TENSOR_COUNT = 5,
-  /* A tensor is not in memory of the device of the module. */
+  /* A tensor is not in the memory of the module's device. */
   FMHA_ERROR_DEVICE = 6,
   FMHA_ERROR_DTYPE = 7,
-  /* Number of dimensions, extents, or a length beyond the kernel's limits. */
+  /* Wrong number of dimensions or extents, or a length beyond the kernel's
+   * limits. */
   FMHA_ERROR_SHAPE = 8,
   FMHA_ERROR_STRIDES = 9,
   FMHA_ERROR_ALIGNMENT = 10,
@@ -72,9 +73,9 @@ typedef enum {
 } FmhaStatus;
 
 /* Loads `image`, PTX text or a cubin of `bytes` bytes, into the current
- * context; where there is none the primary context of device 0 becomes the
+ * context; if there is none, the primary context of device 0 becomes the
  * current one. `manifest_json` is the text that `fmha-compile --emit=manifest`
- * or fmhaCompile() gives for the same kernel, of attention or of fmha.merge. */
+ * or fmhaCompile() produces for the same kernel, of attention or fmha.merge. */
 FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
                                       const char *manifest_json,
                                       FmhaModule *module);
@@ -84,17 +85,17 @@ FMHA_EXPORT FmhaStatus fmhaModuleLoad(const void *image, size_t bytes,
 FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
 
 /* clang-format off */
-/* Returns the number of tensors of a launch, and the name of tensor `i`, or
- * NULL if there is no such tensor. A launch takes those that the kernel has,
- * in this order:
+/* fmhaTensorCount() returns the number of tensors of a launch, fmhaTensorName()
+ * the name of tensor `i`, or NULL if there is no such tensor. A launch takes
+ * those of the following tensors that the kernel has, in this order:
  *
  *   q, k, v, o, lse, row_max, row_sum, kv_lens, cu_seqlens_q, cu_seqlens_k,
  *   sink, o_parts, max_parts, sum_parts, k2, v2, source2_lens,
  *   capture0, capture1, ...
  *
- * The workspace tensors of a split (o_parts, max_parts, sum_parts) are not among
- * them; for fmha.merge they are inputs. Shapes, with any strides that keep the
- * last dimension of q, k, v, o, k2, v2 and o_parts contiguous:
+ * o_parts, max_parts and sum_parts are inputs of fmha.merge; a kernel with splits
+ * has them in its workspace instead. The shapes are as follows, with any strides
+ * that keep the last dimension of q, k, v, o, k2, v2 and o_parts contiguous:
  *
  *   q, o                   [batch, q_len, q_heads, dim];
  *                          [rows, q_heads, dim] if the kernel has cu_seqlens_q
@@ -110,25 +111,25 @@ FMHA_EXPORT FmhaStatus fmhaModuleUnload(FmhaModule module);
  *   max_parts, sum_parts   float32 [parts, batch, q_heads, q_len]
  *   captureN               as the op's score region reads it
  *
- * kv_lens and the like are in device memory, so their entries are not checked:
+ * Varlen metadata is in device memory, so its entries are not checked:
  * invalid ones give wrong results but never out-of-bounds accesses. */
 /* clang-format on */
 FMHA_EXPORT size_t fmhaTensorCount(FmhaModule module);
 FMHA_EXPORT const char *fmhaTensorName(FmhaModule module, size_t i);
 
-/* Writes to `bytes` the device memory that a launch on these tensors needs as
- * its workspace; 0 for a kernel without splits. Data pointers and strides do
- * not matter. */
+/* Sets `*bytes` to the size of the workspace, in device memory, that a launch
+ * on these tensors needs; 0 for a kernel without splits. Ignores data pointers
+ * and strides. */
 FMHA_EXPORT FmhaStatus fmhaWorkspaceBytes(FmhaModule module,
                                           const DLTensor *const *tensors,
                                           size_t n, uint64_t *bytes);
 
-/* Launches the kernel on `stream` and returns without waiting for it. Neither
- * allocates nor synchronizes, and can be captured into a graph. `workspace` is
- * device memory of fmhaWorkspaceBytes(), at a multiple of 16 bytes, which the
- * kernel uses until it ends; NULL if that is 0. If a tensor does not fit, the
- * call fails before anything is launched. A thread without a
- * current context gets that of the module. */
+/* Launches the kernel on `stream` and returns without waiting for it. Does not
+ * allocate or synchronize, and can be captured into a graph. `workspace` is
+ * device memory of fmhaWorkspaceBytes() bytes, aligned to 16 bytes, which the
+ * kernel uses until it ends; NULL if the size is 0. If a tensor does not fit,
+ * the call fails before anything is launched. A thread without a current
+ * context gets the module's. */
 FMHA_EXPORT FmhaStatus fmhaLaunch(FmhaModule module,
                                   const DLTensor *const *tensors, size_t n,
                                   void *workspace, CUstream stream);
@@ -138,21 +139,22 @@ typedef struct {
   size_t struct_bytes;
   CUstream stream;
   void *workspace;
-  /* The bytes at `workspace`, or 0 to have them not checked. */
+  /* The size of `workspace` in bytes, or 0 to skip the check of the size. */
   uint64_t workspace_bytes;
   /* The longest sequence of packed queries, which bounds the grid; 0 for q_len.
    * Rows beyond it are not written. */
   int64_t max_q_len;
 } FmhaLaunchOptions;
 
-/* Launches as fmhaLaunch() does. `options` NULL means all zero. */
+/* Launches the kernel as fmhaLaunch() does. If `options` is NULL, all of its
+ * fields are zero. */
 FMHA_EXPORT FmhaStatus fmhaLaunchWith(FmhaModule module,
                                       const DLTensor *const *tensors, size_t n,
                                       const FmhaLaunchOptions *options);
 
 /* Returns the message of the last failure in this thread: the argument, what
- * was expected, what was given, and how to fix it. Valid until the next call of
- * this thread that fails; never NULL. */
+ * was expected, what was given, and how to fix it. The text
+ * is valid until the next failing call in this thread; never NULL. */
 FMHA_EXPORT const char *fmhaLastError(void);
 
 #ifdef __cplusplus

@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Launches what the compiler made, on a problem in host memory:
+// Launches a compiled kernel on a problem in host memory:
 //
 //   auto manifest = parseManifest(result.manifest);
 //   auto device = Device::open({.kind = DeviceKind::Simulator});
 //   AttentionTensors tensors{.q = ..., .k = ..., .v = ..., .o = ...};
 //   auto report = runAttention(*manifest, result.ptx, **device, tensors, {});
 //
-// No grid is launched where there is nothing to write. A fault, finding or
-// deadlock of the kernel is no Error but part of the report; an Error means
-// that the problem or the device would not do.
+// An empty grid is not launched. A fault, finding or deadlock of the kernel is
+// part of the report and not an Error; an Error means that the problem or the
+// device is not suitable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@
 
 namespace fmha::runtime {
 
-/// Dense data that code on scores reads.
+/// A dense tensor that the score region reads.
 struct CaptureData {
   const void *host = nullptr;
   /// "f32", "f16", "bf16", "i64", "i32", "i8" or "i1" (a byte, 0 or 1).
@@ -46,46 +46,48 @@ struct CaptureData {
 /// q [batch, q_len, q_heads, head_dim], k [batch, kv_len, kv_heads, head_dim],
 /// v [batch, kv_len, kv_heads, head_dim_v], o [batch, q_len, q_heads,
 /// head_dim_v], lse [batch, q_len, q_heads, 1] in f32. Query head h uses KV
-/// head floor(h * kv_heads / q_heads). For a kernel with v_in_k v is the first
-/// head_dim_v columns of k: its address and strides. rowMax and rowSum are as
-/// lse; o is of the type that the kernel was compiled for. `o` is written, and
-/// lse, rowMax and rowSum where they are given.
+/// head floor(h * kv_heads / q_heads). For a kernel with v_in_k, v is the
+/// first head_dim_v columns of k and has its address and strides. rowMax and
+/// rowSum have the shape and type of lse; o has the type that the kernel was
+/// compiled for. The kernel writes `o`, and lse, rowMax and rowSum if they are
+/// given.
 ///
-/// Lists are given where the kernel was compiled with them. kvLens has the keys
-/// of each sequence. cuSeqlensQ says where each sequence of packed queries
-/// begins and the last one ends; q and what is written then have batch 1, and
-/// rows of these that no sequence has are left as they are. cuSeqlensK does so
-/// for k and v. k2 [sequences, kv_len2, kv_heads, head_dim] and v2 are the
-/// second source of keys where the kernel has one, source2Lens the keys of each
-/// sequence in it.
+/// Varlen metadata is given if the kernel was compiled with it. kvLens has the
+/// number of keys per sequence. cuSeqlensQ has the row at which each sequence
+/// of packed queries begins, and the end of the last one; q and the outputs
+/// then have batch 1, and output rows that belong to no sequence are not
+/// written. cuSeqlensK has the same for k and v. k2 [sequences, kv_len2,
+/// kv_heads, head_dim] and v2 are the second KV segment if the kernel has one,
+/// and source2Lens has its number of keys per sequence.
 struct AttentionTensors {
   Tensor4 q, k, v, o;
   std::optional<Tensor4> lse;
   std::optional<std::vector<int32_t>> kvLens, cuSeqlensQ, cuSeqlensK;
-  /// A logit for each query head.
+  /// One logit per query head.
   std::optional<std::vector<float>> sink;
-  /// In the order in which the kernel's code reads them first.
+  /// In the order in which the score region first reads them.
   std::vector<CaptureData> captures;
   std::optional<Tensor4> k2 = std::nullopt, v2 = std::nullopt;
   std::optional<std::vector<int32_t>> source2Lens = std::nullopt;
   std::optional<Tensor4> rowMax = std::nullopt, rowSum = std::nullopt;
 };
 
-/// The sentence that says which list, or which entry of one, does not fit the
-/// other tensors, as an error.
+/// Returns an error if varlen metadata, or an entry of it, does not fit the
+/// other tensors; the message names the entry.
 llvm::Error checkSequences(const AttentionTensors &tensors);
-/// The sequences of a batch: as many as a list has, or the batch of q.
+/// Returns the number of sequences: that of the varlen metadata, or the batch
+/// size of q.
 int64_t sequenceCount(const AttentionTensors &tensors);
-/// Rows [first, second) of q, or of k and v, that sequence n has; the lists
-/// must have passed checkProblem().
+/// Returns the rows [first, second) of q, or of k and v, that belong to
+/// sequence n. The varlen metadata must have passed checkProblem().
 std::pair<int64_t, int64_t> queriesOf(const AttentionTensors &tensors,
                                       int64_t n);
 std::pair<int64_t, int64_t> keysOf(const AttentionTensors &tensors, int64_t n);
-/// Those of the second source, none without one.
+/// Returns the rows of sequence n in the second KV segment; none without one.
 std::pair<int64_t, int64_t> keys2Of(const AttentionTensors &tensors, int64_t n);
 
-/// Words as the command line has them; all but `padding` is for the simulator
-/// alone and ignored by a GPU.
+/// Options in the spelling of the command line. A GPU ignores all but `padding`
+/// and `maxCtas`.
 struct RunOptions {
   std::string policy = "eager";
   uint64_t scheduleSeed = 0;
@@ -94,8 +96,8 @@ struct RunOptions {
   std::string mma = "fast";
   std::string approx = "correct";
   Padding padding;
-  /// The most CTAs of a launch whose kernel does with any number; 0 for as many
-  /// as the device has multiprocessors. On a GPU, too.
+  /// The maximum number of CTAs of a kernel with a static scheduler; 0 for as
+  /// many as fit on the device.
   uint32_t maxCtas = 0;
 };
 
@@ -105,24 +107,25 @@ struct LaunchReport {
   /// Objects {id, severity, message, ptx_line, source, warp, lane, cta, other};
   /// unknown parts are null.
   llvm::json::Array findings;
-  /// What the driver said where the launch failed, empty otherwise.
+  /// The driver's error if the launch failed, empty otherwise.
   std::string driverError;
-  /// Unknown on a GPU.
+  /// The number of warp instructions; none on a GPU.
   std::optional<uint64_t> warpInstructions;
   std::array<uint32_t, 3> grid = {0, 0, 0};
-  /// False where the grid is empty.
+  /// False if the grid is empty.
   bool launched = false;
-  /// Wall time of the launch alone.
+  /// Wall time of the launch, without allocation and copies.
   double seconds = 0;
 };
 
-/// The sentence that says how `tensors` disagree with each other or with the
-/// kernel, as an error: shapes, types, alignment, lengths and a grid beyond the
-/// limits, entries of a list that do not fit, and outputs that share memory
-/// with another tensor.
+/// Returns an error if `tensors` do not fit each other or the kernel. Checks
+/// shapes, types, alignment, the limits of lengths and of the grid, the entries
+/// of varlen metadata, and that no output shares memory with another tensor.
 llvm::Error checkProblem(const Manifest &manifest,
                          const AttentionTensors &tensors);
 
+/// Checks `tensors`, copies them to the device, runs the kernel and copies the
+/// outputs back.
 llvm::Expected<LaunchReport>
 runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
              AttentionTensors &tensors, const RunOptions &options);

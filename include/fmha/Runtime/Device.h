@@ -1,4 +1,4 @@
-//===- Device.h - A device, behind the driver API ---------------*- C++ -*-===//
+//===- Device.h - A device with the driver API ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One device: the simulator or a GPU, chosen by the library that is opened. All
-// code above this line is the same for both.
+// One device: the simulator or a GPU, depending on the driver library that is
+// opened. All code that uses a Device is the same for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +29,21 @@ enum class DeviceKind { Simulator, Cuda };
 
 struct DeviceOptions {
   DeviceKind kind = DeviceKind::Simulator;
-  /// What the kernels are compiled for, "sm_100a". The device must run it.
+  /// The target of the kernels, for example "sm_100a". The device must support
+  /// it.
   std::string target = "sm_100a";
-  /// The library to open. Empty: for the simulator FMHA_PTXSIM, then
-  /// libptxsim.so beside this program and in ../lib, then the loader's path;
-  /// for CUDA libcuda.so.1.
+  /// The library to open. If empty, the simulator is the library that
+  /// FMHA_PTXSIM names, or libptxsim.so next to this program, in ../lib or in
+  /// the loader's path, in this order; for CUDA it is libcuda.so.1.
   std::string library;
 };
 
-/// Whether code for `target` runs on compute capability major.minor (PTX
-/// manual,
-/// ".target"): 'a' this one alone, 'f' its family, no suffix any later one.
+/// Returns whether code for `target` runs on compute capability major.minor
+/// (PTX manual, ".target"). A target with suffix 'a' runs only on its own
+/// capability, with 'f' on its family, without a suffix on any later one.
 bool targetRunsOn(llvm::StringRef target, int major, int minor);
 
-/// Device memory; freed with the object.
+/// Device memory, which the destructor frees.
 class DeviceMemory {
 public:
   DeviceMemory() = default;
@@ -70,7 +71,7 @@ private:
   size_t bytes = 0;
 };
 
-/// A loaded module; unloaded with the object.
+/// A kernel in a loaded module, which the destructor unloads.
 class LoadedKernel {
 public:
   LoadedKernel(const driver::Api &api, driver::Module module)
@@ -91,8 +92,9 @@ private:
 
 class Device {
 public:
-  /// Errors: library or symbol missing, no device, or a device that cannot run
-  /// `options.target` (says which GPU was found and the way out).
+  /// Opens the driver library and its device. Fails if the library or a symbol
+  /// is missing, if there is no device, or if the device cannot run
+  /// `options.target`; the message names the GPU that was found and a remedy.
   static llvm::Expected<std::unique_ptr<Device>>
   open(const DeviceOptions &options);
   ~Device();
@@ -101,25 +103,25 @@ public:
   bool isSimulator() const { return calls.isSimulator(); }
   const std::string &name() const { return deviceName; }
 
-  /// How many the device has, if it says so.
+  /// Returns the number of SMs, if the driver reports it.
   std::optional<uint32_t> multiprocessors() const;
 
-  /// Simulator options of include/fmha/PTX/Driver/PtxSim.h for the launches
-  /// that follow; an error on a real GPU, which has none.
+  /// Sets options of the simulator (include/fmha/PTX/Driver/PtxSim.h) for the
+  /// launches that follow. Fails on a GPU, which has none.
   llvm::Error
   setOptions(const std::vector<std::pair<std::string, std::string>> &options);
 
+  /// Allocates `bytes` of device memory.
   llvm::Expected<DeviceMemory> allocate(size_t bytes);
-  /// Assembles `ptx` for the device and finds the entry `kernel`, allowing it
-  /// `smemBytes` of dynamic shared memory.
-  /// Kernels stay loaded, so that launches of one PTX load it once. Safe to
-  /// call from several threads.
+  /// Loads `ptx` on the device and returns its entry `kernel`, with at most
+  /// `smemBytes` of dynamic shared memory. Kernels stay loaded, so that several
+  /// launches of the same PTX load it once. Thread-safe.
   llvm::Expected<std::shared_ptr<const LoadedKernel>>
   loadKernel(const std::string &ptx, const std::string &kernel,
              uint32_t smemBytes);
 
 private:
-  /// How many kernels stay loaded.
+  /// The maximum number of kernels that stay loaded.
   static constexpr size_t maxKernels = 32;
 
   llvm::Expected<std::shared_ptr<const LoadedKernel>>
@@ -134,7 +136,7 @@ private:
   bool retained = false;
   std::string deviceName;
   std::mutex kernelsMutex;
-  /// By PTX and entry.
+  /// The loaded kernels by PTX and entry name.
   std::map<std::pair<std::string, std::string>,
            std::shared_ptr<const LoadedKernel>>
       kernels;

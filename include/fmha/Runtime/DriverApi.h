@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The calls of fmha/Runtime/Driver/Calls.h with LLVM's errors, for hosts that
-// link LLVM.
+// The driver calls of fmha/Runtime/Driver/Calls.h with llvm::Error, for hosts
+// that link LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,13 @@
 namespace fmha::runtime::driver {
 
 struct Api : Calls {
-  /// Success, or an error "<what> failed: <description>".
+  /// Returns success, or the error "<what> failed: <description>".
   llvm::Error check(Result result, const llvm::Twine &what) const;
 };
 
-/// Opens `library` and resolves every call. A library that is missing, or lacks
-/// a symbol, is an error that names it. It stays open: a driver does not
-/// survive being closed.
+/// Opens `library` and resolves all driver calls. Fails if the library, or a
+/// symbol of it, is missing; the message names it. The library is never closed,
+/// because a driver cannot be used after that.
 llvm::Expected<Api> load(const std::string &library);
 
 } // namespace fmha::runtime::driver

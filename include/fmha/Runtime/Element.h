@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The element types that kernels and host arrays use, their sizes, and the
-// roundings between them. Rounding is to nearest, ties to even, as the tensor
-// cores and NumPy do it.
+// The element types of kernels and host arrays, their sizes, and conversions
+// between them. Conversions round to nearest, ties to even, as tensor cores and
+// NumPy do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,22 @@ namespace fmha::runtime {
 using launch::ElementType;
 using launch::sizeOf;
 
-/// "f16", "bf16", "f32".
+/// Returns the name of `type`: "f16", "bf16" or "f32".
 std::string_view stringify(ElementType type);
+/// Returns the type with this name, if there is one.
 std::optional<ElementType> parseElementType(std::string_view name);
 
-/// The bits of `value` rounded to binary16 / bfloat16; NaN stays NaN, overflow
-/// goes to infinity.
+/// Returns the bits of `value` rounded to binary16 or bfloat16. NaN stays NaN,
+/// and overflow gives infinity.
 uint16_t toHalf(float value);
 uint16_t toBFloat16(float value);
+/// Returns the value of these bits of a binary16 or bfloat16.
 float fromHalf(uint16_t bits);
 float fromBFloat16(uint16_t bits);
 
 /// Writes `value`, rounded to `type`, to the sizeOf(type) bytes at `to`.
 void storeElement(ElementType type, void *to, float value);
+/// Returns the element of `type` at `from`.
 float loadElement(ElementType type, const void *from);
 
 } // namespace fmha::runtime

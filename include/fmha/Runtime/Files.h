@@ -15,14 +15,15 @@
 
 namespace fmha::runtime {
 
-/// An error with `message`; the rooms' way to say what went wrong.
+/// Returns an error with `message`.
 llvm::Error failure(const llvm::Twine &message);
 
-/// The bytes of the file at `path` ("-" is standard input).
+/// Returns the bytes of the file at `path` ("-" is standard input).
 llvm::Expected<std::string> readFile(llvm::StringRef path);
 
-/// Writes `bytes` to a temporary file beside `path` and renames it to `path`:
-/// readers see the old file or the new one, never a part.
+/// Writes `bytes` to a temporary file in the folder of `path` and renames it to
+/// `path`, so that readers see the old file or the new one, never a partial
+/// one.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
 
 } // namespace fmha::runtime

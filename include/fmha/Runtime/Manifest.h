@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The launch manifest of Launch/Manifest.h under this library's names, with
-// errors of LLVM.
+// The launch manifest of Launch/Manifest.h in this library's namespace, with
+// llvm::Error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ using launch::RunValues;
 using launch::Swizzle;
 using launch::TensorName;
 
-/// Returns the spelling in a manifest.
+/// Returns the name that a manifest has for the value.
 inline llvm::StringRef stringify(RunValue value) {
   return launch::nameOf(value);
 }
@@ -49,17 +49,19 @@ inline llvm::StringRef stringify(TensorName name) {
 }
 inline llvm::StringRef stringify(MapDim dim) { return launch::nameOf(dim); }
 
-/// Parses the JSON `text`. Unknown, missing and ill-typed fields are errors
-/// that name the JSON path, what was expected and what is there.
+/// Parses the JSON `text`. Fails if a field is unknown, missing or has the
+/// wrong type; the message has the JSON path, what was expected and what was
+/// found.
 llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
 llvm::Expected<MergeManifest> parseMergeManifest(llvm::StringRef text);
 
-/// Returns the output tiles for `values`, as launch::evaluateTiles() does.
+/// Returns the grid of output tiles for `values`, as launch::evaluateTiles()
+/// does.
 llvm::Expected<launch::Grid> evaluateTiles(const KernelLaunch &launch,
                                            const RunValues &values);
 
-/// Returns the extents of the launch: those of evaluateTiles(), at most
-/// `maxCtas` in x.
+/// Returns the grid of the launch: that of evaluateTiles(), with at most
+/// `maxCtas` CTAs in x.
 llvm::Expected<launch::Grid> evaluateGrid(const Manifest &manifest,
                                           const RunValues &values);
 

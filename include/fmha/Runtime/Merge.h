@@ -1,4 +1,4 @@
-//===- Merge.h - Run a compiled merge of parts ------------------*- C++ -*-===//
+//===- Merge.h - Run a compiled fmha.merge ----------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As Attention.h, for a kernel of fmha.merge.
+// The counterpart of Attention.h for kernels of fmha.merge.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,10 @@
 
 namespace fmha::runtime {
 
-/// o [parts * batch, length, heads, dim], max and sum [parts * batch, length,
-/// heads, 1] in f32, part behind part; out [batch, length, heads, dim] of the
-/// type that the kernel was compiled for, and as far as they are given lse,
-/// rowMax and rowSum [batch, length, heads, 1] are written.
+/// The inputs are o [parts * batch, length, heads, dim], and max and sum [parts
+/// * batch, length, heads, 1] in f32, one part after the other. The kernel
+/// writes out [batch, length, heads, dim] in the type that it was compiled for,
+/// and lse, rowMax and rowSum [batch, length, heads, 1] if they are given.
 struct MergeTensors {
   int64_t parts = 0;
   Tensor4 o, max, sum, out;
@@ -28,11 +28,12 @@ struct MergeTensors {
   std::optional<std::vector<float>> sink;
 };
 
-/// The sentence that says how `tensors` disagree with each other or with the
-/// kernel, as an error.
+/// Returns an error if `tensors` do not fit each other or the kernel.
 llvm::Error checkMerge(const MergeManifest &manifest,
                        const MergeTensors &tensors);
 
+/// Checks `tensors`, copies them to the device, runs the kernel and copies the
+/// outputs back.
 llvm::Expected<LaunchReport> runMerge(const MergeManifest &manifest,
                                       const std::string &ptx, Device &device,
                                       MergeTensors &tensors,

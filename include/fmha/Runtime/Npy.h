@@ -8,8 +8,8 @@
 //
 // Reads and writes NumPy's .npy format, versions 1.0, 2.0 and 3.0 (NEP 1):
 // "\x93NUMPY", version, header length, a Python dict literal, then the elements
-// in C order. Only little-endian arrays of numbers in C order are taken; what
-// is refused is refused with a sentence that says expected and got.
+// in C order. Only little-endian arrays of numbers in C order are supported;
+// errors say what was expected and what was found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,9 +40,11 @@ enum class NpyType {
   F64
 };
 
-/// NumPy's name of the type, "float32", and its header spelling, "<f4".
+/// Returns NumPy's name of the type, for example "float32".
 llvm::StringRef nameOf(NpyType type);
+/// Returns the spelling of the type in a header, for example "<f4".
 llvm::StringRef descrOf(NpyType type);
+/// Returns the size of an element in bytes.
 size_t sizeOf(NpyType type);
 
 struct NpyArray {
@@ -51,26 +53,30 @@ struct NpyArray {
   /// The elements in C order, sizeOf(type) bytes each.
   std::string data;
 
-  /// Product of the extents; 1 for a scalar.
+  /// Returns the product of the extents, 1 for a scalar.
   int64_t elementCount() const;
 };
 
-/// "(2, 3)" as NumPy prints a shape.
+/// Returns a shape as NumPy prints it, for example "(2, 3)".
 std::string formatShape(llvm::ArrayRef<int64_t> shape);
 
-/// Parses the bytes of a .npy file; `name` stands in messages.
+/// Parses the bytes of a .npy file; messages name it `name`.
 llvm::Expected<NpyArray> parseNpy(llvm::StringRef bytes, llvm::StringRef name);
+/// Reads and parses the file at `path`.
 llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
 
-/// The bytes of a version 1.0 file (2.0 if the header is too long for 1.0).
+/// Returns the bytes of a version 1.0 file (2.0 if the header is too long for
+/// 1.0).
 std::string formatNpy(const NpyArray &array);
-/// Writes beside `path` and renames, so that no half-written file is left.
+/// Writes `array` to `path` by renaming a temporary file, so that no partial
+/// file is left.
 llvm::Error writeNpy(llvm::StringRef path, const NpyArray &array);
 
-/// The elements of a float32 or float16 array as floats; any other type is an
-/// error that names `name`.
+/// Returns the elements of a float32 or float16 array as floats. Fails for
+/// other types; the message names `name`.
 llvm::Expected<std::vector<float>> toFloats(const NpyArray &array,
                                             llvm::StringRef name);
+/// Returns a float32 array of this shape with these elements.
 NpyArray fromFloats(std::vector<int64_t> shape, llvm::ArrayRef<float> values);
 
 } // namespace fmha::runtime

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tensor of the attention problem lies anywhere in host memory with any
-// strides, as long as the innermost dimension is contiguous. Its device copy
-// has strides of its own: every dimension that has room for padding gets some,
-// and all bytes that are no element hold NaN, so that a kernel that reads
-// outside the problem shows it.
+// A tensor of the attention problem may have any address and strides in host
+// memory, as long as the innermost dimension is contiguous. Its device copy has
+// other strides: each dimension that allows padding is padded, and all bytes
+// that belong to no element hold NaN, so that reads outside the tensor are
+// visible in the output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,9 @@
 
 namespace fmha::runtime {
 
-/// Dimensions are always (batch, length, heads, dim), whatever the order in
-/// memory; strides are in elements. LSE has dim = 1.
+/// A tensor in host memory. The dimensions are always (batch, length, heads,
+/// dim), regardless of their order in memory; strides are in elements. LSE has
+/// dim = 1.
 struct Tensor4 {
   void *host = nullptr;
   std::array<int64_t, 4> dims = {0, 0, 0, 0};
@@ -39,24 +40,25 @@ struct Tensor4 {
 /// The memory order of a dense tensor: [batch, length, heads, dim] or
 /// [batch, heads, length, dim].
 enum class Layout { BSHD, BHSD };
+/// Returns the strides of a dense tensor in this order, in elements.
 std::array<int64_t, 4> denseStrides(const std::array<int64_t, 4> &dims,
                                     Layout layout);
 
-/// TMA wants a base address and strides in multiples of 16 bytes and a
-/// contiguous innermost dimension. An error names `name`, the dimension, the
-/// stride in bytes and the multiple. Dimensions of extent 1 or less have no
-/// stride that matters.
+/// Returns an error if TMA cannot access the tensor: it requires a base address
+/// and strides that are multiples of 16 bytes, and a contiguous innermost
+/// dimension. The message has `name`, the dimension, its stride in bytes and
+/// the required multiple. Strides of dimensions of extent 1 or less are
+/// ignored.
 llvm::Error checkAlignment(const Tensor4 &tensor, llvm::StringRef name);
 
-/// How much NaN surrounds a device copy.
+/// The NaN padding in and around a device copy.
 struct Padding {
-  /// Bytes before and after the tensor; a multiple of 16, and of no more, so
-  /// that nothing relies on a better aligned base.
+  /// Bytes before and after the tensor. A multiple of 16, but of no larger
+  /// power of two, so that nothing can rely on a larger alignment.
   size_t guardBytes = 1040;
-  /// Extra elements at the end of each row, as many as fill 16 bytes times
-  /// this.
+  /// Extra elements at the end of each row, in units of 16 bytes.
   unsigned rowUnits = 1;
-  /// Extra rows after every dimension but the outermost.
+  /// Extra rows after each dimension except the outermost one.
   unsigned extraRows = 1;
 
   static Padding none() { return {0, 0, 0}; }
@@ -68,31 +70,33 @@ public:
   enum class Fill {
     /// The elements of the host tensor.
     Contents,
-    /// NaN everywhere: what a kernel must overwrite.
+    /// NaN everywhere, which the kernel must overwrite.
     Poison,
   };
-  /// Allocates and copies. The dimensions keep the host's order in memory.
+  /// Allocates a device copy and fills it. The dimensions have the same order
+  /// in memory as on the host.
   static llvm::Expected<DeviceTensor> create(Device &device,
                                              const Tensor4 &tensor, Fill fill,
                                              const Padding &padding);
 
-  /// The first `dim` elements of every row of `whole`, which must outlive it.
-  /// It has no memory of its own, and can be neither read back nor refilled.
+  /// Returns a view of the first `dim` elements of each row of `whole`, which
+  /// must outlive it. A view owns no memory and can be neither read back nor
+  /// refilled.
   static DeviceTensor columnsOf(const DeviceTensor &whole, int64_t dim);
 
-  /// Copies the elements back to `tensor` and counts into `strayBytes` the
-  /// bytes that are no element and do not hold the poison any more.
+  /// Copies the elements back to `tensor`, and adds to `strayBytes`
+  /// the number of padding bytes that no longer hold the poison byte.
   llvm::Error readBack(Device &device, Tensor4 &tensor,
                        size_t &strayBytes) const;
-  /// Writes all of it anew, as create() did.
+  /// Writes all elements and padding again, as create() does.
   llvm::Error refill(Device &device, const Tensor4 &tensor, Fill fill);
 
-  /// Address of element (0, 0, 0, 0); a multiple of 16.
+  /// Returns the address of element (0, 0, 0, 0), a multiple of 16.
   driver::DevicePointer address() const {
     return (shared ? shared : memory.address()) + offset;
   }
   const std::array<int64_t, 4> &dims() const { return extents; }
-  /// In elements.
+  /// Returns the strides in elements.
   const std::array<int64_t, 4> &strides() const { return steps; }
   ElementType dtype() const { return type; }
   launch::View view() const { return {address(), extents, steps}; }
@@ -101,14 +105,14 @@ private:
   template <typename Visit> void forEachRow(Visit visit) const;
 
   DeviceMemory memory;
-  /// The memory of another tensor, or 0.
+  /// The memory of the tensor that this one is a view of, or 0.
   driver::DevicePointer shared = 0;
   size_t offset = 0;
   std::array<int64_t, 4> extents = {}, steps = {};
   ElementType type = ElementType::BF16;
 };
 
-/// The byte that poisons: 0xFF repeated is a NaN in every element type.
+/// The byte of the padding: 0xFF repeated is a NaN in each element type.
 constexpr int poisonByte = 0xff;
 
 } // namespace fmha::runtime
