@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Returns the memrefs of `function` in the order of the text.
+/// Returns the memrefs of `function` in program order.
 static SmallVector<Value> memrefsIn(Operation *function) {
   SmallVector<Value> memrefs;
   auto add = [&](ValueRange values) {
@@ -34,8 +34,8 @@ static SmallVector<Value> memrefsIn(Operation *function) {
   return memrefs;
 }
 
-/// Takes the views of upstream's analysis, which does not know that a
-/// memref.transpose is one.
+/// Collects the views from upstream's analysis, which does not treat
+/// memref.transpose as a view.
 void BufferFlow::addDependents(const BufferViewFlowAnalysis &analysis,
                                ArrayRef<Value> memrefs) {
   for (const auto &[source, views] : analysis)
@@ -45,7 +45,7 @@ void BufferFlow::addDependents(const BufferViewFlowAnalysis &analysis,
       dependents[viewSource(memref)].insert(memref);
 }
 
-/// Returns `origin` and all memrefs that may be views of it, in no order.
+/// Returns `origin` and all memrefs that may be views of it, in any order.
 SmallVector<Value, 1> BufferFlow::reachedFrom(Value origin) const {
   llvm::SmallSetVector<Value, 8> reached;
   reached.insert(origin);
@@ -59,7 +59,7 @@ BufferFlow::BufferFlow(Operation *function, const FunctionSummaries &callees)
     : callees(callees) {
   BufferViewFlowAnalysis analysis(function);
   SmallVector<Value> memrefs = memrefsIn(function);
-  // The analysis takes results of calls for views of the operands.
+  // The analysis assumes that results of calls are views of the operands.
   llvm::SetVector<Value> separate;
   for (Value memref : memrefs)
     if (callees.isNewResult(memref))
@@ -85,7 +85,7 @@ BufferFlow::BufferFlow(Operation *function, const FunctionSummaries &callees)
         (analysis.mayBeTerminalBuffer(memref) &&
          !memref.getDefiningOp<memref::TransposeOp>()))
       addOrigin(memref);
-  // Cycles that no block leads to have no other origin.
+  // Memrefs in unreachable cycles have no other origin.
   for (Value memref : memrefs)
     if (!origins.contains(memref))
       addOrigin(memref);
@@ -114,7 +114,7 @@ bool BufferFlow::isPassedOn(OpOperand &use) const {
   auto made = dependents.find(use.get());
   if (isa<CallOpInterface>(op) || made == dependents.end())
     return false;
-  // Terminators pass values on to their parent, branches to other blocks.
+  // Terminators forward values to their parent op, branches to other blocks.
   bool isTerminator = isa<RegionBranchTerminatorOpInterface>(op);
   return llvm::any_of(made->second, [&](Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {

@@ -15,18 +15,20 @@
 
 namespace fmha {
 
-/// The buffers of a function and their views, through views, calls, branches
-/// and results of structured control flow. `callees` must outlive it.
+/// Maps the buffers of a function to their views and back, through view-like
+/// ops, calls, branches and results of structured control flow. `callees` must
+/// outlive it.
 class BufferFlow {
 public:
   BufferFlow(mlir::Operation *function, const FunctionSummaries &callees);
 
-  /// Returns the buffers that `memref` may be a view of: allocations, arguments
-  /// of the function, results of calls and of other ops.
+  /// Returns the buffers that `memref` may be a view of: allocations, function
+  /// arguments, and results of calls and other ops.
   llvm::ArrayRef<mlir::Value> originsOf(mlir::Value memref) const;
   /// Returns `origin` and all memrefs that may be views of it.
   llvm::ArrayRef<mlir::Value> viewsOf(mlir::Value origin) const;
-  /// Returns whether `use` only makes other memrefs views of its memref.
+  /// Returns whether the only effect of `use` is that other memrefs become
+  /// views of its memref.
   bool isPassedOn(mlir::OpOperand &use) const;
   /// Returns whether `origin` is the result of a call that returns a new
   /// allocation.
@@ -43,8 +45,8 @@ public:
     auto argument = llvm::dyn_cast<mlir::BlockArgument>(origin);
     return argument && callees.overlaps(argument);
   }
-  /// Returns whether the function uses memory that is neither an argument nor
-  /// its own nor constant.
+  /// Returns whether the function uses memory other than its arguments, its own
+  /// allocations and constants.
   bool usesOtherMemory() const;
 
 private:
@@ -54,7 +56,7 @@ private:
                      llvm::ArrayRef<mlir::Value> memrefs);
   llvm::SmallVector<mlir::Value, 1> reachedFrom(mlir::Value origin) const;
 
-  /// The memrefs that one op makes of another.
+  /// The memrefs that an op creates as views of a memref.
   Views dependents;
   const FunctionSummaries &callees;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> origins, views;

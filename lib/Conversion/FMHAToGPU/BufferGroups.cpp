@@ -1,4 +1,4 @@
-//===- BufferGroups.cpp - How kernels get at host memory ------------------===//
+//===- BufferGroups.cpp - How kernels access host memory ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -32,13 +32,13 @@ llvm::SetVector<Value> fmha::memrefsOf(Operation *kernel) {
 // Host or device
 //===----------------------------------------------------------------------===//
 
-/// Returns whether the program says that `origin` is memory of the device.
+/// Returns whether the IR shows that `origin` is in device memory.
 static bool isOnDevice(Value origin) {
   return cast<BaseMemRefType>(origin.getType()).getMemorySpace() ||
          origin.getDefiningOp<gpu::AllocOp>();
 }
 
-/// Returns whether `origin` is memory of the host for certain.
+/// Returns whether `origin` is certainly in host memory.
 static bool isOnHost(Value origin) {
   if (auto argument = dyn_cast<BlockArgument>(origin))
     return !isOnDevice(origin) &&
@@ -48,8 +48,8 @@ static bool isOnHost(Value origin) {
          isa<memref::AllocOp, memref::AllocaOp, memref::GetGlobalOp>(op);
 }
 
-/// Returns whether `memref`, an operand of `kernel`, is in device memory; fails
-/// with an error where it may be in either.
+/// Returns whether `memref`, an operand of `kernel`, is in device memory. Emits
+/// an error and fails if it may be in either.
 static FailureOr<bool> isOnDevice(Operation *kernel, Value memref,
                                   const BufferFlow &flow) {
   if (isOnDevice(memref) || isOnDevice(rootOf(memref)))
@@ -78,15 +78,15 @@ static FailureOr<bool> isOnDevice(Operation *kernel, Value memref,
 // The placement of a group
 //===----------------------------------------------------------------------===//
 
-/// Returns whether each buffer can be allocated on the device instead: no use
-/// is the host's, or the host sees the memory too.
+/// Returns whether each buffer can be allocated on the device instead: the host
+/// does not use it, or the host can access the memory as well.
 static bool canMove(const BufferGroup &group, const BufferFlow &flow,
                     bool isManaged) {
   llvm::SmallDenseSet<Value> roots;
   for (const BufferUses &uses : group.buffers)
     roots.insert(uses.getRoot());
   return llvm::all_of(group.buffers, [&](const BufferUses &uses) {
-    // A caller would free what it gets as host memory.
+    // A caller would free a returned buffer as host memory.
     return uses.getRoot().getDefiningOp<memref::AllocOp>() && uses.areKnown() &&
            !uses.areReturned() && (isManaged || !uses.total().onHost()) &&
            llvm::all_of(uses.frees(), [&](Operation *free) {
@@ -97,8 +97,8 @@ static bool canMove(const BufferGroup &group, const BufferFlow &flow,
   });
 }
 
-/// Returns whether a view of `memref` has the same address as the buffer, and
-/// the offset of its first element.
+/// Returns whether the view `memref` has the base address of its buffer, and
+/// the position of its first element as an offset.
 static bool keepsAddress(Value memref) {
   Operation *op = memref.getDefiningOp();
   return !op || isa<RegionBranchOpInterface, arith::SelectOp>(op) ||
@@ -106,8 +106,8 @@ static bool keepsAddress(Value memref) {
           !isa<memref::ViewOp>(op));
 }
 
-/// Returns whether `memref`, which control flow decides, can be had of the
-/// copies by its offset, sizes and strides.
+/// Returns whether `memref`, which depends on control flow, can be rebuilt on
+/// the copies from its offset, sizes and strides.
 static bool canRebase(Value memref, const BufferGroup &group,
                       const BufferFlow &flow) {
   auto type = cast<MemRefType>(memref.getType());
@@ -131,8 +131,8 @@ static bool isAfter(Operation *op, Operation *kernel, Region &region) {
   return first->isBeforeInBlock(second);
 }
 
-/// Returns whether the buffers are live at once where kernels run, so that
-/// their addresses differ.
+/// Returns whether the buffers are live at the same time when kernels run, so
+/// that their addresses differ.
 static bool haveOwnAddresses(const BufferGroup &group) {
   Block *home = group.buffers.front().getRoot().getParentBlock();
   return llvm::all_of(group.buffers, [&](const BufferUses &uses) {
@@ -145,7 +145,7 @@ static bool haveOwnAddresses(const BufferGroup &group) {
   });
 }
 
-/// Returns whether each buffer can have a copy, which kernels use in its place.
+/// Returns whether each buffer can have a device copy that kernels use instead.
 static bool canCopy(const BufferGroup &group, const BufferFlow &flow) {
   bool isOne = group.buffers.size() == 1;
   bool areKnown = llvm::all_of(group.buffers, [&](const BufferUses &uses) {
@@ -159,7 +159,7 @@ static bool canCopy(const BufferGroup &group, const BufferFlow &flow) {
   });
   Value only = group.buffers.front().getRoot();
   return llvm::all_of(group.memrefs, [&](Value memref) {
-    // The copies are dense, so views of what is not are other ones.
+    // The copies are dense, so views of buffers that are not dense differ.
     if (!areDense)
       return isOne && memref == only;
     return (isOne && rootOf(memref) == only) || canRebase(memref, group, flow);

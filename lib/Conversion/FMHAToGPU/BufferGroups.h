@@ -1,4 +1,4 @@
-//===- BufferGroups.h - How kernels get at host memory ----------*- C++ -*-===//
+//===- BufferGroups.h - How kernels access host memory ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,7 +17,7 @@
 namespace fmha {
 
 enum class Placement {
-  /// The allocations become those of device memory.
+  /// The buffers are allocated in device memory instead.
   Move,
   /// Each buffer has a copy on the device.
   Copy,
@@ -38,9 +38,9 @@ struct BufferGroup {
 llvm::SetVector<mlir::Value> memrefsOf(mlir::Operation *kernel);
 
 /// Returns the groups of buffers in host memory that the kernels of `function`
-/// use, and how each is placed; `isManaged` memory is also the host's. Changes
-/// nothing. Fails with an error at a kernel where a memref may be in host or in
-/// device memory.
+/// use, with the placement of each group. If `isManaged`, the host can access
+/// the device's allocations as well. Does not change the IR. Emits an error and
+/// fails if a memref of a kernel may be in either host or device memory.
 llvm::FailureOr<std::vector<BufferGroup>>
 groupBuffers(mlir::func::FuncOp function, const FunctionSummaries &callees,
              bool isManaged);

@@ -23,7 +23,7 @@ using namespace fmha;
 bool fmha::isKernelOp(Operation *op) { return isa<AttentionOp, MergeOp>(op); }
 
 Value fmha::viewSource(Value memref) {
-  // MLIR 22 does not give memref.transpose the interface.
+  // In MLIR 22 memref.transpose does not implement the interface.
   if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
     return transpose.getIn();
   auto view = memref.getDefiningOp<ViewLikeOpInterface>();
@@ -38,7 +38,7 @@ Value fmha::rootOf(Value memref) {
   return memref;
 }
 
-/// Returns whether the op of `root` allocates it.
+/// Returns whether the op that defines `root` allocates it.
 static bool isAllocation(Value root) {
   return root.getDefiningOp<memref::AllocOp>() ||
          root.getDefiningOp<memref::AllocaOp>();
@@ -65,8 +65,9 @@ Access &Access::operator|=(const Access &other) {
   return *this;
 }
 
-/// A kernel overwrites its destination completely, except for rows outside all
-/// packed sequences and elements outside a view.
+/// Returns the effects of a kernel on the buffer `root`. A kernel overwrites
+/// its destination completely, except for rows outside all packed sequences and
+/// elements outside a view.
 static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   Access access;
   auto dps = cast<DestinationStyleOpInterface>(kernel);
@@ -79,8 +80,8 @@ static Access deviceAccess(Operation *kernel, OpOperand &use, Value root) {
   return access;
 }
 
-/// Returns what the op of `use` says that it does to the memref; none if it
-/// says nothing, and so may make another name of it.
+/// Returns the effects on the memref that the op of `use` declares, or none if
+/// it declares none and may therefore create an alias.
 static std::optional<Access> hostAccess(OpOperand &use,
                                         const BufferFlow &flow) {
   Operation *op = use.getOwner();
@@ -106,14 +107,14 @@ static std::optional<Access> hostAccess(OpOperand &use,
   return access;
 }
 
-/// Returns whether `op` asks for extents only, or compares addresses.
+/// Returns whether `op` only reads extents or compares addresses.
 static bool asksForShape(Operation *op) {
   if (isa<memref::ExtractAlignedPointerAsIndexOp>(op))
     return llvm::all_of(op->getUsers(), llvm::IsaPred<arith::CmpIOp>);
   return isa<memref::DimOp, memref::RankOp>(op);
 }
 
-/// Returns whether `op` makes memrefs, which may be views of its operands.
+/// Returns whether `op` creates memrefs, which may be views of its operands.
 static bool makesMemrefs(Operation *op) {
   auto isMemref = llvm::IsaPred<BaseMemRefType>;
   return llvm::any_of(op->getResultTypes(), isMemref) ||
@@ -156,7 +157,7 @@ void BufferUses::visit(OpOperand &use, const BufferFlow &flow) {
     return note(op, Access{.hostReads = true});
   }
   std::optional<Access> access = hostAccess(use, flow);
-  // What leaves the region of the buffer belongs to another round of a loop.
+  // A value that leaves the buffer's region is used in another iteration.
   bool leaves = op == top && isa<RegionBranchTerminatorOpInterface>(op);
   if (flow.isPassedOn(use))
     known &= !leaves && !access && !hasEffect<MemoryEffects::Free>(op);
@@ -166,18 +167,19 @@ void BufferUses::visit(OpOperand &use, const BufferFlow &flow) {
     note(op, *access);
 }
 
-/// Returns whether copies can follow the last use before `free`: the op around
-/// it, which may run it or not, writes nothing, and no block comes after.
+/// Returns whether copies can be inserted after the last use before `free`: the
+/// op around `free`, which may not execute it, does not write the buffer, and
+/// no block comes after.
 bool BufferUses::mayFree(Operation *free) const {
   Operation *top = home->getParent()->findAncestorOpInRegion(*free);
   bool isLast = top->getBlock() == home || top->getBlock()->hasNoSuccessors();
-  // What a caller frees or a constant holds is not freed here.
+  // Buffers that a caller frees, and constants, must not be freed here.
   return owned && !root.getDefiningOp<memref::AllocaOp>() && isLast &&
          (top == free || !of(top).writes());
 }
 
-/// Counts the access for the op and for all ops around it, up to the region of
-/// the buffer.
+/// Adds `access` to the effects of `op` and of all ops around it, up to the
+/// region of the buffer.
 void BufferUses::note(Operation *op, const Access &access) {
   sum |= access;
   for (; op; op = op->getParentOp()) {

@@ -13,21 +13,22 @@
 
 namespace fmha {
 
-/// Returns whether `op` runs on the device: fmha.attention and fmha.merge.
+/// Returns whether `op` runs on the device, as fmha.attention and fmha.merge
+/// do.
 bool isKernelOp(mlir::Operation *op);
 
-/// Returns the ranked memref that the op of `memref` makes a view of, null if
-/// it is no such op.
+/// Returns the ranked memref of which `memref` is a view, or null if the
+/// defining op creates no view.
 mlir::Value viewSource(mlir::Value memref);
 
-/// Returns the value that `memref` is a view of, through all views.
+/// Returns the memref at the end of the chain of views that begins at `memref`.
 mlir::Value rootOf(mlir::Value memref);
 
-/// What an op, and all ops in it, do to one buffer.
+/// The effects of an op, and of all ops in its regions, on one buffer.
 struct Access {
   bool hostReads = false, hostWrites = false;
   bool deviceReads = false, deviceWrites = false;
-  /// The device writes only part of the buffer.
+  /// Whether the device writes only part of the buffer.
   bool devicePartly = false;
 
   bool onHost() const { return hostReads || hostWrites; }
@@ -41,30 +42,30 @@ class BufferUses {
 public:
   BufferUses(mlir::Value root, const BufferFlow &flow);
 
-  /// Returns whether `root` is memory that only its views reach: a new
-  /// allocation, an argument of a function, or a global that nothing writes.
+  /// Returns whether only views of `root` access its memory: it is a new
+  /// allocation, a function argument, or a global that is never written.
   static bool haveOneName(mlir::Value root, const BufferFlow &flow);
 
-  /// Returns whether every use is known: the buffer is reached by no other
-  /// values than those of the flow, and only in the block that defines it and
-  /// in regions of that block's ops; or in all blocks of its region, if it is
-  /// defined in the first one.
+  /// Returns whether all uses are known: only values of the flow access the
+  /// buffer, and only in the block that defines it and in regions of that
+  /// block's ops, or in all blocks of the region if it is defined in the entry
+  /// block.
   bool areKnown() const { return known; }
   /// Returns whether the function returns the buffer.
   bool areReturned() const { return returned; }
   /// Returns whether blocks other than that of the buffer use it.
   bool areSpread() const { return spread; }
-  /// Returns what `op` does to the buffer, with the ops in its regions.
+  /// Returns the effects of `op`, with the ops in its regions, on the buffer.
   Access of(mlir::Operation *op) const { return accesses.lookup(op); }
-  /// Returns the sum over all ops.
+  /// Returns the effects of all ops together.
   const Access &total() const { return sum; }
-  /// Returns the ops that free it.
+  /// Returns the ops that free the buffer.
   llvm::ArrayRef<mlir::Operation *> frees() const { return deallocs; }
   mlir::Value getRoot() const { return root; }
-  /// Returns whether this function allocates the buffer: it has no contents at
-  /// first.
+  /// Returns whether this function allocates the buffer, which then has no
+  /// contents initially.
   bool areOfNew() const;
-  /// Returns whether the buffer is gone when its block ends.
+  /// Returns whether the buffer is not used after its block ends.
   bool areOfOwned() const { return owned; }
 
 private:

@@ -23,13 +23,13 @@ struct State {
   bool host, device;
 };
 
-/// The states that control flow may have where paths meet, in order of
-/// preference where the buffer is written.
+/// The possible states where control-flow paths meet, in order of preference if
+/// the buffer is written.
 constexpr State meetingStates[] = {{true, false}, {true, true}, {false, true}};
-/// The state where it is not.
+/// The state where paths meet if the buffer is not written.
 constexpr State onBothSides{true, true};
 
-/// How often a loop is taken to run.
+/// The assumed number of iterations of a loop.
 constexpr double loopWeight = 16;
 
 class Planner {
@@ -55,7 +55,7 @@ private:
 } // namespace
 
 SmallVector<PlannedCopy> Planner::run() {
-  // Nothing has been written to a new buffer, so nothing is to be copied.
+  // A new buffer has no contents to copy.
   State initial{true, uses.areOfNew()};
   Block &home = *uses.getRoot().getParentBlock();
   if (uses.areSpread()) {
@@ -63,14 +63,15 @@ SmallVector<PlannedCopy> Planner::run() {
     return copies;
   }
   walk(home, initial);
-  // Memory that outlives the block shows what was written.
+  // Memory that outlives the block must have what was written.
   if (!uses.areOfOwned())
     need({true, false}, home.getTerminator(), initial);
   return copies;
 }
 
-/// Blocks begin and end with the same state, whichever comes next; the first
-/// one, to which no branch leads, begins with `initial`.
+/// Plans the blocks of a region. Each block begins and ends with the same
+/// state, regardless of its successors; the entry block, which has no
+/// predecessors, begins with `initial`.
 void Planner::planRegion(Region &region, State initial) {
   DominanceInfo dominance(region.getParentOp());
   CFGLoopInfo loops(dominance.getDomTree(&region));
@@ -94,13 +95,13 @@ void Planner::walk(Block &block, State &state) {
     visit(&op, state);
 }
 
-/// Copies the contents to the side where `op` reads them. After a write only
-/// the side that wrote is valid.
+/// Plans copies to the side on which `op` reads the contents. After a write
+/// only the side that wrote is valid.
 void Planner::visit(Operation *op, State &state) {
   Access access = uses.of(op);
   if (access.onHost() && access.onDevice() && op->getNumRegions())
     return enter(op, state);
-  // A region may not run at all, and then writes nothing.
+  // A region may not be executed, and then it does not write.
   bool mayKeep = access.devicePartly || !isKernelOp(op);
   bool onDevice = access.deviceReads || (access.deviceWrites && mayKeep);
   need({access.onHost(), onDevice}, op, state);
@@ -110,8 +111,8 @@ void Planner::visit(Operation *op, State &state) {
     state = {false, true};
 }
 
-/// Regions that use the buffer on both sides begin and end with the same state,
-/// however often they run.
+/// Plans the regions of `op`. Regions that use the buffer on both sides begin
+/// and end with the same state, regardless of how often they are executed.
 void Planner::enter(Operation *op, State &state) {
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   bool isLoop = isa<LoopLikeOpInterface>(op) || !branch || branch.hasLoop();
@@ -136,7 +137,7 @@ void Planner::end(Block &block, State &state, State meeting) {
   need(meeting, block.getTerminator(), state);
 }
 
-/// Makes the contents valid on each of `sides`.
+/// Plans copies so that the contents are valid on each of `sides`.
 void Planner::need(State sides, Operation *before, State &state) {
   auto copy = [&](bool toDevice) {
     copies.push_back({before, toDevice});
@@ -149,8 +150,8 @@ void Planner::need(State sides, Operation *before, State &state) {
   state = {state.host || sides.host, state.device || sides.device};
 }
 
-/// Calls `plan` with the meeting state that costs least, where `access` is what
-/// the planned ops do.
+/// Calls `plan` with the meeting state of the lowest cost. `access` is the sum
+/// of the effects of the planned ops.
 void Planner::cheapest(const Access &access,
                        llvm::function_ref<void(State)> plan) {
   if (!access.writes())

@@ -13,14 +13,14 @@
 
 namespace fmha {
 
-/// One copy of a whole buffer, before an op.
+/// One copy of a whole buffer, to be inserted before an op.
 struct PlannedCopy {
   mlir::Operation *before;
   bool toDevice;
 };
 
-/// Returns the copies between a buffer, whose uses are all known, and its copy
-/// on the device, in the order in which they run. Changes nothing.
+/// Returns the copies between a buffer, whose uses must all be known, and its
+/// device copy, in execution order. Does not change the IR.
 ///
 /// Example: the host fills %q, and reads %o in a loop.
 ///

@@ -39,7 +39,7 @@ private:
   LogicalResult checkCalls(const FunctionSummaries &callees);
   LogicalResult deallocate(const FunctionSummaries &callees);
 
-  /// The functions that are taken as they are written.
+  /// The functions that are left as they are written.
   llvm::DenseSet<Operation *> written;
 };
 
@@ -49,8 +49,8 @@ Value freedBy(Operation *op) {
                                                     : Value();
 }
 
-/// Returns whether only views made by single ops reach `alloc`, and the
-/// function neither returns it nor keeps it elsewhere.
+/// Returns whether all views of `alloc` are created by view-like ops, and the
+/// function neither returns it nor stores it elsewhere.
 bool isLocal(Operation *alloc, const BufferFlow &flow) {
   Value root = alloc->getResult(0);
   return llvm::all_of(flow.viewsOf(root), [&](Value view) {
@@ -61,8 +61,8 @@ bool isLocal(Operation *alloc, const BufferFlow &flow) {
   });
 }
 
-/// Marks the allocations that `function` frees itself, and what frees them, for
-/// upstream's pass. Returns false where it frees anything else.
+/// Marks, for upstream's pass, the allocations that `function` frees itself and
+/// the ops that free them. Returns false if it frees any other buffer.
 bool markManual(func::FuncOp function) {
   FunctionSummaries callees;
   BufferFlow flow(function, callees);
@@ -85,8 +85,8 @@ bool markManual(func::FuncOp function) {
   return areSimple;
 }
 
-/// Frees the allocations of a function that frees others in its own way, where
-/// they end with their block.
+/// Frees, at the end of their block, the remaining allocations of a function
+/// that frees buffers itself, if all of their uses are in that block.
 void freeTheRest(func::FuncOp function, const FunctionSummaries &callees) {
   BufferFlow flow(function, callees);
   function.walk([&](memref::AllocOp alloc) {
@@ -99,9 +99,9 @@ void freeTheRest(func::FuncOp function, const FunctionSummaries &callees) {
   });
 }
 
-/// Fails where one of the two functions follows upstream's convention that
-/// results are new buffers, the other one is as written, and it is not known
-/// that it follows the convention.
+/// Emits an error and fails if, for a call, one of the two functions follows
+/// upstream's convention that results are new buffers, the other one is left as
+/// written, and the results are not known to be new buffers.
 LogicalResult
 DeallocateBuffersPass::checkCalls(const FunctionSummaries &callees) {
   WalkResult result = getOperation().walk([&](func::CallOp call) {

@@ -52,14 +52,15 @@ private:
   LogicalResult dispatch(Operation *op);
 };
 
-/// Returns whether `op` names its target.
+/// Returns whether `op` has a target.
 bool hasTarget(Operation *op) {
   if (auto merge = dyn_cast<MergeOp>(op))
     return bool(merge.getTarget());
   return op->hasAttr("fmha.target");
 }
 
-/// Returns 103 for "sm_103a", 0 for other names.
+/// Returns the compute capability of a target, for example 103 for "sm_103a",
+/// or 0 for other names.
 int64_t capabilityOf(StringRef target) {
   int64_t capability = 0;
   target.consume_front("sm_");
@@ -85,7 +86,8 @@ LogicalResult DispatchTargetsPass::checkTargets(Location loc) {
   return success();
 }
 
-/// A schedule and a kernel are for one target; clones for others lose them.
+/// Sets the target of `op`, and removes a schedule or kernel for another
+/// target.
 void setTarget(Operation *op, StringRef target) {
   op->removeAttr("fmha.kernel");
   auto attention = dyn_cast<AttentionOp>(op);

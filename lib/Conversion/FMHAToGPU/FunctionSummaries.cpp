@@ -54,7 +54,7 @@ static llvm::SetVector<Operation *> calleesFirst(ModuleOp module) {
 }
 
 /// Returns whether `returned`, operand `position` of a return op of `function`,
-/// is an allocation of this call that the function does not keep elsewhere.
+/// is an allocation of the current call that is not stored elsewhere.
 static bool returnsNew(func::FuncOp function, const BufferFlow &flow,
                        unsigned position, Value returned) {
   ArrayRef<Value> origins = flow.originsOf(returned);
@@ -106,8 +106,8 @@ FunctionSummary FunctionSummaries::summarize(func::FuncOp function) const {
 // From callers to callees
 //===----------------------------------------------------------------------===//
 
-/// Returns whether memory that `memref` may be a view of has other names in the
-/// function, or overlaps them already in its caller.
+/// Returns whether memory that `memref` may be a view of has aliases in the
+/// function, or overlapped other memory in its caller already.
 static bool hasOtherName(Value memref, const BufferFlow &flow) {
   return llvm::any_of(flow.originsOf(memref), [&](Value origin) {
     return !BufferUses(origin, flow).areKnown();
@@ -125,8 +125,8 @@ static bool shareOrigins(Value a, Value b, const BufferFlow &flow) {
   });
 }
 
-/// Returns the arguments that overlap, in `call`, each other or what the callee
-/// uses otherwise; memory that is only read may overlap.
+/// Returns the arguments of `call` that overlap each other or other memory that
+/// the callee uses. Memory that is only read may overlap.
 static llvm::BitVector overlapsIn(func::CallOp call,
                                   const FunctionSummary &callee,
                                   const BufferFlow &flow) {
@@ -150,8 +150,8 @@ static llvm::BitVector overlapsIn(func::CallOp call,
   return overlaps;
 }
 
-/// Marks the arguments that overlap in the calls of `caller`. Returns whether
-/// any was not marked before.
+/// Marks the arguments that overlap in the calls in `caller`. Returns whether
+/// any of them was not marked before.
 bool FunctionSummaries::markOverlaps(func::FuncOp caller) {
   SmallVector<std::pair<func::CallOp, FunctionSummary *>> calls;
   caller.walk([&](func::CallOp call) {
@@ -175,8 +175,8 @@ bool FunctionSummaries::markOverlaps(func::FuncOp caller) {
 // FunctionSummaries
 //===----------------------------------------------------------------------===//
 
-/// Each round is right, and knows more than the one before: two of them, unless
-/// functions call themselves.
+/// Iterates to a fixed point. Each iteration is conservative and more precise
+/// than the one before it; without recursion there are two.
 FunctionSummaries::FunctionSummaries(ModuleOp module) : module(module) {
   llvm::SetVector<Operation *> functions = calleesFirst(module);
   for (Operation *op : functions) {

@@ -16,19 +16,19 @@
 
 namespace fmha {
 
-/// What the body of a function does to the buffers that it gets and returns.
+/// The effects of a function's body on its arguments and results.
 struct FunctionSummary {
   explicit FunctionSummary(mlir::func::FuncOp function);
   bool operator==(const FunctionSummary &other) const;
 
-  /// Results that are a new allocation in every call: memory that no other
-  /// value of the caller is a view of.
+  /// Results that are a new allocation in each call: no other value of the
+  /// caller is a view of them.
   llvm::BitVector newResults;
-  /// Arguments that may be reached later by other values than the caller's.
+  /// Arguments that other values than the caller's may be views of later.
   llvm::BitVector keptArguments;
   /// Arguments that are written.
   llvm::BitVector writtenArguments;
-  /// Whether it uses memory that is neither an argument nor its own.
+  /// Whether it uses memory other than its arguments and its own allocations.
   bool usesOtherMemory = true;
   /// Arguments that overlap other memory which the function uses, according to
   /// the calls in the module.
@@ -39,21 +39,21 @@ struct FunctionSummary {
 /// have none.
 class FunctionSummaries {
 public:
-  /// Knows nothing about any function.
+  /// Has no summaries, so that all calls are unknown.
   FunctionSummaries() = default;
-  /// Reads the bodies of the functions in `module`.
+  /// Analyzes the bodies of the functions in `module`.
   explicit FunctionSummaries(mlir::ModuleOp module);
 
   /// Returns whether `value` is the result of a call that returns a new
   /// allocation.
   bool isNewResult(mlir::Value value) const;
   /// Returns whether the call that `use` belongs to may keep the memref.
-  /// Functions that the module declares keep nothing.
+  /// Functions that the module only declares are assumed to keep nothing.
   bool keeps(mlir::OpOperand &use) const;
   /// Returns whether the call that `use` belongs to may write the memref.
   bool writes(mlir::OpOperand &use) const;
-  /// Returns whether `argument`, of a function, overlaps other memory that the
-  /// function uses.
+  /// Returns whether the function argument `argument` overlaps other memory
+  /// that the function uses.
   bool overlaps(mlir::BlockArgument argument) const;
 
 private:

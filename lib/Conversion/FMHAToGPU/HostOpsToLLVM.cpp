@@ -22,12 +22,13 @@ using namespace fmha;
 
 namespace {
 
-/// Enumerators of CUtensorMapDataType (CUDA driver API).
+/// Returns the enumerator of CUtensorMapDataType (CUDA driver API) for a type.
 int32_t driverType(Type element) {
   return element.isF16() ? 6 : element.isF32() ? 7 : 9;
 }
 
-/// Fails where the module has another symbol of that name.
+/// Declares a function, or returns its declaration. Fails if the module has
+/// another symbol with that name.
 FailureOr<LLVM::LLVMFuncOp> declare(ConversionPatternRewriter &rewriter,
                                     Operation *op, StringRef name,
                                     ArrayRef<Type> arguments, Type result) {
@@ -82,8 +83,8 @@ private:
              ValueRange values, Type element) const;
 };
 
-/// Returns stack memory that lives as long as the function does, so that a map
-/// in a loop takes no more each time.
+/// Returns stack memory in the entry block of the function, so that a map in a
+/// loop does not allocate in each iteration.
 Value TensorMapLowering::reserve(ConversionPatternRewriter &rewriter,
                                  TensorMapOp op, Type element, unsigned count,
                                  unsigned alignment) const {

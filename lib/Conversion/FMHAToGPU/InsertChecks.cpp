@@ -1,4 +1,4 @@
-//===- InsertChecks.cpp - Rules of attention ops become asserts -----------===//
+//===- InsertChecks.cpp - Assert the constraints of attention ops ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelAgreement.cpp - Does a kernel serve an op? -------------------===//
+//===- KernelAgreement.cpp - Does a kernel compute an op? -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -45,7 +45,7 @@ NamedOperands fmha::operandsOf(MergeOp op) {
 
 namespace {
 
-/// A property that both the op and the manifest have.
+/// A property that the op and the manifest both have, with its two values.
 struct Fact {
   StringLiteral name;
   std::string ofOp, ofKernel;
@@ -57,7 +57,7 @@ std::string text(std::string_view word) { return std::string(word); }
 std::string text(std::optional<unsigned> bound) {
   return bound ? std::to_string(*bound) : "none";
 }
-/// Prints enough digits to distinguish any two numbers.
+/// Returns `number` with enough digits to distinguish any two numbers.
 std::string text(double number) { return llvm::formatv("{0:e17}", number); }
 
 std::string text(Type element) {
@@ -126,7 +126,7 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
       {"unnormalised", text(problem.unnormalised), text(manifest.unnormalised)},
       {"score", text(problem.score), text(manifest.score)},
       {"captures", capturesOf(problem), capturesOf(manifest)},
-      // A kernel that loads K and V apart serves V in K, too.
+      // A kernel that loads K and V separately is correct for V in K as well.
       {"v_in_k", text(problem.vInK && manifest.vInK), text(manifest.vInK)}};
   return checkFacts(op, facts);
 }

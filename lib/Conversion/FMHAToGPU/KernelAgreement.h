@@ -1,4 +1,4 @@
-//===- KernelAgreement.h - Does a kernel serve an op? -----------*- C++ -*-===//
+//===- KernelAgreement.h - Does a kernel compute an op? ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,15 +14,15 @@
 
 namespace fmha {
 
-/// The operands of an op by the names of the manifest; null where the op has
+/// The operands of an op by their names in the manifest; null if the op has
 /// none of that name.
 using NamedOperands =
     llvm::SmallVector<std::pair<runtime::TensorName, mlir::Value>>;
 NamedOperands operandsOf(AttentionOp op);
 NamedOperands operandsOf(MergeOp op);
 
-/// Fails with an error at `op` if `manifest` is not that of a kernel that
-/// computes it: other tensors, element types, head dims, masks or scale.
+/// Emits an error at `op` and fails if the kernel of `manifest` does not
+/// compute it: other tensors, element types, head dims, masks or scale.
 llvm::LogicalResult checkAgreement(AttentionOp op,
                                    const runtime::Manifest &manifest);
 llvm::LogicalResult checkAgreement(MergeOp op,

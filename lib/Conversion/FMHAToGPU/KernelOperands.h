@@ -13,13 +13,13 @@
 
 namespace fmha {
 
-/// Returns the name that the definition of `op`, a fmha.attention or
-/// fmha.merge, gives `operand`, in quotes; for what its region reads, a
-/// description.
+/// Returns the name, in quotes, that `operand` has in the definition of `op`, a
+/// fmha.attention or fmha.merge. Returns a description for operands that the
+/// region reads.
 llvm::StringRef operandName(mlir::Operation *op, mlir::Value operand);
 
-/// Fails with an error at `op` that names the first operand that is a tensor,
-/// and the passes to run before `pass`.
+/// Emits an error at `op` and fails if an operand is a tensor. The message
+/// names the first such operand and the passes to run before `pass`.
 llvm::LogicalResult expectMemrefs(mlir::Operation *op, llvm::StringRef pass);
 
 } // namespace fmha

@@ -1,4 +1,4 @@
-//===- LaunchKernels.cpp - fmha ops become gpu.launch_func ----------------===//
+//===- LaunchKernels.cpp - Replace fmha ops with gpu.launch_func ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -57,7 +57,8 @@ private:
 // The kernel of an op
 //===----------------------------------------------------------------------===//
 
-/// Returns the binary that `fmha.kernel` of `op` names, or null after an error.
+/// Returns the binary that `fmha.kernel` of `op` names, or emits an error and
+/// returns null.
 gpu::BinaryOp findBinary(Operation *op, SymbolRefAttr kernel) {
   Operation *named =
       kernel
@@ -94,7 +95,7 @@ public:
 
 private:
   void addTensors(const NamedOperands &operands);
-  /// Calls `body` where no extent of `grid` is 0.
+  /// Calls `body` to emit ops that run only if no extent of `grid` is 0.
   void unlessEmpty(const std::array<Value, 3> &grid,
                    llvm::function_ref<void()> body);
   void emitLaunch(const runtime::KernelLaunch &launch,
@@ -154,7 +155,8 @@ void Launcher::emitLaunch(const runtime::KernelLaunch &launch,
                             /*asyncObject=*/Value(), cluster);
 }
 
-/// Limits the grid of a static scheduler to the CTAs that fit on the device.
+/// Returns the grid to launch: with a static scheduler, at most the CTAs that
+/// fit on the device.
 std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
                                     std::array<Value, 3> tiles) {
   if (!manifest.maxCtas)
@@ -165,7 +167,8 @@ std::array<Value, 3> Launcher::ctas(const runtime::Manifest &manifest,
   return tiles;
 }
 
-/// Returns o_parts, max_parts and sum_parts.
+/// Allocates the workspace and returns its tensors o_parts, max_parts and
+/// sum_parts.
 SmallVector<Value>
 Launcher::allocateWorkspace(const runtime::Manifest &manifest) {
   const TensorView &output = values.view(TensorName::O);

@@ -1,4 +1,4 @@
-//===- LaunchValues.cpp - What a launch takes, as SSA values --------------===//
+//===- LaunchValues.cpp - Values of a launch in the host program ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -37,8 +37,9 @@ Value LaunchValues::value(RunValue which) {
   return slot;
 }
 
-/// Dimensions are [batch, length, heads, dim]. The output has the extents of q,
-/// and a merge has no q.
+/// Emits a run-time value. Tensors have the dimensions [batch, length, heads,
+/// dim]. Extents come from the output, which has those of q, because a merge
+/// has no q.
 Value LaunchValues::compute(RunValue which) {
   TensorName rows = has(TensorName::Q) ? TensorName::Q : TensorName::O;
   switch (which) {
@@ -69,7 +70,8 @@ Value LaunchValues::compute(RunValue which) {
   }
 }
 
-/// "max_parts_stride_head" is the stride of the dimension `head` of max_parts.
+/// Returns the stride with this name in the manifest: "max_parts_stride_head"
+/// is the stride of the dimension `head` of max_parts.
 Value LaunchValues::stride(StringRef name) {
   auto [tensor, axis] = name.split("_stride_");
   constexpr StringLiteral outputAxes[] = {"part", "batch", "row", "head"};
@@ -126,8 +128,9 @@ Value LaunchValues::argument(const Parameter &parameter) {
   llvm_unreachable("every kind is listed");
 }
 
-/// An empty tensor has extents of 1 and the address of q; nothing that the
-/// kernel reads there counts.
+/// Returns the value of a parameter of a capture. An empty tensor has extents
+/// of 1 and the address of q; the kernel ignores the elements that it reads
+/// there.
 Value LaunchValues::capture(const Parameter &parameter) {
   const TensorView &source = captures[*parameter.capture];
   if (parameter.size)
@@ -176,8 +179,8 @@ Value LaunchValues::mapStride(Value size, Value stride) {
   return math.select(isStepped, stride, math.constant(unit));
 }
 
-/// Returns the address of `tensor`, or that of `other` if it is empty, and its
-/// address may be null.
+/// Returns the address of `tensor`, or that of `other` if `tensor` is empty and
+/// its address may therefore be null.
 Value LaunchValues::addressOr(const TensorView &tensor,
                               const TensorView &other) {
   Value zero = math.constant(0);
@@ -197,14 +200,14 @@ Value LaunchValues::tensorMap(const Parameter &parameter) {
     sizes.push_back(math.max(size, one));
     strides.push_back(mapStride(size, math.mul(stride, bytes)));
   }
-  // Without queries there is no launch. The driver rejects null; nothing is
-  // loaded from the map of an empty tensor.
+  // There is no launch if q is empty. The driver rejects a null address;
+  // nothing is loaded through the map of an empty tensor.
   bool isQuery =
       parameter.tensor == TensorName::Q || parameter.tensor == TensorName::O;
   Value address =
       isQuery ? tensor.address : addressOr(tensor, view(TensorName::O));
   SmallVector<int32_t> box(parameter.box.begin(), parameter.box.end());
-  // include/fmha/Runtime/README.md has the fifth dimension of sequences.
+  // include/fmha/Runtime/README.md describes the fifth dimension of sequences.
   if (parameter.sequences) {
     size_t rows = *parameter.rowDim();
     Value step = mapStride(tensor.sizes[1], math.mul(tensor.strides[1], bytes));

@@ -1,4 +1,4 @@
-//===- LaunchValues.h - What a launch takes, as SSA values ------*- C++ -*-===//
+//===- LaunchValues.h - Values of a launch in the host program --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The run-time values, tensor maps and grids of include/fmha/Runtime/README.md
-// in a host program. Each is an index value, constant if the types determine
-// it.
+// Emits the run-time values, tensor maps and grids that
+// include/fmha/Runtime/README.md describes in a host program. The values are of
+// type index, and constant if the types determine them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +23,21 @@
 
 namespace fmha {
 
-/// The tensors of a launch and the numbers that follow from them.
+/// The tensors of a launch and the values that depend on them.
 class LaunchValues {
 public:
   explicit LaunchValues(IndexMath math) : math(math) {}
 
   void addTensor(runtime::TensorName name, mlir::Value memref);
   void addCapture(mlir::Value memref);
-  /// Whether addTensor() was called for it.
+  /// Returns whether addTensor() was called for `name`.
   bool has(runtime::TensorName name) const { return views.count(name); }
   const TensorView &view(runtime::TensorName name) const;
 
-  /// The extents of the grid, a CTA for each output tile; sets the run-time
-  /// value `tiles`.
+  /// Returns the extents of the grid with one CTA per output tile, and sets the
+  /// run-time value `tiles`.
   std::array<mlir::Value, 3> tiles(const runtime::KernelLaunch &launch);
-  /// The kernel's operands in the order of its parameters.
+  /// Returns the operands of the kernel in the order of its parameters.
   llvm::SmallVector<mlir::Value> arguments(const runtime::KernelLaunch &launch);
 
 private:
@@ -50,7 +50,8 @@ private:
   mlir::Value addressOr(const TensorView &tensor, const TensorView &other);
   mlir::Value mapStride(mlir::Value size, mlir::Value stride);
   mlir::Value tensorMap(const runtime::Parameter &parameter);
-  /// Extent, and stride in elements, of a dimension of a tensor map.
+  /// Returns the extent, and the stride in elements, of a dimension of a tensor
+  /// map.
   std::pair<mlir::Value, mlir::Value> mapDim(runtime::MapDim dim,
                                              runtime::TensorName name);
 

@@ -1,4 +1,4 @@
-//===- PlaceBuffers.cpp - Copies where host and kernel ops meet -----------===//
+//===- PlaceBuffers.cpp - Copy buffers between host and device ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -85,8 +85,8 @@ MemRefType denseType(Value memref) {
 // Buffers whose uses are all known
 //===----------------------------------------------------------------------===//
 
-/// Emits, with `emit`, what ends the life of the copy of `root`: where the
-/// buffer is freed, or at the end of its block or region.
+/// Calls `emit` where the lifetime of the buffer's copy ends: where the buffer
+/// is freed, or at the end of its block or region.
 void atEnd(const BufferUses &uses, llvm::function_ref<void(OpBuilder &)> emit) {
   Block &home = *uses.getRoot().getParentBlock();
   OpBuilder b(home.getParentOp()->getContext());
@@ -104,7 +104,7 @@ void atEnd(const BufferUses &uses, llvm::function_ref<void(OpBuilder &)> emit) {
       emitBefore(block.getTerminator());
 }
 
-/// memref.alloc becomes gpu.alloc: there is nothing to copy.
+/// Replaces memref.alloc by gpu.alloc, so that nothing needs to be copied.
 void moveToDevice(const BufferGroup &group, const DeviceMemory &memory) {
   llvm::SetVector<Operation *> frees;
   for (const BufferUses &uses : group.buffers) {
@@ -125,7 +125,7 @@ void moveToDevice(const BufferGroup &group, const DeviceMemory &memory) {
   }
 }
 
-/// Keeps copies of the buffers of a group on the device.
+/// The device copies of the buffers of a group.
 class DeviceCopies {
 public:
   DeviceCopies(const BufferGroup &group, const DeviceMemory &memory)
@@ -155,8 +155,9 @@ void DeviceCopies::run() {
     redirect(kernel);
 }
 
-/// Emits the device buffer of `uses`, the copies of `plan`, and the end. Memory
-/// that is not dense is copied through a dense buffer on the host.
+/// Emits the allocation of the device copy, the copies of `plan`, and the
+/// deallocation. Memory that is not dense is copied through a dense buffer on
+/// the host.
 void DeviceCopies::addCopy(const BufferUses &uses, ArrayRef<PlannedCopy> plan) {
   Value root = uses.getRoot();
   Location loc = root.getLoc();
@@ -207,7 +208,8 @@ Value DeviceCopies::onDevice(OpBuilder &b, Location loc, Value memref) {
                                          : rebase(b, loc, memref);
 }
 
-/// Returns the same view of the copy as `memref` is of the buffer.
+/// Returns the view of the device copy that corresponds to `memref`, a view of
+/// the buffer.
 Value DeviceCopies::sameView(OpBuilder &b, Value memref) {
   if (Value copy = copies.lookup(memref))
     return copy;
@@ -217,7 +219,8 @@ Value DeviceCopies::sameView(OpBuilder &b, Value memref) {
   return b.clone(*memref.getDefiningOp(), mapping)->getResult(0);
 }
 
-/// Returns the copy's memref for one that control flow decides:
+/// Returns the memref of the copy that corresponds to `memref`, which depends
+/// on control flow:
 ///
 /// %base, %offset, %sizes, %strides = memref.extract_strided_metadata %memref
 /// memref.reinterpret_cast %copy to offset: [%offset], sizes: [%sizes], ...
@@ -229,8 +232,8 @@ Value DeviceCopies::rebase(OpBuilder &b, Location loc, Value memref) {
       view.getConstifiedMixedSizes(), view.getConstifiedMixedStrides());
 }
 
-/// Returns the base of the copy that belongs to the buffer of `memref`. Buffers
-/// differ in their addresses:
+/// Returns the device copy of the buffer that `memref` is a view of at run
+/// time. The buffers are distinguished by their addresses:
 ///
 /// %is = arith.cmpi eq, (address of %memref), (address of %buffer)
 /// %copy = arith.select %is, %copy_of_buffer, %copy_of_another
@@ -258,7 +261,7 @@ Value DeviceCopies::select(OpBuilder &b, Location loc, Value memref) {
 //===----------------------------------------------------------------------===//
 
 /// Copies one operand of a kernel op before and after it, through a dense
-/// buffer on the host: right whatever else reaches the memory.
+/// buffer on the host. This is correct for any aliases of the memory.
 void copyAround(Operation *kernel, Value value, const DeviceMemory &memory) {
   MemRefType dense = denseType(value);
   Location loc = kernel->getLoc();

@@ -1,4 +1,4 @@
-//===- ReportAsserts.cpp - Failed assertions end the process with a line --===//
+//===- ReportAsserts.cpp - Report failed assertions on stderr -------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -37,8 +37,8 @@ private:
 
 constexpr StringLiteral failFunction = "mgpuFmhaFail";
 
-/// Fails with an error at a symbol of the name of the run-time function that is
-/// not its declaration.
+/// Emits an error and fails if a symbol has the name of the run-time function
+/// but is not its declaration.
 LogicalResult checkSymbol(const SymbolTable &symbols) {
   Operation *other = symbols.lookup(failFunction);
   auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(other);
@@ -57,7 +57,7 @@ LogicalResult checkSymbol(const SymbolTable &symbols) {
   return error << "; rename it";
 }
 
-/// Returns the address of the characters of `text` and a NUL.
+/// Returns the address of a global with the characters of `text` and a NUL.
 Value addressOf(StringRef text, Location loc, OpBuilder &b,
                 SymbolTable &symbols) {
   OpBuilder atModule(b.getContext());
@@ -78,7 +78,7 @@ Value addressOf(StringRef text, Location loc, OpBuilder &b,
 ///   llvm.unreachable
 /// ^after:
 LogicalResult ReportAssertsPass::report(cf::AssertOp op, SymbolTable &symbols) {
-  // Regions of structured control flow have one block each: those asserts stay.
+  // Asserts in regions with a single block (structured control flow) stay.
   if (!isa<FunctionOpInterface>(op->getParentOp()))
     return success();
   IRRewriter b(op);

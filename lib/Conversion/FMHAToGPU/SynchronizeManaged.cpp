@@ -1,4 +1,4 @@
-//===- SynchronizeManaged.cpp - Managed allocations are synchronous -------===//
+//===- SynchronizeManaged.cpp - Make managed allocations synchronous ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- VerifyInput.cpp - Attention ops on tensors are errors
-//-----------------===//
+//===- VerifyInput.cpp - Reject attention ops on tensors ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LaunchChecks.cpp - Rules that only run-time values decide ----------===//
+//===- LaunchChecks.cpp - Constraints that depend on run-time values ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,7 +27,7 @@ using Predicate = arith::CmpIPredicate;
 
 namespace {
 
-/// (rule) extent `dim` of `name` equals extent `ofDim` of `of`.
+/// The constraint `rule`: extent `dim` of `name` equals extent `ofDim` of `of`.
 struct EqualExtents {
   StringLiteral rule, of;
   unsigned ofDim;
@@ -181,8 +181,9 @@ void Checker::sequences() {
                  "key2 to have one batch per sequence");
 }
 
-/// A kernel counts rows in 32 bits and rounds up to its tiles; a row plus a
-/// bound of a window still fits.
+/// Checks the limits of lengths: a kernel counts rows in 32 bits and rounds up
+/// to its tiles, and the sum of a row and a bound of the window must fit as
+/// well.
 void Checker::lengths(bool isWindowed) {
   int64_t most = (int64_t(1) << (isWindowed ? 30 : 31)) - 512;
   for (StringRef name : {"query", "key", "key2"})
@@ -194,8 +195,8 @@ void Checker::lengths(bool isWindowed) {
                   "; split the sequence");
 }
 
-/// Checks that the TMA unit can address the rows: contiguous, at multiples of
-/// 16 bytes.
+/// Checks that TMA can address the rows: they are contiguous and begin at
+/// multiples of 16 bytes.
 void Checker::rowsForTma(StringRef name, StringRef strideRule,
                          StringRef offsetRule) {
   if (!has(name))
@@ -237,7 +238,7 @@ void Checker::contiguous(StringRef name, StringRef rule) {
           name + " to be contiguous; copy it to a contiguous buffer");
 }
 
-/// Checks captures. The region reads them only if there are rows and keys.
+/// Checks the captures, which the region reads only if there are rows and keys.
 void Checker::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
     std::string name = "capture " + std::to_string(n);
@@ -276,8 +277,8 @@ void Checker::eachElementOnce(StringRef rule) {
   }
 }
 
-/// Checks that destinations share no memory with other operands: rows are
-/// written while inputs are still read.
+/// Checks that destinations share no memory with other operands, because the
+/// kernel writes rows while it still reads inputs.
 void Checker::apart(StringRef rule) {
   LocalAliasAnalysis aliases;
   for (const auto &[name, written] : operands)
@@ -294,7 +295,7 @@ void Checker::apart(StringRef rule) {
 }
 
 //===----------------------------------------------------------------------===//
-// The contents of lists
+// The entries of varlen metadata
 //===----------------------------------------------------------------------===//
 
 Value Checker::load(StringRef name, Value index) {
@@ -302,7 +303,7 @@ Value Checker::load(StringRef name, Value index) {
                                 index);
 }
 
-/// As an index, so that a negative one is very large.
+/// Returns an entry as an unsigned index, so that a negative one is very large.
 Value Checker::loadCount(StringRef name, Value index) {
   return arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(),
                                     load(name, index));
@@ -318,7 +319,8 @@ void Checker::forEachEntry(StringRef name, int64_t first,
   body(index, load(name, index));
 }
 
-/// Entries of cu_seqlens begin with 0, never fall, and end within `length`.
+/// Checks that the entries of cu_seqlens begin with 0, never decrease, and do
+/// not exceed `length`.
 void Checker::starts(StringRef name, Value length) {
   requireEqual(loadCount(name, math.constant(0)), math.constant(0), "C23",
                "the first entry of " + name + " to be 0");
@@ -333,7 +335,8 @@ void Checker::starts(StringRef name, Value length) {
   });
 }
 
-/// Entries of kv_lens and source2_lens are from 0 to the keys there are.
+/// Checks that the entries of kv_lens and source2_lens are between 0 and the
+/// number of keys.
 void Checker::counts(StringRef name, Value most) {
   forEachEntry(name, 0, [&](Value index, Value entry) {
     Value limit = most;
