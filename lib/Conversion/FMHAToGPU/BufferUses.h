@@ -43,7 +43,7 @@ public:
   BufferUses(mlir::Value root, const BufferFlow &flow);
 
   /// Returns whether only views of `root` access its memory: it is a new
-  /// allocation, a function argument, or a global that is never written.
+  /// allocation, a function argument, or a constant global.
   static bool haveOneName(mlir::Value root, const BufferFlow &flow);
 
   /// Returns whether all uses are known: only values of the flow access the

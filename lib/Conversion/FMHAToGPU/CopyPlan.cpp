@@ -69,9 +69,9 @@ SmallVector<PlannedCopy> Planner::run() {
   return copies;
 }
 
-/// Plans the blocks of a region. Each block begins and ends with the same
-/// state, regardless of its successors; the entry block, which has no
-/// predecessors, begins with `initial`.
+/// Plans the blocks of a region. All blocks begin and end with the same state,
+/// so that the order of blocks at run time does not matter. Only the entry
+/// block, which has no predecessors, begins with `initial`.
 void Planner::planRegion(Region &region, State initial) {
   DominanceInfo dominance(region.getParentOp());
   CFGLoopInfo loops(dominance.getDomTree(&region));

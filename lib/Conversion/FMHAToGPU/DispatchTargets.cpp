@@ -86,8 +86,8 @@ LogicalResult DispatchTargetsPass::checkTargets(Location loc) {
   return success();
 }
 
-/// Sets the target of `op`, and removes a schedule or kernel for another
-/// target.
+/// Sets the target of `op`. Removes its kernel, and its schedule if that is for
+/// another target.
 void setTarget(Operation *op, StringRef target) {
   op->removeAttr("fmha.kernel");
   auto attention = dyn_cast<AttentionOp>(op);

@@ -36,7 +36,7 @@ bool FunctionSummary::operator==(const FunctionSummary &other) const {
 //===----------------------------------------------------------------------===//
 
 /// Returns the functions with a body. Callees of public functions precede their
-/// callers where there is no recursion.
+/// callers, except for recursive ones.
 static llvm::SetVector<Operation *> calleesFirst(ModuleOp module) {
   llvm::SetVector<Operation *> functions;
   auto add = [&](Operation *op) {

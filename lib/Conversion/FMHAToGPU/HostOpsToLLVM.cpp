@@ -27,8 +27,8 @@ int32_t driverType(Type element) {
   return element.isF16() ? 6 : element.isF32() ? 7 : 9;
 }
 
-/// Declares a function, or returns its declaration. Fails if the module has
-/// another symbol with that name.
+/// Returns the declaration of a function, and creates it if needed. Fails if
+/// the module has another symbol with that name.
 FailureOr<LLVM::LLVMFuncOp> declare(ConversionPatternRewriter &rewriter,
                                     Operation *op, StringRef name,
                                     ArrayRef<Type> arguments, Type result) {

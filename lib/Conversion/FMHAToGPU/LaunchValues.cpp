@@ -38,8 +38,8 @@ Value LaunchValues::value(RunValue which) {
 }
 
 /// Emits a run-time value. Tensors have the dimensions [batch, length, heads,
-/// dim]. Extents come from the output, which has those of q, because a merge
-/// has no q.
+/// dim]. A merge has no q; its extents come from the output, which has the same
+/// ones.
 Value LaunchValues::compute(RunValue which) {
   TensorName rows = has(TensorName::Q) ? TensorName::Q : TensorName::O;
   switch (which) {
