@@ -205,6 +205,18 @@ static void warnDamaged(const KernelCache::Warn &warn, StringRef path) {
                .str());
 }
 
+/// Finds the user's folder for caches. The XDG specification ignores paths in
+/// XDG_CACHE_HOME that are empty or relative; cache_directory() does not.
+static bool userCacheFolder(SmallVectorImpl<char> &folder) {
+  const char *named = std::getenv("XDG_CACHE_HOME");
+  if (!named || sys::path::is_absolute(named))
+    return sys::path::cache_directory(folder);
+  if (!sys::path::home_directory(folder))
+    return false;
+  sys::path::append(folder, ".cache");
+  return true;
+}
+
 std::optional<KernelCache> KernelCache::fromEnvironment() {
   if (const char *named = std::getenv("FMHA_CACHE_DIR")) {
     if (!*named || StringRef(named) == "off")
@@ -212,7 +224,7 @@ std::optional<KernelCache> KernelCache::fromEnvironment() {
     return KernelCache(named);
   }
   SmallString<128> folder;
-  if (!sys::path::cache_directory(folder))
+  if (!userCacheFolder(folder))
     return std::nullopt;
   sys::path::append(folder, "fmha");
   return KernelCache(folder.str().str());

@@ -8,6 +8,7 @@
 
 #include "fmha/Pipeline/ProgramPipelines.h"
 #include "KernelPipelineOptions.h"
+#include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 #include "fmha/Pipeline/Passes.h"
 
@@ -97,6 +98,7 @@ static void addProgram(OpPassManager &pm, const ProgramOptions &options) {
   pm.addPass(createGpuToLLVMConversionPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createFMHAVerifyLowered());
 }
 
 void fmha::buildProgramToLLVMPipeline(OpPassManager &pm,
@@ -148,13 +150,13 @@ struct ProgramToLLVMOptions : LaunchOptions<ProgramToLLVMOptions> {
 } // namespace
 
 void fmha::registerProgramPipelines() {
-  PassPipelineRegistration<ToGpuOptions>(
+  registerModulePipeline<ToGpuOptions>(
       "fmha-to-gpu",
       "From fmha.attention on memrefs to a gpu.binary and gpu.launch_func",
       [](OpPassManager &pm, const ToGpuOptions &options) {
         buildToGpuPipeline(pm, options.getProgram());
       });
-  PassPipelineRegistration<ProgramToLLVMOptions>(
+  registerModulePipeline<ProgramToLLVMOptions>(
       "fmha-program-to-llvm",
       "From a program with fmha.attention to the LLVM dialect, kernels "
       "launched through libfmha_mgpu.so",

@@ -10,6 +10,7 @@
 #include "KernelPipelineOptions.h"
 #include "fmha/Conversion/HostProgram.h"
 #include "fmha/Conversion/Passes.h"
+#include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
@@ -59,7 +60,7 @@ void fmha::registerAllFmhaPasses() {
   registerFmhaConversionPasses();
   tile::registerFmhaTilePasses();
   registerFmhaPipelinePasses();
-  PassPipelineRegistration<ToPtxOptions>(
+  registerModulePipeline<ToPtxOptions>(
       "fmha-to-ptx", "From fmha.attention to a gpu.binary that holds PTX",
       [](OpPassManager &pm, const ToPtxOptions &options) {
         PipelineOptions kernels = options.get();

@@ -72,7 +72,7 @@ class Kernel:
     """
 
     target: str
-    ptx: str
+    ptx: str = dataclasses.field(repr=False)
     manifest: dict[str, Any]
     diagnostics: tuple[Diagnostic, ...] = ()
     from_cache: bool = dataclasses.field(default=False, compare=False)

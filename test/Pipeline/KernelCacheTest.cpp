@@ -398,6 +398,9 @@ TEST(KernelCacheFromEnvironment, FollowsTheVariables) {
   EXPECT_EQ(pathWith("/some/where", "/xdg"), "/some/where");
   EXPECT_EQ(pathWith("", "/xdg"), "");
   EXPECT_EQ(pathWith("off", "/xdg"), "");
+  // Empty and relative paths are ignored.
+  EXPECT_EQ(pathWith(nullptr, ""), pathWith(nullptr, nullptr));
+  EXPECT_EQ(pathWith(nullptr, "rel"), pathWith(nullptr, nullptr));
   EXPECT_EQ(pathWith(nullptr, "/xdg"), "/xdg/fmha");
   setenv("HOME", "/home/me", 1);
   EXPECT_EQ(pathWith(nullptr, nullptr), "/home/me/.cache/fmha");

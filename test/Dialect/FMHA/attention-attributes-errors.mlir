@@ -28,6 +28,16 @@ func.func @misspelt_unit(%q: !t, %o: !t) {
 
 // -----
 
+// A name that other libraries use.
+!t = memref<1x64x2x64xbf16>
+func.func @other_name(%q: !t, %o: !t) {
+  // expected-error @below {{got 'causal', which is none of them; did you mean 'mask'?}}
+  fmha.attention ins(%q, %q, %q : !t, !t, !t) outs(%o : !t) {causal}
+  return
+}
+
+// -----
+
 // Attributes of dialects, and the marks of passes and scripts, are accepted.
 !t = memref<1x64x2x64xbf16>
 func.func @accepted(%q: !t, %o: !t) {

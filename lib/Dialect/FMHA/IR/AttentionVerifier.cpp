@@ -355,7 +355,9 @@ LogicalResult Verifier::strides(const Operand &operand,
                        << operand.name << " to be a non-negative multiple of "
                        << addressUnitBytes << " bytes, got " << stride
                        << " elements, " << bytes
-                       << " bytes; copy it to a contiguous buffer";
+                       << " bytes; copy it to a buffer with such strides, or "
+                          "pad the head "
+                          "dim to a multiple of 8";
   }
   return success();
 }

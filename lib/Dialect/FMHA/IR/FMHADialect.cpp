@@ -103,9 +103,20 @@ constexpr Discardable discardables[] = {
 };
 } // namespace
 
+/// Names that other libraries give to what an attribute of the ops says.
+static constexpr std::pair<StringLiteral, StringLiteral> otherNames[] = {
+    {"causal", "mask"},         {"is_causal", "mask"},
+    {"window", "mask"},         {"window_size", "mask"},
+    {"sliding_window", "mask"}, {"sm_scale", "scale"},
+    {"softmax_scale", "scale"}};
+
 /// Returns the attribute of `op` that `name` probably is a misspelling of.
 static std::optional<StringRef> findSimilarAttribute(Operation *op,
                                                      StringRef name) {
+  for (const auto &[other, known] : otherNames)
+    if (name == other &&
+        llvm::is_contained(op->getName().getAttributeNames(), known))
+      return known;
   unsigned least = 3;
   std::optional<StringRef> similar;
   for (StringAttr known : op->getName().getAttributeNames()) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -52,11 +53,14 @@ void fmha::buildCPUPipeline(OpPassManager &pm) {
   addHostToControlFlow(pm);
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createFMHAVerifyLowered());
 }
 
 void fmha::registerCPUPipeline() {
-  PassPipelineRegistration<>(
+  registerModulePipeline<EmptyPipelineOptions>(
       "fmha-to-cpu",
       "decompose fmha.attention and lower it to the LLVM dialect for the CPU",
-      buildCPUPipeline);
+      [](OpPassManager &pm, const EmptyPipelineOptions &) {
+        buildCPUPipeline(pm);
+      });
 }

@@ -220,7 +220,7 @@ void Checker::rowsForTma(StringRef name, StringRef strideRule,
     require(math.either(isOne, fits), strideRule,
             "the stride of dimension " + Twine(n) + " of " + name +
                 " to be a multiple of 16 bytes, at least 0 and less than 2^40; "
-                "copy it to a contiguous buffer");
+                "copy it to a buffer with such strides");
   }
   requireEqual(math.rem(tensor.address, unit), zero, offsetRule,
                "the address of " + name +

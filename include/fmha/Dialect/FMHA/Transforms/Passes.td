@@ -122,4 +122,18 @@ def FMHAMathToLibm : Pass<"fmha-math-to-libm", "::mlir::ModuleOp"> {
   ];
 }
 
+def FMHAVerifyLowered : Pass<"fmha-verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "Fail if an op is left that mlir-translate does not turn into LLVM IR";
+  let description = [{
+    The last pass of `fmha-program-to-llvm` and `fmha-to-cpu`. Conversions to the LLVM dialect are partial, so an op
+    that no pass lowers would be reported only by the tool that runs the program. Reports the first op of each name.
+
+    Example:
+    ```mlir
+    linalg.softmax dimension(1) ins(%a : memref<2x2xf32>) outs(%b : memref<2x2xf32>)
+    // error: expected no op that this pipeline does not lower, got 'linalg.softmax'; lower it before the pipeline runs
+    ```
+  }];
+}
+
 #endif // FMHA_DIALECT_FMHA_TRANSFORMS_PASSES_TD
