@@ -15,26 +15,18 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace fmha;
 
 bool fmha::isKernelOp(Operation *op) { return isa<AttentionOp, MergeOp>(op); }
 
-Value fmha::viewSource(Value memref) {
-  // In MLIR 22 memref.transpose does not implement the interface.
-  if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
-    return transpose.getIn();
-  auto view = memref.getDefiningOp<ViewLikeOpInterface>();
-  return view && isa<MemRefType>(view.getViewSource().getType())
-             ? view.getViewSource()
-             : Value();
-}
-
 Value fmha::rootOf(Value memref) {
-  while (Value source = viewSource(memref))
+  Value source = viewSource(memref);
+  while (source && isa<MemRefType>(source.getType())) {
     memref = source;
+    source = viewSource(memref);
+  }
   return memref;
 }
 

@@ -10,16 +10,13 @@
 #define FMHA_LIB_CONVERSION_FMHATOGPU_BUFFERUSES_H
 
 #include "BufferFlow.h"
+#include "fmha/Dialect/FMHA/IR/Views.h"
 
 namespace fmha {
 
 /// Returns whether `op` runs on the device, as fmha.attention and fmha.merge
 /// do.
 bool isKernelOp(mlir::Operation *op);
-
-/// Returns the ranked memref of which `memref` is a view, or null if the
-/// defining op creates no view.
-mlir::Value viewSource(mlir::Value memref);
 
 /// Returns the memref at the end of the chain of views that begins at `memref`.
 mlir::Value rootOf(mlir::Value memref);

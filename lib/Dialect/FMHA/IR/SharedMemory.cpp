@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandRules.h"
+#include "fmha/Dialect/FMHA/IR/Views.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -19,16 +20,11 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Returns what `memref` is a view of, null if it is no view. A
-/// reinterpret_cast may leave its source.
-static Value viewSource(Value memref) {
-  Operation *op = memref.getDefiningOp();
-  if (isa_and_nonnull<memref::ReinterpretCastOp>(op))
-    return {};
-  // MLIR 22 does not call it ViewLikeOpInterface.
-  if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op))
+Value fmha::viewSource(Value memref) {
+  // In MLIR 22 memref.transpose does not implement the interface.
+  if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
     return transpose.getIn();
-  auto view = dyn_cast_or_null<ViewLikeOpInterface>(op);
+  auto view = memref.getDefiningOp<ViewLikeOpInterface>();
   return view ? view.getViewSource() : Value();
 }
 
@@ -36,8 +32,11 @@ static Value viewSource(Value memref) {
 /// that is no view. In unreachable code a view may be its own source.
 static SmallVector<Value> viewChain(Value memref) {
   llvm::SetVector<Value> chain;
+  // A reinterpret_cast may leave its source.
   while (memref && chain.insert(memref))
-    memref = viewSource(memref);
+    memref = memref.getDefiningOp<memref::ReinterpretCastOp>()
+                 ? Value()
+                 : viewSource(memref);
   return chain.takeVector();
 }
 
