@@ -132,20 +132,3 @@ std::string_view fmha::schedule::stringify(PPlacement placement) {
                                                "registers"};
   return names[unsigned(placement)];
 }
-
-bool fmha::schedule::hasWideProducts(const Problem &problem) {
-  constexpr unsigned widest = 14 * 16;
-  return problem.headDim > widest;
-}
-
-bool fmha::schedule::hasWideProductsInLoop(const Problem &problem,
-                                           const Schedule &schedule) {
-  constexpr unsigned twelveSteps = 12 * 16;
-  bool crowded = problem.source2 && schedule.qTiles == 2;
-  return hasWideProducts(problem) || (crowded && problem.headDim > twelveSteps);
-}
-
-bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
-                                           const Schedule &schedule) {
-  return schedule.qTiles == 2 && hasWideProducts(problem);
-}

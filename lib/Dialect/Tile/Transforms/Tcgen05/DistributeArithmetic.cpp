@@ -139,7 +139,8 @@ struct DistributeMask : public DistributePattern<MaskOp> {
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, masked(b, op.getType(), x, own));
+    bool perBound = needs(Workaround::SelectPerBound, context.info);
+    scf::YieldOp::create(b, masked(b, op.getType(), x, own, perBound));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, x);
     rewriter.replaceOp(op, branch.getResults());
@@ -207,22 +208,24 @@ private:
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
   }
 
+  /// Selects once for each bound if `perBound`, and for both together if not.
   static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
-                      const Seen &own) {
+                      const Seen &own, bool perBound) {
     Value indices = placesOfColumns(b, tile);
     Type type = indices.getType();
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
-    auto keep = [&](arith::CmpIPredicate seen, Value limit) {
-      Value live =
-          arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
-      x = arith::SelectOp::create(b, live, x, none);
+    auto isSeen = [&](arith::CmpIPredicate seen, Value limit) -> Value {
+      return arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
     };
-    keep(arith::CmpIPredicate::slt, own.end);
-    // Not both conditions in one: a select takes its predicate at once, while
-    // ptxas keeps those that are combined in registers, and spills.
-    if (own.first)
-      keep(arith::CmpIPredicate::sge, own.first);
-    return x;
+    Value live = isSeen(arith::CmpIPredicate::slt, own.end);
+    if (own.first && !perBound)
+      live = arith::AndIOp::create(
+          b, live, isSeen(arith::CmpIPredicate::sge, own.first));
+    x = arith::SelectOp::create(b, live, x, none);
+    if (!own.first || !perBound)
+      return x;
+    return arith::SelectOp::create(
+        b, isSeen(arith::CmpIPredicate::sge, own.first), x, none);
   }
 };
 

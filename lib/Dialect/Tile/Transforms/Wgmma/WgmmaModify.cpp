@@ -25,8 +25,8 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
     Value x = adaptor.getInput(), made = x;
     Value first =
         arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
-    RowCode codes[fragmentRows] = {{b, op, place(b, op, 0)},
-                                   {b, op, place(b, op, 1)}};
+    RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
+                                   {b, op, info, place(b, op, 1)}};
     for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
