@@ -9,6 +9,7 @@
 #include "fmha/Pipeline/Compiler.h"
 #include "MergeModule.h"
 #include "ScoreText.h"
+#include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Query.h"
@@ -579,7 +580,12 @@ ScheduleText fmha::readSchedule(const std::string &text,
 CompileResult fmha::compile(const std::string &moduleText,
                             const std::string &name,
                             const CompileOptions &options) {
-  return Compilation(options).run(moduleText, name);
+  auto run = [&](const CompileOptions &own) {
+    return Compilation(own).run(moduleText, name);
+  };
+  CompileResult result = run(options);
+  bool verifies = options.verifyRegisters && result.ok && !options.to;
+  return verifies ? withoutSpills(std::move(result), options, run) : result;
 }
 
 CompileResult fmha::compileMerge(const MergeSpec &spec,
