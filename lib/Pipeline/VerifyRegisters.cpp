@@ -64,7 +64,7 @@ static CompileResult fail(CompileResult result, const std::string &message) {
 static CompileResult replaceBy(CompileResult made, schedule::Plan plan,
                                size_t place, const std::string &objection) {
   std::string text =
-      "of the planner's choice ptxas " + objection + ", so that runner-up " +
+      "ptxas " + objection + " of the planner's choice, so runner-up " +
       std::to_string(place + 1) +
       " replaces it: " + differences(made.plan->schedule, plan.schedule) +
       " in place of " + differences(plan.schedule, made.plan->schedule);
