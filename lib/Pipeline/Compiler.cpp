@@ -580,12 +580,9 @@ ScheduleText fmha::readSchedule(const std::string &text,
 CompileResult fmha::compile(const std::string &moduleText,
                             const std::string &name,
                             const CompileOptions &options) {
-  auto run = [&](const CompileOptions &own) {
+  return compileVerified(options, [&](const CompileOptions &own) {
     return Compilation(own).run(moduleText, name);
-  };
-  CompileResult result = run(options);
-  bool verifies = options.verifyRegisters && result.ok && !options.to;
-  return verifies ? withoutSpills(std::move(result), options, run) : result;
+  });
 }
 
 CompileResult fmha::compileMerge(const MergeSpec &spec,

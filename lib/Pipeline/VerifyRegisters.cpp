@@ -77,10 +77,13 @@ static CompileResult replaceBy(CompileResult made, schedule::Plan plan,
   return made;
 }
 
-CompileResult fmha::withoutSpills(
-    CompileResult first, const CompileOptions &options,
-    const std::function<CompileResult(const CompileOptions &)> &again) {
+CompileResult fmha::compileVerified(
+    const CompileOptions &options,
+    const std::function<CompileResult(const CompileOptions &)> &compile) {
   constexpr size_t mostTries = 16;
+  CompileResult first = compile(options);
+  if (!options.verifyRegisters || options.to || !first.ok)
+    return first;
   AssembleResult assembled = assemble(first.ptx, options.target);
   if (assembled.status == AssembleResult::Status::Missing)
     return fail(std::move(first),
@@ -95,7 +98,7 @@ CompileResult fmha::withoutSpills(
   CompileOptions fixed = options;
   for (size_t i = 0; i < tries; ++i) {
     fixed.overrides = fixAll(first.plan->runnersUp[i].schedule);
-    CompileResult made = again(fixed);
+    CompileResult made = compile(fixed);
     if (made.ok && objectionTo(assemble(made.ptx, options.target)).empty())
       return replaceBy(std::move(made), std::move(*first.plan), i, objection);
   }

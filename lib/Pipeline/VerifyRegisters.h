@@ -15,13 +15,13 @@
 
 namespace fmha {
 
-/// Returns `first`, a kernel that `again` made of `options`, if ptxas assembles
-/// it without spills, and otherwise the kernel of the best runner-up of its
-/// plan for which this is so, with a warning that names the schedule it
-/// replaces.
-CompileResult withoutSpills(
-    CompileResult first, const CompileOptions &options,
-    const std::function<CompileResult(const CompileOptions &)> &again);
+/// Returns what `compile` makes of `options`. If they ask for the verification
+/// of registers and ptxas spills that kernel, returns the kernel of the best
+/// runner-up of its plan that it does not spill, with a warning that names the
+/// schedule it replaces.
+CompileResult compileVerified(
+    const CompileOptions &options,
+    const std::function<CompileResult(const CompileOptions &)> &compile);
 
 } // namespace fmha
 

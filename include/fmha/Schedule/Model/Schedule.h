@@ -308,7 +308,7 @@ constexpr unsigned mostPOffset = 96;
 /// begins with the number of its rule:
 ///
 ///   C1  the target is known, and attention can be compiled for it
-///   C2  head dims are multiples of 8 (16 bytes, TMA's unit), and S, O and, with
+///   C2  head dims are multiples of 8 (16 bytes, TMA's unit); S, O and, with
 ///       wgmma, P fit tensor memory or the registers of RegisterDemand.def
 ///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
 ///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
