@@ -18,14 +18,14 @@ using namespace fmha;
 using namespace fmha::schedule;
 using namespace fmha::schedule::demand;
 
-/// "softmax needs 188 registers a thread, 184 are there". Descriptors of
-/// products are in uniform registers, which a warp has.
+/// "softmax needs 188 registers a thread, 184 are there", or that it has too
+/// few where no kernel shows how many. Descriptors of products are in uniform
+/// registers, which a warp has.
 static std::string shortage(const Case &c, const LimitRow &row) {
   constexpr unsigned bytes = sizeof(uint32_t);
   unsigned more = (row.spilled + bytes - 1) / bytes;
   if (row.role == "mma")
-    return "the MMA role needs " + str(more) +
-           " uniform registers more than there are";
+    return "the MMA role has too few uniform registers for descriptors";
   Schedule planned = c.schedule;
   planned.roles.clear();
   planned = withRoles(std::move(planned));
@@ -34,9 +34,12 @@ static std::string shortage(const Case &c, const LimitRow &row) {
   std::string name(row.role);
   while (name.back() >= '0' && name.back() <= '9')
     name.pop_back();
-  return (name == "consumer" ? "a " : "") + name + " needs " +
-         str(there + more) + " registers a thread, " + str(there) +
-         " are there";
+  if (name == "consumer")
+    name = "a consumer";
+  if (!more)
+    return name + " has too few registers of " + str(there) + " a thread";
+  return name + " needs " + str(there + more) + " registers a thread, " +
+         str(there) + " are there";
 }
 
 /// Row by row, "C8: expected q_tiles = 1 with packed heads and ..., for which

@@ -323,7 +323,7 @@ TEST(Check, C8ProductsOfWideHeadsComeInChunks) {
         with(headDim, 0),
         AllOf(StartsWith("C8: expected key_chunk of at most 256 with a "
                          "head dim above 256 and query tiles of 128 "
-                         "rows, where the MMA role needs "),
+                         "rows, where the MMA role has "),
               EndsWith(" (row wideProducts of RegisterDemand.def), got " +
                        std::to_string(headDim) +
                        "; take key_chunk of at most 256")));

@@ -46,7 +46,7 @@ TEST(RegisterDemand, TheMessageNamesAllOfARow) {
               }),
               AllOf(StartsWith("C8: expected q_tiles = 1 with packed heads, "
                                "lists of lengths and code on scores that "
-                               "reads, where softmax needs "),
+                               "reads, where softmax needs 192"),
                     HasSubstr(" registers a thread, 184 are there (row "
                               "packedLists of RegisterDemand.def), got 2"),
                     EndsWith("; take q_tiles = 1 or pack_heads = 1")));

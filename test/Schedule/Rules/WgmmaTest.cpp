@@ -385,7 +385,7 @@ TEST(Wgmma, C8WhatNoPassBuilds) {
                 s.pPlacement = PPlacement::Smem;
               }),
               StartsWith("C8: expected p_placement = registers on sm_90a with "
-                         "exp2_emulated, where a consumer needs"));
+                         "exp2_emulated, where a consumer has"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) { s.valueChunk = 64; }),
               StartsWith("C8: expected key_chunk and value_chunk to be 0"));
   EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
