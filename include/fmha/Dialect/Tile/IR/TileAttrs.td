@@ -127,8 +127,6 @@ def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<
 def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<16>]>;
 /// Log2 of a factor that exponentials have.
 def Tile_ExponentAttr : DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<96>]>, "0">;
-/// Query heads of a group that a tile has rows of.
-def Tile_HeadsAttr : ConfinedAttr<I32Attr, [IntPositivePowerOf2]>;
 /// Columns that tcgen05.alloc and dealloc take.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;

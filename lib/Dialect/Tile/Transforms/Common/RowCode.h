@@ -31,12 +31,10 @@ struct RowPlace {
 
   /// Where each thread has one row, or shares it.
   static RowPlace ofThread(mlir::ImplicitLocOpBuilder &b, ModifyOp op) {
-    return {[&b, op]() mutable {
-              return threadQuery(b, op.getType(), op.getHeads());
-            },
-            [&b, op]() mutable {
-              return threadHead(b, op.getType(), *op.getHeads());
-            }};
+    TileType tile = op.getType();
+    std::optional<uint32_t> heads = op.getQueriesOp().getHeads();
+    return {[=, &b] { return threadQuery(b, tile, heads); },
+            [=, &b] { return threadHead(b, tile, *heads); }};
   }
 };
 
@@ -53,7 +51,7 @@ public:
           const RowPlace &place)
       : b(b), body(op.getBody().front()),
         choosesByElement(needs(Workaround::ChoicesByElement, info)) {
-    if (op.getHeads() && needs(Workaround::RowsBeforeLoop, info))
+    if (op.getQueriesOp().getHeads() && needs(Workaround::RowsBeforeLoop, info))
       loop = op->getParentOfType<mlir::scf::ForOp>();
     makeRow(op, place);
     varying.insert(body.getArgument(0));
@@ -145,15 +143,16 @@ private:
   /// Row and head of this thread.
   void makeRow(ModifyOp op, const RowPlace &place) {
     mlir::OpBuilder::InsertionGuard guard(b);
-    moveAhead({op.getRow(), op.getHead()});
+    ViewOp queries = op.getQueriesOp();
+    moveAhead({op.getRow(), queries.getHead()});
     mlir::Value row = toIndex(b, place.row());
     mapping.map(body.getArgument(1),
                 mlir::arith::AddIOp::create(b, op.getRow(), row));
-    if (!op.getHeads())
+    if (!queries.getHeads())
       return;
     mlir::Value head = toIndex(b, place.head());
     mapping.map(body.getArgument(3),
-                mlir::arith::AddIOp::create(b, op.getHead(), head));
+                mlir::arith::AddIOp::create(b, queries.getHead(), head));
   }
 
   /// Of packed heads each thread has a row's numbers of its own, which are made

@@ -231,7 +231,8 @@ static bool isNumberOfBlock(Value value, scf::ForOp loop) {
   Operation *op = value.getDefiningOp();
   if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
     return true;
-  return op && isa<arith::ArithDialect>(op->getDialect()) &&
+  return op &&
+         (isa<ViewOp>(op) || isa<arith::ArithDialect>(op->getDialect())) &&
          llvm::all_of(op->getOperands(),
                       [&](Value v) { return isNumberOfBlock(v, loop); });
 }

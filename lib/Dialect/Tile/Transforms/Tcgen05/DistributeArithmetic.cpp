@@ -157,7 +157,8 @@ private:
       return arith::AddIOp::create(b, v, constantI32(b, n));
     };
     Value column = toI32(op.getCol());
-    Value end = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
+    Value end =
+        arith::SubIOp::create(b, toI32(op.getKeysOp().getLength()), column);
     Seen common{Value(), end}, own = common;
     // Of the tile's first row, from the block's first key.
     auto place = [&](Value bound) -> Value {
@@ -172,7 +173,8 @@ private:
     }
     if (op.getLower()) {
       Value first = place(op.getLower());
-      int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+      int64_t rows =
+          op.getType().getRows() / op.getQueries().getType().getHeads();
       common.first = add(first, rows - 1);
       own.first = arith::AddIOp::create(b, first, query(b, op));
     }
@@ -183,7 +185,7 @@ private:
   }
 
   static Value query(ImplicitLocOpBuilder &b, MaskOp op) {
-    return threadQuery(b, op.getType(), op.getHeads());
+    return threadQuery(b, op.getType(), op.getQueriesOp().getHeads());
   }
 
   /// A limit that counts from the block's first column, counted from the first
@@ -297,15 +299,17 @@ struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
   matchAndRewrite(LoadRowsOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value head = op.getHead();
-    if (std::optional<uint32_t> heads = op.getHeads()) {
+    ViewOp view = op.getViewOp();
+    Value head = view.getHead();
+    if (std::optional<uint32_t> heads = view.getHeads()) {
       Value own = toIndex(b, threadHead(b, op.getType(), *heads));
-      Value last = arith::SubIOp::create(b, op.getCount(),
+      Value last = arith::SubIOp::create(b, view.getCount(),
                                          arith::ConstantIndexOp::create(b, 1));
       head =
           arith::AddIOp::create(b, head, arith::MinSIOp::create(b, own, last));
     }
-    Value number = memref::LoadOp::create(b, op.getSrc(), ValueRange{head});
+    Value number =
+        memref::LoadOp::create(b, view.getSource(), ValueRange{head});
     Value factor =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
     rewriter.replaceOpWithNewOp<arith::MulFOp>(op, number, factor);
@@ -356,8 +360,9 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
       own.inside = arith::AndIOp::create(b, own.inside, isLeftHalf(b));
     auto branch = scf::IfOp::create(b, own.inside, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
-    memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
-                            ValueRange{op.getBatch(), own.head, own.row});
+    ViewOp view = op.getViewOp();
+    memref::StoreOp::create(b, adaptor.getValue(), view.getSource(),
+                            ValueRange{view.getBatch(), own.head, own.row});
     rewriter.eraseOp(op);
     return success();
   }

@@ -99,7 +99,7 @@ bool anyUse(OpOperand &) { return true; }
 /// K and V messages share a ring, unless V has one of its own; its stages are
 /// as large as the largest message.
 Attribute Placer::ringPlace(LoadOp op) {
-  bool isValue = op.getSrc() == func.getArgument(2);
+  bool isValue = op.getViewOp().getSource() == func.getArgument(2);
   const schedule::SmemRegion *region =
       info.map.findSmem(isValue && info.schedule.vStages ? "V" : "KV");
   auto own = cast<TileType>(op.getType())
@@ -202,7 +202,7 @@ LogicalResult Placer::placeOp(Operation *op) {
            << "expected a tile.q_tile below the schedule's "
            << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp, SliceOp, tile::YieldOp>(op) && !tile)
+      !isa<ViewOp, LoadOp, SliceOp, tile::YieldOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";

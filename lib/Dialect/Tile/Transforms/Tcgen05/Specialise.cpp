@@ -563,9 +563,10 @@ void Specialiser::run() {
   blocks = parts.loop.getUpperBound();
   if (parts.tiles.size() == 2) {
     LoadOp query = parts.tiles[1].query;
-    Value length = query.getLength();
-    if (!length)
-      length = memref::DimOp::create(b, query.getSrc(), 1);
+    ViewOp view = query.getViewOp();
+    Value length = view.getLength();
+    if (!view.getStart())
+      length = memref::DimOp::create(b, view.getSource(), 1);
     secondActive = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                          query.getRow(), length);
   }

@@ -45,13 +45,9 @@ private:
   static constexpr int64_t neighbours = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
-    auto makeRow = [&b, op, row]() mutable {
-      return fragmentQuery(b, row, op.getHeads());
-    };
-    auto makeHead = [&b, op, row]() mutable {
-      return fragmentHead(b, row, *op.getHeads());
-    };
-    return {makeRow, makeHead};
+    std::optional<uint32_t> heads = op.getQueriesOp().getHeads();
+    return {[=, &b] { return fragmentQuery(b, row, heads); },
+            [=, &b] { return fragmentHead(b, row, *heads); }};
   }
 };
 

@@ -169,6 +169,8 @@ void WgmmaSpecialiser::loadInto(LoadOp original, Value channel, Value message,
                                 IRMapping &numbers) {
   Value slot =
       AcquireOp::create(b, original.getType(), channel, message).getResult();
+  // The batch, then the row, then the rest of the view.
+  mapNumber(original.getViewOp().getBatch(), numbers);
   auto made = cast<LoadOp>(clone(original, numbers));
   made->removeAttr("tile.q_tile");
   made.getIntoMutable().assign(slot);

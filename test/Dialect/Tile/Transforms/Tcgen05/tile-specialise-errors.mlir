@@ -34,7 +34,8 @@ gpu.module @no_key {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %c1 step %c1 {
-      %0 = tile.load %v[%c0, %c0, %c0] : !t -> !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+      %values = tile.view %v batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+      %0 = tile.load %values[%c0] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
     }
     gpu.return
   }
@@ -56,7 +57,8 @@ gpu.module @no_value {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %c1 step %c1 {
-      %0 = tile.load %k[%c0, %c0, %c0] : !t -> !k
+      %keys = tile.view %k batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+      %0 = tile.load %keys[%c0] : !tile.view<?x64xbf16> -> !k
       %1 = tile.dot %0, %0 transpose_b : !k, !k -> !tile.tile<128x128xf32, #tile.tmem<column = 0>>
     }
     gpu.return
@@ -78,8 +80,10 @@ gpu.module @no_query {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %j = %c0 to %c1 step %c1 {
-      %0 = tile.load %k[%c0, %c0, %c0] : !t -> !k
-      %1 = tile.load %v[%c0, %c0, %c0] : !t -> !k
+      %keys = tile.view %k batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+      %0 = tile.load %keys[%c0] : !tile.view<?x64xbf16> -> !k
+      %values = tile.view %v batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+      %1 = tile.load %values[%c0] : !tile.view<?x64xbf16> -> !k
       %2 = tile.dot %0, %0 transpose_b : !k, !k -> !tile.tile<128x128xf32, #tile.tmem<column = 0>>
     }
     gpu.return
