@@ -72,7 +72,12 @@ static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
 
 static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
-  kernel.addPass(tile::createTileSpecialise());
+  kernel.addPass(tile::createTileAssignPartitions());
+  kernel.addPass(tile::createTileElideZeroFills());
+  kernel.addPass(tile::createTileGuardLoops());
+  kernel.addPass(tile::createTileInsertChannels());
+  kernel.addPass(tile::createTileSlicePartitions());
+  kernel.addPass(tile::createTileRotateLoops());
   kernel.addPass(tile::createTileWgmmaSpecialise());
   addVerifiers(kernel, options);
 }

@@ -88,6 +88,8 @@ struct BlockTiles {
 /// Running maximum, running sum and output accumulator of one query tile.
 struct State {
   mlir::Value max, sum, acc;
+
+  llvm::SmallVector<mlir::Value> values() const { return {max, sum, acc}; }
 };
 
 /// P of one block and one query tile in 16 bits, in slices of keys, and the
@@ -197,6 +199,9 @@ private:
   KeyBlock buildKeyBlock(const Coordinates &at, mlir::Value block);
   mlir::Value select(mlir::Value second, mlir::Value of2, mlir::Value of1);
   llvm::SmallVector<mlir::Value> buildInitialState();
+  llvm::SmallVector<mlir::Value>
+  ifActive(unsigned tile, mlir::ValueRange otherwise,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
   void buildBlock(const Coordinates &at, llvm::ArrayRef<mlir::Value> queries,
                   mlir::Value block, llvm::SmallVectorImpl<State> &states);
   BlockTiles loadBlock(const Coordinates &at, const KeyBlock &keys);
@@ -222,6 +227,8 @@ private:
   void buildRowOutputs(const Coordinates &at, unsigned tile, const State &state,
                        mlir::Value sink, mlir::Value rows);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
+  void buildTileEpilogue(const Coordinates &at, unsigned tile,
+                         const State &state, mlir::Value rows);
 
   AttentionOp op;
   const schedule::Schedule &plan;
@@ -230,6 +237,9 @@ private:
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;
   std::optional<SecondKeys> second;
+  /// Whether the CTA has rows for each query tile; null where its work is done
+  /// in any case.
+  llvm::SmallVector<mlir::Value> active;
   /// First columns of the chunks of K, made before the loop; null for 0.
   llvm::SmallVector<mlir::Value> chunkColumns;
 };

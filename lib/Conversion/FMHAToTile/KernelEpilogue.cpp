@@ -87,13 +87,22 @@ void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     State state{results[3 * tile], results[3 * tile + 1],
                 results[3 * tile + 2]};
-    Value total = state.sum, sink = buildSink(at, tile);
-    // A sink counts where something is divided by the sum.
-    if (sink && !problem.unnormalised)
-      total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
-                                           sink, softmaxScale()),
-                   tile);
-    buildOutput(at, tile, state.acc, total);
-    buildRowOutputs(at, tile, state, sink, rows);
+    ifActive(tile, {}, [&] {
+      buildTileEpilogue(at, tile, state, rows);
+      return SmallVector<Value>();
+    });
   }
+}
+
+void KernelBuilder::buildTileEpilogue(const Coordinates &at, unsigned tile,
+                                      const State &state, Value rows) {
+  bool usesSink = problem.lse || !problem.unnormalised;
+  Value total = state.sum, sink = usesSink ? buildSink(at, tile) : Value();
+  // A sink counts where something is divided by the sum.
+  if (sink && !problem.unnormalised)
+    total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
+                                         sink, softmaxScale()),
+                 tile);
+  buildOutput(at, tile, state.acc, total);
+  buildRowOutputs(at, tile, state, sink, rows);
 }
