@@ -77,9 +77,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return op->emitError() << "unknown attribute " << quoted
                            << " of the prefix tile.: expected tile.q_tile or "
                               "tile.partition";
-  if (failed(name == "tile.q_tile"
-                 ? verifyQueryTile(op, attribute.getValue())
-                 : verifyPartition(op, attribute.getValue())))
+  if (failed(name == "tile.q_tile" ? verifyQueryTile(op, attribute.getValue())
+                                   : verifyPartition(op, attribute.getValue())))
     return failure();
   if (op->getDialect() != this)
     return op->emitError() << quoted << ": expected it on an op of the tile "

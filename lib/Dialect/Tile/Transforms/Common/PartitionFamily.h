@@ -35,9 +35,10 @@ struct RoleRule {
 };
 
 /// The channel into a region of the memory map (Schedule::MemoryMap), whose
-/// name may end in a number, from a role.
+/// name may end in a number, from a role; if `with` is not empty, of a map that
+/// has that region too.
 struct ChannelRule {
-  llvm::StringLiteral region, producer, name;
+  llvm::StringLiteral region, producer, name, with = "";
 };
 
 struct PartitionFamily {

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -40,6 +41,7 @@ public:
   LogicalResult run();
 
 private:
+  void eraseUnused();
   void collect();
   const RoleRule *ruleOf(Operation *op);
   const RoleRule *ruleByNeighbors(Operation *op);
@@ -138,8 +140,7 @@ llvm::DenseMap<Operation *, unsigned>
 Assigner::number(const Classes &classes, ArrayRef<Operation *> members) {
   llvm::DenseMap<Operation *, unsigned> numbers, made;
   for (Operation *op : members)
-    made[op] = numbers
-                   .try_emplace(classes.getLeaderValue(op), numbers.size())
+    made[op] = numbers.try_emplace(classes.getLeaderValue(op), numbers.size())
                    .first->second;
   return made;
 }
@@ -174,9 +175,11 @@ unsigned Assigner::roundsOf(Operation *op) {
     const Edge &edge = edges[number];
     Operation *from = edge.source.op();
     if (edge.user != op || !edge.source.isOfThisIteration() ||
-        from->getParentOfType<scf::ForOp>() != op->getParentOfType<scf::ForOp>())
+        from->getParentOfType<scf::ForOp>() !=
+            op->getParentOfType<scf::ForOp>())
       continue;
-    most = std::max(most, roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
+    most =
+        std::max(most, roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
   }
   return rounds[op] = most;
 }
@@ -188,10 +191,10 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
     int stage = std::min(roundsOf(op), 1u);
     return std::pair(instances[op], family.laterStageFirst ? -stage : stage);
   };
-  llvm::stable_sort(sorted, [&](Operation *a, Operation *b) {
-    return key(a) < key(b);
-  });
-  bool rotates = llvm::any_of(sorted, [&](Operation *op) { return roundsOf(op); });
+  llvm::stable_sort(
+      sorted, [&](Operation *a, Operation *b) { return key(a) < key(b); });
+  bool rotates =
+      llvm::any_of(sorted, [&](Operation *op) { return roundsOf(op); });
   if (rotates)
     for (auto [order, op] : llvm::enumerate(sorted))
       stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
@@ -244,7 +247,17 @@ void Assigner::write() {
   }
 }
 
+/// A tile that nothing takes is not made: no role would wait until its memory
+/// is free.
+void Assigner::eraseUnused() {
+  func.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isTileOp(op) && op->getNumResults() && op->use_empty())
+      op->erase();
+  });
+}
+
 LogicalResult Assigner::run() {
+  eraseUnused();
   collect();
   if (failed(findRules()))
     return failure();
@@ -263,10 +276,10 @@ struct TileAssignPartitionsPass
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Placed,
-                           getArgument())) ||
-        failed(Assigner(getOperation(), partitionFamilyOf(info->schedule))
-                   .run()))
+        failed(
+            expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
+        failed(
+            Assigner(getOperation(), partitionFamilyOf(info->schedule)).run()))
       signalPassFailure();
   }
 };

@@ -80,8 +80,8 @@ bool PlannedChannel::isSentAfter(const Send &send) const {
 }
 
 const Send *PlannedChannel::findSend(Value tile) const {
-  const Send *found = llvm::find_if(
-      sends, [&](const Send &send) { return send.tile == tile; });
+  const Send *found =
+      llvm::find_if(sends, [&](const Send &send) { return send.tile == tile; });
   return found == sends.end() ? nullptr : found;
 }
 
@@ -105,8 +105,8 @@ struct Extent {
 
   static Extent of(TileType type) {
     if (TmemAttr tmem = type.getTmem()) {
-      int64_t columns =
-          type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+      int64_t columns = type.getColumns() *
+                        type.getElementType().getIntOrFloatBitWidth() / 32;
       return {true, tmem.getColumn(), tmem.getColumn() + columns,
               tmem.getLane()};
     }
@@ -115,8 +115,8 @@ struct Extent {
     return {false, begin, begin + smem.getStages() * type.getStagePitch(), 0};
   }
   bool overlaps(const Extent &other) const {
-    return isTmem == other.isTmem && lane == other.lane &&
-           begin < other.end && other.begin < end;
+    return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
+           other.begin < end;
   }
   auto start() const { return std::tuple(isTmem, lane, begin); }
 };
@@ -185,10 +185,9 @@ LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
              << "\" has in registers: expected a tile.move through shared or "
                 "tensor memory";
     if (other && partitionOf(other->op()).getRole() != maker.getRole())
-      return user->emitOpError()
-             << "expected one role to make the tile, got \""
-             << partitionOf(other->op()).getRole() << "\" and \""
-             << maker.getRole() << '"';
+      return user->emitOpError() << "expected one role to make the tile, got \""
+                                 << partitionOf(other->op()).getRole()
+                                 << "\" and \"" << maker.getRole() << '"';
     if (!other)
       other = source;
   }
@@ -302,7 +301,9 @@ Planner::nameChannel(PlannedChannel &channel) {
   const RoleRule *role = family.findRole(channel.producer);
   for (auto [rank, rule] : llvm::enumerate(family.channels)) {
     StringRef number;
-    if (family.findRole(rule.producer) != role ||
+    bool isThere = rule.with.empty() || info.map.findSmem(rule.with) ||
+                   info.map.findTmem(rule.with);
+    if (family.findRole(rule.producer) != role || !isThere ||
         !isIn(rule.region, channel.type, number))
       continue;
     channel.name = (rule.name + number).str();
@@ -355,8 +356,8 @@ FailureOr<ChannelPlan> Planner::run() {
 
 } // namespace
 
-FailureOr<ChannelPlan>
-fmha::tile::planChannels(gpu::GPUFuncOp func, const KernelInfo &info,
-                         const PartitionFamily &family) {
+FailureOr<ChannelPlan> fmha::tile::planChannels(gpu::GPUFuncOp func,
+                                                const KernelInfo &info,
+                                                const PartitionFamily &family) {
   return Planner(func, info, family).run();
 }

@@ -58,10 +58,9 @@ Value Elision::notFirst() {
   if (condition)
     return condition;
   OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
-  return condition = arith::CmpIOp::create(b, fill.getLoc(),
-                                           arith::CmpIPredicate::sgt,
-                                           loop.getInductionVar(),
-                                           loop.getLowerBound());
+  return condition = arith::CmpIOp::create(
+             b, fill.getLoc(), arith::CmpIPredicate::sgt,
+             loop.getInductionVar(), loop.getLowerBound());
 }
 
 /// %b = tile.rescale %acc, %alpha

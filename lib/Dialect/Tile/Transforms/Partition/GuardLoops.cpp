@@ -30,8 +30,8 @@ using namespace fmha::tile;
 /// it.
 static bool isOnlyFor(Operation &op, scf::ForOp loop) {
   return isa<LoadOp>(op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
-    return loop->isProperAncestor(user);
-  });
+           return loop->isProperAncestor(user);
+         });
 }
 
 /// %r = scf.for %i = %lb to %ub step %c1 iter_args(%x = %init) { ... }
@@ -69,7 +69,8 @@ struct TileGuardLoopsPass
       bool hasTiles = loop->walk([](Operation *op) {
                             return isTileOp(op) ? WalkResult::interrupt()
                                                 : WalkResult::advance();
-                          }).wasInterrupted();
+                          })
+                          .wasInterrupted();
       if (hasTiles && !alwaysRuns(loop))
         loops.push_back(loop);
     });

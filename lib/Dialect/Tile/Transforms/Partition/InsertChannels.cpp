@@ -37,6 +37,8 @@ struct Delivery {
   /// The block in which the message is received and released.
   Block *block = nullptr;
   Value message;
+  /// Receives of one op are sorted by this.
+  unsigned rank = 0;
 };
 
 /// A sum of index values and a constant.
@@ -59,6 +61,7 @@ public:
 private:
   void declare();
   void collectDeliveries(const PlannedChannel &channel);
+  unsigned rankOf(const Delivery &delivery);
   void insertReceive(Delivery &delivery);
   void insertAcquire(const PlannedChannel &channel, const Send &send);
   void insertPublish(const PlannedChannel &channel, const Send &send);
@@ -134,9 +137,8 @@ void Inserter::declare() {
 int64_t Inserter::countIn(const PlannedChannel &channel, Operation *op) {
   int64_t count = 0;
   op->walk([&](Operation *inner) {
-    count += llvm::count_if(channel.sends, [&](const Send &send) {
-      return send.point == inner;
-    });
+    count += llvm::count_if(
+        channel.sends, [&](const Send &send) { return send.point == inner; });
   });
   return count;
 }
@@ -175,20 +177,19 @@ Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
 }
 
 Value Inserter::sentNumber(const PlannedChannel &channel, const Send &send) {
-  return numberOf(channel, send.point, [&](scf::ForOp loop) {
-    return iterationNumber(b, loop);
-  });
+  return numberOf(channel, send.point,
+                  [&](scf::ForOp loop) { return iterationNumber(b, loop); });
 }
 
 Value Inserter::receivedNumber(const Delivery &delivery) {
   const TileSource &source = delivery.uses.front()->source;
-  return numberOf(
-      *delivery.channel, delivery.send->point, [&](scf::ForOp loop) {
-        if (llvm::is_contained(source.last, loop))
-          return plus(b, tripCount(b, loop), -1);
-        bool before = llvm::is_contained(source.previous, loop);
-        return plus(b, iterationNumber(b, loop), before ? -1 : 0);
-      });
+  return numberOf(*delivery.channel, delivery.send->point,
+                  [&](scf::ForOp loop) {
+                    if (llvm::is_contained(source.last, loop))
+                      return plus(b, tripCount(b, loop), -1);
+                    bool before = llvm::is_contained(source.previous, loop);
+                    return plus(b, iterationNumber(b, loop), before ? -1 : 0);
+                  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,9 +238,8 @@ void Inserter::collectDeliveries(const PlannedChannel &channel) {
     delivery.uses.push_back(&use);
   }
   for (auto &[key, delivery] : found) {
-    llvm::stable_sort(delivery.uses, [](auto *a, auto *b) {
-      return orderOf(a) < orderOf(b);
-    });
+    llvm::stable_sort(delivery.uses,
+                      [](auto *a, auto *b) { return orderOf(a) < orderOf(b); });
     delivery.block = deliveryBlock(delivery);
     deliveries.push_back(std::move(delivery));
   }
@@ -254,15 +254,29 @@ static unsigned operandOf(const Crossing &use) {
   llvm_unreachable("expected a use of the op");
 }
 
+/// Receives of an op are in this order: what a product multiplies by has come
+/// before what other roles compute. Messages of one channel stay in theirs.
+unsigned Inserter::rankOf(const Delivery &delivery) {
+  constexpr unsigned ranks[] = {1, 0};
+  unsigned least = ~0u;
+  for (const Delivery &other : deliveries) {
+    if (other.channel != delivery.channel ||
+        other.uses.front()->user != delivery.uses.front()->user)
+      continue;
+    unsigned operand = operandOf(*other.uses.front());
+    least = std::min(least, operand < 2 ? ranks[operand] : operand);
+  }
+  return least;
+}
+
 void Inserter::insertReceive(Delivery &delivery) {
   const Crossing &first = *delivery.uses.front();
   Operation *anchor = delivery.block->findAncestorOpInBlock(*first.user);
   b.setInsertionPoint(withSlices(anchor));
   PartitionAttr like = partitionOf(first.user);
   delivery.message = receivedNumber(delivery);
-  auto made = create<ReceiveOp>(
-      like, first.use->get().getType(), channels[delivery.channel],
-      delivery.message);
+  auto made = create<ReceiveOp>(like, first.use->get().getType(),
+                                channels[delivery.channel], delivery.message);
   for (const Crossing *use : delivery.uses)
     use->use->set(made);
 }
@@ -273,9 +287,8 @@ void Inserter::insertRelease(Delivery &delivery) {
   Operation *anchor = delivery.block->findAncestorOpInBlock(*last.user);
   Operation *after = lastAfter.lookup(anchor);
   b.setInsertionPointAfter(after ? after : anchor);
-  lastAfter[anchor] =
-      create<ReleaseOp>(partitionOf(last.user), channels[delivery.channel],
-                        delivery.message);
+  lastAfter[anchor] = create<ReleaseOp>(
+      partitionOf(last.user), channels[delivery.channel], delivery.message);
 }
 
 /// A message that is used in several stages is free after the last of them.
@@ -314,8 +327,7 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *head = chainOf(maker);
   b.setInsertionPoint(withSlices(head));
   Value slot = create<AcquireOp>(partitionOf(head), send.tile.getType(),
-                                 channels[&channel],
-                                 sentNumber(channel, send));
+                                 channels[&channel], sentNumber(channel, send));
   if (auto load = dyn_cast<LoadOp>(maker))
     load.getIntoMutable().assign(slot);
   if (auto move = dyn_cast<MoveOp>(maker))
@@ -325,23 +337,18 @@ void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
 void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {
   b.setInsertionPointAfter(send.point);
   Value number = sentNumber(channel, send);
-  lastAfter[send.point] =
-      create<PublishOp>(partitionOf(send.tile.getDefiningOp()),
-                        channels[&channel], number);
+  lastAfter[send.point] = create<PublishOp>(
+      partitionOf(send.tile.getDefiningOp()), channels[&channel], number);
 }
 
 void Inserter::run() {
   declare();
   for (const PlannedChannel &channel : plan)
     collectDeliveries(channel);
-  // What a product multiplies by has come before what other roles compute.
-  auto rank = [](const Crossing &use) {
-    constexpr unsigned ranks[] = {1, 0};
-    unsigned operand = operandOf(use);
-    return operand < 2 ? ranks[operand] : operand;
-  };
-  llvm::stable_sort(deliveries, [&](const Delivery &a, const Delivery &b) {
-    return rank(*a.uses.front()) < rank(*b.uses.front());
+  for (Delivery &delivery : deliveries)
+    delivery.rank = rankOf(delivery);
+  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
+    return a.rank < b.rank;
   });
   for (Delivery &delivery : deliveries)
     insertReceive(delivery);
@@ -360,11 +367,11 @@ struct TileInsertChannelsPass
     if (!isTmemKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info))
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
-    FailureOr<ChannelPlan> plan =
-        planChannels(getOperation(), *info, family);
+    FailureOr<ChannelPlan> plan = planChannels(getOperation(), *info, family);
     if (failed(plan))
       return signalPassFailure();
     Inserter(getOperation(), *plan, family).run();

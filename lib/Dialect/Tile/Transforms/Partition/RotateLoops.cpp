@@ -52,8 +52,7 @@ private:
 
   LogicalResult check();
   void findCarried();
-  void findLastReleases(Block &block,
-                        llvm::DenseMap<Value, Operation *> &last);
+  void findLastReleases(Block &block, llvm::DenseMap<Value, Operation *> &last);
   void build(Block &block, Part part, Iteration *of[2]);
   void cloneItem(Operation &op, Part part, Iteration *of[2]);
   void cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]);
@@ -195,7 +194,8 @@ Value Rotation::remake(Value value, Iteration &in) {
 
 void Rotation::cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]) {
   unsigned stage = stagesIn(branch) == 2;
-  Iteration &values = *of[stagesIn(branch) == 3 ? part == Part::Epilogue : stage];
+  Iteration &values =
+      *of[stagesIn(branch) == 3 ? part == Part::Epilogue : stage];
   auto made = scf::IfOp::create(b, branch.getResultTypes(),
                                 remake(branch.getCondition(), values),
                                 branch.elseBlock() != nullptr);
@@ -237,9 +237,7 @@ void Rotation::cloneItem(Operation &op, Part part, Iteration *of[2]) {
 void Rotation::build(Block &block, Part part, Iteration *of[2]) {
   for (Operation *item : itemsOf(block)) {
     unsigned stages = stagesIn(item);
-    unsigned wanted = part == Part::Body       ? 3
-                      : part == Part::Prologue ? 1
-                                               : 2;
+    unsigned wanted = part == Part::Body ? 3 : part == Part::Prologue ? 1 : 2;
     if (stages & wanted)
       cloneItem(*item, part, of);
   }
@@ -319,8 +317,11 @@ struct TileRotateLoopsPass
     for (scf::ForOp loop : loops)
       if (failed(Rotation(loop).run()))
         return signalPassFailure();
-    getOperation().walk(
-        [](Operation *op) { op->removeAttr("tile.partition"); });
+    // Roles have been cut along these marks.
+    getOperation().walk([](Operation *op) {
+      op->removeAttr("tile.partition");
+      op->removeAttr("tile.q_tile");
+    });
   }
 };
 

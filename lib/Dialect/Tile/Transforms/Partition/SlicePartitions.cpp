@@ -167,7 +167,11 @@ Value Slicer::remake(Value value, IRMapping &mapping) {
   for (Value operand : op->getOperands())
     remake(operand, mapping);
   b.clone(*op, mapping);
-  return mapping.lookup(value);
+  Value made = mapping.lookup(value);
+  // The test of a loop is made again after it.
+  if (isVisible)
+    mapping.erase(value);
+  return made;
 }
 
 SmallVector<Value> Slicer::remakeLive(ValueRange values, ValueRange which,
@@ -313,9 +317,12 @@ void dropGuard(scf::IfOp branch) {
       return;
     values.push_back(value);
   }
+  Operation *test = branch.getCondition().getDefiningOp();
   loop->moveBefore(branch);
   branch->replaceAllUsesWith(values);
   branch.erase();
+  if (test->use_empty())
+    test->erase();
 }
 
 /// Erases the sequential program, uses before definitions.
@@ -335,7 +342,9 @@ struct TileSlicePartitionsPass
     if (!isTmemKernel(func))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(func);
-    if (failed(info) || failed(checkRoles(func, info->schedule)))
+    if (failed(info) ||
+        failed(expectStage(func, KernelStage::Specialised, getArgument())) ||
+        failed(checkRoles(func, info->schedule)))
       return signalPassFailure();
     const PartitionFamily &family = partitionFamilyOf(info->schedule);
     ImplicitLocOpBuilder b(func.getLoc(), func.getContext());
@@ -355,6 +364,10 @@ private:
   static LogicalResult checkRoles(gpu::GPUFuncOp func,
                                   const schedule::Schedule &schedule) {
     WalkResult walked = func.walk([&](Operation *op) {
+      if (isa<SpecialiseOp>(op)) {
+        op->emitOpError() << "has been cut into roles already";
+        return WalkResult::interrupt();
+      }
       PartitionAttr partition = partitionOf(op);
       if (!partition || schedule.findRole(partition.getRole().str()))
         return WalkResult::advance();

@@ -29,18 +29,25 @@ static bool readsTensorMemory(Operation *op) {
 }
 
 static constexpr RoleRule roles[] = {
-    {"load", Agent::Tma, true, false, [](Operation *op) { return isa<LoadOp>(op); }},
-    {"mma", Agent::Mma, true, false, [](Operation *op) { return isa<DotOp>(op); }},
-    {"store", Agent::Tma, true, false, [](Operation *op) { return isa<StoreOp>(op); }},
+    {"load", Agent::Tma, true, false,
+     [](Operation *op) { return isa<LoadOp>(op); }},
+    {"mma", Agent::Mma, true, false,
+     [](Operation *op) { return isa<DotOp>(op); }},
+    {"store", Agent::Tma, true, false,
+     [](Operation *op) { return isa<StoreOp>(op); }},
     {"correction", Agent::Threads, false, false, readsTensorMemory},
     {"softmax", Agent::Threads, false, true, [](Operation *) { return true; }}};
 
-static constexpr ChannelRule channels[] = {
-    {"KV", "load", "kv"},       {"V", "load", "v"},
-    {"Q", "load", "q"},         {"S", "mma", "s"},
-    {"P", "softmax", "p"},      {"stats", "softmax", "stats"},
-    {"O", "correction", "ready"}, {"O", "mma", "done"},
-    {"out", "correction", "out"}};
+static constexpr ChannelRule channels[] = {{"KV", "load", "k", "V"},
+                                           {"KV", "load", "kv"},
+                                           {"V", "load", "v"},
+                                           {"Q", "load", "q"},
+                                           {"S", "mma", "s"},
+                                           {"P", "softmax", "p"},
+                                           {"stats", "softmax", "stats"},
+                                           {"O", "correction", "ready"},
+                                           {"O", "mma", "done"},
+                                           {"out", "correction", "out"}};
 
 const PartitionFamily &tile::tcgen05Partition() {
   static const PartitionFamily family = {roles, channels,

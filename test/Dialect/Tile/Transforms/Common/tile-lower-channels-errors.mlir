@@ -24,7 +24,7 @@ gpu.module @no_slot {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
     %0 = tile.load %q[%c0, %c0, %c0] : !t -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
     gpu.return
   }
@@ -46,7 +46,7 @@ gpu.module @not_acquired {
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %slot = tile.slot %c0 : !k
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
     %0 = tile.load %q[%c0, %c0, %c0] into %slot as !k : !t -> !k
     gpu.return
   }
