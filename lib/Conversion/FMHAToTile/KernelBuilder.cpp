@@ -52,12 +52,21 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
   return s;
 }
 
-/// p = 2^((s - m)·c), slice by slice; l' = l·alpha + sum p, in one piece.
+/// P in one piece is summed before it is rounded: there are not registers for
+/// both. Of slices each is rounded at once, so that its product can begin, and
+/// the sum, which nothing waits for, follows the last one.
 Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
                                               tile::RowMaxOp max,
                                               Value oldSum) {
   int64_t keys = plan.kvBlock / plan.pSlices;
+  TileType half = tileType(keys, op.getElementType());
+  Exponentials made;
   SmallVector<Value> exact;
+  auto sum = [&](Value p) {
+    made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
+                                           max.getAlpha(), offsetAttr()),
+                    tile);
+  };
   for (unsigned n = 0; n < plan.pSlices; ++n) {
     Value x = part(tile, s, n * keys, keys);
     exact.push_back(mark(
@@ -65,17 +74,13 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
                              offsetAttr(),
                              b.getI32IntegerAttr(plan.exp2EmulatedPercent)),
         tile));
+    if (plan.pSlices == 1)
+      sum(exact.front());
+    made.slices.push_back(
+        mark(tile::CastOp::create(b, half, exact.back()), tile));
   }
-  Value p = exact.front();
-  if (exact.size() > 1)
-    p = mark(tile::JoinOp::create(b, s.getType(), exact), tile);
-  Exponentials made;
-  made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
-                                         max.getAlpha(), offsetAttr()),
-                  tile);
-  TileType half = tileType(keys, op.getElementType());
-  for (Value slice : exact)
-    made.slices.push_back(mark(tile::CastOp::create(b, half, slice), tile));
+  if (plan.pSlices > 1)
+    sum(mark(tile::JoinOp::create(b, s.getType(), exact), tile));
   return made;
 }
 
@@ -167,18 +172,48 @@ BlockTiles KernelBuilder::loadBlock(const KeyBlock &keys) {
   return block;
 }
 
+/// Returns the values of `body`, which stands in a branch where the CTA may
+/// have no rows for `tile`, or else `otherwise`:
+///   %s:3 = scf.if %active { ...; yield %max, %sum, %acc } else { yield %old }
+SmallVector<Value>
+KernelBuilder::ifActive(unsigned tile, ValueRange otherwise,
+                        function_ref<SmallVector<Value>()> body) {
+  if (!active[tile])
+    return body();
+  bool yields = !otherwise.empty();
+  auto branch =
+      scf::IfOp::create(b, otherwise.getTypes(), active[tile], yields);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> values = body();
+  if (yields) {
+    scf::YieldOp::create(b, values);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, otherwise);
+  }
+  return branch.getResults();
+}
+
 void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
                                Value block, SmallVectorImpl<State> &states) {
   KeyBlock keys = buildKeyBlock(at, block);
   BlockTiles tiles = loadBlock(keys);
-  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-    states[tile] =
-        buildStep(at, tile, queries[tile], tiles, keys, states[tile]);
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
+    State &state = states[tile];
+    SmallVector<Value> made = ifActive(tile, state.values(), [&] {
+      return buildStep(at, tile, queries[tile], tiles, keys, state).values();
+    });
+    state = {made[0], made[1], made[2]};
+  }
 }
 
 void KernelBuilder::build() {
   Coordinates at = buildCoordinates();
   queryView = view(func.getArgument(Query), placeOfQueries(at), plan.packHeads);
+  active.resize(plan.qTiles);
+  if (schedule::skipsEmptyTiles(plan))
+    active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at.rows[1],
+                                      at.queries.length);
   SmallVector<Value> queries;
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     queries.push_back(mark(

@@ -97,6 +97,8 @@ struct BlockTiles {
 /// Running maximum, running sum and output accumulator of one query tile.
 struct State {
   mlir::Value max, sum, acc;
+
+  llvm::SmallVector<mlir::Value> values() const { return {max, sum, acc}; }
 };
 
 /// P of one block and one query tile in 16 bits, in slices of keys, and the
@@ -208,6 +210,9 @@ private:
                     mlir::Value isSecond);
   mlir::Value select(mlir::Value second, mlir::Value of2, mlir::Value of1);
   llvm::SmallVector<mlir::Value> buildInitialState();
+  llvm::SmallVector<mlir::Value>
+  ifActive(unsigned tile, mlir::ValueRange otherwise,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
   void buildBlock(const Coordinates &at, llvm::ArrayRef<mlir::Value> queries,
                   mlir::Value block, llvm::SmallVectorImpl<State> &states);
   BlockTiles loadBlock(const KeyBlock &keys);
@@ -233,6 +238,8 @@ private:
   void buildRowOutputs(const OutputViews &views, mlir::Value row, unsigned tile,
                        const State &state, mlir::Value sink);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
+  void buildTileEpilogue(const OutputViews &views, mlir::Value row,
+                         unsigned tile, const State &state);
 
   AttentionOp op;
   const schedule::Schedule &plan;
@@ -245,6 +252,9 @@ private:
   /// source of them.
   mlir::Value queryView;
   KeyViews keyViews;
+  /// Whether the CTA has rows for each query tile; null where its work is done
+  /// in any case.
+  llvm::SmallVector<mlir::Value> active;
   /// First columns of the chunks of K, made before the loop; null for 0.
   llvm::SmallVector<mlir::Value> chunkColumns;
 };

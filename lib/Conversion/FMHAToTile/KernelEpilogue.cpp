@@ -52,7 +52,8 @@ OutputViews KernelBuilder::viewOutputs(const Coordinates &at) {
   views.rowMax = viewOf("row_max");
   views.rowSum = viewOf("row_sum");
   place.batch = place.start = place.length = Value();
-  views.sinks = viewOf("sink");
+  if (problem.lse || !problem.unnormalised)
+    views.sinks = viewOf("sink");
   return views;
 }
 
@@ -81,21 +82,30 @@ void KernelBuilder::buildRowOutputs(const OutputViews &views, Value row,
 
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
   OutputViews views = viewOutputs(at);
-  // Sinks are taken in log2 units.
-  FloatAttr log2e = b.getF32FloatAttr(float(llvm::numbers::log2e));
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     State state{results[3 * tile], results[3 * tile + 1],
                 results[3 * tile + 2]};
-    Value total = state.sum, sink;
-    if (views.sinks)
-      sink = mark(tile::LoadRowsOp::create(b, rowType(), views.sinks, log2e),
-                  tile);
-    // A sink counts where something is divided by the sum.
-    if (sink && !problem.unnormalised)
-      total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
-                                           sink, softmaxScale()),
-                   tile);
-    buildOutput(views.output, at.rows[tile], tile, state.acc, total);
-    buildRowOutputs(views, at.rows[tile], tile, state, sink);
+    ifActive(tile, {}, [&] {
+      buildTileEpilogue(views, at.rows[tile], tile, state);
+      return SmallVector<Value>();
+    });
   }
+}
+
+void KernelBuilder::buildTileEpilogue(const OutputViews &views, Value row,
+                                      unsigned tile, const State &state) {
+  Value total = state.sum, sink;
+  // Sinks are taken in log2 units.
+  if (views.sinks)
+    sink = mark(tile::LoadRowsOp::create(
+                    b, rowType(), views.sinks,
+                    b.getF32FloatAttr(float(llvm::numbers::log2e))),
+                tile);
+  // A sink counts where something is divided by the sum.
+  if (sink && !problem.unnormalised)
+    total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
+                                         sink, softmaxScale()),
+                 tile);
+  buildOutput(views.output, row, tile, state.acc, total);
+  buildRowOutputs(views, row, tile, state, sink);
 }

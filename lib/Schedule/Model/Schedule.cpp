@@ -75,6 +75,10 @@ bool fmha::schedule::usesWgmma(const Schedule &schedule) {
   return gpu && gpu->hasWgmma;
 }
 
+bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
+  return schedule.qTiles > 1 && !usesWgmma(schedule);
+}
+
 unsigned fmha::schedule::paddedColumns(unsigned dim) {
   constexpr unsigned step = 16;
   return (dim + step - 1) / step * step;

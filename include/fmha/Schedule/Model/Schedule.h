@@ -265,6 +265,11 @@ unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 /// unknown target counts as one with tensor memory.
 bool usesWgmma(const Schedule &schedule);
 
+/// Whether a CTA without rows for its second query tile leaves out that tile's
+/// work. With wgmma a warpgroup computes it on zeros: the other ones wait for
+/// it in any case.
+bool skipsEmptyTiles(const Schedule &schedule);
+
 /// The roles that the planner gives to a CTA of `qTiles` query tiles and blocks
 /// of `kvBlock` keys, with tensor memory, some of whose exponentials are
 /// emulated or not, and with wgmma; and `schedule` with these if it has none.

@@ -81,6 +81,23 @@ def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment"> {
   }];
 }
 
+def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
+  let summary = "Which role does an op, and when";
+  let description = [{
+    Stands on ops of the placed level as `tile.partition`, written by `tile-assign-partitions` or by hand; the passes after it
+    obey it. `role` is the name of a role of the schedule. In a loop an op of `stage` s runs s iterations after the ops of
+    stage 0 of its iteration, and ops of a role run in ascending `order`, those of the same order as the program has them.
+
+    Example: `#tile.partition<role = "mma", stage = 1, order = 2>`.
+
+    Constraints: `stage` is 0 or 1.
+  }];
+  let parameters = (ins StringRefParameter<>:$role, DefaultValuedParameter<"unsigned", "0">:$stage,
+                        DefaultValuedParameter<"unsigned", "0">:$order);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, what, cases> {
   let cppNamespace = "::fmha::tile";

@@ -418,7 +418,7 @@ LogicalResult ChannelLowering::run() {
     if (auto load = dyn_cast<LoadOp>(op)) {
       if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
         return load.emitOpError()
-               << "has no acquired slot; run tile-specialise first";
+               << "has no acquired slot; run tile-warp-specialize first";
       if (!load.getType().getSmem())
         return load.emitOpError()
                << "expected a tile in shared memory, which TMA copies to, got "

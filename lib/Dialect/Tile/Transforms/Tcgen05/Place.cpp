@@ -50,6 +50,7 @@ private:
   void placeNormalize(NormalizeOp op);
   void placeSum(Operation *op, OpOperand &sum);
   void placeLoop(scf::ForOp op);
+  void placeBranch(scf::IfOp op);
 
   Attribute registers(unsigned slices = 1) {
     return RegistersAttr::get(ctx, slices);
@@ -195,6 +196,14 @@ void Placer::placeLoop(scf::ForOp op) {
   }
 }
 
+/// Else a branch hands on what the loop carries, which has places already.
+void Placer::placeBranch(scf::IfOp op) {
+  if (op.getNumResults())
+    for (auto [result, old] :
+         llvm::zip(op.getResults(), op.elseYield().getOperands()))
+      result.setType(old.getType());
+}
+
 LogicalResult Placer::placeOp(Operation *op) {
   std::optional<unsigned> tile = queryTileOf(op);
   if (tile && *tile >= info.schedule.qTiles)
@@ -217,6 +226,7 @@ LogicalResult Placer::placeOp(Operation *op) {
         placeSum(write, *write.getSumMutable().begin());
       })
       .Case<scf::ForOp>([&](scf::ForOp loop) { placeLoop(loop); })
+      .Case<scf::IfOp>([&](scf::IfOp branch) { placeBranch(branch); })
       .Case<FillOp>([&](FillOp fill) {
         bool row = fill.getType().getShape().size() == 1;
         setPlace(fill.getResult(),

@@ -26,7 +26,7 @@ gpu.module @no_slot {
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
     %0 = tile.load %queries[%c0] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
     gpu.return
   }
@@ -49,7 +49,7 @@ gpu.module @not_acquired {
     %c0 = arith.constant 0 : index
     %slot = tile.slot %c0 : !k
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
     %0 = tile.load %queries[%c0] into %slot as !k : !tile.view<?x64xbf16> -> !k
     gpu.return
   }

@@ -36,7 +36,7 @@ gpu.module @no_slot {
     %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
-        // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
+        // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
         %0 = tile.load %queries[%c0] : !tile.view<?x64xbf16> -> !q
       }
     }
@@ -124,7 +124,7 @@ gpu.module @other_loop {
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 gpu.module @no_roles {
   gpu.func @no_roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    // expected-error@+1 {{'tile.channel' op expected a tile.specialise with the roles that it joins, got none; run tile-specialise first}}
+    // expected-error@+1 {{'tile.channel' op expected a tile.specialise with the roles that it joins, got none; run tile-warp-specialize first}}
     %s = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!s>
     %c0 = arith.constant 0 : index
     %0 = tile.receive %s[%c0] : !tile.channel<!s> -> !s
