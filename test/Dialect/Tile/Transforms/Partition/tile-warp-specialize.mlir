@@ -19,8 +19,6 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: %[[QV:.*]] = tile.view %[[Q]] batch
 // CHECK: %[[KEYS:.*]] = tile.view %[[K]] batch
 // CHECK: %[[VALUES:.*]] = tile.view %[[V]] batch
-// CHECK: %[[OV:.*]] = tile.view %[[O]] batch
-// CHECK: %[[LV:.*]] = tile.view %[[LSE]] batch
 // 128 threads of a warpgroup signal one by one; TMA and MMA signal once.
 // CHECK: %[[KV:.*]] = tile.channel "kv" from tma to mma arrivals 1, 1 :
 // CHECK: %[[CQ:.*]] = tile.channel "q0" from tma to mma arrivals 1, 1 unreleased :
@@ -32,6 +30,8 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: %[[DONE:.*]] = tile.channel "done0" from mma to threads arrivals 1, 128 unreleased :
 // CHECK: %[[OUT:.*]] = tile.channel "out0" from threads to tma arrivals 128, 1 unreleased :
 
+// CHECK: %[[OV:.*]] = tile.view %[[O]] batch
+// CHECK: %[[LV:.*]] = tile.view %[[LSE]] batch
 // CHECK: tile.role "softmax0" warps 0 to 4 registers {{[0-9]+}} {
 // CHECK: %[[STATE:.*]]:2 = scf.for %[[J:[^ ]*]] = %{{.*}} to %[[BLOCKS]]
 // CHECK: tile.receive %[[CS]][%[[J]]]
