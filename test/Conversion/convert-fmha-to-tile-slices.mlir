@@ -10,12 +10,12 @@
 // CHECK: %[[M:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], {{.*}} : <128x128xf32>
 // CHECK: %[[X0:.*]] = tile.slice %[[X]] from 0 {tile.q_tile = 0 : i32} : <128x128xf32> -> <128x64xf32>
 // CHECK: %[[E0:.*]] = tile.exp2 %[[X0]], %[[M]]
+// CHECK: %[[P0:.*]] = tile.cast %[[E0]]
 // CHECK: %[[X1:.*]] = tile.slice %[[X]] from 64
 // CHECK: %[[E1:.*]] = tile.exp2 %[[X1]], %[[M]]
+// CHECK: %[[P1:.*]] = tile.cast %[[E1]]
 // CHECK: %[[P:.*]] = tile.join %[[E0]], %[[E1]] {tile.q_tile = 0 : i32} : {{.*}} -> <128x128xf32>
 // CHECK: tile.row_sum %[[P]], %{{.*}}, %[[ALPHA]]
-// CHECK: %[[P0:.*]] = tile.cast %[[E0]]
-// CHECK: %[[P1:.*]] = tile.cast %[[E1]]
 // CHECK: %[[ACC:.*]] = tile.rescale
 // CHECK: %[[O:.*]] = tile.dot %[[P0]], %[[V]] rows 0 plus %[[ACC]]
 // CHECK: tile.dot %[[P1]], %[[V]] rows 64 plus %[[O]]

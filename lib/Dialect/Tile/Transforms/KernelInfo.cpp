@@ -226,7 +226,8 @@ struct Evidence {
           places |= bool(tile.getPlace());
         }
     tiles |= onTiles;
-    instructions |= isTile && !onTiles && !isa<ViewOp, SpecialiseOp, RoleOp>(op);
+    instructions |=
+        isTile && !onTiles && !isa<ViewOp, SpecialiseOp, RoleOp>(op);
   }
 };
 } // namespace

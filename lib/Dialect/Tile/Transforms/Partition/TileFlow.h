@@ -34,8 +34,8 @@ llvm::SmallVector<TileSource> sourcesOf(mlir::Value value);
 bool isMemorySlice(mlir::Operation *op);
 /// Whether `value` is a tile in shared or tensor memory.
 bool isInMemory(mlir::Value value);
-/// Whether `op` works on tiles: one of the tile dialect that is no view, channel
-/// or role.
+/// Whether `op` works on tiles: one of the tile dialect that is no view,
+/// channel or role.
 bool isTileOp(mlir::Operation *op);
 
 /// The `tile.partition` of `op`; null if it has none.
