@@ -16,8 +16,8 @@
 namespace ptxsim {
 namespace {
 
-/// The interpreter runs memory operations in order, so a fence is for the race
-/// detector only.
+/// The interpreter executes memory operations in order, so a fence matters only
+/// to the race detector.
 Outcome executeOrdering(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
