@@ -40,7 +40,7 @@ template <typename V> Wider<V> product(V a, V b) {
 
 struct MulLo {
   template <typename V> static V run(V a, V b) {
-    // 64-bit unsigned products wrap without undefined behaviour for each type.
+    // 64-bit unsigned products wrap without undefined behavior for each type.
     return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
