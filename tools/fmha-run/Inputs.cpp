@@ -147,7 +147,8 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
       *targets[i] = uint64_t(file.shape[i]);
 }
 
-/// Arrays, device copies and the reference take about 40 bytes per element.
+/// Checks that the memory suffices: arrays, device copies and the reference
+/// take about 40 bytes per element.
 llvm::Error checkMemory(const Shape &shape) {
   using Wide = unsigned __int128;
   constexpr uint64_t limit = uint64_t(1) << 40;
@@ -410,7 +411,8 @@ static int64_t longest(const std::optional<std::vector<int32_t>> &starts,
   return most;
 }
 
-/// For packed tensors the longest sequence counts.
+/// Checks the shapes of score modifications. For packed tensors the longest
+/// sequence counts.
 static llvm::Error checkScores(const HostProblem &problem) {
   return problem.scores.check(
       sequenceCount(problem.tensors()), problem.shape.qHeads,

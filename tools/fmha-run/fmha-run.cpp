@@ -178,7 +178,8 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// The first run determines accuracy; the others only have to equal it.
+/// Launches the kernel several times. The first run determines accuracy; the
+/// others only have to equal it.
 llvm::Error launchAll(Session &session, runtime::Device &device,
                       HostProblem &problem) {
   runtime::RunOptions options = session.flags.options;
@@ -210,7 +211,8 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// A deadlock leaves partial outputs, which are not compared.
+/// Compares the outputs with the reference, except after a deadlock, which
+/// leaves partial outputs.
 void judge(Session &session, const HostProblem &problem) {
   Outcome &outcome = session.outcome;
   if (outcome.status == Outcome::Status::Deadlock)

@@ -24,7 +24,8 @@ void collect(const Block &block, std::vector<const Instruction *> &all) {
   }
 }
 
-/// Excludes copies to several CTAs, which signal those that a register names.
+/// Returns whether the instruction copies into this CTA with a signal. Copies
+/// to several CTAs are excluded: they signal those that a register names.
 bool isCopyIn(const Instruction &instruction) {
   return instruction.parts[0] == "cp" &&
          instruction.has("mbarrier::complete_tx::bytes") &&

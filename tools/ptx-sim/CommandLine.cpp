@@ -266,7 +266,8 @@ ScheduleChoice parseCompare(const std::string &text) {
   return {options.policy, options.scheduleSeed};
 }
 
-/// Only the tool has this policy, which concerns many launches.
+/// Returns whether the policy is exhaustive, which only the tool has because it
+/// concerns many launches.
 bool isExhaustive(const Raw &raw) {
   auto policy = raw.options.find("policy");
   return policy != raw.options.end() && policy->second == "exhaustive";

@@ -25,7 +25,7 @@ std::vector<uint8_t> bytesOf(uint64_t value) {
   return bytes;
 }
 
-/// Also allocates an address for an empty array.
+/// Allocates a buffer; an empty array also gets an address.
 uint64_t allocate(Device &device, const Argument &argument) {
   uint64_t address = device.allocate(std::max<uint64_t>(argument.bytes, 1));
   if (argument.kind == Kind::Zero && argument.bytes)

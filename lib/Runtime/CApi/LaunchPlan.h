@@ -57,8 +57,8 @@ class LaunchKey {
 public:
   static constexpr size_t mostWords = 512;
 
-  /// `isValid` is false for tensors that do not have the form of their roles,
-  /// which a launch rejects, and for keys that do not fit.
+  /// Describes a launch. `isValid` is false for tensors that do not have the
+  /// form of their roles, which a launch rejects, and for keys that do not fit.
   LaunchKey(std::span<const TensorRole> roles, const DLTensor *const *tensors,
             size_t n, const FmhaLaunchOptions &options);
 

@@ -74,9 +74,9 @@ inline bool isDefault(CUstream stream) {
   return reinterpret_cast<uintptr_t>(stream) <= 2;
 }
 
-/// If this thread makes a call that a capture cannot contain: returns
-/// STREAM_CAPTURE_UNSUPPORTED and invalidates the captures whose mode forbids
-/// such calls. Returns SUCCESS if there are none.
+/// Returns STREAM_CAPTURE_UNSUPPORTED if a capture's mode forbids this thread
+/// the calls that a capture cannot contain, and invalidates these captures.
+/// Returns SUCCESS if there are none.
 CUresult refuseDuringCapture(State &state);
 
 /// Returns STREAM_CAPTURE_IMPLICIT and invalidates the captures that work in a

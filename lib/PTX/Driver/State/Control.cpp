@@ -27,7 +27,7 @@ const char *keep(std::string text) {
   return kept.c_str();
 }
 
-/// Text quoted by a finding may not be UTF-8, which JSON requires.
+/// Returns JSON text, replacing invalid UTF-8, which a finding may quote.
 std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -43,8 +43,8 @@ void forChunks(uint32_t offset, uint32_t bytes, Visit visit) {
       visit(c);
 }
 
-/// The slow path of checkAsyncSource: checks one byte, reports at most one
-/// finding.
+/// Checks one byte and reports at most one finding: the slow path of
+/// checkAsyncSource.
 bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   Report &report = cta.machine.report;
   uint8_t shadow = cta.sharedShadow[at];

@@ -56,8 +56,9 @@ static void sumShared(const syntax::Block &block, uint64_t &bytes) {
   }
 }
 
-/// `moduleShared` is an upper bound of the shared memory declared outside of
-/// functions: only variables that the entry reaches occupy memory at launch.
+/// Describes an entry. `moduleShared` is an upper bound of the shared memory
+/// declared outside of functions: only variables that the entry reaches occupy
+/// memory at launch.
 static Module::Entry describeEntry(const syntax::Function &function,
                                    uint64_t moduleShared) {
   Module::Entry entry;

@@ -36,7 +36,7 @@ bool FenceLog::fenced(uint32_t warp, unsigned lane, Time time) const {
                                    entries[warp].byOthers >= time);
 }
 
-/// The part of `knows` for accesses that the warp as a whole does not know.
+/// Implements `knows` for accesses that the warp as a whole does not know.
 static bool knowsLanes(const Access &access, const Lanes &lanes, View view,
                        const Stamp &other, bool ownCluster) {
   bool ownWarp = ownCluster && other.warp == access.stamp.warp;
@@ -76,7 +76,8 @@ bool ptxsim::race::knows(const Access &access, View view, const Stamp &other) {
          knowsLanes(access, *found->second, view, other, false);
 }
 
-/// PTX ISA 8.7: both strong, each in the scope of the other.
+/// Returns true if both are strong, each in the scope of the other (PTX ISA
+/// 8.7).
 static bool morallyStrong(const Access &access, const Stamp &other) {
   const Stamp &own = access.stamp;
   Scope need = Scope::Gpu;

@@ -138,7 +138,7 @@ PTX_SCALAR_INLINE uint64_t stateOf(const Context &context, uint64_t operand) {
   return context.perturbSeed ^ operand * 0xD1342543DE82EF95;
 }
 
-/// Uniform in [-1, 1), a SplitMix64 step from `state`.
+/// Returns a uniform number in [-1, 1), by a SplitMix64 step from `state`.
 PTX_SCALAR_INLINE double draw(uint64_t state) {
   uint64_t z = state + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -230,7 +230,7 @@ template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
   }
 };
 
-/// Perturb: truncated or rounded at random; both are within the manual's
+/// Truncates or rounds at random for Perturb; both are within the manual's
 /// bounds. A number is not rounded to infinity, nor zero to a number.
 template <typename H, typename Fn, bool Ftz>
 uint16_t coin(uint16_t a, uint64_t state) {
@@ -267,8 +267,8 @@ void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
   Lanes<Plain, T, T>::run(context, active, dst, src);
 }
 
-/// Divisions have two operands. div.approx gives 0 for divisors above 2^126
-/// (NaN for an infinite dividend), as the manual says; div.full does not.
+/// Divisions have two operands. By the manual, div.approx gives 0 for divisors
+/// above 2^126 (NaN for an infinite dividend); div.full does not.
 template <bool Ftz, bool Full> struct Divide {
   PTX_SCALAR_INLINE static double exact(float a, float b) {
     a = flushIf<Ftz>(a);

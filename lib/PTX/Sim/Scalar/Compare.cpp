@@ -82,7 +82,7 @@ void compare(const Row &a, const Row &b, Row &result) {
         Cmp::run(Read::run(T::load(a[lane])), Read::run(T::load(b[lane])));
 }
 
-/// The comparison of the high halves of packed operands.
+/// Compares the high halves of packed operands.
 void compareHigh(Comparison comparison, const Row *const *src, Row &result) {
   Row a, b;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -231,14 +231,14 @@ void addSets(Registry &r, const Compared &what,
     addSet(r, what, result, setFunctions<C, Outcome, false>(EachCombiner()));
 }
 
-/// setp and set of operands of 32 bits and more, and of integers.
+/// Adds setp and set of operands of 32 bits and more, and of integers.
 template <Comparison C> void addWide(Registry &r, const Compared &what) {
   addSetp(r, what, setpFunctions<C, false>(EachCombiner()));
   addSets<C, ones32>(r, what, {Type::U32, Type::S32});
   addSets<C, oneF32>(r, what, {Type::F32});
 }
 
-/// setp and set of one half format and its packed form.
+/// Adds setp and set of one half format and its packed form.
 template <typename Cmp, typename H, uint16_t One, bool Ftz>
 void addHalf(Registry &r) {
   using T = typename H::Operand;

@@ -104,7 +104,7 @@ template <typename D, bool FromDouble> constexpr D nanInteger() {
   return 0;
 }
 
-/// Float to integer saturates, with .sat or without.
+/// Converts float to integer with saturation, which .sat does not change.
 template <typename D> D clampDouble(double r) {
   using Limit = std::numeric_limits<D>;
   constexpr double low = static_cast<double>(Limit::min());
@@ -130,7 +130,7 @@ template <typename D, bool FromDouble> struct IntegralToInteger {
   }
 };
 
-/// An integer as an odd-rounded double.
+/// Returns an integer as an odd-rounded double.
 template <typename S> double oddInteger(S a) {
   if constexpr (sizeof(S) < 8) {
     return static_cast<double>(a);

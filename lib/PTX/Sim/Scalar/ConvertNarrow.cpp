@@ -46,8 +46,8 @@ struct Narrow {
   PTX_SCALAR_INLINE static bool special(uint32_t magnitude) {
     return Nan > Largest && magnitude > Largest;
   }
-  /// Codes above the largest finite one: infinity directly above it (e5m2),
-  /// else NaN.
+  /// Returns the value of a code above the largest finite one: infinity
+  /// directly above it (e5m2), else NaN.
   PTX_SCALAR_INLINE static float specialValue(uint32_t code) {
     uint32_t magnitude = code & ((1u << (width - 1)) - 1);
     bool infinite = Nan - Largest > 1 && magnitude == Largest + 1;

@@ -55,7 +55,8 @@ double apply(volatile double *operands, std::index_sequence<I...>) {
   return Op::run(static_cast<double>(operands[I])...);
 }
 
-/// Volatile operands keep the operation between the two changes of mode.
+/// Computes in a rounding mode. Volatile operands keep the operation between
+/// the two changes of mode.
 template <typename Op, Rounding R, typename... A> double inMode(A... a) {
   volatile double operands[] = {a...};
   std::fesetround(hostMode<R>());

@@ -97,8 +97,8 @@ uint32_t ex2Flushed(uint32_t u) {
   return withField(bits, int64_t(bits >> 23) - 1 + (v >> 23));
 }
 
-/// Below -126 the result is subnormal: the square of the result for half the
-/// exponent.
+/// Returns 2^x. Below -126 the result is subnormal: the square of the result
+/// for half the exponent.
 uint32_t ex2(uint32_t u, bool ftz) {
   float x = asFloat(u);
   if (ftz || !(x < -126))
@@ -123,8 +123,8 @@ uint32_t rcpFlushed(uint32_t u) {
   return sign | withField(bits, int64_t(bits >> 23) + 127 - exponent);
 }
 
-/// Without .ftz the argument is scaled into the range where neither it nor the
-/// result is subnormal.
+/// Returns the reciprocal. Without .ftz the argument is scaled into the range
+/// where neither it nor the result is subnormal.
 uint32_t rcp(uint32_t u, bool ftz) {
   uint32_t exponent = u >> 23 & 0xFF;
   if (ftz || (exponent > 0 && exponent < 253) || exponent == 255)
@@ -195,7 +195,8 @@ public:
   WideTable(const unsigned char *begin, const unsigned char *end)
       : bytes(unpack(begin, end, 2 * period)) {}
 
-  /// Low bytes of all differences come first, then the high bytes.
+  /// Returns a difference. The low bytes of all differences come first, then
+  /// the high bytes.
   int at(uint32_t index) const {
     return (bytes[period + index] * 256) | uint8_t(bytes[index]);
   }

@@ -71,7 +71,7 @@ template <typename Mul> struct MadSat {
   }
 };
 
-/// The low 24 bits of an operand, sign- or zero-extended.
+/// Returns the low 24 bits of an operand, sign- or zero-extended.
 inline uint64_t low24(uint32_t a) { return a & 0xFFFFFF; }
 inline int64_t low24(int32_t a) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8;

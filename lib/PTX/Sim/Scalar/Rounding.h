@@ -79,7 +79,7 @@ PTX_SCALAR_INLINE double toOdd(double value, double error) {
   return asDouble((lost & !(u & 1)) ? moved : u);
 }
 
-/// a + b; the zero of an exact cancellation is negative under .rm.
+/// Returns a + b; the zero of an exact cancellation is negative under .rm.
 template <Rounding R> PTX_SCALAR_INLINE double oddSum(double a, double b) {
   double s = a + b;
   double c = s - a;
@@ -91,7 +91,7 @@ template <Rounding R> PTX_SCALAR_INLINE double oddSum(double a, double b) {
   return odd;
 }
 
-/// a / b of values that are exact in 24 bits.
+/// Returns a / b of values that are exact in 24 bits.
 PTX_SCALAR_INLINE double oddQuotient(double a, double b) {
   double q = a / b;
   double rest = std::fma(-q, b, a);

@@ -89,7 +89,8 @@ uint32_t compute(const Recipe &r, uint32_t a, uint32_t b, uint32_t c) {
   return r.accumulate ? static_cast<uint32_t>(sum) : packed;
 }
 
-/// Scalar forms without a secondary operation have no c.
+/// Returns whether there is an operand c, which scalar forms without a
+/// secondary operation lack.
 bool hasThird(const Recipe &r) { return r.bits != 32 || r.second; }
 
 PTX_SCALAR_NOINLINE void computeLanes(const Recipe &r, LaneMask active,

@@ -75,7 +75,7 @@ std::optional<std::string> checkFields(uint32_t word, const MmaForm &form,
   return std::nullopt;
 }
 
-/// Transposition needs elements of whole bytes that fill their container.
+/// Checks that transposed elements have whole bytes and fill their container.
 std::optional<std::string> checkMajor(const MmaForm &form,
                                       const InstrDescriptor &d) {
   const KindInfo &kind = kinds[unsigned(form.kind)];
@@ -137,7 +137,8 @@ std::optional<std::string> checkShape(const MmaForm &form,
   return std::nullopt;
 }
 
-/// The library requires coarser N if A comes from tensor memory or is sparse.
+/// Returns the violation of a limit of the library, which requires coarser N if
+/// A comes from tensor memory or is sparse.
 std::optional<std::string> libraryLimit(const MmaForm &form,
                                         const InstrDescriptor &d) {
   const KindInfo &kind = kinds[unsigned(form.kind)];

@@ -41,7 +41,7 @@ template <typename T> T reduceInteger(ReduceOp op, T old, T operand) {
   return old;
 }
 
-/// -0 is smaller than +0; one NaN is dropped.
+/// Reduces two numbers: -0 is smaller than +0; one NaN is dropped.
 double reduceReal(ReduceOp op, double old, double operand) {
   if (op == ReduceOp::Add)
     return old + operand;

@@ -61,20 +61,22 @@ struct Mbarrier {
   /// in between.
   MbarrierFault arriveExpectTx(uint32_t bytes);
   MbarrierFault arriveDropExpectTx(uint32_t bytes);
-  /// cp.async.mbarrier.arrive without .noinc: adds one pending arrival, which
-  /// the completion of the copies removes again.
+  /// Adds one pending arrival, which the completion of the copies removes
+  /// again: cp.async.mbarrier.arrive without .noinc.
   MbarrierFault incrementPending();
 
   /// Returns the opaque 64-bit state as encoded by hardware: phase bit 63, 2^20
   /// - pending in 62..43, 2^21 - tx in 41..21, 2^20 - expected in 20..1.
   uint64_t state() const;
-  /// test_wait and try_wait with a state: compares only the phase bit.
+  /// Implements test_wait and try_wait with a state: compares only the phase
+  /// bit.
   bool completed(uint64_t state) const;
-  /// The .parity forms: true if the last completed phase has this parity.
+  /// Implements the .parity forms: returns true if the last completed phase has
+  /// this parity.
   bool completedParity(uint32_t parity) const {
     return (phase & 1) != (parity & 1);
   }
-  /// mbarrier.pending_count.
+  /// Implements mbarrier.pending_count.
   static uint32_t pendingCount(uint64_t state);
 
   /// Returns "phase 3, 2 of 4 arrivals pending, tx 8192" for reports.

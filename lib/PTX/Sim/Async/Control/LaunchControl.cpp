@@ -157,8 +157,8 @@ void requestLane(Warp &warp, const Instruction &inst, unsigned lane) {
     warp.cluster.issue(std::make_unique<TryCancel>(site, std::move(targets)));
 }
 
-/// Each lane makes its own request. Another warp continues afterwards: under
-/// eager completion, this is where clusters take turns.
+/// Issues one request per lane. Another warp continues afterwards: under eager
+/// completion, this is where clusters take turns.
 Outcome executeRequest(Warp &warp, const Instruction &inst, LaneMask active) {
   forLanes(active, [&](unsigned lane) {
     if (!warp.machine.stopped)
@@ -241,7 +241,7 @@ void decodeIsCanceled(Decoder &decoder, Instruction &inst) {
   inst.handler = executeIsCanceled;
 }
 
-/// {x, y, z, _}; the value of the fourth is unspecified.
+/// Decodes {x, y, z, _}; the value of the fourth is unspecified.
 void decodeFirstCtaid(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(
       {"query_cancel", "get_first_ctaid", "v4", "b32", "b128"});

@@ -261,9 +261,10 @@ void explainBarrierWait(const Warp &warp, const Wait &wait,
   object.events = eventsOf(entry);
 }
 
-/// A wait is for the first phase of its parity that the lanes have not
-/// observed. If two more phases have completed since, the running phase has
-/// that parity again, and the phase waited for can no longer be observed.
+/// Returns the phase that a wait has missed, if any. A wait is for the first
+/// phase of its parity that the lanes have not observed. If two more phases
+/// have completed since, the running phase has that parity again, and the phase
+/// waited for can no longer be observed.
 std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait) {
   const auto &entry = *reinterpret_cast<const BarrierEntry *>(wait.data[0]);
   PhaseKnown last = entry.lastKnown(warp, LaneMask(wait.data[2]));

@@ -132,9 +132,9 @@ SumRules rulesOf(ElementType a, ElementType b, ElementType d) {
   return rules;
 }
 
-/// mma.sync has no unit for 8-bit floats. It sums the f16 products of the terms
-/// with k % 4 < 2, then of the other terms, each group at once, and finally
-/// adds C with an ordinary addition.
+/// Multiplies 8-bit floats, for which mma.sync has no unit. It sums the f16
+/// products of the terms with k % 4 < 2, then of the other terms, each group at
+/// once, and finally adds C with an ordinary addition.
 void multiplyBytes(const FloatsA &a, const FloatsB &b, Cells &d,
                    const Form &form) {
   FloatsA left{};
@@ -176,7 +176,8 @@ void multiplyFloats(const Warp &warp, const Form &form, const FloatsA &a,
              rulesOf(form.a, form.b, form.d));
 }
 
-/// The cells of C and D hold bits of f32, even if the registers hold f16.
+/// Loads C. The cells of C and D hold bits of f32, even if the registers hold
+/// f16.
 void loadFloats(Warp &warp, const Form &form, const Registers &from, Cells &d) {
   forD(form, [&](uint32_t row, uint32_t column, uint32_t r, unsigned lane,
                  unsigned i) {

@@ -35,7 +35,8 @@ std::vector<Patch> patchesOf(TmemLayout layout, uint32_t n) {
   return patches;
 }
 
-/// f16 accumulators occupy the low halves of their columns.
+/// Converts an f16 accumulator, which occupies the low half of its column, to
+/// f32.
 uint32_t widen(uint32_t cell) {
   return std::bit_cast<uint32_t>(
       decodeElement(ElementType::F16, cell & 0xffff));

@@ -342,7 +342,7 @@ Outcome executeWaitStores(Warp &warp, const Instruction &inst, LaneMask) {
   return Outcome::Next;
 }
 
-/// Only for the race detector: the interpreter keeps this order anyway.
+/// Informs only the race detector: the interpreter keeps this order anyway.
 Outcome executeFenceBefore(Warp &warp, const Instruction &, LaneMask) {
   if (Races *races = racesOf(warp))
     races->tensorFenceBefore(warp);

@@ -357,7 +357,8 @@ void decodeImmediates(const Decoder &decoder, const TypeRow &row,
     form.majorB = Major::MN;
 }
 
-/// ptxas accepts the opcode without .aligned, which the manual makes mandatory.
+/// Requires .sync. ptxas accepts the opcode without .aligned, which the manual
+/// makes mandatory.
 void expectSync(const Decoder &decoder) {
   if (!decoder.has("sync"))
     decoder.unsupported("expected .sync.aligned");

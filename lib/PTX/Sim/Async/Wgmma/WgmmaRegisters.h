@@ -56,7 +56,7 @@ bool isWgmma(const Instruction &inst);
 /// The registers of one warp, by absolute row.
 class WgmmaRegisters {
 public:
-  /// wgmma.fence: earlier accesses no longer matter.
+  /// Executes wgmma.fence: earlier accesses no longer matter.
   void fence() { ++fences; }
   /// Checks the registers that another instruction is about to access.
   void watch(Warp &warp, const Instruction &inst);

@@ -124,7 +124,8 @@ bool hasNarrowForm(std::string_view name, unsigned bits) {
          });
 }
 
-/// mov accepts a special register of its width; cvt also accepts a wider one.
+/// Checks the width of a special register: mov accepts its width, cvt also
+/// accepts a wider special register.
 void checkSpecial(const Decoder &decoder, std::string_view name,
                   unsigned specialBits, Type type) {
   std::string_view root = decoder.text().parts[0];

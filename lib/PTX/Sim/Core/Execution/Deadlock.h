@@ -13,8 +13,8 @@
 
 namespace ptxsim {
 
-/// Returns the wait-for graph: who waits for which object, and who could still
-/// complete it. Does not modify the cluster.
+/// Returns the wait-for graph: which paths wait for which objects, and which
+/// warps could still complete them. Does not modify the cluster.
 DeadlockReport explainDeadlock(const Cluster &cluster);
 
 /// Returns the phase that a path has missed, if any.

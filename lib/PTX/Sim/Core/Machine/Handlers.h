@@ -38,8 +38,8 @@ inline uint64_t lowBits(unsigned bits) {
   return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
 }
 
-/// Execution/Policies.cpp. Returns true if an instruction accesses state that
-/// it does not record for an exploration.
+/// Returns true if an instruction accesses state that it does not record for an
+/// exploration (Execution/Policies.cpp).
 bool touchesUnnoted(const Instruction &inst);
 
 // Semantics/Control.cpp

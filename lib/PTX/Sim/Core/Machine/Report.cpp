@@ -65,7 +65,7 @@ static std::string sourceOf(const syntax::Module &module,
   return "";
 }
 
-/// The opcode is a view into the module's text.
+/// Relies on the opcode being a view into the module's text.
 void ptxsim::locate(const Machine &machine, const Instruction &inst,
                     Party &party) {
   const syntax::Module &module = *machine.program.module;

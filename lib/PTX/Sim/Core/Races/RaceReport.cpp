@@ -105,7 +105,8 @@ static const Instruction *instructionAt(const Program &program, uint32_t line) {
   return nullptr;
 }
 
-/// The warp may belong to a cluster that has ended.
+/// Returns the party of a stamp. Its warp may belong to a cluster that has
+/// ended.
 Party Races::partyOf(const race::Stamp &stamp) const {
   const Machine &machine = cluster.machine;
   uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;

@@ -169,7 +169,7 @@ void Races::synchronise(Places &places, uint64_t address,
   release(warp, places, address, access);
 }
 
-/// The elements of a vector are separate accesses (PTX ISA 8.2.4).
+/// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
 void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
                            race::Access &access) {
   unsigned elements = site.inst->order.elements;

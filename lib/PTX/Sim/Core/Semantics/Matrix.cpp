@@ -73,8 +73,8 @@ Outcome executeLoadMatrix(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// Lanes of a matrix that is smaller than its registers write one row several
-/// times; kernels in practice rely on equal rows.
+/// Executes stmatrix. Lanes of a matrix that is smaller than its registers
+/// write one row several times; kernels in practice rely on equal rows.
 Outcome executeStoreMatrix(Warp &warp, const Instruction &inst, LaneMask) {
   const MatrixData &data = inst.data<MatrixData>();
   bool watches = racesOf(warp) &&

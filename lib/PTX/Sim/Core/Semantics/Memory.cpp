@@ -31,7 +31,7 @@ static std::string what(Access access, uint64_t bytes, const char *space,
          " bytes of " + space + " memory at " + hex(address);
 }
 
-/// Faults unless `address` is a multiple of `align`.
+/// Reports a fault unless `address` is a multiple of `align`.
 static bool checkAlign(Cluster &cluster, const Site &site, uint64_t address,
                        uint64_t bytes, uint32_t align, const char *space,
                        Access access) {

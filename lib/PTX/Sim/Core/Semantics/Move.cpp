@@ -54,7 +54,7 @@ Outcome executeUnpackPair(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// Any shape up to 128 bits, through the whole value.
+/// Moves any shape up to 128 bits, through the whole value.
 Outcome executeRepack(Warp &warp, const Instruction &inst, LaneMask active) {
   const MoveData &data = inst.data<MoveData>();
   eachLane(active, [&](unsigned lane) {

@@ -29,7 +29,8 @@ void signExtend(Row &row, LaneMask active, unsigned from, unsigned to) {
   });
 }
 
-/// Operand counts as template parameters, so that the loops over them unroll.
+/// Executes a form with fixed operand counts, so that the loops over them
+/// unroll.
 template <unsigned Dst, unsigned Src>
 Outcome executeScalar(Warp &warp, const Instruction &inst, LaneMask active) {
   Row *dst[2];
@@ -42,7 +43,7 @@ Outcome executeScalar(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// Any counts, absent operands, sign extension.
+/// Executes any form: any operand counts, absent operands, sign extension.
 Outcome executeScalarAny(Warp &warp, const Instruction &inst, LaneMask active) {
   const ScalarData &data = inst.data<ScalarData>();
   Row *dst[2] = {};

@@ -26,13 +26,13 @@ template <typename F> void each(Row &out, LaneMask active, F value) {
   eachLane(active, [&](unsigned lane) { out[lane] = uint64_t(value(lane)); });
 }
 
-/// One value for the whole warp.
+/// Writes one value for the whole warp.
 template <auto Value> void same(Warp &warp, Row &out, LaneMask active) {
   uint64_t value = uint64_t(Value(warp));
   eachLane(active, [&](unsigned lane) { out[lane] = value; });
 }
 
-/// A value per lane.
+/// Writes a value per lane.
 template <auto Value> void perLane(Warp &warp, Row &out, LaneMask active) {
   eachLane(active,
            [&](unsigned lane) { out[lane] = uint64_t(Value(warp, lane)); });
@@ -47,7 +47,8 @@ uint64_t ctaNumber(Warp &w) {
   Dim3 grid = gridOf(w), id = ctaOf(w);
   return id.x + uint64_t(grid.x) * (id.y + uint64_t(grid.y) * id.z);
 }
-/// Number of SMs of an H200 or B200; CTAs are assigned to them in turn.
+/// Returns the number of SMs of an H200 or B200; CTAs are assigned to them in
+/// turn.
 uint64_t multiprocessors(Warp &w) {
   return w.machine.program.module->target.substr(0, 4) == "sm_9" ? 132 : 148;
 }

@@ -132,7 +132,7 @@ public:
   void finished(const Warp &warp, RaceStream &stream, race::Time time);
   void finishedAll(const Warp &warp, RaceStream &stream);
 
-  // --- synchronisation ---
+  // --- synchronization ---
   void arrive(const Warp &warp, LaneMask lanes, SyncPoint &point,
               race::Ordering order, uint32_t rank);
   void arrive(const RaceTicket &ticket, SyncPoint &point);
@@ -144,8 +144,8 @@ public:
   /// Records that lanes have observed that the last phase of an mbarrier is
   /// complete.
   void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
-  /// Reports the waits that need not have observed the last phase before `site`
-  /// completes another one.
+  /// Reports the waits for the last phase that are not ordered before `site`
+  /// completes another phase.
   void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
   /// Completes the phase. Wakes no warps, but the waiting ones acquire.
   void complete(SyncPoint &point);
