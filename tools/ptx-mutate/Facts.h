@@ -42,8 +42,8 @@ public:
   bool numbersThreads(const syntax::Operand &operand) const;
   /// Returns whether the thread that arrives here then copies to the same
   /// barrier, with only arithmetic and other copies in between:
-  ///  mbarrier.arrive.expect_tx _, [%bar], 4096;
-  ///  cp.async.bulk... [%to], [%from], 4096, [%bar];
+  ///   mbarrier.arrive.expect_tx _, [%bar], 4096;
+  ///   cp.async.bulk... [%to], [%from], 4096, [%bar];
   /// The copy's signal releases everything that the thread knows (PTX ISA
   /// 9.7.9.25.4), and no phase completes without it.
   bool announcesCopy(const syntax::Instruction &arrive) const {

@@ -57,7 +57,7 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
 }
 
 /// Reads a parameter that describes a capture; returns whether it does:
-///  {"capture": 0}, {"capture": 0, "size": 3}, {"capture": 0, "stride": 1}
+///   {"capture": 0}, {"capture": 0, "size": 3}, {"capture": 0, "stride": 1}
 bool readCapture(JsonNode node, Parameter &parameter) {
   if (!node.has("capture"))
     return false;

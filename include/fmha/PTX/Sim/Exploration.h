@@ -14,13 +14,13 @@
 // one of each class is enough. Dynamic partial-order reduction (Flanagan and
 // Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032) finds them:
 //
-//  Exploration all(10000);
-//  while (all.next()) {
-//    options.exploration = &all;
-//    LaunchResult result = launch(...);   // fresh memory for each
-//    if (!all.redundant()) ...
-//  }
-//  all.exhausted()   // true if nothing was left to try
+//   Exploration all(10000);
+//   while (all.next()) {
+//     options.exploration = &all;
+//     LaunchResult result = launch(...);   // fresh memory for each
+//     if (!all.redundant()) ...
+//   }
+//   all.exhausted()   // true if nothing was left to try
 //
 // What a step does before its last instruction is not interleaved with other
 // steps, so an exhausted space proves nothing about data races inside steps.

@@ -10,13 +10,13 @@
 // module, fills a device's global memory, launches an entry, and reads back
 // memory and findings:
 //
-//  Module module = Module::parse(text, "kernel.ptx");
-//  Device device;
-//  uint64_t out = device.allocate(1024);
-//  LaunchConfig config;
-//  config.entry = "kernel";
-//  config.parameters = {bytesOf(out)};
-//  LaunchResult result = launch(device, module, config, Options{});
+//   Module module = Module::parse(text, "kernel.ptx");
+//   Device device;
+//   uint64_t out = device.allocate(1024);
+//   LaunchConfig config;
+//   config.entry = "kernel";
+//   config.parameters = {bytesOf(out)};
+//   LaunchResult result = launch(device, module, config, Options{});
 //
 // This header, and all headers that it includes, do not depend on the compiler,
 // LLVM or MLIR.
@@ -131,7 +131,7 @@ struct Options {
 
 enum class Severity { Error, Warning };
 
-/// The author of an action, and its place in the text.
+/// The actor of an event, and its location in the text.
 struct Party {
   Dim3 cta{0, 0, 0};
   /// -1 if there is no particular warp; lane -1 is the whole warp.

@@ -9,11 +9,11 @@
 // The driver calls of every host of this project, as function pointers found
 // with dlsym in the library that was opened, and the choice of that library:
 //
-//  std::string why;
-//  std::optional<driver::Calls> calls = driver::openDefault(why);
-//  if (!calls)
-//    return fail(why);
-//  calls->init(0);
+//   std::string why;
+//   std::optional<driver::Calls> calls = driver::openDefault(why);
+//   if (!calls)
+//     return fail(why);
+//   calls->init(0);
 //
 // Neither LLVM nor a CUDA toolkit is needed, to build or to run.
 //

@@ -11,8 +11,8 @@
 // signatures of MLIR 22's CUDA runtime wrappers, over any driver library
 // (FMHA_DRIVER):
 //
-//  mlir-runner-22 program.mlir -e main --entry-point-result=void
-//    --shared-libs=libfmha_mgpu.so
+//   mlir-runner-22 program.mlir -e main --entry-point-result=void
+//     --shared-libs=libfmha_mgpu.so
 //
 // A driver error prints one line on stderr and ends the process with status 1.
 // If no context is current in the calling thread, the primary context of the

@@ -19,7 +19,7 @@ std::string textOf(const Program &program, const Instruction &inst);
 
 /// Passes one line per executed instruction to Options::trace:
 ///
-///  27 ffffffff  ld.global.f32 %f1, [%rd5]  = 0x3f800000 (1)
+///   27 ffffffff  ld.global.f32 %f1, [%rd5]  = 0x3f800000 (1)
 ///
 /// which are the PTX line, the active lanes, the text, and the resulting values
 /// of the destinations in the first active lane.

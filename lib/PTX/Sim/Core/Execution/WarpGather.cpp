@@ -177,7 +177,7 @@ bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
 
 /// Handles that a path now waits at a join. Lanes that a collective needs, and
 /// that may exit, do not wait there for the lanes that wait for them. Otherwise
-/// the collective has waited without effect and executes.
+/// the collective stops waiting.
 void Warp::settleGatherings() {
   for (Path &waiting : paths)
     for (Path &path : paths) {

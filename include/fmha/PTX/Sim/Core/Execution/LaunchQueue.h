@@ -13,11 +13,11 @@
 // several of them in turns, and a cluster yields to the others whenever one of
 // its requests is answered.
 //
-//          clusters in turns   result of a request
-//  eager   4                   the next cluster, while any is left
-//  late    as in any launch    none: the fewest that the manual allows
-//  random  1 to 8              any of those left; for 1 in 8 requests, none
-//  pct     1 to 8              same as random
+//           clusters in turns   result of a request
+//   eager   4                   the next cluster, while any is left
+//   late    as in any launch    none: the fewest that the manual allows
+//   random  1 to 8              any of those left; for 1 in 8 requests, none
+//   pct     1 to 8              same as random
 //
 // An exploration has a single cluster, and nothing to cancel.
 //

@@ -10,10 +10,10 @@
 // completion policy decides when its effects happen. Data is read and written
 // in complete(), never at issue.
 //
-//  eager   at issue
-//  late    when no warp of the cluster can proceed otherwise, oldest first
-//  random  at a moment drawn from the schedule seed, in any order that the
-//          predecessors allow
+//   eager   at issue
+//   late    when no warp of the cluster can proceed otherwise, oldest first
+//   random  at a moment drawn from the schedule seed, in any order that the
+//           predecessors allow
 //
 // An operation with two milestones (source read, destination written) is two
 // agents, the second after the first.

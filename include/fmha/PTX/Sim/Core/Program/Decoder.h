@@ -11,13 +11,13 @@
 // opcode is selected. The decode function reads the modifiers, checks that it
 // supports exactly this form, translates the operands and sets the handler:
 //
-//  void decodeArrive(Decoder &decoder, Instruction &inst) {
-//    decoder.expectModifiers({"arrive", "shared", "b64"});
-//    inst.dst = decoder.destinations(0);
-//    inst.address = decoder.address(1, Space::Shared);
-//    inst.handler = executeArrive;
-//  }
-//  registry.add("mbarrier.arrive", decodeArrive);
+//   void decodeArrive(Decoder &decoder, Instruction &inst) {
+//     decoder.expectModifiers({"arrive", "shared", "b64"});
+//     inst.dst = decoder.destinations(0);
+//     inst.address = decoder.address(1, Space::Shared);
+//     inst.handler = executeArrive;
+//   }
+//   registry.add("mbarrier.arrive", decodeArrive);
 //
 // Decoder::unsupported throws; its message names the line and the form.
 //
