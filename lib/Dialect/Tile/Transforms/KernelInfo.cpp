@@ -200,7 +200,7 @@ struct StageText {
 /// By KernelStage.
 constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
                                     {"placed", "tile-place"},
-                                    {"specialised", "tile-specialise"},
+                                    {"specialised", "tile-warp-specialize"},
                                     {"synchronised", "tile-lower-channels"},
                                     {"machine", "tile-distribute"}};
 
@@ -226,7 +226,7 @@ struct Evidence {
           places |= bool(tile.getPlace());
         }
     tiles |= onTiles;
-    instructions |= isTile && !onTiles && !isa<SpecialiseOp, RoleOp>(op);
+    instructions |= isTile && !onTiles && !isa<ViewOp, SpecialiseOp, RoleOp>(op);
   }
 };
 } // namespace
