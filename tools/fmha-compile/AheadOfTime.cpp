@@ -1,4 +1,4 @@
-//===- AheadOfTime.cpp - Finished kernels, and C programs of them ---------===//
+//===- AheadOfTime.cpp - Kernels compiled ahead of time -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -76,14 +76,14 @@ static std::string entryOf(const CompiledKernel &kernel) {
   return manifest->getAsObject()->getString("kernel").value_or("").str();
 }
 
-/// Compiles for all targets, and assembles if there is a ptxas.
+/// Compiles for all targets, and assembles if ptxas is available.
 static llvm::Expected<EmbeddedKernel> compileAll(CompileFlags flags) {
   EmbeddedKernel all;
   all.function = flags.function;
   for (const std::string &target : flags.targets) {
     flags.problem.target = target;
     auto kernel = compileFor(flags, findPtxas().has_value());
-    // Which of the targets an error is about, unless it is about a target.
+    // Add the target to the error, unless the error is about a target.
     if (!kernel)
       return whyUnsupported(target).empty()
                  ? failure("for " + target + ": " +

@@ -1,4 +1,4 @@
-//===- AheadOfTime.h - Finished kernels, and C programs of them -*- C++ -*-===//
+//===- AheadOfTime.h - Kernels compiled ahead of time -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,11 +18,12 @@ namespace fmha::tools {
 /// compared with it.
 llvm::Expected<Source> sourceOf(const CompileFlags &flags);
 
-/// With --explain, prints why no kernel serves `source`, if none does.
+/// With --explain, prints the reason why no kernel supports `source`, if none
+/// does.
 void printRefusal(const CompileFlags &flags, const Source &source);
 
-/// Compiles for the target of `flags.problem`, with the cache if `flags` say
-/// so, and prints warnings.
+/// Compiles for the target of `flags.problem`, with the cache if `flags` enable
+/// it, and prints warnings.
 llvm::Expected<CompiledKernel> compileFor(const CompileFlags &flags,
                                           bool cubin);
 

@@ -103,7 +103,8 @@ void fmha::tools::printHelp(const FlagTable &table) {
   table.printHelp(llvm::outs());
 }
 
-/// Stopping above PTX contradicts output below that level.
+/// Checks that the flags of levels agree: stopping above PTX contradicts output
+/// below that level.
 static llvm::Error checkLevels(const CompileFlags &flags) {
   if (flags.from && flags.to && *flags.from > *flags.to)
     return failure("--compile-from=" + llvm::Twine(stringify(*flags.from)) +
@@ -129,7 +130,8 @@ static llvm::Error checkLevels(const CompileFlags &flags) {
   return checkScheduleFlag(flags.problem);
 }
 
-/// Below the attention level, the input has the problem and the schedule.
+/// Rejects flags of the problem and the schedule below the attention level,
+/// where the input has both.
 static llvm::Error checkFlagsBelow(const CompileFlags &flags,
                                    const FlagTable &table) {
   if (flags.from.value_or(Level::Attention) == Level::Attention)
@@ -148,7 +150,8 @@ static llvm::Error checkFlagsBelow(const CompileFlags &flags,
                  "; leave them out, or begin at the attention level");
 }
 
-/// Only output with a kernel per target takes a list of targets.
+/// Parses the list of targets, which only output with a kernel per target
+/// allows.
 static llvm::Error readTargets(CompileFlags &flags) {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::StringRef(flags.problem.target).split(names, ',');

@@ -14,7 +14,7 @@
 namespace fmha::tools {
 
 struct CompileFlags {
-  /// Its target is the one that is being compiled for.
+  /// Its target is the current one of `targets`.
   ProblemFlags problem;
   /// The names that --target lists.
   std::vector<std::string> targets;
@@ -30,7 +30,7 @@ struct CompileFlags {
 
 void printHelp(const FlagTable &table);
 
-/// Sets `targets`. Errors: flags that contradict each other.
+/// Sets `targets`. Fails for flags that contradict each other.
 llvm::Error checkFlags(CompileFlags &flags, const FlagTable &table);
 
 CompileOptions optionsOf(const CompileFlags &flags);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the command line, calls the compiler once, and writes one thing out.
+// Reads the command line, calls the compiler once, and writes one output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +77,7 @@ llvm::Error printSchedule(const CompileResult &result) {
 
 llvm::Error drawSchedule(const CompileFlags &flags,
                          const CompileResult &result) {
-  // Its parent is to be there, as for -o: a slip of the pen makes no folders.
+  // The parent must exist, as for -o: a misspelled path creates no folders.
   if (std::error_code code = llvm::sys::fs::create_directory(flags.drawTo))
     return failure("cannot create '" + flags.drawTo + "': " + code.message());
   for (const schedule::Picture &picture :
@@ -97,7 +97,7 @@ llvm::Error write(const CompileFlags &flags, llvm::StringRef bytes) {
   return llvm::Error::success();
 }
 
-/// The kernel by way of the cache.
+/// Emits the kernel, using the cache.
 llvm::Error emitKept(const CompileFlags &flags) {
   auto kernel = compileFor(flags, flags.emit == "cubin");
   if (!kernel)
@@ -128,7 +128,7 @@ llvm::Error emit(const CompileFlags &flags) {
     if (llvm::Error error = dumpPhases(flags, result))
       return error;
   if (flags.explain) {
-    // Standard output holds one thing: the schedule, where it is asked for.
+    // Standard output has only the schedule, if that is requested.
     if (llvm::Error error = printSchedule(result))
       return error;
     if (!flags.drawTo.empty())

@@ -1,4 +1,4 @@
-//===- Accuracy.cpp - Output against the reference ------------------------===//
+//===- Accuracy.cpp - Compares outputs with the reference -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -41,7 +41,7 @@ reference::Problem problemOf(const HostProblem &host, const KernelSpec &spec) {
   return problem;
 }
 
-/// The second source of `problem`, of `k` and `v`.
+/// Adds the second KV segment, `k` and `v`, to `problem`.
 void addSecond(const HostProblem &host, const KernelSpec &spec,
                const reference::Tensor &k, const reference::Tensor &v,
                reference::Problem &problem) {
@@ -70,7 +70,7 @@ reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec) {
   Widened q(problem.q), k(problem.k), v(problem.v);
   Widened k2(problem.k2), v2(problem.v2);
-  // A view has K's strides and no bits of its own.
+  // A view has K's strides and no memory of its own.
   bool isView = spec.problem.vInK;
   reference::Problem wanted = problemOf(problem, spec);
   if (problem.hasSource2)
@@ -86,7 +86,7 @@ reference::Comparison compareWith(const reference::Result &expected,
   auto type = spec.problem.dtype == schedule::DataType::BF16
                   ? reference::Element::BF16
                   : reference::Element::F16;
-  // Empty rows are compared as well, and have no address of their own.
+  // Empty rows are also compared, and have no address.
   const float nothing = 0;
   auto address = [&](const std::optional<std::vector<float>> &rows) {
     if (!rows)

@@ -1,4 +1,4 @@
-//===- Accuracy.h - Output against the reference ----------------*- C++ -*-===//
+//===- Accuracy.h - Compares outputs with the reference ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,16 +13,16 @@
 
 namespace fmha::tools {
 
-/// The float64 attention of the rounded inputs.
+/// Returns the float64 attention of the rounded inputs.
 reference::Result referenceOf(const HostProblem &problem,
                               const KernelSpec &spec);
 
-/// Holds the outputs of `problem` against `expected`.
+/// Compares the outputs of `problem` with `expected`.
 reference::Comparison compareWith(const reference::Result &expected,
                                   const HostProblem &problem,
                                   const KernelSpec &spec);
 
-/// What is out of tolerance, in a sentence; empty if nothing is.
+/// Returns a sentence on what is out of tolerance; empty if nothing is.
 std::string explainFailure(const reference::Comparison &comparison);
 
 } // namespace fmha::tools

@@ -21,7 +21,7 @@ using namespace runtime;
 
 namespace {
 
-/// N(0,1) by Box and Muller's transform of two uniform numbers. The standard
+/// N(0,1) by the Box-Muller transform of two uniform numbers. The standard
 /// library's own normal distribution differs between implementations.
 class Normal {
 public:
@@ -57,7 +57,7 @@ void forEachElement(const std::array<int64_t, 4> &dims, Visit visit) {
           visit(b, l, h, d);
 }
 
-/// The shape of a packed array, of batch 1, has no batch.
+/// Allocates an array. The shape of a packed array, of batch 1, has no batch.
 HostArray allocate(const std::array<int64_t, 4> &dims,
                    const std::string &layout, ElementType type, bool isPacked) {
   HostArray array;
@@ -75,7 +75,7 @@ HostArray allocate(const std::array<int64_t, 4> &dims,
   return array;
 }
 
-/// A view of the first `dim` columns.
+/// Returns a view of the first `dim` columns.
 HostArray columnsOf(const HostArray &whole, int64_t dim) {
   HostArray view;
   view.view = whole.view;
@@ -114,7 +114,7 @@ void fillRandom(HostArray &array, uint64_t seed, uint32_t stream) {
       });
 }
 
-/// Fills rows of `array` that no range has with NaN.
+/// Fills rows of `array` outside of all ranges with NaN.
 void fillGaps(HostArray &array, int64_t batch,
               std::vector<std::pair<int64_t, int64_t>> ranges) {
   const auto &dims = array.view.dims, &steps = array.view.strides;
@@ -128,7 +128,7 @@ void fillGaps(HostArray &array, int64_t batch,
   }
 }
 
-/// Fills what is still unknown from the shape of a file's array.
+/// Sets extents that are still unknown from the shape of a file's array.
 void adopt(NpyArray file, const std::string &layout, bool isPacked,
            std::optional<uint64_t> *batch, std::optional<uint64_t> *length,
            std::optional<uint64_t> *heads, std::optional<uint64_t> *dim) {
@@ -147,7 +147,8 @@ void adopt(NpyArray file, const std::string &layout, bool isPacked,
       *targets[i] = uint64_t(file.shape[i]);
 }
 
-/// Arrays, device copies and the reference take about 40 bytes an element.
+/// Checks that the memory suffices: arrays, device copies and the reference
+/// take about 40 bytes per element.
 llvm::Error checkMemory(const Shape &shape) {
   using Wide = unsigned __int128;
   constexpr uint64_t limit = uint64_t(1) << 40;
@@ -214,7 +215,7 @@ llvm::Expected<std::optional<NpyArray>> readOptional(const std::string &path) {
   auto array = readNpy(path);
   if (!array)
     return array.takeError();
-  // Types are refused here, before anything is compiled.
+  // Reject types here, before anything is compiled.
   if (auto values = toFloats(*array, path); !values)
     return values.takeError();
   return std::optional<NpyArray>(std::move(*array));
@@ -315,15 +316,15 @@ void adoptExtents(ProblemFlags &flags, const InputFiles &files) {
     if (*file)
       adopt(**file, flags.layout, /*isPacked=*/false, &flags.batch,
             &flags.source2Len, &flags.kvHeads, dim);
-  // An input file in MLIR says the head dims itself; the arrays are held
-  // against it later.
+  // An input file in MLIR gives the head dims itself; the arrays are compared
+  // with it later.
   if (!flags.input.empty())
     return;
   flags.headDim = headDim;
   flags.headDimV = headDimV;
 }
 
-/// What no sequence has must not matter: so it is NaN.
+/// Fills rows outside of all sequences with NaN, since they must not matter.
 static void fillUnused(HostProblem &problem, const schedule::Problem &spec,
                        const InputFiles &files) {
   AttentionTensors tensors = problem.tensors();
@@ -398,7 +399,8 @@ static llvm::Error fillInputs(HostProblem &problem, const RunFlags &flags,
   return llvm::Error::success();
 }
 
-/// The most entries between two neighbours of `starts`, or `all` without any.
+/// Returns the maximum distance between adjacent `starts`, or `all` without
+/// any.
 static int64_t longest(const std::optional<std::vector<int32_t>> &starts,
                        int64_t all) {
   if (!starts)
@@ -409,7 +411,8 @@ static int64_t longest(const std::optional<std::vector<int32_t>> &starts,
   return most;
 }
 
-/// Of what is packed the longest sequence counts.
+/// Checks the shapes of score modifications. For packed tensors the longest
+/// sequence counts.
 static llvm::Error checkScores(const HostProblem &problem) {
   return problem.scores.check(
       sequenceCount(problem.tensors()), problem.shape.qHeads,

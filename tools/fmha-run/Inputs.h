@@ -15,58 +15,58 @@
 
 namespace fmha::tools {
 
-/// Where q, or k and v, are packed their batch is 1, whatever `batch`, the
-/// number of sequences, is, and the length is that of all sequences.
+/// If q, or k and v, are packed, their batch is 1, whatever `batch`, the number
+/// of sequences, is, and the length is that of all sequences.
 struct Shape {
   int64_t batch = 1, qHeads = 1, kvHeads = 1, qLen = 128, kvLen = 128;
   int64_t headDim = 128, headDimV = 128;
-  /// Of a second source of keys; 0 without one.
+  /// Of a second KV segment; 0 without one.
   int64_t kvLen2 = 0;
 };
 
-/// A host tensor in the problem's type and layout, in pieces of 16 bits. One
-/// without bits of its own is a view of another, which keeps its place.
+/// A host tensor in the problem's type and layout, in units of 16 bits. An
+/// array without `bits` is a view of another array, which must not move.
 struct HostArray {
   runtime::Tensor4 view;
   std::vector<uint16_t> bits;
   /// Shape as stored, for messages and files.
   std::vector<int64_t> shape;
 
-  /// Where element n of the memory is.
+  /// Returns the address of element n of the memory.
   const uint16_t *element(int64_t n) const {
     const auto *data = static_cast<const uint16_t *>(view.host);
     return data + n * int64_t(runtime::sizeOf(view.dtype) / 2);
   }
-  /// The element at (batch, length, head, dim).
+  /// Returns the element at (batch, length, head, dim).
   float at(int64_t b, int64_t l, int64_t h, int64_t d) const;
-  /// All elements in the order of the memory.
+  /// Returns all elements in memory order.
   std::vector<float> floats() const;
 };
 
 struct HostProblem {
   Shape shape;
   HostArray q, k, v, o;
-  /// A second source of keys, if the kernel has one.
+  /// Whether the kernel has a second KV segment.
   bool hasSource2 = false;
   HostArray k2, v2;
-  /// [batch, q_heads, q_len], nothing if not asked for.
+  /// [batch, q_heads, q_len]; nullopt if not requested.
   std::optional<std::vector<float>> lse, rowMax, rowSum;
-  /// What the kernel reads beside the tensors.
+  /// Inputs of the kernel other than the tensors.
   Lists lists;
   Scores scores;
 
-  /// All that kernels write for each row, as they are asked for it.
+  /// Returns all outputs per row, requested or not.
   std::array<std::optional<std::vector<float>> *, 3> rows() {
     return {&lse, &rowMax, &rowSum};
   }
-  /// Views of the arrays for a launch.
+  /// Returns views of the arrays for a launch.
   runtime::AttentionTensors tensors() const;
-  /// Fills the outputs with NaN: what the kernel does not write shows.
+  /// Fills the outputs with NaN, so that elements that the kernel does not
+  /// write are visible.
   void poisonOutputs();
 };
 
-/// Arrays read from files, where there are any, before their shapes are known
-/// to fit.
+/// Arrays read from files, if any, before their shapes are checked.
 struct InputFiles {
   std::optional<runtime::NpyArray> q, k, v, k2, v2;
   Lists lists;
@@ -74,20 +74,20 @@ struct InputFiles {
 };
 llvm::Expected<InputFiles> readInputs(const RunFlags &flags);
 
-/// Extents that no flag gives are those of the files.
+/// Sets extents that no flag gives from the files.
 void adoptExtents(ProblemFlags &flags, const InputFiles &files);
 
 /// Checks the shape (heads divide, the memory suffices), and fills the arrays
 /// from the files or with N(0,1) numbers of `seed`: for tensor i of q, k, v,
 /// k2, v2 a std::mt19937_64 seeded with std::seed_seq{low half, high half of
-/// seed, i}; Box-Muller on its draws, in the order batch, length, head, dim
-/// whatever the layout; rounded to the type. Random rows that no sequence has
-/// are NaN, which must not reach a result; files are taken as they are.
+/// seed, i}; Box-Muller on its draws, in the order batch, length, head, dim,
+/// whatever the layout; rounded to the type. Random rows outside of all
+/// sequences are NaN, which must not reach a result; files are used unchanged.
 llvm::Expected<HostProblem> makeProblem(const RunFlags &flags,
                                         const schedule::Problem &spec,
                                         const InputFiles &files);
 
-/// Writes the output and LSE where the flags ask for them.
+/// Writes the output and LSE if the flags request them.
 llvm::Error writeOutputs(const RunFlags &flags, const HostProblem &problem);
 
 } // namespace fmha::tools

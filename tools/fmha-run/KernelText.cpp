@@ -1,4 +1,4 @@
-//===- KernelText.cpp - A text in place of the compiled one ---------------===//
+//===- KernelText.cpp - PTX that replaces the compiled kernel -------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ namespace fmha::tools {
 
 using runtime::failure;
 
-/// What follows "made by: " in the comments that begin a kernel of ours.
+/// Returns the text after "made by: " in the heading of a generated kernel.
 static llvm::StringRef madeBy(llvm::StringRef ptx) {
   while (ptx.consume_front("// ")) {
     llvm::StringRef line;
@@ -28,7 +28,7 @@ static llvm::StringRef madeBy(llvm::StringRef ptx) {
 }
 
 //===----------------------------------------------------------------------===//
-// Its schedule
+// Schedule
 //===----------------------------------------------------------------------===//
 
 static const schedule::ScheduleField *findField(llvm::StringRef flag) {
@@ -38,7 +38,8 @@ static const schedule::ScheduleField *findField(llvm::StringRef flag) {
   return nullptr;
 }
 
-/// Takes `flag`, "--kv-stages=5", where it fixes a field of the schedule.
+/// Applies `flag`, for example "--kv-stages=5", if it is a field of the
+/// schedule.
 static void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
   auto [name, value] = flag.split('=');
   if (name == "--p-placement")
@@ -66,10 +67,10 @@ void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx) {
 }
 
 //===----------------------------------------------------------------------===//
-// What it is for
+// Problem
 //===----------------------------------------------------------------------===//
 
-/// The word behind .target, at the beginning of a line.
+/// Returns the word after .target at the beginning of a line.
 static llvm::StringRef targetOf(llvm::StringRef ptx) {
   while (!ptx.empty()) {
     llvm::StringRef line;
@@ -84,7 +85,7 @@ static llvm::StringRef targetOf(llvm::StringRef ptx) {
 
 using Flags = llvm::MapVector<llvm::StringRef, llvm::StringRef>;
 
-/// The flags of a heading that say what is computed: name and value.
+/// Returns the flags of a heading that describe the problem: name and value.
 static Flags problemOf(llvm::StringRef made) {
   Flags flags;
   for (llvm::StringRef flag :
@@ -98,7 +99,7 @@ static Flags problemOf(llvm::StringRef made) {
   return flags;
 }
 
-/// The flags of `made` that `other` has not, or has with another value.
+/// Returns the flags of `made` that `other` lacks or has with another value.
 static std::string difference(const Flags &made, const Flags &other) {
   std::string text;
   for (auto [name, value] : made) {
@@ -139,7 +140,8 @@ llvm::Error checkTensors(llvm::StringRef name, llvm::StringRef text,
       there[flag] = found->second;
   bool same =
       difference(there, asked).empty() && difference(asked, there).empty();
-  // No flags say what code an op has, and a text need not have a heading.
+  // Flags do not describe the score region of an op, and a text may have no
+  // heading.
   if (there.empty() || same)
     return llvm::Error::success();
   Flags none;

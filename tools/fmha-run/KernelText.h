@@ -1,4 +1,4 @@
-//===- KernelText.h - A text in place of the compiled one -------*- C++ -*-===//
+//===- KernelText.h - PTX that replaces the compiled kernel -----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --ptx runs a text with the manifest of the kernel that the flags describe. A
-// kernel of ours says in its heading what it was made by; a text without one
-// says its target alone.
+// --ptx runs a text with the manifest of the kernel that the flags describe.
+// The heading of a generated kernel has the flags that it was compiled with; a
+// text without a heading gives only its target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,22 +19,22 @@
 
 namespace fmha::tools {
 
-/// The text that stands in for the compiled one, if any. An error if it is for
-/// another target.
+/// Returns the text that replaces the compiled kernel, if any. Fails if it is
+/// for another target.
 llvm::Expected<std::optional<std::string>> readKernel(const RunFlags &flags);
 
-/// Takes the schedule of the heading where the flags fix none. The kernel may
-/// have been planned for a launch, so that what it expects of a host is not
-/// what the planner would take here.
+/// Sets fields of the schedule from the heading unless the flags set them. The
+/// kernel may have been planned for a launch, so its requirements on a host may
+/// differ from the planner's choice here.
 void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx);
 
-/// An error if `text`, of the file `name`, has a heading that says that it is
-/// for tensors of another element type or other head dims.
+/// Fails if `text`, of the file `name`, has a heading for tensors of another
+/// element type or other head dims.
 llvm::Error checkTensors(llvm::StringRef name, llvm::StringRef text,
                          const schedule::Problem &problem);
 
-/// In what it computes something else than the compiled kernel, by their
-/// headings: "--causal, and not --lse", or nothing.
+/// Returns how the problem of `text` differs from that of the compiled kernel,
+/// by their headings: "--causal, and not --lse", or an empty string.
 std::string compareProblems(llvm::StringRef text, llvm::StringRef compiled);
 
 } // namespace fmha::tools

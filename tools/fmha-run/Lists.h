@@ -19,24 +19,25 @@ struct Lists {
       source2Lens;
   std::optional<std::vector<float>> sink;
 
-  /// Whether sequences have lengths of their own.
+  /// Returns whether sequences have individual lengths.
   bool anyLengths() const {
     return kvLens || cuSeqlensQ || cuSeqlensK || source2Lens;
   }
-  /// Batch, and the lengths of what is packed, where no flag gives them.
+  /// Sets batch, and the lengths of packed tensors, unless flags give them.
   void adoptExtents(ProblemFlags &flags) const;
-  /// An error if a flag says another batch than the lists.
+  /// Fails if a flag gives a different batch than the metadata.
   llvm::Error checkBatch(const ProblemFlags &flags, int64_t sequences) const;
 };
 
-/// Reads the files that the flags name: int32, the sink's float32, of one
-/// dimension.
+/// Reads the files named by the flags: one-dimensional int32 arrays, and
+/// float32 for the sink.
 llvm::Expected<Lists> readLists(const ProblemFlags &flags);
 
-/// An error if the op of an input file reads a list and no flag names it.
+/// Fails if the op of an input file reads varlen metadata and no flag names it.
 llvm::Error checkLists(const Lists &lists, const schedule::Problem &problem);
 
-/// What attends to what, for the reference; nothing if all of each batch does.
+/// Returns which rows attend to which keys, for the reference; nullopt if all
+/// of each batch do.
 std::optional<std::vector<reference::Sequence>>
 sequencesOf(const runtime::AttentionTensors &tensors);
 

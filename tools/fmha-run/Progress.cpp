@@ -1,4 +1,4 @@
-//===- Progress.cpp - A line that says what is going on -------------------===//
+//===- Progress.cpp - A line that shows the progress ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

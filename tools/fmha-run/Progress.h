@@ -1,4 +1,4 @@
-//===- Progress.h - A line that says what is going on -----------*- C++ -*-===//
+//===- Progress.h - A line that shows the progress --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,15 +16,16 @@
 
 namespace fmha::tools {
 
-/// Tells standard error what is done and for how long: on a terminal one line
-/// that changes in place, elsewhere a line now and then, once it takes long.
+/// Prints the current stage and its duration on standard error: on a terminal
+/// as one line that changes in place, elsewhere as an occasional line once it
+/// takes long.
 class Progress {
 public:
   Progress();
   ~Progress();
-  /// From now on `what` is being done.
+  /// Begins the stage `what`.
   void stage(const std::string &what);
-  /// Removes the line; nothing is told until the next stage.
+  /// Removes the line; nothing is printed until the next stage.
   void clear();
 
 private:

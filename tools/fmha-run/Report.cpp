@@ -1,4 +1,4 @@
-//===- Report.cpp - What fmha-run tells -----------------------------------===//
+//===- Report.cpp - The report of fmha-run --------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -26,7 +26,8 @@ llvm::StringRef stringify(Status status) {
   return names[size_t(status)];
 }
 
-/// JSON has neither NaN nor Infinity: what is not finite is unknown.
+/// Returns null for values that are not finite: JSON has neither NaN nor
+/// Infinity.
 llvm::json::Value number(std::optional<double> value) {
   if (value && std::isfinite(*value))
     return *value;
@@ -46,8 +47,8 @@ std::optional<unsigned> spillBytes(const AssembleResult &assembled) {
   return *assembled.spillStoreBytes + *assembled.spillLoadBytes;
 }
 
-/// What ptxas made of the PTX: where it is no kernel, its numbers are null as
-/// where nobody asked.
+/// Returns the status of ptxas. If it produced no kernel, its numbers are null,
+/// as if it had not run.
 llvm::StringRef assembler(const AssembleResult &assembled) {
   switch (assembled.status) {
   case AssembleResult::Status::Ok:
@@ -90,7 +91,7 @@ void writeAccuracy(llvm::json::OStream &json, const Outcome &outcome) {
   field("row_sum_max_rel_error", &Comparison::rowSumMaxRelError);
 }
 
-/// Nothing is known of a kernel that was not made.
+/// Writes the facts of the kernel, which are null if it was not compiled.
 void writeKernel(llvm::json::OStream &json, const Outcome &outcome) {
   const runtime::Manifest *manifest =
       outcome.manifest ? &*outcome.manifest : nullptr;
@@ -109,7 +110,7 @@ void writeKernel(llvm::json::OStream &json, const Outcome &outcome) {
         [](const Manifest &m) { return int64_t(m.tmemColumns); });
 }
 
-/// "line 12", "warp 3": the parts of a finding that are known.
+/// Returns "line 12", "warp 3": the known parts of a finding.
 std::string describe(const llvm::json::Object &finding) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -168,7 +169,7 @@ void printKernel(llvm::raw_ostream &stream, const Outcome &outcome) {
 
 void printAccuracy(llvm::raw_ostream &stream,
                    const reference::Comparison &accuracy) {
-  // The largest double stands for what is not finite.
+  // The largest double represents values that are not finite.
   auto show = [](double value) {
     std::string text;
     if (value == std::numeric_limits<double>::max())

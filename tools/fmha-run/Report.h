@@ -1,4 +1,4 @@
-//===- Report.h - What fmha-run tells ---------------------------*- C++ -*-===//
+//===- Report.h - The report of fmha-run ------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The outcome of a run as one JSON object (test/tools/fmha-run/schema.json) and
-// as text for a person. README.md describes both.
+// as text. README.md describes both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace fmha::tools {
 struct Outcome {
   enum class Status { Ok, Inaccurate, Findings, Deadlock, Error };
   Status status = Status::Error;
-  /// Why it could not be run; with Status::Error only.
+  /// The reason why it could not run; only with Status::Error.
   std::string error;
   std::optional<Shape> shape;
   std::optional<runtime::Manifest> manifest;
@@ -32,7 +32,7 @@ struct Outcome {
   std::optional<double> secondsCompile, secondsRun;
   std::string deviceName;
 
-  /// 0, 1 or 2.
+  /// Returns 0, 1 or 2.
   int exitCode() const;
 };
 

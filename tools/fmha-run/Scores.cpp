@@ -1,4 +1,4 @@
-//===- Scores.cpp - What becomes of scores, from files --------------------===//
+//===- Scores.cpp - Score modifications, from files -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -34,7 +34,8 @@ static llvm::Error readArray(const std::optional<std::string> &path,
   return llvm::Error::success();
 }
 
-/// As of a sink: what is no number would be one in every score of its head.
+/// Rejects slopes that are not finite, as for a sink: NaN would spread to every
+/// score of its head.
 static llvm::Error checkSlopes(const std::optional<NpyArray> &slopes) {
   if (!slopes)
     return llvm::Error::success();
@@ -79,7 +80,7 @@ llvm::Error checkScores(const ProblemFlags &flags,
                  "code");
 }
 
-/// Of `rank` dimensions: those before the first are 1.
+/// Returns the shape with `rank` dimensions: the added leading ones are 1.
 static std::vector<int64_t> extend(std::vector<int64_t> shape, size_t rank) {
   if (shape.size() < rank)
     shape.insert(shape.begin(), rank - shape.size(), 1);
@@ -115,7 +116,7 @@ std::vector<CaptureData> Scores::captures() const {
     if (!array)
       return;
     size_t n = all.size(), rank = n < wanted.size() ? wanted[n].rank : usual;
-    // A flag is a byte of 0 or 1, whichever type the op reads it as.
+    // A flag is a byte of 0 or 1, regardless of the type that the op reads.
     if (element == flag && n < wanted.size() && wanted[n].element == "i1")
       element = "i1";
     std::vector<int64_t> shape = extend(array->shape, rank);

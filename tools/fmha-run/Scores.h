@@ -1,4 +1,4 @@
-//===- Scores.h - What becomes of scores, from files ------------*- C++ -*-===//
+//===- Scores.h - Score modifications, from files ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,30 +17,30 @@ namespace fmha::tools {
 
 struct Scores {
   std::optional<double> softcap;
-  /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions
-  /// of [batch, q_heads, q_len, kv_len].
+  /// float32 [q_heads]; float32 and bool of rank 1 to 4, the last dimensions of
+  /// [batch, q_heads, q_len, kv_len].
   std::optional<runtime::NpyArray> alibi, bias, mask;
   /// The tensors that the op's region reads; empty: all dimensions.
   std::vector<schedule::Capture> wanted;
 
-  /// Takes the types that code of the op's own reads, if it has any; an error
-  /// if an array has more.
+  /// Sets the types that the op's own score region reads, if it has one. Fails
+  /// if an array has more dimensions.
   llvm::Error fit(const schedule::Problem &problem);
-  /// As a launch takes them; they lie here.
+  /// Returns the captures of a launch, which point to these arrays.
   std::vector<runtime::CaptureData> captures() const;
-  /// As the reference takes them.
+  /// Returns the score modifications of the reference.
   reference::Score reference() const;
-  /// An error if an extent of a bias or a mask is neither 1 nor that of the
+  /// Fails if an extent of a bias or a mask is neither 1 nor that of the
   /// problem.
   llvm::Error check(int64_t sequences, int64_t heads, int64_t rows,
                     int64_t keys) const;
 };
 
-/// Reads the files that the flags name.
+/// Reads the files named by the flags.
 llvm::Expected<Scores> readScores(const ProblemFlags &flags);
 
-/// An error if the op of an input file has code on scores and no flag says what
-/// it does.
+/// Fails if the op of an input file has a score region and no flag describes
+/// it.
 llvm::Error checkScores(const ProblemFlags &flags,
                         const schedule::Problem &problem);
 

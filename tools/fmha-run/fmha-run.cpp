@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From a command line to a verdict. Every function here is one step of it; what
-// a step cannot do ends the run with exit status 2 and a sentence.
+// From a command line to a verdict. Every function here is one step; a step
+// that fails ends the run with exit status 2 and a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// What one run of the program works with.
+/// The state of one run of the program.
 struct Session {
   RunFlags flags;
   std::string command;
@@ -42,14 +42,14 @@ struct Session {
   std::string ptx;
 };
 
-/// Compiles, and reads the launch manifest of what came out.
+/// Compiles, and reads the launch manifest of the result.
 llvm::Error compileKernel(Session &session, const Source &source) {
   session.progress.stage("compiling");
   CompileOptions options;
   options.target = session.flags.problem.target;
   options.overrides = session.flags.problem.overrides;
-  // A run plans for no launch, but packing all heads of a group takes knowing
-  // how many they are.
+  // A run plans for no launch, but packing all heads of a group requires their
+  // number.
   options.hints.qHeads = unsigned(session.flags.problem.qHeads.value_or(1));
   options.hints.kvHeads =
       unsigned(session.flags.problem.kvHeads.value_or(options.hints.qHeads));
@@ -66,8 +66,8 @@ llvm::Error compileKernel(Session &session, const Source &source) {
   return llvm::Error::success();
 }
 
-/// Runs `text` in place of what was compiled. That it computes something else
-/// is told, and the verdict says what comes of it.
+/// Runs `text` in place of the compiled kernel. A different problem is
+/// reported; the verdict shows its effect.
 void replaceKernel(Session &session, std::string text) {
   std::string others = compareProblems(text, session.ptx);
   session.ptx = std::move(text);
@@ -79,8 +79,8 @@ void replaceKernel(Session &session, std::string text) {
                << "\n";
 }
 
-/// Registers and spills; that ptxas is missing or refuses is told, not an
-/// error.
+/// Determines registers and spills. A missing ptxas, or its rejection, is
+/// reported and is not an error.
 void assembleKernel(Session &session) {
   session.progress.stage("assembling");
   session.outcome.assembled =
@@ -128,7 +128,7 @@ llvm::json::Object divergence(const std::string &command,
                             {"other", nullptr}};
 }
 
-/// What one run wrote.
+/// The outputs of one run.
 struct Written {
   std::vector<uint16_t> output;
   std::array<std::optional<std::vector<float>>, 3> rows;
@@ -138,14 +138,14 @@ struct Written {
       own = *numbers;
   }
   void restore(HostProblem &problem) const {
-    // The array keeps its place, which views know.
+    // The array must not move, since views point to it.
     std::copy(output.begin(), output.end(), problem.o.bits.begin());
     for (auto [own, numbers] : llvm::zip(rows, problem.rows()))
       *numbers = own;
   }
 };
 
-/// Elements of the two runs that differ in any bit.
+/// Returns the number of elements of the two runs that differ in any bit.
 size_t countDifferences(HostProblem &problem, const Written &first) {
   size_t count = 0;
   for (size_t i = 0; i < first.output.size(); ++i)
@@ -157,7 +157,8 @@ size_t countDifferences(HostProblem &problem, const Written &first) {
   return count;
 }
 
-/// Names the text that ran, where it is not the compiled one.
+/// Adds the name of the text that ran to an error, if it replaced the compiled
+/// kernel.
 llvm::Error inKernelFile(const RunFlags &flags, llvm::Error error) {
   if (flags.ptx.empty())
     return error;
@@ -177,7 +178,8 @@ llvm::Error launchOnce(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// The first run decides accuracy; the others only have to be equal to it.
+/// Launches the kernel several times. The first run determines accuracy; the
+/// others only have to equal it.
 llvm::Error launchAll(Session &session, runtime::Device &device,
                       HostProblem &problem) {
   runtime::RunOptions options = session.flags.options;
@@ -209,7 +211,8 @@ llvm::Error launchAll(Session &session, runtime::Device &device,
   return llvm::Error::success();
 }
 
-/// A deadlock leaves half an output, which there is no use in comparing.
+/// Compares the outputs with the reference, except after a deadlock, which
+/// leaves partial outputs.
 void judge(Session &session, const HostProblem &problem) {
   Outcome &outcome = session.outcome;
   if (outcome.status == Outcome::Status::Deadlock)
@@ -246,9 +249,9 @@ llvm::Error run(Session &session) {
     if (llvm::Error error =
             checkTensors(flags.ptx, **replacement, session.spec.problem))
       return error;
-  // Flags and the op come first: rows behind the last sequence are legal.
+  // Flags and the op take precedence: rows after the last sequence are legal.
   files->lists.adoptExtents(flags.problem);
-  // Data that does not fit is told before any work is done for it.
+  // Report data that does not fit before any work is done for it.
   session.progress.stage("preparing the inputs");
   auto problem = makeProblem(flags, session.spec.problem, *files);
   if (!problem)
@@ -275,7 +278,8 @@ llvm::Error run(Session &session) {
   return writeOutputs(flags, *problem);
 }
 
-/// Flags first; an error in them is told in JSON too where that is asked for.
+/// Reads the flags first; errors in them are also reported as JSON, if
+/// requested.
 llvm::Error start(Session &session, llvm::ArrayRef<const char *> arguments) {
   session.command = shellCommand("fmha-run", arguments);
   for (llvm::StringRef argument : arguments)

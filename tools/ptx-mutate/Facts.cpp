@@ -1,4 +1,4 @@
-//===- Facts.cpp - What a function says of its registers ------------------===//
+//===- Facts.cpp - Facts about the registers of a function ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +24,8 @@ void collect(const Block &block, std::vector<const Instruction *> &all) {
   }
 }
 
-/// Copies to several CTAs signal those that a register names.
+/// Returns whether the instruction copies into this CTA with a signal. Copies
+/// to several CTAs are excluded: they signal those that a register names.
 bool isCopyIn(const Instruction &instruction) {
   return instruction.parts[0] == "cp" &&
          instruction.has("mbarrier::complete_tx::bytes") &&
@@ -36,7 +37,8 @@ bool isAnnouncement(const Instruction &instruction) {
          instruction.has("expect_tx") && instruction.operands.size() == 3;
 }
 
-/// Leaves the straight line, or brings news of other threads.
+/// Returns whether the instruction leaves the straight line, or synchronizes
+/// with other threads.
 bool interrupts(const Instruction &instruction) {
   constexpr std::string_view kinds[] = {
       "bar",   "barrier",  "bra",    "brx", "call", "elect", "exit",
@@ -54,12 +56,12 @@ bool overwrites(const Instruction &instruction, std::string_view name) {
          });
 }
 
-/// The register or symbol that an address counts from.
+/// Returns the register or symbol that is the base of an address.
 const Operand &baseOf(const Operand &address) {
   return address.elements.empty() ? address : address.elements[0];
 }
 
-/// Both are executed by the same threads, on the same barrier.
+/// Returns whether the same threads execute both, on the same barrier.
 bool areOnOneBarrier(const Instruction &a, const Instruction &b) {
   size_t first = barrierOperand(a), second = barrierOperand(b);
   if (first >= a.operands.size() || second >= b.operands.size())

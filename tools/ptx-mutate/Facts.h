@@ -1,4 +1,4 @@
-//===- Facts.h - What a function says of its registers ----------*- C++ -*-===//
+//===- Facts.h - Facts about the registers of a function --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,40 +18,43 @@
 
 namespace ptxsim::mutate {
 
-/// Every instruction of `block` and of the scopes in it, in the text's order.
+/// Returns every instruction of `block` and of its nested scopes, in text
+/// order.
 std::vector<const syntax::Instruction *>
 instructionsOf(const syntax::Block &block);
 
-/// Which operand of an instruction names a barrier. cp.async.bulk.tensor has
-/// (to, from, barrier), without .tensor (to, from, bytes, barrier), and
+/// Returns the index of the operand that names a barrier. cp.async.bulk.tensor
+/// has (to, from, barrier), without .tensor (to, from, bytes, barrier), and
 /// clusterlaunchcontrol.try_cancel (to, barrier).
 size_t barrierOperand(const syntax::Instruction &instruction);
 
-/// What holds of registers that are written in one place only, and of the order
-/// of instructions.
+/// Facts about registers that are written in only one place, and about the
+/// order of instructions.
 class Facts {
 public:
   explicit Facts(const syntax::Block &body);
 
-  /// The value of an operand that is a constant or a register of one.
+  /// Returns the value of an operand that is a constant or a register that
+  /// holds one.
   std::optional<uint64_t> constant(const syntax::Operand &operand) const;
-  /// Whether the operand numbers threads: %tid.x, %laneid, or bits of these.
+  /// Returns whether the operand is a thread number: %tid.x, %laneid, or bits
+  /// of these.
   bool numbersThreads(const syntax::Operand &operand) const;
-  /// Whether the thread that arrives here goes on to copy to the same barrier,
-  /// with nothing but arithmetic and other copies in between:
+  /// Returns whether the thread that arrives here then copies to the same
+  /// barrier, with only arithmetic and other copies in between:
   ///   mbarrier.arrive.expect_tx _, [%bar], 4096;
   ///   cp.async.bulk... [%to], [%from], 4096, [%bar];
-  /// The copy's signal hands on all that the thread knows (PTX ISA
+  /// The copy's signal releases everything that the thread knows (PTX ISA
   /// 9.7.9.25.4), and no phase completes without it.
   bool announcesCopy(const syntax::Instruction &arrive) const {
     return announcing.count(&arrive);
   }
-  /// Bytes of a ring's slot: what the last expect_tx up to here counts, else
-  /// what the largest of the function counts, else 1024.
+  /// Returns the bytes of a ring's slot: those of the last expect_tx up to
+  /// here, else those of the largest in the function, else 1024.
   uint64_t stageBytes() const { return stage ? stage : largest; }
-  /// The same for an instruction that may use any slot.
+  /// Same, for an instruction that may use any slot.
   uint64_t largestStage() const { return largest; }
-  /// Tells that the walk has come to `instruction`.
+  /// Advances the walk to `instruction`.
   void reach(const syntax::Instruction &instruction);
 
 private:
@@ -64,7 +67,7 @@ private:
   std::map<std::string_view, unsigned> writes;
   std::map<std::string_view, uint64_t> constants;
   std::set<std::string_view> threads;
-  /// Arrivals whose copy may still come, and those that have found it.
+  /// Arrivals whose copy may still follow, and those whose copy was found.
   std::vector<const syntax::Instruction *> open;
   std::set<const syntax::Instruction *> announcing;
   uint64_t stage = 0, largest = 0;

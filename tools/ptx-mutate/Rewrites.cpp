@@ -1,4 +1,4 @@
-//===- Rewrites.cpp - Broken forms of an instruction ----------------------===//
+//===- Rewrites.cpp - Mutants of an instruction ---------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,9 +13,9 @@ using namespace ptxsim::syntax;
 namespace ptxsim::mutate {
 namespace {
 
-/// `words` with operand `index` replaced by `operation` of it and `other`. The
-/// guard holds for the arithmetic too: a lane that the instruction leaves out
-/// may not have written the operand.
+/// Returns `words` with operand `index` replaced by `operation` of it and
+/// `other`. The guard also applies to the arithmetic: a lane that skips the
+/// instruction may not have written the operand.
 Text compute(Words words, size_t index, std::string_view operation,
              const std::string &other) {
   if (!words.hasOperand(index))
@@ -27,7 +27,7 @@ Text compute(Words words, size_t index, std::string_view operation,
   return "{ .reg ." + type + " %mutant; " + prepare + " " + words.text() + " }";
 }
 
-/// `words` with the address in operand `index` moved on.
+/// Returns `words` with the address in operand `index` moved by `bytes`.
 Text moved(const Place &place, size_t index, int64_t bytes) {
   if (index >= place.instruction.operands.size())
     return std::nullopt;
@@ -123,7 +123,7 @@ Text waitForReads(const Place &place) {
 }
 
 Text addRegisters(const Place &place) {
-  // Registers go by 8 and end at 256.
+  // Register counts are multiples of 8, up to 256.
   constexpr uint64_t step = 8, most = 256;
   const std::vector<Operand> &operands = place.instruction.operands;
   if (operands.empty() || operands[0].kind != Operand::Kind::Integer ||
@@ -165,8 +165,8 @@ Text moveBuffer(const Place &place) {
 
 template <unsigned Operand> Text moveDescriptor(const Place &place) {
   Words words(place.instruction);
-  // A descriptor counts shared memory in 16 bytes; [a] is tensor memory, {a}
-  // are registers.
+  // A descriptor addresses shared memory in units of 16 bytes; [a] is tensor
+  // memory, {a} are registers.
   if (!words.hasOperand(Operand) || words.operands[Operand][0] == '[' ||
       words.operands[Operand][0] == '{')
     return std::nullopt;

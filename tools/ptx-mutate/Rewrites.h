@@ -1,4 +1,4 @@
-//===- Rewrites.h - Broken forms of an instruction --------------*- C++ -*-===//
+//===- Rewrites.h - Mutants of an instruction -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,20 +15,20 @@ namespace ptxsim::mutate {
 
 using Text = std::optional<std::string>;
 
-/// In: any instruction. Out: nothing, twice the same, or no guard.
+/// Any instruction -> removed, duplicated, or without its guard.
 Text drop(const Place &place);
 Text twice(const Place &place);
 Text unguard(const Place &place);
 
 /// fence.acq_rel.gpu -> fence.acq_rel.cta, membar.gl -> membar.cta.
 Text narrowScope(const Place &place);
-/// mbarrier.arrive.b64 -> mbarrier.arrive.relaxed.cta.b64; .acquire and
-/// .acq_rel likewise. Not the arrival of a thread that goes on to copy to the
-/// same barrier: its copy hands on the same.
+/// mbarrier.arrive.b64 -> mbarrier.arrive.relaxed.cta.b64; same for .acquire
+/// and .acq_rel. Not for the arrival of a thread that then copies to the same
+/// barrier: its copy releases the same.
 Text relax(const Place &place);
 
-/// mbarrier.try_wait p, ... -> setp.eq.u32 p, 0, 0; query_cancel.is_canceled
-/// likewise.
+/// mbarrier.try_wait p, ... -> setp.eq.u32 p, 0, 0; same for
+/// query_cancel.is_canceled.
 Text passAtOnce(const Place &place);
 /// The parity operand XOR 1.
 Text flipParity(const Place &place);
@@ -38,8 +38,8 @@ Text dropExpectation(const Place &place);
 Text waitForOneLess(const Place &place);
 /// cp.async.bulk.wait_group -> cp.async.bulk.wait_group.read
 Text waitForReads(const Place &place);
-/// setmaxnreg.inc 200 -> setmaxnreg.inc 208: more than is there, if the kernel
-/// shares out all registers. setmaxnreg.dec likewise gives back 8 less.
+/// setmaxnreg.inc 200 -> setmaxnreg.inc 208: more than are free if the kernel
+/// distributes all registers. setmaxnreg.dec releases 8 fewer.
 Text addRegisters(const Place &place);
 /// The number of columns / 2.
 Text halveColumns(const Place &place);
@@ -47,12 +47,12 @@ Text halveColumns(const Place &place);
 /// The transaction count, or a barrier's count, plus Amount.
 template <int Amount> Text addToLast(const Place &place);
 
-/// The barrier Bytes away, as an operand of mbarrier, tcgen05.commit or a bulk
-/// copy.
+/// Moves the barrier by Bytes, as an operand of mbarrier, tcgen05.commit or a
+/// bulk copy.
 template <int Bytes> Text moveBarrier(const Place &place);
-/// The shared memory of a copy one stage on.
+/// Moves the shared memory of a copy by one stage.
 Text moveBuffer(const Place &place);
-/// The shared memory of tcgen05.mma's A or B one stage on.
+/// Moves the shared memory of A or B of tcgen05.mma by one stage.
 template <unsigned Operand> Text moveDescriptor(const Place &place);
 
 /// elect.sync d|p -> d = 0, p = true in every lane.

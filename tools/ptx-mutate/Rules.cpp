@@ -1,4 +1,4 @@
-//===- Rules.cpp - The ways to break a kernel -----------------------------===//
+//===- Rules.cpp - The rules that mutate a kernel -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Rules.h - The ways to break a kernel ---------------------*- C++ -*-===//
+//===- Rules.h - The rules that mutate a kernel -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,8 +17,8 @@
 
 namespace ptxsim::mutate {
 
-/// Opcodes that begin with `start`, up to a '.' or "::", have the modifier
-/// `with` and none of `without`. An empty word asks for nothing.
+/// Matches opcodes that begin with `start`, up to a '.' or "::", have the
+/// modifier `with` and none of `without`. An empty word matches anything.
 struct Pattern {
   std::string_view start, with = "";
   std::array<std::string_view, 2> without = {"", ""};
@@ -26,18 +26,18 @@ struct Pattern {
   bool matches(const syntax::Instruction &instruction) const;
 };
 
-/// What a rewrite sees.
+/// The input of a rewrite.
 struct Place {
   const syntax::Instruction &instruction;
   const Facts &facts;
 };
 
-/// The PTX that takes the instruction's place, on one line; "" deletes it.
-/// Nothing where the instruction has no such mutant.
+/// Returns the PTX that replaces the instruction, on one line; "" deletes it.
+/// Returns nullopt if the instruction has no such mutant.
 using Rewrite = std::optional<std::string> (*)(const Place &);
 
-/// One way to break one kind of instruction. The class is what a score counts
-/// by; the name tells the mutants of one instruction apart.
+/// One way to mutate one kind of instruction. Scores are counted by class; the
+/// name distinguishes the mutants of one instruction.
 struct Rule {
   std::string_view group, name;
   Pattern pattern;

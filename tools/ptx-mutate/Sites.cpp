@@ -1,4 +1,4 @@
-//===- Sites.cpp - Every place where a kernel can be broken ---------------===//
+//===- Sites.cpp - The mutation sites of a kernel -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Sites.h - Every place where a kernel can be broken -------*- C++ -*-===//
+//===- Sites.h - The mutation sites of a kernel -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,8 +17,8 @@
 
 namespace ptxsim::mutate {
 
-/// One mutant. The id is "CLASS/NAME@LINE", with "#2" and so on behind it for
-/// the second of a line: the same text always has the same ids.
+/// One mutant. The id is "CLASS/NAME@LINE", with a suffix "#2" and so on from
+/// the second one of a line: the same text always has the same ids.
 struct Site {
   std::string id, group, name, function;
   uint32_t line = 0;
@@ -27,15 +27,16 @@ struct Site {
   size_t offset = 0, length = 0;
 };
 
-/// The sites of a module, in the order of its text.
+/// Returns the sites of a module, in text order.
 std::vector<Site> sites(const syntax::Module &module);
 
-/// The module's text with the one change of `site`. Every other line keeps its
-/// number.
+/// Returns the module's text with only the change of `site`. All other lines
+/// keep their numbers.
 std::string mutant(const syntax::Module &module, const Site &site);
 
-/// The same with a trap in the place of the instruction, under its guard: a run
-/// that ends without a trap never came there, and says nothing of the mutant.
+/// Same, with a trap in place of the instruction, under its guard: a run that
+/// ends without a trap never reached the instruction, and does not test the
+/// mutant.
 std::string probe(const syntax::Module &module, const Site &site);
 
 } // namespace ptxsim::mutate

@@ -1,4 +1,4 @@
-//===- Words.cpp - An instruction as words that can change ----------------===//
+//===- Words.cpp - An instruction as editable words -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,7 @@ bool closes(const Token &token) {
   return token.is(']') || token.is('}') || token.is(')');
 }
 
-/// Where `modifier` stands in `opcode`, without its dot; npos if it does not.
+/// Returns the position of `modifier` in `opcode`, without its dot, or npos.
 size_t findModifier(const std::string &opcode, std::string_view modifier) {
   for (size_t at = 0; at < opcode.size();) {
     size_t dot = std::min(opcode.find('.', at), opcode.size());

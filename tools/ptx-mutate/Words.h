@@ -1,4 +1,4 @@
-//===- Words.h - An instruction as words that can change --------*- C++ -*-===//
+//===- Words.h - An instruction as editable words ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,26 +17,26 @@
 
 namespace ptxsim::mutate {
 
-/// "@%p1 ld.shared.b32 %r1, [%r2+4];" as guard "@%p1 ", opcode
-/// "ld.shared.b32" and operands "%r1", "[%r2+4]". Comments and blanks are gone.
+/// "@%p1 ld.shared.b32 %r1, [%r2+4];" as guard "@%p1 ", opcode "ld.shared.b32"
+/// and operands "%r1", "[%r2+4]". Comments and blanks are removed.
 struct Words {
   std::string guard, opcode;
   std::vector<std::string> operands;
 
   explicit Words(const syntax::Instruction &instruction);
 
-  /// The instruction again, on one line, with its semicolon.
+  /// Returns the instruction on one line, with its semicolon.
   std::string text() const;
   bool hasOperand(size_t index) const { return index < operands.size(); }
-  /// Puts `after` in the place of the modifier `before`; false without one.
+  /// Replaces the modifier `before` by `after`; returns false if there is none.
   bool replaceModifier(std::string_view before, std::string_view after);
-  /// Adds `modifier` behind the first of `places` that the opcode has.
+  /// Adds `modifier` after the first of `places` that the opcode has.
   void addModifierAfter(std::initializer_list<std::string_view> places,
                         std::string_view modifier);
 };
 
-/// The address "[base+offset]" moved on by `bytes`; nothing if the operand is
-/// no plain address.
+/// Returns the address "[base+offset]" moved by `bytes`; nullopt if the operand
+/// is not a plain address.
 std::optional<std::string> moveAddress(const syntax::Operand &operand,
                                        int64_t bytes);
 

@@ -121,8 +121,8 @@ uint32_t sizeOf(const Argument &argument) {
   return argument.kind == Kind::Map ? mapBytes : pointerBytes;
 }
 
-/// Numbers of buffers that tensor maps name. A map may only name an earlier
-/// one.
+/// Returns the numbers of the buffers that tensor maps name. A map may only
+/// name an earlier buffer.
 std::set<unsigned> mappedBuffers(const std::vector<Argument> &list) {
   std::set<unsigned> mapped;
   unsigned buffers = 0;
@@ -147,7 +147,7 @@ std::string describe(const Module::Entry &entry) {
   return text.empty() ? "none" : text;
 }
 
-/// Gives each argument its parameter, or -1.
+/// Returns the parameter of each argument, or -1.
 std::vector<int> match(const std::vector<Argument> &list,
                        const Module::Entry &entry) {
   std::set<unsigned> mapped = mappedBuffers(list);

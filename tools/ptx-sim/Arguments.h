@@ -18,7 +18,7 @@
 
 namespace ptxsim::tool {
 
-/// One --arg, read and checked, before there is a device.
+/// One --arg, parsed and checked before a device exists.
 struct Argument {
   enum class Kind { Value, In, Out, InOut, Zero, Map };
   Kind kind = Kind::Value;
@@ -26,13 +26,13 @@ struct Argument {
   std::string text;
   /// Value: the bytes of the parameter.
   std::vector<uint8_t> value;
-  /// In, InOut: what the buffer holds before the run. Out: type and shape.
+  /// In, InOut: contents of the buffer before the run. Out: type and shape.
   Array array;
   const ElementType *type = nullptr;
-  /// Bytes of the buffer, and the file that its contents go to.
+  /// Size of the buffer in bytes, and the file for its contents.
   uint64_t bytes = 0;
   std::string outputPath;
-  /// Map: what it describes, and the file it came from.
+  /// Map: its description, and the file that it came from.
   std::optional<MapRequest> map;
   std::string mapPath;
 
@@ -40,18 +40,18 @@ struct Argument {
   bool isOutput() const { return !outputPath.empty(); }
 };
 
-/// Reads one --arg. Throws BadInput.
+/// Parses one --arg. Throws BadInput.
 Argument parseArgument(const std::string &text);
 
-/// The arguments of a launch and which parameter each one is: -1 for a buffer
-/// that is only reached through tensor maps.
+/// The arguments of a launch, and the parameter of each: -1 for a buffer that
+/// is only accessed through tensor maps.
 struct Arguments {
   std::vector<Argument> list;
   std::vector<int> parameter;
 };
 
-/// Reads all and matches them with the entry's parameters, in order. Where
-/// there are more arguments than parameters, buffers that a tensor map names
+/// Parses all arguments and matches them with the entry's parameters, in order.
+/// If there are more arguments than parameters, buffers that a tensor map names
 /// are not parameters. Throws BadInput naming the parameter, expected and got.
 Arguments readArguments(const std::vector<std::string> &texts,
                         const Module::Entry &entry);

@@ -81,12 +81,12 @@ Exit code: 0 clean, 1 findings or deadlock, 2 bad input or an instruction that i
 not supported, 3 stopped by --max-steps, or by --policy=exhaustive after 20000
 steps. An option given twice: the last counts.)";
 
-/// What CLI11 fills before it is checked.
+/// Values filled by CLI11, before they are checked.
 struct Raw {
   std::string grid = "1", block, cluster, smem = "0", schedules = "0";
   std::string maxSchedules = "10000", compare;
   std::string traceWarp, traceLimit = "1000";
-  /// Values of the options that setOption knows, by name.
+  /// Values of the options of setOption, by name.
   std::map<std::string, std::string> options;
 };
 
@@ -209,7 +209,7 @@ void declareOutput(CLI::App &app, CommandLine &line, Raw &raw) {
                "List the entries of the file and their parameters");
 }
 
-/// The number of a CTA from itself or from its x,y,z, or nothing.
+/// Parses a CTA, given as its linear index or as x,y,z; nullopt if malformed.
 std::optional<uint64_t> parseCta(std::string_view text, const Dim3 &grid) {
   uint64_t at[3] = {0, 0, 0};
   unsigned count = 0;
@@ -251,7 +251,7 @@ void checkTrace(CommandLine &line, const Raw &raw) {
       parseNumber("trace-limit", raw.traceLimit, UINT64_MAX - 1);
 }
 
-/// The schedule that --compare names.
+/// Parses the schedule of --compare.
 ScheduleChoice parseCompare(const std::string &text) {
   size_t colon = text.find(':');
   std::string policy = text.substr(0, colon);
@@ -266,13 +266,14 @@ ScheduleChoice parseCompare(const std::string &text) {
   return {options.policy, options.scheduleSeed};
 }
 
-/// The tool alone knows this policy: it is about many launches.
+/// Returns whether the policy is exhaustive, which only the tool has because it
+/// concerns many launches.
 bool isExhaustive(const Raw &raw) {
   auto policy = raw.options.find("policy");
   return policy != raw.options.end() && policy->second == "exhaustive";
 }
 
-/// What goes before the complaint about an option, to name its flag.
+/// Returns the prefix of an error about an option, to name its flag.
 std::string flagOf(const std::string &option) {
   return option == "seed" ? "--schedule-" : "--";
 }

@@ -32,30 +32,30 @@ struct CommandLine {
   std::vector<std::string> arguments;
   Options options;
   uint64_t schedules = 0, maxSchedules = 10000;
-  /// The schedule to hold the run against.
+  /// The schedule to compare the run with.
   std::optional<ScheduleChoice> compare;
-  /// Policy exhaustive: the one schedule to run, empty: all.
+  /// Policy exhaustive: the only schedule to run, or empty to run all.
   std::string schedulePath;
   bool json = false, listEntries = false;
   std::optional<WarpTrace> trace;
-  /// Where the SARIF log goes, empty: nowhere.
+  /// Path of the SARIF log, or empty for none.
   std::string sarif;
   /// All of argv, for the command that replays a schedule.
   std::vector<std::string> words;
 };
 
-/// The options, or the exit code where there is nothing more to do (--help,
-/// --version). Throws BadInput for what cannot be understood.
+/// Returns the options, or the exit code if there is nothing more to do
+/// (--help, --version). Throws BadInput for malformed options.
 std::variant<CommandLine, int> parseCommandLine(int argc, char **argv);
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 std::string quote(const std::string &word);
 
-/// The command itself, as typed to a shell.
+/// Returns the command itself, as typed in a shell.
 std::string commandText(const CommandLine &line);
 
-/// The command that repeats the run of one schedule, as typed to a shell:
-/// everything that was given, with `flags` in place of what chose schedules.
+/// Returns the command that repeats the run of one schedule, as typed in a
+/// shell: all given words, with `flags` in place of those that chose schedules.
 std::string replayCommand(const CommandLine &line, const std::string &flags);
 
 } // namespace ptxsim::tool

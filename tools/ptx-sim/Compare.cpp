@@ -1,4 +1,4 @@
-//===- Compare.cpp - Whether other schedules give the same ----------------===//
+//===- Compare.cpp - Compares the results of several schedules ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  /// A schedule as reports name it, and the flags that choose it.
+  /// A schedule with its name in reports, and the flags that select it.
   struct Schedule {
     Policy policy = Policy::Eager;
     std::string name, inWords, flags;
@@ -102,8 +102,8 @@ void Comparer::begin(Outcome outcome, Schedule schedule) {
   firstSchedule = std::move(schedule);
 }
 
-/// The command for a run of `schedule` that is held against the first. What
-/// repeats already is its own.
+/// Returns the command for a run of `schedule` that is compared with the first
+/// run. A command that already repeats the run is returned unchanged.
 std::string Comparer::replayOf(const Schedule &schedule) const {
   const CommandLine &line = job.line;
   if (line.compare || !line.schedulePath.empty())
@@ -116,11 +116,11 @@ std::string Comparer::replayOf(const Schedule &schedule) const {
   return replayCommand(line, schedule.flags + " --compare=" + other);
 }
 
-/// Holds a run against the first, and keeps it if it differs. False if there is
-/// no use in further ones.
+/// Compares a run with the first, and keeps it if it differs. Returns false if
+/// further runs are useless.
 bool Comparer::goesOn(Outcome next, const Schedule &schedule) {
   ++result.schedules;
-  // How a run that was cut would have ended nobody knows.
+  // The result of a run that was cut off is unknown.
   if (next.result.status == Status::StepLimit) {
     result.cut = schedule.inWords;
     return false;
@@ -207,14 +207,14 @@ Finding Comparer::dependentResult() const {
       firstSchedule.inWords + " but " + element.second + " under " +
       otherSchedule.inWords + ". " + std::string(info.text);
   finding.fix = info.fix;
-  // No one instruction is to blame: the entry is.
+  // No single instruction is at fault, so report the entry.
   finding.ptxLine = job.module.findEntry(config.entry)->line;
   finding.policy = otherSchedule.policy;
   finding.scheduleSeed = other.seed.value_or(0);
   return finding;
 }
 
-/// Sums up findings and status of all runs.
+/// Combines findings and status of all runs.
 void Comparer::conclude() {
   result.findings = result.first.result.findings;
   result.status = result.first.result.status;

@@ -1,4 +1,4 @@
-//===- Compare.h - Whether other schedules give the same --------*- C++ -*-===//
+//===- Compare.h - Compares the results of several schedules ----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,35 +15,37 @@
 
 namespace ptxsim::tool {
 
-/// A schedule whose result is another than the first run's.
+/// A schedule whose result differs from the first run's.
 struct Divergence {
-  /// Which one: "seed 7", or "choices 3:1,8:2".
+  /// Name of the schedule: "seed 7", or "choices 3:1,8:2".
   std::string schedule;
   std::optional<uint64_t> seed;
   Difference difference;
-  /// The command that runs this schedule, and the first run's to compare.
+  /// The command that runs this schedule and the first one for comparison.
   std::string replay;
   Outcome outcome;
 };
 
-/// What a launch and its repetitions showed.
+/// The results of a launch and its repetitions.
 struct Comparison {
   Outcome first;
   std::optional<Divergence> divergence;
-  /// The first run's, those that only the schedule that differs has, and
-  /// schedule-dependent-result if bytes differ.
+  /// The findings of the first run, those found only in the differing schedule,
+  /// and schedule-dependent-result if bytes differ.
   std::vector<Finding> findings;
-  /// The worst of both; Findings if there are any.
+  /// The worse of both; Findings if there are any.
   Status status = Status::Ok;
-  /// A schedule besides the first that --max-steps stopped, empty: none.
+  /// A schedule other than the first that --max-steps stopped, or empty for
+  /// none.
   std::string cut;
-  /// Schedules that ran besides the first, and warp instructions of all runs.
+  /// Number of schedules that ran besides the first, and warp instructions of
+  /// all runs.
   uint64_t schedules = 0, instructions = 0;
-  /// Policy exhaustive: whether no schedule is left that is not equivalent to
-  /// one that ran, and the steps of the longest.
+  /// Policy exhaustive: whether every remaining schedule is equivalent to one
+  /// that ran, and the steps of the longest.
   std::optional<bool> exhausted;
   size_t longest = 0;
-  /// The graph of the first run that has one, or null.
+  /// Returns the graph of the first run that has one, or null.
   const DeadlockReport *deadlock() const;
 };
 
@@ -53,8 +55,8 @@ struct Job {
   Module module;
 };
 
-/// Runs the launch, and then what --schedules, --compare or --policy=exhaustive
-/// ask for, each with fresh memory, until one differs.
+/// Runs the launch, and then the runs that --schedules, --compare or
+/// --policy=exhaustive request, each with fresh memory, until one differs.
 Comparison runAll(const Job &job, const LaunchConfig &config,
                   const Arguments &arguments, Progress &progress);
 

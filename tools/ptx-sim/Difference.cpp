@@ -1,4 +1,4 @@
-//===- Difference.cpp - What two runs of a launch disagree in -------------===//
+//===- Difference.cpp - Differences between two runs of a launch ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,14 +27,14 @@ std::string list(const std::vector<Finding> &findings) {
   return text.empty() ? "none" : text;
 }
 
-/// Whether every thread came to its end, so that the outputs mean something.
+/// Returns true if every thread reached its end, so that the outputs are valid.
 bool ended(const LaunchResult &result) {
   bool ran = result.status == Status::Ok || result.status == Status::Findings;
   return ran && !result.faulted;
 }
 
-/// "[3, 17]" for a number of an element of an array, the last extent running
-/// fastest. An output of no dimension has one element.
+/// Returns "[3, 17]" for the linear index of an element of an array, the last
+/// dimension varying fastest. An output without dimensions has one element.
 std::string placeOf(uint64_t element, const std::vector<uint64_t> &shape) {
   std::string text;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -71,7 +71,7 @@ ElementDifference describe(const Arguments &arguments, size_t number,
   result.place = placeOf(first, argument.array.shape);
   result.first = valueText(type, element(a, first));
   result.second = valueText(type, element(b, first));
-  // Two NaNs, for example: the bits tell.
+  // Equal texts, for example of two NaNs: show the bits.
   if (result.first == result.second) {
     result.first = valueText(nullptr, element(a, first));
     result.second = valueText(nullptr, element(b, first));
@@ -105,7 +105,7 @@ std::optional<Difference> difference(const Arguments &arguments,
   };
   Status before = first.result.status, after = second.result.status;
   bool bothEnded = ended(first.result) && ended(second.result);
-  // Of two runs that ended the findings say more than the status.
+  // If both runs ended, the findings are more informative than the status.
   if (before != after && !bothEnded)
     add(std::string("status ") + nameOf(after) + ", was " + nameOf(before));
   std::string known = list(first.result.findings);

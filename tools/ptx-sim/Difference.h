@@ -1,4 +1,4 @@
-//===- Difference.h - What two runs of a launch disagree in -----*- C++ -*-===//
+//===- Difference.h - Differences between two runs of a launch --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,11 @@
 
 namespace ptxsim::tool {
 
-/// The first element that differs of the first output that does.
+/// The first differing element of the first differing output.
 struct ElementDifference {
-  /// The file that it goes to.
+  /// The output's file.
   std::string output;
-  /// "[3, 17]", and how many of all elements differ.
+  /// "[3, 17]", and the number of differing elements of all elements.
   std::string place;
   uint64_t differing = 0, elements = 0;
   /// The values, by the type of the output: "0.5", "-3", "0x0102".
@@ -25,14 +25,14 @@ struct ElementDifference {
 };
 
 struct Difference {
-  /// In few words: "findings deadlock at line 3, were none".
+  /// A short description: "findings deadlock at line 3, were none".
   std::string what;
-  /// Absent where only status or findings differ, and where a run did not come
-  /// to its end, so that its bytes mean nothing.
+  /// Absent if only status or findings differ, and if a run did not reach its
+  /// end, so that its bytes are invalid.
   std::optional<ElementDifference> element;
 };
 
-/// What differs between two runs of the same launch, or nothing.
+/// Returns the difference between two runs of the same launch, or nullopt.
 std::optional<Difference> difference(const Arguments &arguments,
                                      const Outcome &first,
                                      const Outcome &second);

@@ -79,7 +79,8 @@ double number(const ElementType &type, std::string_view text) {
 }
 
 /// Rounds to nearest even into a format with the given exponent and fraction
-/// widths. The double has more than twice the bits, so it is the only rounding.
+/// widths. The double has more than twice the bits, so the value is rounded
+/// only once.
 uint64_t narrow(double value, unsigned exponentBits, unsigned fractionBits) {
   int bias = (1 << (exponentBits - 1)) - 1;
   uint64_t sign = uint64_t(std::signbit(value))
@@ -97,7 +98,7 @@ uint64_t narrow(double value, unsigned exponentBits, unsigned fractionBits) {
   double scaled =
       std::nearbyint(std::ldexp(magnitude, int(fractionBits) - exponent));
   // The implicit bit carries into the exponent field, and rounding up past the
-  // largest number into infinity, as they should.
+  // largest number gives infinity, as required.
   uint64_t bits =
       (uint64_t(exponent + bias - 1) << fractionBits) + uint64_t(scaled);
   return sign | std::min(bits, infinity);
@@ -137,7 +138,7 @@ std::string floatText(double value, int digits) {
 
 const ElementType *findNpyType(std::string_view dtype) {
   for (const ElementType &type : types)
-    // bf16 is only stored as what it is not.
+    // Skip bf16, which is stored as another type.
     if (dtype == type.npy && type.kind != Kind::BF16)
       return &type;
   return nullptr;

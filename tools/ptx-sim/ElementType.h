@@ -18,7 +18,7 @@
 
 namespace ptxsim::tool {
 
-/// The user gave something that cannot be run: exit code 2.
+/// Input of the user that cannot be run: exit code 2.
 struct BadInput : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -30,26 +30,27 @@ struct ElementType {
   const char *name;
   Kind kind;
   unsigned bytes;
-  /// What an output is stored as: bf16 is widened to f4, which NumPy has.
+  /// The type of a stored output: bf16 is widened to f4, which NumPy has.
   const char *npy;
 };
 
-/// The type called `name`, or null.
+/// Returns the type called `name`, or null.
 const ElementType *findType(std::string_view name);
-/// The type that a .npy file of NumPy's type string `dtype` holds, or null.
+/// Returns the type of a .npy file with NumPy's type string `dtype`, or null.
 const ElementType *findNpyType(std::string_view dtype);
-/// All names, for messages.
+/// Returns all names, for messages.
 std::string typeNames();
 
-/// The value `text` as little-endian bytes of the type, floats rounded to
-/// nearest even. Throws BadInput for what is no such number or out of range.
+/// Returns the value `text` as little-endian bytes of the type, floats rounded
+/// to nearest even. Throws BadInput for text that is not such a number or is
+/// out of range.
 std::vector<uint8_t> parseValue(const ElementType &type, std::string_view text);
 
-/// The value that the bytes of one element have, with the digits that tell it
-/// from every other of its type; without a type the bits: "0x0102".
+/// Returns the value of one element as text, with enough digits to distinguish
+/// it from every other value of its type; without a type the bits: "0x0102".
 std::string valueText(const ElementType *type, std::span<const uint8_t> bytes);
 
-/// bf16 bytes as the float32 bytes of the same values.
+/// Converts bf16 bytes to the float32 bytes of the same values.
 std::vector<uint8_t> widenBf16(const std::vector<uint8_t> &bytes);
 
 } // namespace ptxsim::tool

@@ -20,7 +20,7 @@ std::string readFile(const std::string &path) {
   std::FILE *file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   std::string text;
   char buffer[65536];
-  // A directory opens, but does not read.
+  // A directory can be opened, but not read.
   while (file) {
     size_t got = std::fread(buffer, 1, sizeof buffer, file);
     text.append(buffer, got);

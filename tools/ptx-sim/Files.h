@@ -13,8 +13,8 @@
 
 namespace ptxsim::tool {
 
-/// All bytes of a file, or of the standard input for "-". Throws BadInput with
-/// the system's reason.
+/// Returns all bytes of a file, or of the standard input for "-". Throws
+/// BadInput with the system's reason.
 std::string readFile(const std::string &path);
 
 } // namespace ptxsim::tool

@@ -102,7 +102,7 @@ private:
            "and tensor, offset");
   }
 
-  /// The value under the key or one of its short names, or null.
+  /// Returns the value under the key or one of its short names, or null.
   const Json *find(const std::string &key, const Names &aliases) const {
     if (auto it = json.find(key); it != json.end())
       return &*it;
@@ -126,7 +126,8 @@ private:
     return value ? value->get<uint64_t>() : fallback;
   }
 
-  /// An enum: its number, or its name with or without the driver's prefix.
+  /// Returns an enum value, given as a number, or as a name with or without the
+  /// driver's prefix.
   uint32_t choice(const std::string &key, const Names &aliases,
                   const Names &names, uint32_t fallback) const {
     const Json *value = find(key, aliases);
@@ -139,7 +140,7 @@ private:
       c = char(std::toupper(static_cast<unsigned char>(c)));
     for (size_t i = 0; i < names.size(); ++i) {
       std::string ending = "_" + names[i];
-      // A longer name may end like a shorter one, so the prefix must be whole.
+      // A longer name may end like a shorter one, so match the whole prefix.
       bool prefixed =
           text.starts_with("CU_TENSOR_MAP_") && prefixOf(text, ending);
       if (text == names[i] || prefixed)
@@ -160,7 +161,7 @@ private:
     });
   }
 
-  /// Fills `out` from `first` on with exactly `count` numbers.
+  /// Sets exactly `count` elements of `out`, starting at `first`.
   template <typename T, size_t N>
   void list(const std::string &key, const Names &aliases, size_t first,
             size_t count, std::array<T, N> &out) const {

@@ -20,19 +20,19 @@ namespace ptxsim::tool {
 /// A tensor map before its address is known.
 struct MapRequest {
   std::variant<TiledParams, Im2colParams> params;
-  /// Which buffer it describes, counted over the in, out, inout and zero
-  /// arguments from 0, and the bytes into it.
+  /// Index of the buffer that it describes, counted over the in, out, inout and
+  /// zero arguments from 0, and the offset into it in bytes.
   unsigned tensor = 0;
   uint64_t offset = 0;
 };
 
 /// Reads the arguments of cuTensorMapEncodeTiled, or of cuTensorMapEncodeIm2col
-/// where pixelsPerColumn is given, by the names of the driver's manual. Enums
-/// are numbers or names. Throws BadInput naming the file and the key.
+/// if pixelsPerColumn is given, by the names of the driver's manual. Enums are
+/// numbers or names. Throws BadInput naming the file and the key.
 MapRequest readMapFile(const std::string &path);
 
-/// The 128 bytes of the map at `address`, with the limits of a device of
-/// capability `cc`. Throws BadInput with the refusal.
+/// Returns the 128 bytes of the map at `address`, with the limits of a device
+/// of capability `cc`. Throws BadInput with the violation.
 std::vector<uint8_t> encode(const MapRequest &request, uint64_t address,
                             unsigned cc, const std::string &path);
 

@@ -21,7 +21,7 @@ namespace ptxsim::tool {
 namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
-/// Arrays beyond this are a broken header, not a problem for a simulator.
+/// Larger arrays mean a broken header, not an input for a simulator.
 constexpr uint64_t largest = uint64_t(1) << 40;
 
 class Reader {
@@ -68,7 +68,7 @@ private:
     return std::string_view(file).substr(start, length);
   }
 
-  /// The text after 'key': in the header's dictionary.
+  /// Returns the text after 'key': in the header's dictionary.
   std::string_view valueOf(std::string_view header, const char *key) const {
     size_t at = header.find("'" + std::string(key) + "'");
     if (at == header.npos)

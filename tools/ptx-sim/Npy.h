@@ -17,7 +17,7 @@
 
 namespace ptxsim::tool {
 
-/// An array as it lies in memory: C order, little endian.
+/// An array in memory: C order, little endian.
 struct Array {
   /// NumPy's type string without byte order, for example "f4", "u1", "V2".
   std::string dtype;
@@ -25,12 +25,12 @@ struct Array {
   std::vector<uint8_t> bytes;
 };
 
-/// Reads an .npy file (format versions 1 to 3). Throws BadInput, naming the
-/// file, for what is malformed, big-endian, in Fortran order, or no plain
+/// Reads a .npy file (format versions 1 to 3). Throws BadInput, naming the
+/// file, if it is malformed, big-endian, in Fortran order, or not of a plain
 /// number type.
 Array readNpy(const std::string &path);
 
-/// The bytes of an .npy file of version 1.0.
+/// Returns the bytes of a .npy file of version 1.0.
 std::string npyText(const Array &array);
 
 } // namespace ptxsim::tool

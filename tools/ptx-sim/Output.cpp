@@ -1,4 +1,4 @@
-//===- Output.cpp - What ptx-sim prints -----------------------------------===//
+//===- Output.cpp - The output of ptx-sim ---------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -52,7 +52,7 @@ bool repeats(const Summary &summary) {
          summary.line.options.policy == Policy::Exhaustive;
 }
 
-/// Whether schedules were held against each other, or there is but one.
+/// Returns true if schedules were compared, or if only one exists.
 bool compares(const Summary &summary) {
   return summary.comparison.schedules || summary.comparison.exhausted;
 }
@@ -97,12 +97,12 @@ std::string format(const char *pattern, Values... values) {
   return buffer;
 }
 
-/// "1 finding", "2 findings".
+/// Returns "1 finding", "2 findings".
 std::string counted(uint64_t count, const char *what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// What runs that agree agreed in: bytes only if any were asked for.
+/// Returns what agreeing runs have in common; bytes only if any were requested.
 std::string agreement(const Summary &summary) {
   return summary.comparison.first.outputs.empty()
              ? "gave the same findings; no bytes were compared, since no "
@@ -110,7 +110,7 @@ std::string agreement(const Summary &summary) {
              : "gave the same bytes and findings";
 }
 
-/// How much of the space of schedules an exploration covered.
+/// Returns how much of the space of schedules an exploration covered.
 std::string exploredText(const Summary &summary) {
   const Comparison &comparison = summary.comparison;
   std::string count = std::to_string(comparison.schedules + 1);
@@ -127,7 +127,7 @@ std::string exploredText(const Summary &summary) {
                 comparison.longest);
 }
 
-/// What stopped a launch before its end.
+/// Returns the limit that stopped a launch before its end.
 std::string limitText(const Summary &summary) {
   bool tooLong = summary.line.options.policy == Policy::Exhaustive &&
                  !summary.line.options.maxSteps;
@@ -137,7 +137,7 @@ std::string limitText(const Summary &summary) {
          " steps";
 }
 
-/// What the schedules that did not differ say.
+/// Returns the summary of schedules that did not differ.
 std::string sameText(const Summary &summary) {
   const Comparison &comparison = summary.comparison;
   if (!repeats(summary))
@@ -172,8 +172,8 @@ std::string scheduleText(const Summary &summary) {
          d.difference.what + "\nreplay: " + d.replay + "\n";
 }
 
-/// Findings that the options look for. That a result depends on the schedule
-/// shows only where there are several.
+/// Returns the number of findings that the options enable. A schedule-dependent
+/// result can be found only with several schedules.
 size_t checksOn(const Summary &summary) {
   size_t count = 0;
   for (const FindingInfo &info : allFindings())
@@ -184,7 +184,7 @@ size_t checksOn(const Summary &summary) {
   return count;
 }
 
-/// The policies that ran, the first run's first.
+/// Returns the policies that ran, the first run's first.
 std::vector<std::string> policiesRun(const Summary &summary) {
   std::vector<std::string> policies = {nameOf(summary.line.options.policy)};
   const auto &other = summary.line.compare;
@@ -197,7 +197,7 @@ std::vector<std::string> policiesRun(const Summary &summary) {
   return policies;
 }
 
-/// What a clean result rests on: JSON, and one line for a person.
+/// Returns the basis of a clean result: as JSON, and as one line of text.
 Json checked(const Summary &summary) {
   Json json;
   json["checks"] = checksOn(summary);
@@ -280,7 +280,7 @@ std::string textReport(const Summary &summary, Colour colour) {
                        summary.line.kernel, summary.text, colour);
   if (deadlock)
     report += describe(*deadlock);
-  // Up to the limit only what has the same id and line is dropped.
+  // Below the limit, only findings with the same id and line are dropped.
   bool repeated = result.findings.size() < summary.line.options.maxFindings;
   if (result.findingsDropped)
     report += counted(result.findingsDropped, "more finding") +

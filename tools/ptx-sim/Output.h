@@ -1,4 +1,4 @@
-//===- Output.h - What ptx-sim prints ---------------------------*- C++ -*-===//
+//===- Output.h - The output of ptx-sim -------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,14 +19,14 @@ struct Summary {
   const LaunchConfig &config;
   const Arguments &arguments;
   const Comparison &comparison;
-  /// The PTX.
+  /// The PTX text.
   const std::string &text;
 };
 
-/// {schema_version, status, entry, target..., findings, outputs, schedules,
-/// checked}
+/// Returns {schema_version, status, entry, target..., findings, outputs,
+/// schedules, checked}.
 std::string jsonReport(const Summary &summary);
-/// The same object where nothing ran: status "error".
+/// Returns the same object if nothing ran: status "error".
 std::string jsonError(const std::string &message, unsigned ptxLine);
 std::string textReport(const Summary &summary, Colour colour);
 std::string listEntries(const Module &module, bool json);

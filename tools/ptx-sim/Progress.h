@@ -15,15 +15,15 @@
 
 namespace ptxsim::tool {
 
-/// One line on the standard error, rewritten in place; silent where that is no
+/// One line on standard error, rewritten in place; silent if that is not a
 /// terminal.
 class Progress {
 public:
   Progress();
   ~Progress() { clear(); }
-  /// Makes the launch call back. The object must outlive it.
+  /// Makes the launch call this object, which must outlive it.
   void attach(Options &options);
-  /// What goes before the counts: which of several schedules runs.
+  /// Sets the text before the counts: which of several schedules runs.
   void schedule(uint64_t number, uint64_t of);
   /// Removes the line.
   void clear();

@@ -1,4 +1,4 @@
-//===- Run.cpp - One simulated launch and what it left --------------------===//
+//===- Run.cpp - One simulated launch and its outputs ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +25,7 @@ std::vector<uint8_t> bytesOf(uint64_t value) {
   return bytes;
 }
 
-/// An empty array still gets an address.
+/// Allocates a buffer; an empty array also gets an address.
 uint64_t allocate(Device &device, const Argument &argument) {
   uint64_t address = device.allocate(std::max<uint64_t>(argument.bytes, 1));
   if (argument.kind == Kind::Zero && argument.bytes)
@@ -35,7 +35,7 @@ uint64_t allocate(Device &device, const Argument &argument) {
   return address;
 }
 
-/// Addresses of the buffers, in order, and parameters as bytes.
+/// Addresses of the buffers, in order, and the bytes of the parameters.
 struct Placed {
   std::vector<uint64_t> addresses;
   std::vector<std::vector<uint8_t>> parameters;

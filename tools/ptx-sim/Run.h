@@ -1,4 +1,4 @@
-//===- Run.h - One simulated launch and what it left ------------*- C++ -*-===//
+//===- Run.h - One simulated launch and its outputs -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,15 +13,15 @@
 
 namespace ptxsim::tool {
 
-/// What a run left behind. `outputs` has one byte string per argument that is
-/// an output, in order.
+/// The results of a run. `outputs` has one byte string per output argument, in
+/// order.
 struct Outcome {
   LaunchResult result;
   double seconds = 0;
   std::vector<std::vector<uint8_t>> outputs;
 };
 
-/// Fills a fresh device, launches, and reads the outputs back. Throws BadInput
+/// Fills a fresh device, launches, and reads back the outputs. Throws BadInput
 /// and Error.
 Outcome run(const Module &module, LaunchConfig config,
             const Arguments &arguments, const Options &options);

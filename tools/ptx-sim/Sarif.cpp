@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 Json textOf(std::string_view text) { return {{"text", std::string(text)}}; }
 
-/// A path as a URI reference (RFC 3986): what is no path character is escaped.
+/// Returns a path as a URI reference (RFC 3986), with all other characters
+/// escaped.
 std::string uriOf(const std::string &path) {
   static const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
                                    "RSTUVWXYZ0123456789-._~/!$&'()*+,;=@";
@@ -50,7 +51,7 @@ size_t ruleIndex(const std::string &id) {
   return info ? size_t(info - allFindings().data()) : 0;
 }
 
-/// The PTX region: line, columns where known, and the line as a snippet.
+/// Returns the PTX region: line, columns if known, and the line as a snippet.
 Json regionOf(const Party &party, const std::string &text) {
   Json region = {{"startLine", party.ptxLine}};
   if (party.ptxColumn) {
@@ -61,7 +62,7 @@ Json regionOf(const Party &party, const std::string &text) {
   return region;
 }
 
-/// "kernel/cta(0,0,0)/warp3/lane5", as far as it is known.
+/// Returns "kernel/cta(0,0,0)/warp3/lane5", as far as known.
 std::string whereOf(const Party &party, const std::string &entry) {
   const Dim3 &cta = party.cta;
   std::string where = entry;
@@ -74,8 +75,8 @@ std::string whereOf(const Party &party, const std::string &entry) {
   return where;
 }
 
-/// The kernel. Standard input has no place: consumers want a URI all the same,
-/// and "-" would be a file of that name.
+/// Returns the kernel. Standard input has no path, but consumers require a URI,
+/// and "-" would name a file.
 Json artifactOf(const std::string &kernel) {
   if (kernel == "-")
     return {{"uri", "stdin"},
@@ -94,7 +95,7 @@ Json locationOf(const Party &party, const Summary &summary) {
           {"logicalLocations", Json::array({logical})}};
 }
 
-/// The source line that .loc names, and the other party.
+/// Returns the source line that .loc names, and the other party.
 Json relatedTo(const Finding &finding, const Summary &summary) {
   Json list = Json::array();
   size_t colon = finding.source.rfind(':');
@@ -117,8 +118,9 @@ Json relatedTo(const Finding &finding, const Summary &summary) {
   return list;
 }
 
-/// The command that shows the finding again, where it is not the one that was
-/// run: what only another schedule found, or their comparison.
+/// Returns the command that reproduces the finding, if it differs from the
+/// command that was run: for findings of only another schedule, or of the
+/// comparison.
 std::string replayOf(const Finding &finding, const Summary &summary) {
   const Comparison &comparison = summary.comparison;
   bool inFirst = std::ranges::any_of(
@@ -147,7 +149,7 @@ Json resultOf(const Finding &finding, const Summary &summary) {
   return result;
 }
 
-/// A log of one run of the tool.
+/// Returns a log of one run of the tool.
 std::string logOf(const Json &invocation, const Json &results) {
   Json driver = {{"name", "ptx-sim"},
                  {"semanticVersion", FMHA_VERSION},
@@ -177,7 +179,7 @@ std::string sarifLog(const Summary &summary) {
     results.push_back(resultOf(finding, summary));
   Json invocation = {{"executionSuccessful", true},
                      {"commandLine", commandText(summary.line)}};
-  // No result does not mean a clean kernel then.
+  // In that case the absence of results does not mean a clean kernel.
   bool cut = comparison.first.result.status == Status::StepLimit ||
              !comparison.cut.empty();
   if (cut)

@@ -13,20 +13,21 @@
 
 namespace ptxsim::tool {
 
-/// The findings of all runs as a log of
-/// the Static Analysis Results Interchange Format, version 2.1.0 (OASIS): one
-/// run whose rules are the ids of Findings.def, each result at its PTX region,
-/// with the .loc position as a related location.
+/// Returns the findings of all runs as a log of the Static Analysis Results
+/// Interchange Format, version 2.1.0 (OASIS): one run whose rules are the ids
+/// of Findings.def, each result at its PTX region, with the .loc position as a
+/// related location.
 std::string sarifLog(const Summary &summary);
 
-/// Why nothing ran. `kernel` and `ptxLine` are where, empty and 0 if nowhere.
+/// The reason why nothing ran. `kernel` and `ptxLine` give the place, or are
+/// empty and 0.
 struct Failure {
   std::string message, kernel;
   unsigned ptxLine = 0;
 };
 
-/// The log where nothing ran: no result, an execution that was not successful,
-/// and the reason as a notification of the tool.
+/// Returns the log if nothing ran: no result, an execution that was not
+/// successful, and the reason as a notification of the tool.
 std::string sarifFailure(const Failure &failure, const std::string &command);
 
 } // namespace ptxsim::tool

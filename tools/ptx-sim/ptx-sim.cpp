@@ -53,7 +53,8 @@ LaunchConfig configure(const CommandLine &line, const Module::Entry &entry) {
   return config;
 }
 
-/// A trace of a warp that the block does not have would be silent.
+/// Rejects a trace of a warp that the block does not have, which would be
+/// empty.
 void checkTrace(const CommandLine &line, const Dim3 &block) {
   uint64_t warps = (block.count() + 31) / 32;
   if (line.trace && line.trace->warp >= warps)
@@ -69,7 +70,7 @@ ExitCode codeOf(Status status) {
   return status == Status::Ok ? Clean : Findings;
 }
 
-/// Stores the outputs, unless the kernel hangs or a limit of steps cut it.
+/// Stores the outputs, unless the kernel hung or a limit of steps stopped it.
 void store(const Arguments &arguments, const Outcome &outcome) {
   bool ended = outcome.result.status == Status::Ok ||
                outcome.result.status == Status::Findings;
@@ -86,7 +87,7 @@ void store(const Arguments &arguments, const Outcome &outcome) {
   }
 }
 
-/// Colours only where a person looks (https://no-color.org).
+/// Enables colors only on a terminal (https://no-color.org).
 Colour colourOf(std::FILE *stream) {
   const char *off = std::getenv("NO_COLOR");
   bool wanted = isatty(fileno(stream)) && !(off && *off);
@@ -114,14 +115,14 @@ int simulate(const Job &job) {
   return codeOf(comparison.status);
 }
 
-/// Where reports of an error go besides the standard error.
+/// Where errors are reported besides standard error.
 struct Reports {
   bool json = false;
   std::string sarif, command;
 };
 
-/// Tells that nothing could be run. A SARIF log of an earlier run must not
-/// stay and look like the answer.
+/// Reports that nothing could be run. A SARIF log of an earlier run must not
+/// remain and be mistaken for the result.
 int complain(const Reports &reports, const Failure &failure,
              const std::string &text) {
   std::fputs(text.c_str(), stderr);
@@ -160,8 +161,8 @@ int runTool(const CommandLine &line) {
   }
 }
 
-/// What argv asks for in the way of reports, where the options as a whole are
-/// not understood.
+/// Returns the reports that argv requests, if the options as a whole are
+/// invalid.
 Reports reportsOf(int argc, char **argv) {
   static constexpr std::string_view flag = "--sarif";
   Reports reports;
@@ -186,7 +187,7 @@ int main(int argc, char **argv) {
       return *code;
     return runTool(std::get<CommandLine>(parsed));
   } catch (const BadInput &error) {
-    // The options are not known, but whoever asked for a report gets it.
+    // The options are invalid, but requested reports are still written.
     return complain(reportsOf(argc, argv), error.what());
   }
 }

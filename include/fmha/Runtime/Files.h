@@ -1,4 +1,4 @@
-//===- Files.h - Whole files, read and written safely -----------*- C++ -*-===//
+//===- Files.h - Reads and writes whole files safely ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

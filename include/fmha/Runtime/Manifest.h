@@ -40,7 +40,7 @@ using launch::RunValues;
 using launch::Swizzle;
 using launch::TensorName;
 
-/// Returns the name that a manifest has for the value.
+/// Returns the name of the value in a manifest.
 inline llvm::StringRef stringify(RunValue value) {
   return launch::nameOf(value);
 }

@@ -18,9 +18,9 @@
 namespace fmha::runtime {
 
 /// The inputs are o [parts * batch, length, heads, dim], and max and sum [parts
-/// * batch, length, heads, 1] in f32, one part after the other. The kernel
-/// writes out [batch, length, heads, dim] in the type that it was compiled for,
-/// and lse, rowMax and rowSum [batch, length, heads, 1] if they are given.
+/// * batch, length, heads, 1] in f32, with consecutive parts. The kernel writes
+/// out [batch, length, heads, dim] in the type that it was compiled for, and
+/// lse, rowMax and rowSum [batch, length, heads, 1] if they are given.
 struct MergeTensors {
   int64_t parts = 0;
   Tensor4 o, max, sum, out;

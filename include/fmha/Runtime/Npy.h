@@ -9,7 +9,7 @@
 // Reads and writes NumPy's .npy format, versions 1.0, 2.0 and 3.0 (NEP 1):
 // "\x93NUMPY", version, header length, a Python dict literal, then the elements
 // in C order. Only little-endian arrays of numbers in C order are supported;
-// errors say what was expected and what was found.
+// errors report what was expected and what was found.
 //
 //===----------------------------------------------------------------------===//
 

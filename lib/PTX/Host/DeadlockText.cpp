@@ -72,7 +72,7 @@ std::string ctaText(const Dim3 &cta) {
          std::to_string(cta.z);
 }
 
-/// "  title: a; b", or `none` after the title.
+/// Returns "  title: a; b", or `none` after the title.
 std::string listLine(const char *title, const std::vector<std::string> &list,
                      const char *none) {
   std::string text;
@@ -81,7 +81,7 @@ std::string listLine(const char *title, const std::vector<std::string> &list,
   return std::string(title) + ": " + (list.empty() ? none : text) + "\n";
 }
 
-/// "1 arrival is missing", "2 arrivals are missing".
+/// Returns "1 arrival is missing", "2 arrivals are missing".
 std::string missing(int64_t count, const char *what) {
   return std::to_string(count) + " " + what +
          (count == 1 ? " is missing" : "s are missing");
@@ -104,7 +104,7 @@ std::string stateText(const WaitObject &object) {
   return text;
 }
 
-/// What a wait came too late for.
+/// Returns the description of a missed phase.
 std::string overrunText(const PhaseOverrun &overrun) {
   std::string since = overrun.lastWaitLine
                           ? "its last wait that succeeded, in line " +
@@ -118,8 +118,8 @@ std::string overrunText(const PhaseOverrun &overrun) {
          listLine("      completed by", overrun.events, "events not kept");
 }
 
-/// Those that wait for an object, or, with -1, for other lanes of their warp or
-/// for nothing.
+/// Returns the paths that wait for an object, or, for -1, those that wait for
+/// other lanes of their warp or for nothing.
 std::string waitersText(const DeadlockReport &report, int object) {
   std::string text;
   for (const BlockedPath &path : report.paths)

@@ -1,4 +1,4 @@
-//===- OptionText.cpp - Options of a run, given as text -------------------===//
+//===- OptionText.cpp - Options of a run, parsed from text ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

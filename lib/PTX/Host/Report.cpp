@@ -52,7 +52,7 @@ Json orNull(const std::string &text) {
 }
 Json orNull(int number) { return number < 0 ? Json(nullptr) : Json(number); }
 
-/// "\033[1;31mtext\033[0m" where colours are wanted.
+/// Returns "\033[1;31mtext\033[0m" if colors are enabled.
 std::string painted(Colour colour, const char *code, const std::string &text) {
   if (colour == Colour::Never)
     return text;
@@ -62,8 +62,8 @@ std::string painted(Colour colour, const char *code, const std::string &text) {
 constexpr const char *bold = "1", *red = "1;31", *yellow = "1;33",
                      *green = "1;32", *cyan = "1;36";
 
-/// The line and a mark under `width` of its characters from `column` on; column
-/// 0 marks the first word.
+/// Returns the line and a mark under `width` of its characters from `column`
+/// on; column 0 marks the first word.
 std::string excerpt(std::string_view text, unsigned line, unsigned column,
                     unsigned width, Colour colour) {
   std::string_view source = line ? lineOf(text, line) : std::string_view();
@@ -74,7 +74,7 @@ std::string excerpt(std::string_view text, unsigned line, unsigned column,
   if (at >= source.size())
     at = indent;
   std::string number = std::to_string(line);
-  // Tabs stay tabs, so that the caret stands under the word.
+  // Tabs stay tabs, so that the caret is below the word.
   std::string before(source.substr(0, at));
   for (char &c : before)
     c = c == '\t' ? c : ' ';
@@ -93,7 +93,7 @@ std::string place(std::string_view file, unsigned line, unsigned column = 0) {
   return result + ": ";
 }
 
-/// "warp 3, lane 0, CTA (0, 0, 0), source x.cu:7", as far as it is known.
+/// Returns "warp 3, lane 0, CTA (0, 0, 0), source x.cu:7", as far as known.
 std::string whoseText(const Party &party) {
   std::string who;
   auto add = [&who](const std::string &part) {
@@ -112,7 +112,7 @@ std::string whoseText(const Party &party) {
   return who;
 }
 
-/// Who, and under which schedule.
+/// Returns the party and the schedule.
 std::string circumstances(const Finding &finding) {
   std::string who = whoseText(finding);
   if (finding.policy == Policy::Eager)
@@ -124,7 +124,7 @@ std::string circumstances(const Finding &finding) {
   return who;
 }
 
-/// The other side: what there is to say of it, its line and who that is.
+/// Returns the description of the other side, its line and its party.
 std::string otherText(const Finding &finding, std::string_view text,
                       Colour colour) {
   if (finding.other.empty())
@@ -140,7 +140,7 @@ std::string otherText(const Finding &finding, std::string_view text,
 
 } // namespace
 
-/// Line, columns and source of a party, into the object that names it.
+/// Adds line, columns and source of a party to the object that names it.
 static void placeInto(Json &json, const Party &party) {
   bool placed = party.ptxColumn != 0;
   json["ptx_line"] = party.ptxLine ? Json(party.ptxLine) : Json(nullptr);
@@ -166,7 +166,7 @@ Json toJson(const Finding &finding) {
   Json json;
   json["id"] = finding.id;
   json["severity"] = nameOf(finding.severity);
-  // Who reads the message alone shall learn how to mend it, too.
+  // The message also includes the fix, for readers that show only the message.
   json["message"] =
       finding.message + (finding.fix.empty() ? "" : " " + finding.fix);
   json["ptx_line"] = finding.ptxLine ? Json(finding.ptxLine) : Json(nullptr);
@@ -214,7 +214,7 @@ std::string describe(const Finding &finding, std::string_view file,
 
 std::string describe(const Error &error, std::string_view file,
                      std::string_view text) {
-  // Some messages begin with their place already.
+  // Some messages already begin with their location.
   std::string_view message = error.what();
   std::string where = place(file, error.line);
   for (const std::string &known :

@@ -15,8 +15,8 @@ using namespace ptxsim::syntax;
 
 namespace {
 
-/// Function directives, how many integers they take (at least, at most), and
-/// the least that each may be.
+/// Function directives, the minimum and maximum number of their integers, and
+/// the minimum of each integer.
 struct FunctionDirective {
   std::string_view name;
   unsigned low, high;
@@ -38,14 +38,16 @@ constexpr std::array<FunctionDirective, 14> kFunctionDirectives = {
      {".unique", 0, 0, 0},
      {".retain", 0, 0, 0}}};
 
-/// Directives that may not stand together.
+/// Directives that exclude each other: both define the block, or the cluster,
+/// and might disagree.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2>
     kExclusive = {
         {{"maxntid", "reqntid"}, {"maxclusterrank", "reqnctapercluster"}}};
 
 } // namespace
 
-/// Both say what a block is, or a cluster, and need not agree.
+/// Rejects directives that exclude each other, that lack another directive they
+/// need, or that PTX has dropped.
 void Parser::checkDirectives(const Function &function) const {
   auto has = [&](std::string_view name) {
     return std::ranges::any_of(

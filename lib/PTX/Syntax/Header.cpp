@@ -18,18 +18,18 @@ using namespace ptxsim::syntax;
 
 namespace {
 
-/// PTX ISA release history: the last minor release of each major one. Releases
-/// of the newest are not refused before they come: a form that is not known
-/// yet is an error of its own.
+/// PTX ISA release history: the last minor release of each major one. Future
+/// releases of the newest major one are accepted: an unknown form is reported
+/// as a separate error.
 struct Release {
   unsigned major, lastMinor;
 };
 constexpr std::array<Release, 9> kReleases = {
     {{1, 5}, {2, 3}, {3, 2}, {4, 3}, {5, 1}, {6, 5}, {7, 8}, {8, 8}, {9, 9}}};
 
-/// .target of the manual, and the .version that brought it (ptxas 13.0; any
-/// for those that it no longer knows): itself, and with the suffixes a and f
-/// where it has them.
+/// .target names of the manual, and the .version that introduced each (ptxas
+/// 13.0; any for those that it no longer supports): the plain name, and with
+/// the suffixes a and f if these exist.
 struct Architecture {
   std::string_view name, since, sinceA, sinceF;
 };
@@ -54,7 +54,8 @@ constexpr std::array<Architecture, 31> kArchitectures = {
 constexpr std::array<std::string_view, 4> kTargetOptions = {
     "debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
 
-/// "sm_90a" of "compute_90a", the name of the same in front of ptxas.
+/// Returns "sm_90a" for "compute_90a", which is the same target as input of
+/// ptxas.
 std::string realTarget(std::string_view name) {
   constexpr std::string_view kVirtual = "compute_";
   bool isVirtual = name.starts_with(kVirtual);
@@ -62,7 +63,7 @@ std::string realTarget(std::string_view name) {
                    : std::string(name);
 }
 
-/// The first .version with a target, empty where PTX has no such target.
+/// Returns the first .version with a target, empty if PTX has no such target.
 std::string_view sinceOf(std::string_view text) {
   std::string real = realTarget(text);
   for (const Architecture &entry : kArchitectures) {
@@ -81,7 +82,8 @@ std::string_view sinceOf(std::string_view text) {
 
 bool isTarget(std::string_view text) { return !sinceOf(text).empty(); }
 
-/// "sm_90[a], sm_100[a|f]", from sm_50 on: older ones have no toolkit any more.
+/// Returns "sm_90[a], sm_100[a|f]", from sm_50 on: no current toolkit supports
+/// older ones.
 std::string knownTargets() {
   std::string text;
   bool shown = false;
@@ -106,7 +108,7 @@ std::string knownVersions() {
   return text;
 }
 
-/// "8.8" as a pair that compares, or nothing.
+/// Parses "8.8" as a pair that can be compared, or returns nullopt.
 std::optional<std::pair<unsigned, unsigned>>
 parseRelease(std::string_view text) {
   unsigned major = 0, minor = 0;

@@ -1,4 +1,4 @@
-//===- Lexer.cpp - Words of PTX text ----------------------------*- C++ -*-===//
+//===- Lexer.cpp - Tokens of PTX text ---------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,7 +21,7 @@ using ptxsim::Error;
 
 namespace {
 
-/// Properties of a byte, looked up once per character.
+/// Character classes, looked up once per character.
 enum CharClass : uint8_t { kStart = 1, kInner = 2, kDigit = 4, kHex = 8 };
 
 constexpr std::array<uint8_t, 256> makeClasses() {

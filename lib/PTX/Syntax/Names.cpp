@@ -1,4 +1,4 @@
-//===- Names.cpp - Every name is declared, every label exists ---*- C++ -*-===//
+//===- Names.cpp - Checks declarations of names and labels ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,7 +18,7 @@ using ptxsim::Error;
 
 namespace {
 
-/// What one lexical scope declares. A range %r<10> is kept by its stem.
+/// The declarations of one lexical scope. A range %r<10> is stored by its stem.
 struct Scope {
   std::unordered_set<std::string_view> names;
   std::unordered_map<std::string_view, uint32_t> ranges;

@@ -86,7 +86,7 @@ uint64_t Parser::parsePrimary() {
   if (accept('!'))
     return !parsePrimary();
   if (accept('(')) {
-    // A cast such as (.s64) changes nothing in 64-bit arithmetic.
+    // A cast such as (.s64) has no effect in 64-bit arithmetic.
     if (token.kind == Token::Kind::Directive) {
       advance();
       expect(')', "after a cast");

@@ -1,4 +1,4 @@
-//===- Parser.cpp - PTX text to tree ----------------------------*- C++ -*-===//
+//===- Parser.cpp - Parses PTX text to a tree -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -43,7 +43,7 @@ const SpaceName *findSpace(const Token &token) {
   return nullptr;
 }
 
-/// As in ptxas.
+/// The same limit as in ptxas.
 constexpr uint64_t kMostAlign = uint64_t(1) << 31;
 
 } // namespace
@@ -264,7 +264,8 @@ Variable Parser::parseVariableSpecifiers() {
       variable.vector = text[1] - '0';
     else if (typeBits(text))
       variable.type = text;
-    // What a pointer parameter points to (.ptr .global) changes nothing here.
+    // The space of a pointer parameter's target (.ptr .global) has no effect
+    // here.
     else if (text != "ptr" && !findSpace(token))
       fail("a type, .align, .ptr or a vector size");
     advance();
@@ -305,10 +306,10 @@ void Parser::parseDeclarator(Variable &variable) {
 
 namespace {
 
-/// The largest variable of each space, in bytes, so that sizes, offsets and
-/// sums of a few of them fit their types: 4 GiB of global memory, 64 KiB of
-/// constants, less than the 24 bits of a shared address, and no parameter is
-/// larger than 32764 bytes.
+/// Returns the maximum size of a variable of each space, in bytes, so that
+/// sizes, offsets and sums of a few of them fit their types: 4 GiB of global
+/// memory, 64 KiB of constants, less than the 24 bits of a shared address, and
+/// 32764 bytes of a parameter.
 uint64_t mostBytes(Variable::Space space) {
   switch (space) {
   case Variable::Space::Global:
@@ -328,7 +329,7 @@ uint64_t mostBytes(Variable::Space space) {
 
 } // namespace
 
-/// Refuses what no machine holds, and products that wrap.
+/// Rejects sizes beyond any hardware, and products that overflow.
 void Parser::checkSize(const Variable &variable) const {
   uint64_t most = mostBytes(variable.space);
   uint64_t bytes = (typeBits(variable.type) + 7) / 8 * variable.vector;
@@ -336,7 +337,7 @@ void Parser::checkSize(const Variable &variable) const {
   bool fits = true;
   for (uint64_t extent : variable.dimensions) {
     extents += "[" + std::to_string(extent) + "]";
-    // Not a product, which may wrap; zero is an array of unknown size.
+    // Not a product, which may overflow; zero is an array of unknown size.
     fits = fits && extent <= most / std::max<uint64_t>(bytes, 1);
     bytes *= fits ? extent : 1;
   }
@@ -423,7 +424,8 @@ void Parser::parseLoc(Block &block) {
   statement.file = expectCount("a file number");
   statement.fileLine = expectCount("a line number");
   expectInteger("a column");
-  // ", function_name $L__info + 7, inlined_at 1 20 3": where the call stood.
+  // ", function_name $L__info + 7, inlined_at 1 20 3": the location of the
+  // call.
   while (accept(',')) {
     std::string_view word = expectWord("function_name or inlined_at");
     if (word == "function_name") {

@@ -68,14 +68,14 @@ private:
   void expect(char symbol, const char *where);
   std::string_view expectWord(const char *what);
   uint64_t expectInteger(const char *what);
-  /// An integer that fits 32 bits and is at least `least`.
+  /// Parses an integer that fits 32 bits and is at least `least`.
   uint32_t expectCount(const std::string &what, uint32_t least = 0);
   [[noreturn]] void fail(const std::string &expected) const;
   [[noreturn]] void failAt(uint32_t line, const std::string &message) const;
   static std::string spell(const Token &token);
 
   /// Counts nested scopes, lists and expressions, so that a text of a million
-  /// brackets is an error and not the end of the stack.
+  /// brackets is an error and does not overflow the stack.
   class Nesting {
   public:
     explicit Nesting(Parser &parser) : parser(parser) {

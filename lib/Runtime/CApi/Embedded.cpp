@@ -1,4 +1,4 @@
-//===- Embedded.cpp - Kernels inside C programs ---------------------------===//
+//===- Embedded.cpp - Kernels embedded in C programs ----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -49,7 +49,7 @@ State &stateOf(FmhaEmbeddedKernel &kernel) {
   return *static_cast<State *>(there);
 }
 
-/// Finds the current context. A thread that has none gets the primary one of
+/// Finds the current context. A thread without one gets the primary context of
 /// device 0.
 FmhaStatus findHome(const driver::Calls &calls, Home &home) {
   if (FmhaStatus status = check(calls, calls.getContext(&home.context),
@@ -110,10 +110,10 @@ FmhaStatus pick(const driver::Calls &calls, const FmhaEmbeddedKernel &kernel,
                   "; compile for it too, with fmha-compile --target");
 }
 
-/// Loads the image from ptxas, or the PTX if the driver rejects that.
+/// Loads the image from ptxas, or the PTX if the driver rejects the image.
 FmhaStatus load(const driver::Calls &calls, const FmhaEmbeddedImage &image,
                 FmhaModule *module) {
-  // The simulator takes PTX and nothing else.
+  // The simulator accepts only PTX.
   if (image.cubin && !calls.isSimulator() &&
       !loadModule(image.cubin, image.cubin_bytes, image.manifest, module))
     return FMHA_SUCCESS;
@@ -134,7 +134,7 @@ FmhaStatus begin(const FmhaEmbeddedKernel *kernel, const driver::Calls *&calls,
 }
 
 /// Finds the module of `kernel` in the current context, and loads it first if
-/// need be.
+/// necessary.
 FmhaStatus enter(FmhaEmbeddedKernel *kernel, FmhaModule &module) {
   const driver::Calls *calls = nullptr;
   Home home;
@@ -156,7 +156,8 @@ FmhaStatus enter(FmhaEmbeddedKernel *kernel, FmhaModule &module) {
   return FMHA_SUCCESS;
 }
 
-/// Takes the module of the context `home` from the list; null if there is none.
+/// Removes the module of the context `home` from the list and returns it; null
+/// if there is none.
 FmhaModule remove(FmhaEmbeddedKernel &kernel, const Home &home) {
   State &state = stateOf(kernel);
   std::lock_guard<std::mutex> lock(state.turn);
@@ -177,7 +178,7 @@ FmhaStatus unload(FmhaEmbeddedKernel *kernel) {
   return unloadModule(remove(*kernel, home));
 }
 
-/// Keeps C++ exceptions, of which there is only lack of memory, from C.
+/// Stops C++ exceptions, which can only be std::bad_alloc, at the C interface.
 template <typename Call> int guarded(Call call) {
   try {
     return call();
@@ -186,7 +187,7 @@ template <typename Call> int guarded(Call call) {
   }
 }
 
-/// Calls `use` with the module that is loaded.
+/// Calls `use` with the loaded module.
 template <typename Use> int withModule(FmhaEmbeddedKernel *kernel, Use use) {
   return guarded([&] {
     FmhaModule module = nullptr;

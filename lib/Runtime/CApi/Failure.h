@@ -15,10 +15,10 @@
 
 namespace fmha::capi {
 
-/// Keeps `message` for fmhaLastError() of this thread, and returns `status`.
+/// Stores `message` for fmhaLastError() of this thread, and returns `status`.
 FmhaStatus fail(FmhaStatus status, std::string message);
 
-/// Returns what fmhaLastError() says.
+/// Returns the message of fmhaLastError().
 const char *lastMessage();
 
 } // namespace fmha::capi

@@ -1,4 +1,4 @@
-//===- LaunchPlan.cpp - Launches whose tensors were checked ---------------===//
+//===- LaunchPlan.cpp - Launches with checked tensors ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -71,7 +71,7 @@ void LaunchKey::add(const DLTensor &tensor) {
 }
 
 uint64_t LaunchKey::hash() const {
-  // The products do not wait for each other.
+  // The products are independent of each other.
   uint64_t sum = 0;
   for (size_t n = 0; n < count; ++n)
     sum += (text[n] ^ text[n] >> 17) * (2 * n + 1) * 0x9e3779b97f4a7c15;

@@ -1,4 +1,4 @@
-//===- LaunchPlan.h - Launches whose tensors were checked -------*- C++ -*-===//
+//===- LaunchPlan.h - Launches with checked tensors -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernels of a launch are given depends on the module, on the tensors
-// as DLPack describes them, on the workspace and on max_q_len, and on nothing
-// else. So a launch with the same description as an earlier one repeats its
-// arguments, and neither checks nor computes anything.
+// The arguments of the kernels of a launch depend only on the module, on the
+// tensors as DLPack describes them, on the workspace and on max_q_len. So a
+// launch with the same description as an earlier one reuses its arguments,
+// without any checks or computation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,29 +26,29 @@ namespace fmha::capi {
 
 constexpr size_t mostParameters = 1024, mostMaps = 16, mostKernels = 2;
 
-/// Where the arguments of one kernel stand in a block of memory: tensor maps
-/// first, which the driver wants at multiples of 64 bytes, then numbers.
+/// The location of one kernel's arguments in a block of memory: tensor maps
+/// first, which the driver requires at multiples of 64 bytes, then numbers.
 struct ArgumentLayout {
   explicit ArgumentLayout(const launch::KernelLaunch &kernel);
   ArgumentLayout() = default;
 
-  /// Of each parameter, in bytes.
+  /// Offset of each parameter, in bytes.
   std::vector<uint32_t> offsets;
   /// A multiple of 64.
   size_t bytes = 0;
 };
 
-/// The grids of a launch, and the arguments of its kernels one after the other.
-/// An empty grid is not launched.
+/// The grids of a launch, and the consecutive arguments of its kernels. An
+/// empty grid is not launched.
 struct LaunchPlan {
   static constexpr size_t mostBytes =
       mostKernels * (mostMaps * 128 + mostParameters * 8);
 
   std::array<launch::Grid, mostKernels> grids = {};
-  /// Not initialized: a launch sets the bytes that its kernels have.
+  /// Not initialized: a launch writes the bytes that its kernels use.
   alignas(64) unsigned char arguments[mostBytes];
 
-  // Leaves the arguments as they are.
+  // Leaves the arguments uninitialized.
   LaunchPlan() {}
 };
 
@@ -57,14 +57,14 @@ class LaunchKey {
 public:
   static constexpr size_t mostWords = 512;
 
-  /// `isValid` is false for tensors that lack what the roles say, which a
-  /// launch refuses, and for more than fit.
+  /// Describes a launch. `isValid` is false for tensors that do not have the
+  /// form of their roles, which a launch rejects, and for keys that do not fit.
   LaunchKey(std::span<const TensorRole> roles, const DLTensor *const *tensors,
             size_t n, const FmhaLaunchOptions &options);
 
   bool isValid() const { return valid; }
   std::span<const uint64_t> words() const { return {text, count}; }
-  /// Returns the most words that tensors of these roles take.
+  /// Returns the maximum number of words for tensors of these roles.
   static size_t wordsOf(std::span<const TensorRole> roles);
   uint64_t hash() const;
 
@@ -76,23 +76,22 @@ private:
   bool valid = false;
 };
 
-/// The plans of one module that were used last. Safe to use from several
-/// threads.
+/// The most recently used plans of one module. Thread-safe.
 class PlanCache {
 public:
-  /// For launches with keys of at most `words` and arguments of `bytes`.
+  /// Reserves memory for keys of at most `words` and arguments of `bytes`.
   void reserve(size_t words, size_t bytes);
-  /// Copies the plan of `key` to `plan`, or returns false.
+  /// Copies the plan of `key` to `plan`; returns false if there is none.
   bool find(const LaunchKey &key, LaunchPlan &plan);
-  /// Keeps `plan` in place of the one that was used the longest time ago.
+  /// Stores `plan` in place of the least recently used one.
   void keep(const LaunchKey &key, const LaunchPlan &plan);
 
 private:
-  // Enough for the layers of a model that take turns, each with a key-value
-  // cache of its own.
+  // Enough for the layers of a model that run in turn, each with its own KV
+  // cache.
   static constexpr size_t sets = 16, ways = 16;
   struct Slot {
-    /// When the plan was used last; 0 for never.
+    /// Number of the plan's last use; 0 for never.
     uint64_t used = 0;
     uint64_t hash = 0;
     size_t words = 0;

@@ -1,4 +1,4 @@
-//===- MapCache.cpp - Tensor maps that were encoded before ----------------===//
+//===- MapCache.cpp - Tensor maps encoded before --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- MapCache.h - Tensor maps that were encoded before --------*- C++ -*-===//
+//===- MapCache.h - Tensor maps encoded before ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,17 +16,16 @@
 
 namespace fmha::capi {
 
-/// The maps of one parameter. A map depends on its request (address, extents,
-/// strides) and on nothing else, so an entry stays right when the memory is
-/// freed and used again: another shape is another request.
+/// The maps of one parameter. A map depends only on its request (address,
+/// extents, strides), so an entry stays valid when the memory is freed and
+/// reused: another shape is another request.
 class MapCache {
 public:
   explicit MapCache(const launch::Parameter &parameter)
       : parameter(&parameter), entries(sets * ways) {}
 
-  /// Copies the map for `request` to `map`, encoding it if it is not held.
-  /// Returns what the driver answers. Safe to call from several threads;
-  /// allocates nothing.
+  /// Copies the map for `request` to `map`, and encodes it first if it is not
+  /// cached. Returns the driver's result. Thread-safe; allocates nothing.
   runtime::driver::Result get(const runtime::driver::Calls &driver,
                               const launch::MapRequest &request,
                               runtime::driver::TensorMap *map);
@@ -35,7 +34,7 @@ private:
   static constexpr size_t sets = 32, ways = 4;
   struct Entry {
     launch::MapRequest request;
-    /// When the entry was used last; 0 for never.
+    /// Number of the entry's last use; 0 for never.
     uint64_t used = 0;
     runtime::driver::TensorMap map;
   };

@@ -1,4 +1,4 @@
-//===- Module.cpp - A kernel that is loaded -------------------------------===//
+//===- Module.cpp - A loaded kernel ---------------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,8 +40,8 @@ FmhaStatus enterContext(FmhaModuleImpl &module) {
   return check(calls, calls.setContext(module.context), "entering the context");
 }
 
-/// Whether the text is that of fmha.merge: it has no mask, which every
-/// attention has.
+/// Returns whether the text is the manifest of an fmha.merge: it has no mask,
+/// which every attention has.
 bool describesMerge(std::string_view text) {
   return text.find("\"mask\"") == std::string_view::npos &&
          text.find("\"dtype\"") == std::string_view::npos;
@@ -70,7 +70,7 @@ bool has(const FmhaModuleImpl &module, launch::TensorName name) {
   return module.merge ? module.merge->has(name) : module.attention->has(name);
 }
 
-/// Refuses parameters that no launch could fill in.
+/// Rejects parameters that no launch could set.
 FmhaStatus checkParameters(const FmhaModuleImpl &module,
                            const launch::KernelLaunch &kernel) {
   using Kind = launch::Parameter::Kind;
@@ -122,8 +122,8 @@ FmhaStatus prepare(FmhaModuleImpl &module, const launch::KernelLaunch &kernel,
                "allowing the kernel its dynamic shared memory");
 }
 
-/// Returns what the comments at the beginning of `ptx` give after `key`, or an
-/// empty string.
+/// Returns the text after `key` in the comments at the beginning of `ptx`, or
+/// an empty string.
 std::string_view headingOf(std::string_view ptx, std::string_view key) {
   while (ptx.starts_with("//")) {
     std::string_view line = ptx.substr(0, ptx.find('\n'));
@@ -140,7 +140,7 @@ const launch::KernelManifest &manifestOf(const FmhaModuleImpl &module) {
              : *module.attention;
 }
 
-/// Refuses PTX of another kernel than the manifest's. Only text has an id.
+/// Rejects PTX of a kernel other than the manifest's. Only text has an id.
 FmhaStatus checkIds(const FmhaModuleImpl &module, std::string_view image) {
   std::string_view id = headingOf(image, "// id: ");
   const std::string &wanted = manifestOf(module).id;
@@ -179,7 +179,8 @@ std::string capabilityOf(const FmhaModuleImpl &module) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// Returns the failure of loading `image`, which the driver explains by `why`.
+/// Returns the failure of loading `image`, for which the driver gives the
+/// reason `why`.
 FmhaStatus refuseImage(const FmhaModuleImpl &module, std::string_view image,
                        const std::string &why) {
   bool isText = !targetOf(image).empty();
@@ -199,7 +200,7 @@ FmhaStatus refuseImage(const FmhaModuleImpl &module, std::string_view image,
 }
 
 FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
-  // PTX ends in a zero, which the caller need not have.
+  // PTX ends in a zero, which the caller's bytes may lack.
   std::string text(static_cast<const char *>(image), bytes);
   if (FmhaStatus status = checkIds(module, text))
     return status;
@@ -218,8 +219,8 @@ FmhaStatus loadImage(FmhaModuleImpl &module, const void *image, size_t bytes) {
   return refuseImage(module, text, calls.describe(result, log));
 }
 
-/// A static kernel is right for any number of CTAs, and runs best with as many
-/// as the device has at once.
+/// Sets the maximum number of CTAs. A static kernel is correct for any number,
+/// and fastest with as many as the device runs at once.
 void chooseMaxCtas(FmhaModuleImpl &module) {
   if (!module.attention || !module.attention->maxCtas)
     return;
@@ -231,7 +232,7 @@ void chooseMaxCtas(FmhaModuleImpl &module) {
     module.maxCtas = uint32_t(count) * module.attention->ctasPerSm;
 }
 
-/// Finds the entries, of which a kernel with splits has two.
+/// Finds the entries; a kernel with splits has two.
 FmhaStatus prepareAll(FmhaModuleImpl &module) {
   const launch::KernelLaunch &first =
       module.merge ? static_cast<const launch::KernelLaunch &>(*module.merge)

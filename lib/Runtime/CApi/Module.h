@@ -1,4 +1,4 @@
-//===- Module.h - A kernel that is loaded -----------------------*- C++ -*-===//
+//===- Module.h - A loaded kernel -------------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,42 +18,43 @@
 
 namespace fmha::capi {
 
-/// An entry of the module, and how it is launched.
+/// An entry of the module, and its launch.
 struct Entry {
   const launch::KernelLaunch *launch = nullptr;
   runtime::driver::Function function = nullptr;
   bool isClustered = false;
   ArgumentLayout layout;
-  /// Of the parameters that are tensor maps, in their order.
+  /// Caches of the parameters that are tensor maps, in their order.
   std::deque<MapCache> maps;
 };
 
 } // namespace fmha::capi
 
-/// What never changes after loading, but for the caches.
+/// Constant after loading, except for the caches.
 struct FmhaModuleImpl {
   const fmha::runtime::driver::Calls *driver = nullptr;
   fmha::runtime::driver::Context context = nullptr;
   fmha::runtime::driver::DeviceId device = 0;
   fmha::runtime::driver::Module module = nullptr;
 
-  /// One of the two.
+  /// Exactly one of the two is set.
   std::optional<fmha::launch::Manifest> attention;
   std::optional<fmha::launch::MergeManifest> merge;
   std::vector<fmha::capi::TensorRole> roles;
-  /// Where each tensor stands in `roles`, or -1.
+  /// Index of each tensor in `roles`, or -1.
   std::array<int, fmha::launch::tensorCount> places;
 
   fmha::capi::Entry first;
   std::optional<fmha::capi::Entry> combine;
-  /// The most CTAs of a launch in x, or 0 for as many as there are tiles.
+  /// Maximum number of CTAs of a launch in x, or 0 for as many as there are
+  /// tiles.
   uint32_t maxCtas = 0;
   fmha::capi::PlanCache plans;
 
   size_t argumentBytes() const {
     return first.layout.bytes + (combine ? combine->layout.bytes : 0);
   }
-  /// The parts of a split; 0 for no workspace.
+  /// Returns the number of splits; 0 without a workspace.
   uint32_t splits() const { return combine ? attention->splits : 0; }
 };
 

@@ -1,4 +1,4 @@
-//===- Places.cpp - Where the tensors of a launch lie ---------------------===//
+//===- Places.cpp - Memory of the tensors of a launch ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,11 +15,11 @@ namespace {
 using launch::RunValue;
 using launch::TensorName;
 
-/// Returns the bytes of a tensor.
+/// Returns the memory region of a tensor.
 launch::Region regionOf(const TensorRole &role, const DLTensor &tensor) {
   int64_t size = role.elementBytes();
   launch::Region region(addressOf(tensor), tensor.data ? uint64_t(size) : 0);
-  // The contiguous dimension is the block of the others.
+  // The contiguous dimension forms the block of the others.
   int32_t last = tensor.ndim - 1;
   bool isBlock = last >= 0 && strideOf(tensor, last) == 1;
   if (isBlock)
@@ -59,7 +59,8 @@ FmhaStatus checkOverlaps(const FmhaModuleImpl &module, const Problem &problem,
   return FMHA_SUCCESS;
 }
 
-/// A kernel that takes V from the rows of K needs them to be the same memory.
+/// Checks that V is the same memory as K, which a kernel that reads V from the
+/// rows of K requires.
 FmhaStatus checkView(const Problem &problem, TensorName ofK, TensorName ofV) {
   const launch::View &k = problem.view(ofK), &v = problem.view(ofV);
   bool same = k.address == v.address;
@@ -105,8 +106,8 @@ FmhaStatus checkWorkspace(const FmhaLaunchOptions &options, uint64_t bytes) {
   return FMHA_SUCCESS;
 }
 
-/// A tensor without elements may have no address: no kernel reads it, but a
-/// tensor map and a pointer need one that is valid.
+/// Sets the addresses of tensors without elements, which may have none. No
+/// kernel reads them, but a tensor map and a pointer need a valid address.
 void borrowAddresses(const FmhaModuleImpl &module, Problem &problem) {
   TensorName lender = module.attention ? TensorName::Q : TensorName::OParts;
   uint64_t address = problem.view(lender).address;
@@ -116,7 +117,7 @@ void borrowAddresses(const FmhaModuleImpl &module, Problem &problem) {
       problem.view(role.tensor).address = address;
 }
 
-/// Places the parts of a split in the workspace.
+/// Places the partial results in the workspace.
 void placeParts(const FmhaLaunchOptions &options, int64_t splits,
                 Problem &problem) {
   problem.parts = launch::partsAt(uint64_t(uintptr_t(options.workspace)),
@@ -127,7 +128,7 @@ void placeParts(const FmhaLaunchOptions &options, int64_t splits,
   launch::setPartStrides(splits, problem.parts, problem.values);
 }
 
-/// The parts of a merge have strides of their own.
+/// Uses the partial results of a merge, which have their own strides.
 void takeParts(const FmhaModuleImpl &module, Problem &problem) {
   auto step = [&](TensorName name) {
     return strideOf(*problem.tensors[module.places[size_t(name)]], 0);

@@ -13,12 +13,12 @@
 
 namespace fmha::capi {
 
-/// Tensors as a kernel's parameters need them.
+/// Tensors in the form that a kernel's parameters need.
 struct Problem {
   const DLTensor *const *tensors = nullptr;
   std::array<launch::View, launch::tensorCount> views;
   launch::RunValues values;
-  /// Of a launch with splits, at address 0 until there is a workspace.
+  /// For a launch with splits; at address 0 until there is a workspace.
   launch::PartViews parts;
 
   launch::View &view(launch::TensorName name) { return views[size_t(name)]; }
@@ -27,8 +27,8 @@ struct Problem {
   }
 };
 
-/// Checks number, devices, types and shapes, and computes all but what the
-/// strides and addresses say.
+/// Checks number, devices, types and shapes, and computes all values that do
+/// not depend on strides and addresses.
 FmhaStatus bindShapes(const FmhaModuleImpl &module,
                       const DLTensor *const *tensors, size_t n, int64_t maxQLen,
                       Problem &problem);

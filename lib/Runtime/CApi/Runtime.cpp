@@ -18,8 +18,8 @@ namespace {
 namespace driver = runtime::driver;
 using launch::Parameter;
 
-/// The value of a parameter that names a capture. An empty one, of which
-/// nothing counts, has extents of 1 and the address of q.
+/// Returns the value of a parameter that names a capture. An empty capture,
+/// whose contents do not matter, has extents of 1 and the address of q.
 uint64_t captureValue(const FmhaModuleImpl &module, const Problem &problem,
                       const Parameter &parameter) {
   size_t first = module.roles.size() - module.attention->captures.size();
@@ -72,7 +72,7 @@ FmhaStatus packNumber(const FmhaModuleImpl &module, const Problem &problem,
                                     std::to_string(number));
 }
 
-/// Writes what the kernel of `entry` is given.
+/// Writes the arguments of the kernel of `entry`.
 FmhaStatus pack(const FmhaModuleImpl &module, Entry &entry,
                 const Problem &problem, unsigned char *arguments) {
   size_t map = 0;
@@ -102,7 +102,8 @@ FmhaStatus tilesOf(const launch::KernelLaunch &kernel, const Problem &problem,
   return fail(FMHA_ERROR_GRID, why);
 }
 
-/// A thread without a context gets the one that the module was loaded into.
+/// Makes the context current that the module was loaded into, unless the thread
+/// has one.
 FmhaStatus enterContext(const FmhaModuleImpl &module) {
   driver::Context current = nullptr;
   if (FmhaStatus status =
@@ -115,7 +116,7 @@ FmhaStatus enterContext(const FmhaModuleImpl &module) {
                "entering the context");
 }
 
-/// Checks the tensors and computes what the kernels are given.
+/// Checks the tensors and computes the arguments of the kernels.
 FmhaStatus makePlan(FmhaModuleImpl &module, const DLTensor *const *tensors,
                     size_t n, const FmhaLaunchOptions &options,
                     LaunchPlan &plan) {
@@ -170,9 +171,9 @@ driver::Result submit(const FmhaModuleImpl &module, const Entry &entry,
                                      nullptr);
 }
 
-/// Launches a kernel from a thread that has a context, as all but the first
-/// launch of a thread expect. Where it has lost it, the kernel is launched
-/// again: a launch without a context does nothing but fail.
+/// Launches a kernel on the assumption that the thread has a context, as all
+/// but the first launch of a thread do. If the context is gone, launches the
+/// kernel again: a launch without a context fails without any effect.
 FmhaStatus submitAgain(const FmhaModuleImpl &module, const Entry &entry,
                        const launch::Grid &grid, unsigned char *arguments,
                        CUstream stream) {
@@ -190,7 +191,7 @@ FmhaStatus launchPlan(const FmhaModuleImpl &module, LaunchPlan &plan,
   const auto &[grid, rows] = plan.grids;
   if (isEmpty(grid))
     return FMHA_SUCCESS;
-  // Asking before each launch would cost as much as finding the plan.
+  // A query before each launch would cost as much as finding the plan.
   thread_local bool hasLaunched = false;
   if (!hasLaunched)
     if (FmhaStatus status = enterContext(module))
@@ -217,12 +218,12 @@ FmhaStatus launchAll(FmhaModuleImpl &module, const DLTensor *const *tensors,
   return launchPlan(module, plan, options.stream);
 }
 
-/// Keeps C++ exceptions, of which there is only lack of memory, from C.
+/// Stops C++ exceptions, which can only be std::bad_alloc, at the C interface.
 template <typename Call> FmhaStatus guarded(Call call) {
   try {
     return call();
   } catch (const std::bad_alloc &) {
-    // Short enough to need no memory itself.
+    // Short enough to need no allocation itself.
     return fail(FMHA_ERROR_OUT_OF_MEMORY, "out of memory");
   } catch (const std::exception &error) {
     return fail(FMHA_ERROR_INVALID_ARGUMENT, error.what());

@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Whether the shapes of tensors agree -------------------===//
+//===- Shapes.cpp - Checks that the shapes of tensors agree ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ namespace {
 using launch::RunValue;
 using launch::TensorName;
 
-/// The extents of a problem, from the tensors that define them.
+/// The extents of a problem, taken from the tensors that define them.
 struct Extents {
   int64_t sequences, batch, qLen, qHeads, kBatch, kvLen, kvHeads, kvLen2;
 };
@@ -35,9 +35,8 @@ public:
     return module.roles[size_t(module.places[size_t(name)])];
   }
 
-  /// Refuses a tensor, where the kernel has it, whose shape is not `wanted`.
-  /// Extents that the tensor has no dimension for, outermost ones, are left
-  /// out.
+  /// Rejects a tensor of the kernel whose shape is not `wanted`. The outermost
+  /// extents of `wanted` are ignored if the tensor lacks these dimensions.
   FmhaStatus expect(TensorName name, std::initializer_list<int64_t> wanted,
                     const char *why) const {
     const DLTensor *tensor = find(name);
@@ -60,7 +59,7 @@ private:
 
 int64_t extent(const launch::View &view, int d) { return view.dims[d]; }
 
-/// The sequences, as a list counts them.
+/// Returns the number of sequences in cu_seqlens.
 int64_t sequencesOf(const DLTensor &starts) { return starts.shape[0] - 1; }
 
 FmhaStatus checkLists(const Shapes &shapes, const Extents &all) {

@@ -1,4 +1,4 @@
-//===- TensorRole.cpp - The tensors that a kernel takes -------------------===//
+//===- TensorRole.cpp - The tensors of a kernel ---------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -86,7 +86,7 @@ FmhaStatus refuse(FmhaStatus status, const TensorRole &role,
   return fail(status, "tensor '" + role.name + "': expected " + why);
 }
 
-/// What a kernel has of tensors with a length and heads.
+/// Returns the role of a tensor with a length and heads.
 TensorRole rowsOf(TensorName name, ElementType type, int32_t rank) {
   TensorRole role;
   role.name = nameOf(name);
@@ -265,7 +265,7 @@ FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
         dimensions(role) + ", got " +
             (tensor->shape ? std::to_string(tensor->ndim) : std::string("no")) +
             " dimensions; reshape it");
-  // Products of extents stay far from the limits of 64 bits.
+  // Products of extents stay far below the limits of 64 bits.
   int64_t elements = 1, least = 0;
   bool beyond = false;
   for (int32_t d = 0; d < role.rank; ++d) {
@@ -281,7 +281,7 @@ FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
   return FMHA_SUCCESS;
 }
 
-/// Whether dimension `d` has stride 1 in every tensor of that role.
+/// Returns whether dimension `d` has stride 1 in every tensor of that role.
 static bool isContiguous(const TensorRole &role, int32_t d) {
   bool last = d == role.rank - 1;
   return last && (role.form != Form::Numbers || role.unitRows);
@@ -351,7 +351,7 @@ launch::View viewOf(const TensorRole &role, const DLTensor &tensor) {
     view.dims[order[n + missing]] = tensor.shape[d];
     view.strides[order[n + missing]] = strideOf(tensor, d);
   }
-  // A stride that no kernel steps by must still be one that TMA takes.
+  // A stride that no kernel uses must still be valid for TMA.
   int64_t row = (view.dims[3] + 15) / 16 * 16;
   for (int n = 0; n < 3; ++n)
     if (view.dims[n] <= 1 || empty)

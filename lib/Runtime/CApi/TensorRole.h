@@ -1,4 +1,4 @@
-//===- TensorRole.h - The tensors that a kernel takes -----------*- C++ -*-===//
+//===- TensorRole.h - The tensors of a kernel -------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,10 +17,10 @@ namespace fmha::capi {
 
 /// The dimensions of a tensor, outermost first.
 enum class Form {
-  /// batch, length, heads, dim; with parts before, and without a batch where
-  /// sequences are packed.
+  /// batch, length, heads, dim; preceded by parts, if any, and without a batch
+  /// if sequences are packed.
   Rows,
-  /// batch, heads, length; likewise.
+  /// batch, heads, length; with parts and packed sequences as above.
   Numbers,
   List,
   Capture,
@@ -34,10 +34,10 @@ struct TensorRole {
   DLDataType dtype = {};
   int32_t rank = 4;
   bool hasParts = false, isOutput = false;
-  /// Of the address and the strides, in bytes: what a tensor map, or a kernel
-  /// that loads vectors, takes.
+  /// Of the address and the strides, in bytes, as required by a tensor map or a
+  /// kernel that loads vectors.
   uint32_t alignment = 4;
-  /// Numbers: the kernel is not given the stride of rows, which is 1 then.
+  /// Numbers: the kernel does not receive the stride of rows, which is then 1.
   bool unitRows = false;
 
   int32_t elementBytes() const { return dtype.bits / 8; }
@@ -48,7 +48,7 @@ struct TensorRole {
 std::vector<TensorRole> rolesOf(const launch::Manifest &manifest);
 std::vector<TensorRole> rolesOf(const launch::MergeManifest &manifest);
 
-/// Stride of dimension `d` in elements, as DLPack means it.
+/// Returns the stride of dimension `d` in elements, as defined by DLPack.
 int64_t strideOf(const DLTensor &tensor, int32_t d);
 uint64_t addressOf(const DLTensor &tensor);
 bool isEmpty(const DLTensor &tensor);
@@ -56,15 +56,15 @@ bool isEmpty(const DLTensor &tensor);
 std::string shapeText(const int64_t *shape, int32_t rank);
 
 /// Checks presence, device, type, number of dimensions and extents of one
-/// tensor: what a workspace depends on.
+/// tensor, which determine the workspace.
 FmhaStatus checkShape(const TensorRole &role, const DLTensor *tensor,
                       int32_t device);
 /// Checks address, alignment and strides of a tensor that passed checkShape().
 FmhaStatus checkPlacement(const TensorRole &role, const DLTensor &tensor);
 
 /// Returns a tensor of the form Rows or Numbers as (batch, length, heads, dim).
-/// Dimensions of one element or less get a stride that any tensor map takes.
-/// Of tensors with parts it is the first part.
+/// Dimensions of one element or less get a stride that is valid in any tensor
+/// map. For tensors with parts, returns the first part.
 launch::View viewOf(const TensorRole &role, const DLTensor &tensor);
 
 } // namespace fmha::capi

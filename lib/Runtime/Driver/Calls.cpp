@@ -20,7 +20,7 @@ enum class Extra {
 #undef FMHA_NAME
 };
 
-/// The missing symbol that this thread called last.
+/// Returns the missing symbol that this thread called last.
 const char *&missingSymbol() {
   thread_local const char *symbol = nullptr;
   return symbol;
@@ -79,7 +79,7 @@ std::string Calls::describe(Result result, std::string_view log) const {
   if (result == errorNotSupported && missingSymbol())
     return description + " ('" + library + "' does not export " +
            std::exchange(missingSymbol(), nullptr) + ")";
-  // The simulator's own reason is what its log says, which may have been cut.
+  // The simulator's log repeats its own reason, and may be truncated.
   const char *own = lastError ? lastError() : nullptr;
   std::string reason = own && *own ? own : std::string(log);
   while (reason.ends_with('\n'))

@@ -1,4 +1,4 @@
-//===- Choice.cpp - Which driver library is opened ------------------------===//
+//===- Choice.cpp - Chooses the driver library ----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folders of the shared library that this code is linked into, if it is
-/// one, and of the program. The loader knows a program only as it was called.
+/// Returns the folders of the shared library that this code is linked into, if
+/// it is one, and of the program. The loader knows a program only by the name
+/// it was called with.
 std::vector<fs::path> ownFolders() {
   std::vector<fs::path> folders;
   std::error_code error;
@@ -36,7 +37,8 @@ std::vector<fs::path> ownFolders() {
   return folders;
 }
 
-/// Returns why `calls` has no device to run on, or nothing if it has one.
+/// Returns the reason why `calls` has no device to run on, or nullopt if it has
+/// one.
 std::optional<std::string> whyNoDevice(const Calls &calls) {
   if (Result result = calls.init(0))
     return "it fails with " + calls.describe(result);

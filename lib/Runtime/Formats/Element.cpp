@@ -25,8 +25,8 @@ uint16_t toBFloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value))
     return uint16_t(bits >> 16) | 0x40;
-  // Adding half of the last place kept, less one if that place is even, rounds
-  // ties to even; a carry into the exponent is the right result.
+  // Adding half of the last kept place, minus one if that place is even, rounds
+  // ties to even; a carry into the exponent gives the correct result.
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
@@ -39,7 +39,7 @@ uint16_t toHalf(float value) {
   if (std::isnan(value))
     return sign | 0x7e00;
   float magnitude = std::fabs(value);
-  // 65520 lies half-way between the largest number and 2^16, and goes to even.
+  // 65520 is halfway between the largest number and 2^16, and rounds to even.
   if (magnitude >= 65520.0f)
     return sign | 0x7c00;
   if (magnitude < 0x1p-14f) {

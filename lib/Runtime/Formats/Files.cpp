@@ -1,4 +1,4 @@
-//===- Files.cpp - Whole files, read and written safely -------------------===//
+//===- Files.cpp - Reads and writes whole files safely --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,8 +36,8 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
     return failure("cannot write '" + path +
                    "': " + llvm::toString(std::move(error)));
   };
-  // A device such as /dev/null cannot be renamed over; it has no half-written
-  // state either.
+  // A rename cannot replace a device such as /dev/null, which never has a
+  // partial state either.
   llvm::sys::fs::file_status status;
   if (!llvm::sys::fs::status(path, status) &&
       status.type() == llvm::sys::fs::file_type::character_file) {

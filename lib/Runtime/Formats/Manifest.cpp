@@ -13,7 +13,7 @@
 
 namespace fmha::runtime {
 
-/// Returns what a reader found, or its sentence as an error.
+/// Returns the result of a reader, or its sentence as an error.
 template <typename Found>
 static llvm::Expected<Found> expected(std::optional<Found> found,
                                       const std::string &problem) {

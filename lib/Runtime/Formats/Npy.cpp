@@ -189,7 +189,7 @@ splitFile(llvm::StringRef bytes, llvm::StringRef name) {
 llvm::Expected<const TypeRow *> findType(const std::string &descr,
                                          llvm::StringRef name) {
   std::string spelling = descr;
-  // One-byte types have no byte order, and '=' is this machine's own.
+  // One-byte types have no byte order, and '=' is the host's own.
   if (spelling.size() == 3 && spelling[0] != '>')
     spelling[0] = spelling[2] == '1' ? '|' : '<';
   for (const TypeRow &row : typeTable)

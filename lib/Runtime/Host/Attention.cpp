@@ -19,13 +19,13 @@
 namespace fmha::runtime {
 namespace {
 
-/// A number of f32 that a kernel writes for each row.
+/// An f32 number that a kernel writes for each row.
 struct RowOutput {
   TensorName name;
   llvm::StringLiteral title, flag;
   std::optional<Tensor4> AttentionTensors::*host;
   bool Manifest::*there;
-  /// The strides of head and row follow.
+  /// The strides of head and row follow this value.
   RunValue strideBatch;
 };
 constexpr RowOutput rowOutputs[] = {
@@ -63,7 +63,7 @@ llvm::Error expectType(const Tensor4 &tensor, llvm::StringRef name,
                  llvm::StringRef(stringify(tensor.dtype)));
 }
 
-/// What a tensor of the problem must be.
+/// The expected dims of a tensor of the problem.
 struct Expectation {
   llvm::StringLiteral name;
   const Tensor4 &tensor;
@@ -113,7 +113,8 @@ llvm::Error checkRows(const Manifest &manifest,
   return llvm::Error::success();
 }
 
-/// A kernel that takes V from the rows of K needs them to be the same memory.
+/// Checks that V is the same memory as K, which a kernel that reads V from the
+/// rows of K requires.
 llvm::Error checkView(const Manifest &manifest, llvm::StringRef source,
                       const Tensor4 &k, const Tensor4 &v) {
   bool same = k.host == v.host;
@@ -128,8 +129,8 @@ llvm::Error checkView(const Manifest &manifest, llvm::StringRef source,
                  "without v_in_k");
 }
 
-/// A second source is there where the kernel reads one, with the heads and head
-/// dims of the first and a batch a sequence.
+/// Checks that a second KV segment is given if the kernel reads one, with the
+/// heads and head dims of the first and one batch entry per sequence.
 llvm::Error checkSecond(const Manifest &manifest,
                         const AttentionTensors &tensors) {
   if (bool(tensors.k2) != bool(tensors.v2))
@@ -172,7 +173,8 @@ llvm::Error checkLengths(const Manifest &manifest,
   return llvm::Error::success();
 }
 
-/// Rows of an output are written while inputs and other rows are in use.
+/// Checks overlaps: rows of an output are written while inputs and other rows
+/// are in use.
 llvm::Error checkOverlaps(const AttentionTensors &tensors) {
   llvm::SmallVector<std::pair<llvm::StringRef, const Tensor4 *>> all = {
       {"q", &tensors.q},
@@ -216,11 +218,11 @@ RunValues extentsOf(const AttentionTensors &tensors) {
 /// The device copies of all tensors of a launch.
 struct DeviceTensors {
   DeviceTensor q, k, v, o;
-  /// As `rowOutputs` has them.
+  /// In the order of `rowOutputs`.
   std::array<std::optional<DeviceTensor>, std::size(rowOutputs)> rows;
-  /// Of those lists that there are.
+  /// Set only for tensors that are given.
   DeviceTensor kvLens, cuSeqlensQ, cuSeqlensK, sink;
-  /// Of a second source.
+  /// For a second KV segment.
   DeviceTensor k2, v2, source2Lens;
 
   const DeviceTensor &get(TensorName name) const {
@@ -254,7 +256,7 @@ struct DeviceTensors {
   }
 };
 
-/// One row of numbers of 32 bits; nobody looks at them as what they are.
+/// Returns one row of 32-bit numbers; their type does not matter here.
 template <typename Number> Tensor4 listShape(const std::vector<Number> &list) {
   static_assert(sizeof(Number) == 4);
   Tensor4 tensor;
@@ -264,7 +266,8 @@ template <typename Number> Tensor4 listShape(const std::vector<Number> &list) {
   return tensor;
 }
 
-/// A stand-in where the kernel writes what the caller does not want.
+/// Returns a placeholder for an output that the kernel writes and the caller
+/// does not want.
 Tensor4 rowShape(const AttentionTensors &tensors) {
   const auto &q = tensors.q.dims;
   Tensor4 rows;
@@ -274,20 +277,20 @@ Tensor4 rowShape(const AttentionTensors &tensors) {
   return rows;
 }
 
-/// Copies of what the kernel writes for each row.
+/// Creates copies of the outputs per row.
 llvm::Error copyRows(const Manifest &manifest, Device &device,
                      const AttentionTensors &tensors, const Padding &padding,
                      DeviceTensors &copies) {
   using Fill = DeviceTensor::Fill;
-  // Rows that no sequence has are to be kept.
+  // Rows outside of all sequences keep their contents.
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   for (auto [row, copy] : llvm::zip(rowOutputs, copies.rows)) {
     if (!(manifest.*row.there))
       continue;
     const std::optional<Tensor4> &host = tensors.*row.host;
     Padding around = padding;
-    // If nobody is told the stride between the rows of LSE they lie next to
-    // each other.
+    // If no kernel receives the stride between the rows of LSE, the rows are
+    // contiguous.
     RunValue stride = after(row.strideBatch, 2);
     if (!manifest.takes(stride) &&
         !(manifest.combine && manifest.combine->takes(stride)))
@@ -333,7 +336,7 @@ llvm::Expected<DeviceTensors> copyToDevice(const Manifest &manifest,
     if (llvm::Error error =
             createKeys(copies.k2, copies.v2, *tensors.k2, *tensors.v2))
       return std::move(error);
-  // Rows that no sequence has are to be kept.
+  // Rows outside of all sequences keep their contents.
   Fill outputs = tensors.cuSeqlensQ ? Fill::Contents : Fill::Poison;
   if (llvm::Error error = create(copies.o, tensors.o, outputs, padding))
     return std::move(error);
@@ -364,7 +367,8 @@ RunValues runValues(const AttentionTensors &tensors,
   return values;
 }
 
-/// Says how many tiles there are, too, which a grid of fewer CTAs does not.
+/// Sets the grid, and the number of tiles, which a grid of fewer CTAs does not
+/// give.
 llvm::Error chooseGrid(const Manifest &manifest, const Device &device,
                        const RunOptions &options, RunValues &values,
                        std::array<uint32_t, 3> &grid) {
@@ -432,7 +436,8 @@ llvm::Error checkProblem(const Manifest &manifest,
   return checkOverlaps(tensors);
 }
 
-/// The kernel, and where it writes parts the one that combines them.
+/// Launches the kernel, and the kernel that combines its partial results, if
+/// any.
 static llvm::Error launchAll(const Manifest &manifest, const std::string &ptx,
                              Device &device, const AttentionTensors &tensors,
                              const RunOptions &options, DeviceTensors &copies,
@@ -492,7 +497,7 @@ runAttention(const Manifest &manifest, const std::string &ptx, Device &device,
   if (llvm::Error error =
           launchAll(manifest, ptx, device, tensors, options, *copies, report))
     return std::move(error);
-  // A GPU that faulted gives nothing back.
+  // A GPU that faulted returns no outputs.
   if (report.driverError.empty() || device.isSimulator())
     if (llvm::Error error = readOutputs(device, *copies, tensors, report))
       return std::move(error);

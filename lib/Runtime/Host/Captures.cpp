@@ -1,4 +1,4 @@
-//===- Captures.cpp - What code on scores reads, on the device ------------===//
+//===- Captures.cpp - Tensors of the score region, on the device ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,7 +21,7 @@ static std::string describe(llvm::StringRef element, uint64_t rank) {
 llvm::Error checkCaptures(const Manifest &manifest,
                           const AttentionTensors &tensors) {
   size_t wanted = manifest.captures.size(), given = tensors.captures.size();
-  // Without rows or keys nothing is read.
+  // Without rows or keys the tensors are not read.
   bool isEmpty = llvm::is_contained(tensors.q.dims, 0) || !tensors.k.dims[1];
   int64_t least = isEmpty ? 0 : 1;
   if (wanted != given)
@@ -46,8 +46,9 @@ llvm::Error checkCaptures(const Manifest &manifest,
   return llvm::Error::success();
 }
 
-/// Rows are a guard apart, NaN or true or -1, so that nothing relies on dense
-/// data, and what is read beside it shows.
+/// Creates copies whose rows are separated by a guard, NaN or true or -1, so
+/// that no kernel can rely on dense data, and reads outside of a row are
+/// visible.
 llvm::Expected<DeviceCaptures>
 DeviceCaptures::create(Device &device,
                        const std::vector<CaptureData> &captures) {
@@ -62,7 +63,7 @@ DeviceCaptures::create(Device &device,
       copy.strides[d - 1] = rows * pitch;
       rows *= data.dims[d - 1];
     }
-    // A kernel that has nothing to do may still be told of an empty tensor.
+    // A kernel without work may still receive an empty tensor.
     for (int64_t &extent : copy.dims)
       extent = std::max<int64_t>(extent, 1);
     size_t held = size_t(std::max<int64_t>(rows, 1) * pitch) * bytes;

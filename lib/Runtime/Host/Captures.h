@@ -1,4 +1,4 @@
-//===- Captures.h - What code on scores reads, on the device ----*- C++ -*-===//
+//===- Captures.h - Tensors of the score region, on the device --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,19 +13,19 @@
 
 namespace fmha::runtime {
 
-/// Captures that the kernel lacks or wants, of other types, or without
-/// elements, as an error.
+/// Returns an error for captures that are missing or unexpected, have other
+/// types, or have no elements.
 llvm::Error checkCaptures(const Manifest &manifest,
                           const AttentionTensors &tensors);
 
-/// The device copies, each row with a guard behind it.
+/// The device copies, each row followed by a guard.
 class DeviceCaptures {
 public:
   static llvm::Expected<DeviceCaptures>
   create(Device &device, const std::vector<CaptureData> &captures);
 
-  /// What a parameter that names a capture is: its address, an extent, or a
-  /// stride in elements.
+  /// Returns the value of a parameter that names a capture: its address, an
+  /// extent, or a stride in elements.
   uint64_t valueOf(const Parameter &parameter) const;
 
 private:

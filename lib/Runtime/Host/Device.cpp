@@ -1,4 +1,4 @@
-//===- Device.cpp - A device, behind the driver API -----------------------===//
+//===- Device.cpp - A device with the driver API --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,7 @@ struct Capability {
   char suffix = 0;
 };
 
-/// Reads "sm_100a" as 10, 0, 'a'.
+/// Parses "sm_100a" as 10, 0, 'a'.
 std::optional<Capability> parseTarget(llvm::StringRef target) {
   unsigned number = 0;
   if (!target.consume_front("sm_") || target.consumeInteger(10, number))
@@ -81,7 +81,7 @@ Device::open(const DeviceOptions &options) {
 }
 
 llvm::Error Device::start(const DeviceOptions &options) {
-  // The report is read back as JSON and shown by the caller, in its own words.
+  // The report is read back as JSON and printed by the caller.
   if (isSimulator())
     if (llvm::Error error = setOptions({{"target", options.target},
                                         {"on-finding", "report"},

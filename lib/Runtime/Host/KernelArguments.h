@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What cuLaunchKernel is given: one address per parameter of the manifest, each
-// of a tensor map, a device pointer or a number.
+// The arguments of cuLaunchKernel: one address per parameter of the manifest,
+// that of a tensor map, a device pointer or a number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +27,11 @@ namespace fmha::runtime {
 
 class KernelArguments {
 public:
-  /// Null where there is no such tensor.
+  /// Returns null if there is no such tensor.
   using Find = llvm::function_ref<const DeviceTensor *(TensorName)>;
 
-  /// Errors: a tensor map that the manifest describes wrongly, or that the
-  /// driver refuses.
+  /// Fails for a tensor map that the manifest describes incorrectly, or that
+  /// the driver rejects.
   static llvm::Expected<KernelArguments>
   build(const KernelLaunch &launch, const Device &device,
         const RunValues &values, const DeviceCaptures &captures, Find find);
@@ -39,7 +39,8 @@ public:
   void **pointers() { return addresses.data(); }
 
 private:
-  /// Big enough for every kind of parameter; a tensor map wants 64 bytes.
+  /// Large enough for every kind of parameter; a tensor map needs 64-byte
+  /// alignment.
   struct alignas(64) Slot {
     unsigned char bytes[sizeof(driver::TensorMap)];
   };

@@ -1,4 +1,4 @@
-//===- Launch.cpp - One kernel, launched and waited for -------------------===//
+//===- Launch.cpp - Launches one kernel and waits for it ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,7 +18,7 @@ llvm::Error applyOptions(Device &device, const RunOptions &options) {
     return llvm::Error::success();
   if (device.api().reset)
     device.api().reset();
-  // The report is read back as JSON and shown by the caller, in its own words.
+  // The report is read back as JSON and printed by the caller.
   return device.setOptions({{"on-finding", "report"},
                             {"messages", "off"},
                             {"policy", options.policy},
@@ -58,8 +58,8 @@ static llvm::Error launchAndWait(const KernelLaunch &kernel, Device &device,
   return readOutcome(device, result, report);
 }
 
-/// The worse of two, and the sum of what they count; the grid is the first
-/// one's.
+/// Merges two reports: the worse status, and the sum of the counts. The grid is
+/// that of the first launch.
 static void add(LaunchReport from, LaunchReport &to) {
   if (!to.launched)
     to.grid = from.grid;

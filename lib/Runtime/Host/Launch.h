@@ -1,4 +1,4 @@
-//===- Launch.h - One kernel, launched and waited for -----------*- C++ -*-===//
+//===- Launch.h - Launches one kernel and waits for it ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,11 +14,11 @@
 
 namespace fmha::runtime {
 
-/// Tells a simulator how to run what follows.
+/// Sets the options of a simulator for the launches that follow.
 llvm::Error applyOptions(Device &device, const RunOptions &options);
 
-/// Loads the kernel, launches it unless `grid` is empty, waits, and adds what
-/// became of it to `report`.
+/// Loads the kernel, launches it unless `grid` is empty, waits, and adds the
+/// outcome to `report`.
 llvm::Error launch(const KernelLaunch &kernel,
                    const std::array<uint32_t, 3> &grid, const std::string &ptx,
                    Device &device, const RunValues &values,

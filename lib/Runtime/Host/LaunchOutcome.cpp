@@ -1,4 +1,4 @@
-//===- LaunchOutcome.cpp - What became of a launch ------------------------===//
+//===- LaunchOutcome.cpp - The outcome of a launch ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,7 +14,7 @@ namespace {
 
 constexpr driver::Result launchTimeout = 702;
 
-/// A finding of the host's own, in the words of the simulator's.
+/// Returns a finding of the host, in the simulator's format.
 llvm::json::Object hostFinding(llvm::StringRef id, const std::string &message) {
   return llvm::json::Object{{"id", id},           {"severity", "error"},
                             {"message", message}, {"ptx_line", nullptr},
@@ -23,7 +23,7 @@ llvm::json::Object hostFinding(llvm::StringRef id, const std::string &message) {
                             {"other", nullptr}};
 }
 
-/// Copies the simulator's findings; members that it leaves out become null.
+/// Copies the simulator's findings; absent members become null.
 void copyFindings(const llvm::json::Array &from, LaunchReport &report) {
   for (const llvm::json::Value &value : from) {
     const llvm::json::Object *object = value.getAsObject();

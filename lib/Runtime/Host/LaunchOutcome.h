@@ -1,4 +1,4 @@
-//===- LaunchOutcome.h - What became of a launch ----------------*- C++ -*-===//
+//===- LaunchOutcome.h - The outcome of a launch ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,13 +12,13 @@
 
 namespace fmha::runtime {
 
-/// Fills status, findings, driverError and warpInstructions from `result` and,
-/// on the simulator, its report. An Error means that the launch was refused.
+/// Sets status, findings, driverError and warpInstructions from `result` and,
+/// on the simulator, its report. An Error means that the launch was rejected.
 llvm::Error readOutcome(Device &device, driver::Result result,
                         LaunchReport &report);
 
-/// Adds a finding if a kernel wrote `strayBytes` bytes that are no element of
-/// the tensor `name`.
+/// Adds a finding if a kernel wrote `strayBytes` bytes that do not belong to
+/// any element of the tensor `name`.
 void addStrayFinding(llvm::StringRef name, size_t strayBytes,
                      LaunchReport &report);
 

@@ -18,8 +18,7 @@
 namespace fmha::runtime {
 namespace {
 
-/// What is written for each row; the strides of head and row follow that of
-/// the batch.
+/// An output per row; the strides of head and row follow that of the batch.
 struct RowOutput {
   TensorName name;
   std::optional<Tensor4> MergeTensors::*host;
@@ -77,7 +76,7 @@ llvm::Error checkRows(const MergeManifest &manifest,
   return checkSink(tensors.sink, out[2]);
 }
 
-/// Device copies of what is written.
+/// Device copies of the outputs.
 struct Copies {
   DeviceTensor out, sink;
   std::array<std::optional<DeviceTensor>, std::size(rowOutputs)> rows;

@@ -1,4 +1,4 @@
-//===- Overlap.cpp - Do two host tensors share memory? --------------------===//
+//===- Overlap.cpp - Whether two host tensors share memory ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

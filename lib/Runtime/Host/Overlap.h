@@ -1,4 +1,4 @@
-//===- Overlap.h - Do two host tensors share memory? ------------*- C++ -*-===//
+//===- Overlap.h - Whether two host tensors share memory --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,11 @@
 
 namespace fmha::runtime {
 
-/// Whether an element of `a` and one of `b` may share a byte. False where the
-/// outer steps of both have a common divisor that tells them apart, as those of
-/// slices of a packed [batch, length, 4, heads, dim]; tensors that interleave
-/// in another way count as overlapping. Tensors without elements or without an
-/// address share nothing.
+/// Returns whether an element of `a` and one of `b` may share a byte. Returns
+/// false if the outer steps of both have a common divisor that separates them,
+/// as in slices of a packed [batch, length, 4, heads, dim]; tensors that
+/// interleave in another way count as overlapping. Tensors without elements or
+/// without an address share nothing.
 bool mayOverlap(const Tensor4 &a, const Tensor4 &b);
 
 } // namespace fmha::runtime

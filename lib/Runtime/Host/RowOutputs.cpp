@@ -1,4 +1,4 @@
-//===- RowOutputs.cpp - Numbers that a kernel writes for each row ---------===//
+//===- RowOutputs.cpp - Outputs with one number per row -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

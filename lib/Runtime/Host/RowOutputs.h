@@ -1,4 +1,4 @@
-//===- RowOutputs.h - Numbers that a kernel writes for each row -*- C++ -*-===//
+//===- RowOutputs.h - Outputs with one number per row -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LSE, row maxima and row sums, of an attention and of a merge alike, and the
-// sinks that join them. `rows` is a table of what `Tensors` has of the former:
-// its `host` is the member of `Tensors`, its `name` the parameter's, its
-// `strideBatch` the run-time value of the first stride, which those of head and
-// row follow. `copies` are theirs on the device, in the same order.
+// LSE, row maxima and row sums, for both attention and merge, and the sinks,
+// which are an input. `rows` is a table of these outputs in `Tensors`: `host`
+// is the member of `Tensors`, `name` the parameter's name, and `strideBatch`
+// the run-time value of the first stride, which is followed by those of head
+// and row. `copies` are their device copies, in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace fmha::runtime {
 
 using launch::after;
 
-/// Tells a kernel the strides of what it writes.
+/// Sets the strides of the outputs per row.
 template <typename Rows, typename Copies>
 void setRowStrides(const Rows &rows, const Copies &copies, RunValues &values) {
   for (auto [row, copy] : llvm::zip_equal(rows, copies)) {
@@ -40,11 +40,11 @@ void setRowStrides(const Rows &rows, const Copies &copies, RunValues &values) {
   }
 }
 
-/// One a head; NaN and +inf would leave nothing of a row.
+/// Checks that there is one sink per head; NaN and +inf would erase a row.
 llvm::Error checkSink(const std::optional<std::vector<float>> &sink,
                       int64_t heads);
 
-/// Brings back those that `tensors` has a place for.
+/// Reads back the outputs that `tensors` has.
 template <typename Rows, typename Copies, typename Tensors>
 llvm::Error readRows(Device &device, const Rows &rows, const Copies &copies,
                      Tensors &tensors, LaunchReport &report) {

@@ -1,4 +1,4 @@
-//===- Sequences.cpp - Sequences of their own lengths ---------------------===//
+//===- Sequences.cpp - Checks of varlen metadata --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,21 +16,22 @@ namespace {
 
 using List = std::optional<std::vector<int32_t>>;
 
-/// A list as errors speak of it, with the extent of the tensor that it cuts.
+/// Varlen metadata with its name in errors, and the extent of its tensor.
 struct NamedList {
   llvm::StringLiteral name, tensor;
   const List &list;
   int64_t batch, extent;
 };
 
-/// "kv_lens[3]: expected ..., got 7".
+/// Returns the error "kv_lens[3]: expected ..., got 7".
 llvm::Error entryError(const NamedList &one, size_t entry,
                        const llvm::Twine &expected) {
   return failure(one.name + "[" + llvm::Twine(entry) + "]: expected " +
                  expected + ", got " + llvm::Twine((*one.list)[entry]));
 }
 
-/// Entries of cu_seqlens: 0, none below the one before, none behind the tensor.
+/// Checks the entries of cu_seqlens: the first is 0, none is below its
+/// predecessor, and none is beyond the tensor.
 llvm::Error checkStarts(const NamedList &one) {
   const std::vector<int32_t> &starts = *one.list;
   if (one.batch != 1)

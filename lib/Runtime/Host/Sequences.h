@@ -1,4 +1,4 @@
-//===- Sequences.h - Sequences of their own lengths -------------*- C++ -*-===//
+//===- Sequences.h - Checks of varlen metadata ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,11 @@
 
 namespace fmha::runtime {
 
-/// Lists that the kernel lacks or wants, as an error.
+/// Returns an error for varlen metadata that is missing or unexpected.
 llvm::Error checkLists(const Manifest &manifest,
                        const AttentionTensors &tensors);
 
-/// Rows of the longest sequence of queries.
+/// Returns the number of rows of the longest sequence of queries.
 int64_t longestQueries(const AttentionTensors &tensors);
 
 } // namespace fmha::runtime

@@ -18,7 +18,7 @@ namespace {
 
 constexpr llvm::StringLiteral dimNames[] = {"batch", "length", "heads", "dim"};
 
-/// Bytes of the host's memory for a device copy, in one piece.
+/// Host memory for a device copy, in one block.
 struct Image {
   explicit Image(size_t bytes)
       : data(new (std::nothrow) char[bytes]), bytes(bytes) {
@@ -35,7 +35,7 @@ struct Image {
   size_t bytes;
 };
 
-/// The outer dimensions from the innermost in memory to the outermost.
+/// Returns the outer dimensions from the innermost in memory to the outermost.
 std::array<int, 3> memoryOrder(const Tensor4 &tensor) {
   std::array<int, 3> order = {2, 1, 0};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
@@ -142,7 +142,7 @@ template <typename Visit> void DeviceTensor::forEachRow(Visit visit) const {
               std::array<int64_t, 3>{b, l, h});
 }
 
-/// The address of row {b, l, h} of a host tensor.
+/// Returns the address of row {b, l, h} of a host tensor.
 static char *hostRow(const Tensor4 &tensor, const std::array<int64_t, 3> &row) {
   int64_t index = 0;
   for (int i = 0; i < 3; ++i)
@@ -182,7 +182,7 @@ llvm::Error DeviceTensor::readBack(Device &device, Tensor4 &tensor,
   forEachRow([&](int64_t at, const std::array<int64_t, 3> &row) {
     char *from = image.data.get() + offset + at * size;
     std::memcpy(hostRow(tensor, row), from, extents[3] * size);
-    // What is left afterwards and is no poison was written astray.
+    // All remaining bytes that are not poison were written outside the tensor.
     std::memset(from, poisonByte, extents[3] * size);
   });
   strayBytes += std::count_if(image.data.get(), image.data.get() + image.bytes,

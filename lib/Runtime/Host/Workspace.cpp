@@ -1,4 +1,4 @@
-//===- Workspace.cpp - The parts of a split -------------------------------===//
+//===- Workspace.cpp - The partial results of split-KV --------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,7 @@ namespace {
 constexpr TensorName names[] = {TensorName::OParts, TensorName::MaxParts,
                                 TensorName::SumParts};
 
-/// The number of the part is the slower part of the batch.
+/// Returns the shape of the parts, which are the outer part of the batch.
 Tensor4 shapeOf(int64_t parts, const std::array<int64_t, 4> &dims,
                 bool isOutput) {
   Tensor4 tensor;

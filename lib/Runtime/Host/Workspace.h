@@ -1,4 +1,4 @@
-//===- Workspace.h - The parts of a split -----------------------*- C++ -*-===//
+//===- Workspace.h - The partial results of split-KV ------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,25 +15,24 @@
 
 namespace fmha::runtime {
 
-/// What kernels hand to the one that combines it: f32 output, maximum and sum
-/// of each part.
+/// The data that kernels pass to the kernel that combines it: f32 output,
+/// maximum and sum of each part.
 class Workspace {
 public:
-  /// For `parts` of an output of these dims; filled with NaN.
+  /// Creates `parts` of an output with these dims, filled with NaN.
   static llvm::Expected<Workspace> create(Device &device, int64_t parts,
                                           const std::array<int64_t, 4> &dims,
                                           const Padding &padding);
-  /// That of `tensors`, whose host memory has the parts, one behind the other
-  /// in the batch.
+  /// Copies `tensors`, whose host memory has consecutive parts in the batch.
   static llvm::Expected<Workspace> copy(Device &device, int64_t parts,
                                         const std::array<Tensor4, 3> &tensors,
                                         const Padding &padding);
 
-  /// Null for other tensors.
+  /// Returns the tensor, or null for tensors outside the workspace.
   const DeviceTensor *find(TensorName name) const;
-  /// The number of parts, and the strides.
+  /// Sets the number of parts, and the strides.
   void fill(RunValues &values) const;
-  /// Finds what was written beside the elements.
+  /// Reports writes outside of the elements.
   llvm::Error check(Device &device, LaunchReport &report) const;
 
 private:

@@ -13,7 +13,7 @@
 
 namespace fmha::launch {
 
-/// Returns the message without the library's own number of it, as in
+/// Returns the message without the library's error number, as in
 /// "[json.exception.parse_error.101] parse error at line 1, ...".
 static std::string_view withoutNumber(std::string_view message) {
   size_t end =
@@ -23,7 +23,7 @@ static std::string_view withoutNumber(std::string_view message) {
 
 std::optional<nlohmann::json> parseJson(std::string_view text,
                                         std::string &problem) {
-  // A manifest is not nested deeper, and printing deeper values would recurse.
+  // No manifest is nested deeper, and printing deeper values would recurse.
   constexpr int deepest = 32;
   using Json = nlohmann::json;
   struct TooDeep {};
@@ -121,7 +121,7 @@ double JsonNode::number() const {
 }
 
 uint32_t JsonNode::unsignedInteger(uint32_t low, uint32_t high) const {
-  // Numbers of 32 bits are exact as doubles, however they are written.
+  // 32-bit numbers are exact as doubles, in any notation.
   if (isNumber()) {
     double real = value->get<double>();
     if (real >= low && real <= high && real == std::floor(real))

@@ -56,7 +56,7 @@ void readTensorMap(JsonNode node, Parameter &parameter) {
         std::to_string(parameter.dims.size()));
 }
 
-/// Returns whether the parameter describes a capture:
+/// Reads a parameter that describes a capture; returns whether it does:
 ///   {"capture": 0}, {"capture": 0, "size": 3}, {"capture": 0, "stride": 1}
 bool readCapture(JsonNode node, Parameter &parameter) {
   if (!node.has("capture"))
@@ -148,7 +148,8 @@ ManifestRole readRole(JsonNode node) {
 // The members of a manifest, in the order in which they are read
 //===----------------------------------------------------------------------===//
 
-/// A member of the JSON object of an M. One without `read` is read with others.
+/// A member of the JSON object of an M. Without `read`, it is read together
+/// with another member.
 template <typename M> struct Field {
   std::string_view name;
   bool isRequired = true;
@@ -196,7 +197,7 @@ std::span<const CaptureType> capturesOf(const Manifest &manifest) {
   return manifest.captures;
 }
 
-/// What the launch of every kernel has; of captures it comes behind them.
+/// Returns the members of every launch. They are read after the captures.
 template <typename M> Fields<M> launchFields() {
   return {
       {"kernel", true, readText<M, &M::kernel>},
@@ -206,7 +207,8 @@ template <typename M> Fields<M> launchFields() {
        [](JsonNode node, M &m) { readParameters(node, capturesOf(m), m); }}};
 }
 
-/// What both ops have. Attention leaves out what is not so, but for lse.
+/// Returns the members of both ops. Attention omits members that are false,
+/// except lse.
 template <typename M> Fields<M> sharedFields(bool hasAll) {
   return {
       {"schema_version", true,
@@ -233,7 +235,7 @@ void readDtype(JsonNode node, Manifest &manifest) {
   manifest.outDtype = manifest.dtype;
 }
 
-/// What attention computes.
+/// Returns the members that describe the problem of attention.
 Fields<Manifest> problemFields() {
   using M = Manifest;
   return {
@@ -260,7 +262,7 @@ void readRoles(JsonNode node, Manifest &manifest) {
     manifest.roles.push_back(readRole(role));
 }
 
-/// How it computes it.
+/// Returns the members that describe the schedule of attention.
 Fields<Manifest> scheduleFields() {
   using M = Manifest;
   return {{"q_tiles", true, readNumber<M, &M::qTiles, 1, 16>},
@@ -283,7 +285,7 @@ Fields<Manifest> scheduleFields() {
 template <typename M> Fields<M> fieldsOf();
 template <> Fields<Manifest> fieldsOf() {
   Fields<Manifest> all;
-  // Where there is no type of the output it is that of the inputs.
+  // The type of the output defaults to that of the inputs.
   for (const Fields<Manifest> &fields :
        {problemFields(), sharedFields<Manifest>(false), scheduleFields(),
         launchFields<Manifest>()})
@@ -338,7 +340,7 @@ std::optional<M> parse(std::string_view text, std::string &problem) {
   M manifest;
   problem.clear();
   JsonNode root(&*value, "manifest", problem);
-  // Another version has other members.
+  // Other versions have other members.
   root.field("schema_version").unsignedInteger(1, 1);
   readFields(root, fieldsOf<M>(), manifest);
   readSplit(root, manifest);

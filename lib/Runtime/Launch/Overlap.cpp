@@ -14,7 +14,7 @@
 namespace fmha::launch {
 namespace {
 
-/// a * b + c, or the largest number.
+/// Returns a * b + c, or the maximum on overflow.
 uint64_t multiplyAdd(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result) ||
@@ -30,8 +30,8 @@ uint64_t multiplyAdd(uint64_t a, uint64_t b, uint64_t c) {
 struct Region::Blocks {
   uint64_t block = 0, period = 0;
 
-  /// Returns whether blocks of `other`, which begin `distance` bytes after
-  /// these, meet none of them.
+  /// Returns whether no block of `other`, which begins `distance` bytes after
+  /// this region, overlaps a block of this region.
   bool areApartFrom(const Blocks &other, uint64_t distance) const {
     uint64_t common = std::gcd(period, other.period);
     if (common == 0)

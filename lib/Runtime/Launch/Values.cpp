@@ -11,7 +11,7 @@
 namespace fmha::launch {
 namespace {
 
-/// Views of parts begin at multiples of this many bytes.
+/// Views of parts are aligned to this many bytes.
 constexpr uint64_t partAlignment = 256;
 
 /// Reserves `parts` dense f32 tensors at `end` and sets `step`, the elements of

@@ -14,7 +14,7 @@
 
 namespace fmha::runtime::mgpu {
 
-/// A ranked memref as MLIR's LLVM lowering lays it out in memory: two pointers,
+/// A ranked memref in the memory layout of MLIR's LLVM lowering: two pointers,
 /// an offset in elements, the sizes and the strides.
 struct Descriptor {
   Descriptor(void *memory, int64_t rank) {
@@ -36,7 +36,7 @@ struct Descriptor {
       count *= size;
     return count;
   }
-  /// Returns whether the elements lie one after another in row-major order.
+  /// Returns whether the elements are contiguous in row-major order.
   bool isDense() const {
     int64_t stride = 1;
     for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i])

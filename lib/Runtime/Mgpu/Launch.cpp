@@ -23,7 +23,7 @@ struct Extents {
   }
 };
 
-/// Narrows extents to the driver's, or fails.
+/// Converts extents to the driver's type, or fails if they do not fit.
 void narrow(const char *what, const Extents &from, uint32_t (&to)[3]) {
   const intptr_t values[3] = {from.x, from.y, from.z};
   for (int i = 0; i < 3; ++i) {

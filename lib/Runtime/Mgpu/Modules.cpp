@@ -1,4 +1,4 @@
-//===- Modules.cpp - Modules, loaded when they are used -------------------===//
+//===- Modules.cpp - Modules, loaded on first use -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -41,7 +41,7 @@ struct LazyModule {
   std::map<ContextKey, Loaded> loaded;
 };
 
-/// The dynamic shared memory that each function is allowed at present.
+/// The dynamic shared memory currently allowed for each function.
 struct SharedLimits {
   std::mutex mutex;
   std::unordered_map<driver::Function, int32_t> bytes;
@@ -68,8 +68,8 @@ driver::Module load(const LazyModule &lazy, const char *kernel) {
   return module;
 }
 
-/// Unloads what was loaded in one context. A destroyed context or closed driver
-/// has unloaded its modules.
+/// Unloads the modules of one context. A destroyed context or closed driver has
+/// already unloaded them.
 void unload(const ContextKey &key, const Loaded &loaded) {
   const driver::Calls &calls = mgpu::calls();
   {

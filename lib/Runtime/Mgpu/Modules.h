@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Limits of functions, which launches raise as they need.
+// Limits of functions, which launches raise as necessary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace fmha::runtime::mgpu {
 
-/// Allows `function` `bytes` of dynamic shared memory where its default or an
-/// earlier launch does not.
+/// Allows `function` to use `bytes` of dynamic shared memory, unless its
+/// default or an earlier launch already does.
 void allowSharedMemory(driver::Function function, int32_t bytes);
 
 } // namespace fmha::runtime::mgpu

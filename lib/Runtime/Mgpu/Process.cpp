@@ -64,7 +64,7 @@ driver::Context primaryContext(int device) {
   return context;
 }
 
-/// Returns what a user can do about `result`, or an empty string.
+/// Returns advice on `result`, or an empty string.
 std::string wayOut(driver::Result result) {
   bool simulator = process().calls.isSimulator();
   switch (result) {
@@ -78,7 +78,7 @@ std::string wayOut(driver::Result result) {
                        "FMHA_DRIVER=libptxsim.so to see where";
   case driver::errorNoBinaryForGpu:
   case driver::errorInvalidPtx:
-    // The simulator says so itself.
+    // The simulator gives this advice itself.
     return simulator ? ""
                      : "compile for this GPU, or run with "
                        "FMHA_DRIVER=libptxsim.so";
@@ -91,8 +91,8 @@ std::string wayOut(driver::Result result) {
   }
 }
 
-/// What a signal handler may do when the streams cannot be flushed because
-/// another thread holds one.
+/// Ends the process from a signal handler, without flushing the streams,
+/// because another thread may hold one.
 void endNow(int) { _exit(1); }
 
 } // namespace

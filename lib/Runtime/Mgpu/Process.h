@@ -21,16 +21,16 @@
 
 namespace fmha::runtime::mgpu {
 
-/// Returns the driver's calls, after opening and initializing the library at
-/// the first call.
+/// Returns the driver's calls; the first call opens and initializes the
+/// library.
 const driver::Calls &calls();
 
 /// Returns calls() after making a context current in this thread, if there is
 /// none: the default device's primary context.
 const driver::Calls &enter();
 
-/// A context's address and the driver's number for it: an address may be that
-/// of an earlier context.
+/// A context's address and the driver's number for it: the address may have
+/// belonged to an earlier context.
 struct ContextKey {
   driver::Context context = nullptr;
   unsigned long long id = 0;
@@ -43,9 +43,9 @@ ContextKey currentContext();
 /// process with status 1 without running exit handlers.
 [[noreturn]] void fail(const std::string &message);
 
-/// Fails with the call's name, the error and a way out unless `result` is
-/// success. `details` follows the error's text, in which `log` is that of the
-/// driver's compiler.
+/// Fails with the call's name, the error and advice unless `result` is success.
+/// `details` follows the text of the error; `log` is that of the driver's
+/// compiler.
 void check(const char *call, driver::Result result,
            const std::string &details = "", const char *log = "");
 

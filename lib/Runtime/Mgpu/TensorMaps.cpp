@@ -67,7 +67,7 @@ Geometry geometryOf(const Descriptor &memref, int64_t bytes,
 }
 
 /// Returns the device address of a copy of `map`. Copies are never freed, since
-/// their last use is not known.
+/// their last use is unknown.
 void *onDevice(const driver::TensorMap &map) {
   using Key = std::pair<ContextKey, std::array<uint64_t, 16>>;
   static auto *const mutex = new std::mutex;

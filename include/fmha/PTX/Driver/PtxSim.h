@@ -6,13 +6,13 @@
  *
  *===------------------------------------------------------------------------===*
  *
- * A host that loads libptxsim.so in place of libcuda.so.1 needs nothing of
- * this header: the environment variables below set everything. A host that
- * knows the simulator finds these functions with dlsym and controls it from
- * code. They may be called at any time, before cuInit too, and are thread-safe.
+ * A host that loads libptxsim.so in place of libcuda.so.1 does not need this
+ * header: the environment variables below set everything. Other hosts can find
+ * these functions with dlsym and control the simulator from code. They may be
+ * called at any time, even before cuInit, and are thread-safe.
  *
- * An environment variable with a value that is none of these makes cuInit
- * return CUDA_ERROR_INVALID_VALUE and says so on stderr.
+ * With any other value of an environment variable, cuInit returns
+ * CUDA_ERROR_INVALID_VALUE and prints an error on stderr.
  *
  *===------------------------------------------------------------------------===*/
 
@@ -29,9 +29,9 @@
  * threads      PTXSIM_THREADS      0: all cores, or how many
  * max-steps    PTXSIM_MAX_STEPS    0: no limit, in warp instructions
  * report       PTXSIM_REPORT       none | file that gets the JSON report
- * on-finding   PTXSIM_ON_FINDING   fail: the next synchronising call and every
+ * on-finding   PTXSIM_ON_FINDING   fail: the next synchronizing call and every
  *                                  later one return the error
- *                                  | report: only the report tells
+ *                                  | report: they are only in the report
  * messages     PTXSIM_MESSAGES     on | off: findings on stderr
  */
 /* clang-format on */
@@ -55,12 +55,12 @@ int ptxsimSetOption(const char *name, const char *value);
  * [{id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
  * ptx_column, ptx_end_column, policy, schedule_seed, other_party}], deadlock
  * (null, or the wait-for graph), findings_dropped, warp_instructions,
- * seconds_run. "null" before the first launch. The text stays valid until this
- * thread asks again. */
+ * seconds_run. "null" before the first launch. The text stays valid until the
+ * next call by this thread. */
 const char *ptxsimLastReport(void);
 
-/* The report over all launches since cuInit or ptxsimReset, the object that
- * PTXSIM_REPORT names a file for: schema_version, target, status (the worst),
+/* The report on all launches since cuInit or ptxsimReset, the object written
+ * to the file PTXSIM_REPORT: schema_version, target, status (the worst),
  * launches (their number), warp_instructions, seconds_run, and reports, the
  * launches that were not ok (the first 1000) and the last one. */
 const char *ptxsimReport(void);
@@ -68,11 +68,12 @@ const char *ptxsimReport(void);
 /* Warp instructions of the last launch. */
 uint64_t ptxsimWarpInstructions(void);
 
-/* Why the last failing call of this thread failed, as text: what a tensor map
- * was refused for, the first error of a PTX text. Empty if nothing is known. */
+/* The reason why the last failing call of this thread failed, as text: the
+ * violation of a tensor map, the first error of a PTX text. Empty if none is
+ * known. */
 const char *ptxsimLastError(void);
 
-/* Forgets a sticky error and all reports, so that a process can go on after a
+/* Clears a sticky error and all reports, so that a process can continue after a
  * finding, which a real device does not allow. Memory and modules stay. */
 void ptxsimReset(void);
 

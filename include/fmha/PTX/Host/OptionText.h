@@ -1,4 +1,4 @@
-//===- OptionText.h - Options of a run, given as text -----------*- C++ -*-===//
+//===- OptionText.h - Options of a run, parsed from text --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The command line, the environment and ptxsimSetOption name the same options
-// with the same words; this is the one place that knows them.
+// The command line, the environment and ptxsimSetOption use the same names for
+// the same options, all of which are defined here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@
 namespace ptxsim {
 
 /// Sets the option `name` (policy, seed, checks, conformance, mma, approx,
-/// threads, max-steps) from its text. Returns what is wrong, saying expected
-/// and got, or nothing.
+/// threads, max-steps) from its text. Returns an error with expected and got,
+/// or nullopt.
 std::optional<std::string> setOption(Options &options, std::string_view name,
                                      std::string_view value);
 
-/// Whether setOption knows `name`.
+/// Returns true if `name` is an option of setOption.
 bool isOption(std::string_view name);
 
-/// The whole of `text` as a number: decimal, or hexadecimal after 0x.
+/// Parses the whole of `text` as a number: decimal, or hexadecimal after 0x.
 std::optional<uint64_t> parseUnsigned(std::string_view text);
 
 } // namespace ptxsim

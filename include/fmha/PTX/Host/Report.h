@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Both ptx-sim and libptxsim.so tell their findings in these words. The JSON
+// ptx-sim and libptxsim.so both report their findings in this form. The JSON
 // fields are those of the tools' reports: absent parts are null, never a magic
 // number.
 //
@@ -24,56 +24,58 @@
 
 namespace ptxsim {
 
-/// "ok", "findings", "deadlock" or "step_limit".
+/// Returns "ok", "findings", "deadlock" or "step_limit".
 const char *nameOf(Status status);
 
-/// "eager", "late", "random" or "pct".
+/// Returns "eager", "late", "random" or "pct".
 const char *nameOf(Policy policy);
-/// "error" or "warning".
+/// Returns "error" or "warning".
 const char *nameOf(Severity severity);
 
-/// {id, severity, message, ptx_line, source, warp, lane, cta, other, fix,
-/// ptx_column, ptx_end_column, policy, schedule_seed, other_party}. `message`
-/// ends with the sentence of `fix`; the end column is the first behind the
-/// instruction. `other` is a sentence, and `other_party` whom it speaks of:
+/// Returns {id, severity, message, ptx_line, source, warp, lane, cta, other,
+/// fix, ptx_column, ptx_end_column, policy, schedule_seed, other_party}.
+/// `message` ends with the sentence of `fix`; the end column is the first one
+/// after the instruction. `other` is a sentence, and `other_party` its subject:
 /// {agent, cta, warp, lane, ptx_line, ptx_column, ptx_end_column, source}, or
-/// null where that is nobody.
+/// null if there is none.
 nlohmann::ordered_json toJson(const Finding &finding);
 nlohmann::ordered_json toJson(const std::vector<Finding> &findings);
-/// [x, y, z]
+/// Returns [x, y, z].
 nlohmann::ordered_json toJson(const Dim3 &dim);
 
-/// The wait-for graph: {paths [{cta, warp, lanes, ptx_line, instruction, waits,
-/// object, overrun}], objects [{kind, name, cta, smem_address, parity_wanted,
-/// phase, pending_arrivals, pending_bytes, could_complete, events}],
-/// exited_warps, in_flight}. A path's object is an index into objects; its
-/// overrun is null or {barrier, phase, parity, completed_since, last_wait_line,
-/// events}.
+/// Returns the wait-for graph: {paths [{cta, warp, lanes, ptx_line,
+/// instruction, waits, object, overrun}], objects [{kind, name, cta,
+/// smem_address, parity_wanted, phase, pending_arrivals, pending_bytes,
+/// could_complete, events}], exited_warps, in_flight}. A path's object is an
+/// index into objects; its overrun is null or {barrier, phase, parity,
+/// completed_since, last_wait_line, events}.
 nlohmann::ordered_json toJson(const DeadlockReport &report);
-/// The same for a person, several lines.
+/// Returns the graph as text of several lines.
 std::string describe(const DeadlockReport &report);
 
-/// A finding whose message does not list the paths that wait: for a text in
-/// which the graph follows it.
+/// Returns a finding whose message does not list the waiting paths, for text in
+/// which the graph follows.
 Finding withoutWaitList(Finding finding);
 
 enum class Colour { Never, Always };
 
-/// The finding for a person: "file.ptx:12:5: error [id]: message", the line of
-/// `text` with the instruction underlined, who, and how to mend it. Ends with a
-/// newline. `text` may be empty. Colours are those of a terminal.
+/// Returns the finding as text: "file.ptx:12:5: error [id]: message", the line
+/// of `text` with the instruction underlined, the parties, and the fix. Ends
+/// with a newline. `text` may be empty. Colors are those of a terminal.
 std::string describe(const Finding &finding, std::string_view file,
                      std::string_view text, Colour colour = Colour::Never);
 
-/// Line `line` (1-based) of a text, without its end; empty if there is none.
+/// Returns line `line` (1-based) of a text, without its newline; empty if there
+/// is none.
 std::string_view lineOf(std::string_view text, unsigned line);
 
-/// "file:line: error: message" with the line of `text` under it.
+/// Returns "file:line: error: message" followed by the line of `text`.
 std::string describe(const Error &error, std::string_view file,
                      std::string_view text);
 
-/// Writes `contents` to a new file beside `path` and renames it to `path`, so
-/// that nobody ever sees half of it. Returns what went wrong, or nothing.
+/// Writes `contents` to a new file in the folder of `path` and renames it to
+/// `path`, so that readers never see a partial file. Returns the error, or
+/// nullopt.
 std::optional<std::string> writeWhole(const std::string &path,
                                       std::string_view contents);
 

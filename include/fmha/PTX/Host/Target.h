@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A .target name, and the facts that a host asks a device for. The simulator's
-// own list: it takes nothing from the compiler's target table.
+// A .target name, and the facts that a host queries for a device. The list
+// belongs to the simulator: it is independent of the compiler's target table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,21 +21,21 @@
 
 namespace ptxsim {
 
-/// sm_<cc><suffix>: compute capability times ten, and 'a' (this architecture
-/// alone), 'f' (this family) or nothing (this and every later one).
+/// sm_<cc><suffix>: compute capability times ten, and 'a' (only this
+/// architecture), 'f' (this family) or nothing (this and every later one).
 struct TargetName {
   unsigned cc = 0;
   char suffix = 0;
 
-  /// Reads "sm_100a", also as the first word of a .target list.
+  /// Parses "sm_100a", also as the first word of a .target list.
   static std::optional<TargetName> parse(std::string_view text);
   std::string text() const;
-  /// Whether PTX for this target runs on a device of capability `device`
-  /// (PTX manual, .target).
+  /// Returns true if PTX for this target runs on a device of capability
+  /// `device` (PTX manual, .target).
   bool runsOn(unsigned device) const;
 };
 
-/// What one kind of device offers. Sizes in bytes.
+/// Properties of one kind of device. Sizes are in bytes.
 struct DeviceFacts {
   unsigned cc;
   unsigned multiprocessors;
@@ -46,7 +46,8 @@ struct DeviceFacts {
   unsigned clockKHz, memoryClockKHz, busBits;
 };
 
-/// The facts for the capability, or those of the nearest earlier device listed.
+/// Returns the facts for the capability, or those of the nearest earlier
+/// device.
 const DeviceFacts &factsOf(unsigned cc);
 
 } // namespace ptxsim

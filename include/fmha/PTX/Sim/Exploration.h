@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stateless model checking of one cluster. A schedule is a sequence of steps; a
-// step is what a warp does up to and including its next instruction that
-// changes something others can see, or the completion of one asynchronous
-// agent. Two steps conflict if one writes what the other touches; schedules
-// that differ only in the order of steps that do not conflict are equivalent,
-// and one of each class is enough. Dynamic partial-order reduction (Flanagan
-// and Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032) finds them:
+// Stateless model checking of one cluster. A schedule is a sequence of steps. A
+// step is the execution of a warp up to and including its next instruction that
+// changes state observable by others, or the completion of one asynchronous
+// agent. Two steps conflict if one writes what the other accesses. Schedules
+// that differ only in the order of non-conflicting steps are equivalent, and
+// one of each class is enough. Dynamic partial-order reduction (Flanagan and
+// Godefroid, POPL 2005) with sleep sets (Godefroid, LNCS 1032) finds them:
 //
 //   Exploration all(10000);
 //   while (all.next()) {
@@ -20,10 +20,10 @@
 //     LaunchResult result = launch(...);   // fresh memory for each
 //     if (!all.redundant()) ...
 //   }
-//   all.exhausted()   // whether there was nothing left to try
+//   all.exhausted()   // true if nothing was left to try
 //
-// What one step does before its last instruction is not interleaved with other
-// steps, so an exhausted space says nothing about data races inside steps.
+// What a step does before its last instruction is not interleaved with other
+// steps, so an exhausted space proves nothing about data races inside steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,11 +41,11 @@
 
 namespace ptxsim {
 
-/// What a step touched: ranges of keys, each read or written.
+/// The accesses of a step: ranges of keys, each read or written.
 class Footprint {
 public:
   void touch(uint64_t begin, uint64_t end, bool writes);
-  /// Conflicts with every step that touches anything.
+  /// Makes the step conflict with every step that accesses anything.
   void touchEverything() { everything = true; }
   bool conflictsWith(const Footprint &other) const;
 
@@ -63,40 +63,44 @@ class Exploration {
 public:
   /// A warp or an agent, by a number that is the same in every schedule.
   using Process = uint64_t;
-  /// Steps after which a schedule is given up: this is for small kernels.
+  /// Maximum number of steps of a schedule: explorations are for small kernels.
   static constexpr size_t kMaxSteps = 20000;
 
   explicit Exploration(uint64_t maxSchedules) : maxSchedules(maxSchedules) {}
-  /// The one schedule that `path` names. Throws Error::Kind::Launch for text
-  /// that path() cannot have written.
+  /// Runs only the schedule of `path`. Throws Error::Kind::Launch for text that
+  /// path() cannot have written.
   explicit Exploration(std::string_view path);
 
-  // --- for who launches ---
-  /// Prepares the next schedule; false if there is none, or the bound is met.
+  // --- for the launching code ---
+  /// Prepares the next schedule. Returns false if there is none, or the bound
+  /// is reached.
   bool next();
-  /// Whether the last schedule was cut off because an equivalent one has run.
+  /// Returns true if the last schedule was cut off because an equivalent one
+  /// has run.
   bool redundant() const { return cutOff; }
-  /// Whether every class of schedules has run to its end.
+  /// Returns true if a schedule of every class has run to its end.
   bool exhausted() const { return complete; }
-  /// Schedules that ran to their end, and steps of the longest one.
+  /// Return the number of schedules that ran to their end, and the steps of the
+  /// longest one.
   uint64_t schedules() const { return finished; }
   size_t longest() const { return mostSteps; }
-  /// The choices of the last schedule that were not the first possible one:
-  /// "step:choice,...", "-" if there are none.
+  /// Returns the choices of the last schedule that were not the first possible
+  /// one: "step:choice,...", or "-" if there are none.
   std::string path() const;
 
   // --- for the scheduler ---
-  /// Which of `enabled` (not empty, sorted) goes next; nothing if whatever
-  /// could go leads to a schedule that has run, or the schedule is too long.
+  /// Returns which of `enabled` (not empty, sorted) runs next. Returns nullopt
+  /// if every choice leads to a schedule that has already run, or if the
+  /// schedule is too long.
   std::optional<size_t> choose(const std::vector<Process> &enabled);
-  /// The footprint of the step that runs.
+  /// Returns the footprint of the running step.
   Footprint &footprint() { return stack[depth - 1].footprint; }
 
 private:
   struct Node {
     std::vector<Process> enabled;
     std::set<Process> backtrack, done;
-    /// Steps that need not be tried here, by who would take them.
+    /// Steps that need not be tried here, by their process.
     std::map<Process, Footprint> sleep;
     Process chosen = 0;
     Footprint footprint;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The face of the simulator. A host (ptx-sim, the driver API) parses a module,
-// fills a device's global memory, launches an entry, and reads memory and
-// findings back:
+// The interface of the simulator. A host (ptx-sim, the driver API) parses a
+// module, fills a device's global memory, launches an entry, and reads back
+// memory and findings:
 //
 //   Module module = Module::parse(text, "kernel.ptx");
 //   Device device;
@@ -18,7 +18,8 @@
 //   config.parameters = {bytesOf(out)};
 //   LaunchResult result = launch(device, module, config, Options{});
 //
-// Nothing here, and nothing that it includes, knows the compiler, LLVM or MLIR.
+// This header, and all headers that it includes, do not depend on the compiler,
+// LLVM or MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@
 namespace ptxsim {
 
 /// Malformed text, an unsupported form, or an impossible launch. `line` is the
-/// 1-based PTX line, 0 where none applies.
+/// 1-based PTX line, 0 if none applies.
 class Error : public std::runtime_error {
 public:
   enum class Kind { Syntax, Unsupported, Launch, Memory };
@@ -54,37 +55,37 @@ struct Dim3 {
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
-/// When the work of an asynchronous agent (TMA, tcgen05, bulk store) is done.
-/// Eager: at issue. Late: only when something that waits for it can otherwise
-/// not proceed. Random: at a moment drawn from the schedule seed, as is the
-/// warp that runs. Pct: by random priorities of warps and agents that change at
-/// a few random moments (Burckhardt et al., ASPLOS 2010), which finds bugs that
-/// want few orderings more surely than Random. Exhaustive: as an Exploration
-/// says.
-/// Clusters run one after another, or at once where that cannot be told: under
-/// Eager in the order of the grid, under Late the last one first, under Random
-/// and Pct in one drawn from the seed.
+/// When an asynchronous agent (TMA, tcgen05, bulk store) completes. Eager: at
+/// issue. Late: only when a waiter cannot proceed otherwise. Random: at a
+/// moment drawn from the schedule seed, which also selects the warp that runs.
+/// Pct: by random priorities of warps and agents that change at a few random
+/// moments (Burckhardt et al., ASPLOS 2010), which finds bugs that depend on
+/// few orderings more reliably than Random. Exhaustive: as chosen by an
+/// Exploration. Clusters run sequentially, or in parallel where the result is
+/// the same: under Eager in the order of the grid, under Late the last one
+/// first, under Random and Pct in an order drawn from the seed.
 enum class Policy { Eager, Late, Random, Pct, Exhaustive };
 /// Fast: products and sums in fp32. Exact: the fixed-point window of the
 /// tensor core.
 enum class MmaMode { Fast, Exact };
 /// Correct: approximate functions are rounded correctly. Perturb: results move
-/// at random inside the manual's error bounds. Sm90: the bits of an H200.
+/// at random within the manual's error bounds. Sm90: the bits of an H200.
 enum class ApproxMode { Correct, Perturb, Sm90 };
-/// Isa: the manual to the letter. Practice: what ptxas does for the best public
+/// Isa: strictly by the manual. Practice: what ptxas does for the best public
 /// kernels (a tcgen05.ld register may be read before the wait).
 enum class Conformance { Isa, Practice };
 
 class Exploration;
 
-/// A request for the instructions of one warp as text.
+/// A request for a textual trace of one warp's instructions.
 struct WarpTrace {
-  /// The CTA by its number in the grid, x running fastest, and the warp in it.
+  /// The linear index of the CTA in the grid, x varying fastest, and the warp
+  /// in it.
   uint64_t cta = 0;
   unsigned warp = 0;
-  /// Instructions after which the trace ends.
+  /// Maximum number of instructions in the trace.
   uint64_t limit = 1000;
-  /// Called for each line, without its end.
+  /// Called for each line, without its newline.
   void (*line)(void *context, const std::string &text) = nullptr;
   void *context = nullptr;
 };
@@ -95,28 +96,30 @@ struct Options {
   MmaMode mma = MmaMode::Fast;
   ApproxMode approx = ApproxMode::Correct;
   Conformance conformance = Conformance::Isa;
-  /// "all", "none" or ids of findings; only these are raised.
+  /// "all", "none" or ids of findings; only these are reported.
   std::set<std::string> checks = {"all"};
   /// Warp instructions after which the launch stops with Status::StepLimit;
   /// 0 = no limit.
   uint64_t maxSteps = 0;
-  /// Cores that clusters may be spread over, 0 = all. Results and findings do
-  /// not depend on it.
+  /// Cores that clusters may run on, 0 = all. Results and findings do not
+  /// depend on it.
   unsigned threads = 0;
-  /// Findings kept; further ones are counted only.
+  /// Maximum number of findings kept; further findings are only counted.
   unsigned maxFindings = 100;
   /// Called about once per million warp instructions, from the launching
-  /// thread, with the instructions so far and the CTAs finished and in all.
+  /// thread, with the instructions so far, the CTAs finished, and the total
+  /// CTAs.
   void (*progress)(void *context, uint64_t warpInstructions, uint64_t ctasDone,
                    uint64_t ctas) = nullptr;
   void *progressContext = nullptr;
   std::optional<WarpTrace> trace;
-  /// Policy::Pct: moments at which whoever runs gets the lowest priority.
+  /// Policy::Pct: moments at which the running process gets the lowest
+  /// priority.
   unsigned priorityChanges = 3;
-  /// Policy::Exhaustive: who chooses.
+  /// Policy::Exhaustive: the exploration that chooses.
   Exploration *exploration = nullptr;
 
-  /// Whether the schedule seed decides.
+  /// Returns true if the schedule depends on the seed.
   bool randomised() const {
     return policy == Policy::Random || policy == Policy::Pct;
   }
@@ -128,88 +131,88 @@ struct Options {
 
 enum class Severity { Error, Warning };
 
-/// Who did something, and where in the text.
+/// The actor of an event, and its location in the text.
 struct Party {
   Dim3 cta{0, 0, 0};
-  /// -1 where it is nobody in particular; lane -1 is the whole warp.
+  /// -1 if there is no particular warp; lane -1 is the whole warp.
   int warp = -1, lane = -1;
-  /// Where the instruction begins, 1-based, and the characters that it takes
-  /// on that line; 0 where there is none.
+  /// Start of the instruction, 1-based, and its number of characters on that
+  /// line; 0 if there is none.
   unsigned ptxLine = 0, ptxColumn = 0, ptxWidth = 0;
-  /// "file:line" from .loc, empty where there is none.
+  /// "file:line" from .loc, empty if there is none.
   std::string source;
-  /// What the warp has issued and acts in its place: "TMA load of 512 bytes to
-  /// shared 0x400". Empty where the warp itself does.
+  /// The agent that the warp issued and that acts for it: "TMA load of 512
+  /// bytes to shared 0x400". Empty if the warp itself acts.
   std::string agent;
 };
 
-/// One thing that the simulated program did wrong, and the party that was found
-/// at it. Ids are stable and listed in include/fmha/PTX/Sim/Findings.def.
+/// An error of the simulated program, and the party that caused it. Ids are
+/// stable and listed in include/fmha/PTX/Sim/Findings.def.
 struct Finding : Party {
   std::string id;
   Severity severity = Severity::Error;
   /// What happened, with expected and got.
   std::string message;
-  /// How to mend it.
+  /// How to repair it.
   std::string fix;
-  /// What there is to say of the other side (who waits for what, who wrote
-  /// last), empty if nothing; and who that is, if it is somebody.
+  /// Description of the other side (who waits for what, who wrote last), empty
+  /// if there is none; and its party, if there is one.
   std::string other;
   std::optional<Party> otherParty;
-  /// The schedule that showed it.
+  /// The schedule that exposed it.
   Policy policy = Policy::Eager;
   uint64_t scheduleSeed = 0;
 };
 
-/// What warps wait for that cannot go on: a node of the wait-for graph.
+/// An object that blocked warps wait for: a node of the wait-for graph.
 struct WaitObject {
   /// "mbarrier", "barrier", "cluster barrier", "tensor memory" or "other".
   std::string kind;
   Dim3 cta{0, 0, 0};
-  /// Its address in the CTA's shared memory, where it has one, and the variable
+  /// Its address in the CTA's shared memory, if it has one, and the variable
   /// there: "full+8", "dynamic shared memory+64".
   std::optional<uint32_t> address;
   std::string name;
-  /// mbarrier: the parity that is waited for, the phase that runs (from 0), the
-  /// arrivals and bytes that it misses. Barrier: threads that it misses.
+  /// mbarrier: the parity waited for, the running phase (from 0), the missing
+  /// arrivals and bytes. Barrier: the missing threads.
   std::optional<unsigned> parityWanted;
   std::optional<uint64_t> phase;
   std::optional<int64_t> pendingArrivals, pendingBytes;
-  /// Warps whose remaining code holds something that may complete it: more than
-  /// really could, as values of registers are not followed.
+  /// Warps whose remaining code contains an instruction that may complete it.
+  /// This is an upper bound, because values of registers are not tracked.
   std::vector<std::string> couldComplete;
-  /// What happened to it, oldest first, at most ten.
+  /// Events at the object, oldest first, at most ten.
   std::vector<std::string> events;
 };
 
-/// A phase of an mbarrier that lanes wait for and can no longer see: it had
+/// A phase of an mbarrier that lanes wait for and can no longer observe: it had
 /// completed, and then the next one did, before they looked.
 struct PhaseOverrun {
   /// The mbarrier: "full+8".
   std::string barrier;
-  /// From 0, and its parity.
+  /// Number of the phase from 0, and its parity.
   uint64_t phase = 0;
   unsigned parity = 0;
-  /// Phases since the last wait of these lanes that succeeded, and the line of
-  /// that wait; 0 where they have not seen a phase since the init.
+  /// Phases since the last successful wait of these lanes, and the line of that
+  /// wait; 0 if they have not observed a phase since the init.
   uint64_t completedSince = 0;
   unsigned lastWaitLine = 0;
-  /// What these phases were made of, oldest first, as far as it is kept:
-  /// "arrive 1 by warp 0 lane 0 (line 9)".
+  /// Recorded events of these phases, oldest first: "arrive 1 by warp 0 lane 0
+  /// (line 9)".
   std::vector<std::string> events;
 };
 
-/// Lanes of a warp that cannot go on.
+/// Lanes of a warp that cannot proceed.
 struct BlockedPath {
   Dim3 cta{0, 0, 0};
   unsigned warp = 0;
   uint32_t lanes = 0;
   unsigned ptxLine = 0;
   std::string instruction, waits;
-  /// Index into DeadlockReport::objects, or -1: they wait for other lanes of
+  /// Index into DeadlockReport::objects, or -1 if they wait for other lanes of
   /// their warp, or spin.
   int object = -1;
-  /// Of a wait for an mbarrier that comes too late.
+  /// Set if they wait for an mbarrier phase that they have missed.
   std::optional<PhaseOverrun> overrun;
 };
 
@@ -226,21 +229,22 @@ enum class Status { Ok, Findings, Deadlock, StepLimit };
 
 struct LaunchResult {
   Status status = Status::Ok;
-  /// Whether a fault ended the launch before its threads did.
+  /// True if a fault ended the launch before its threads exited.
   bool faulted = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   uint64_t warpInstructions = 0;
-  /// Present if the status is Deadlock.
+  /// Set if the status is Deadlock.
   std::optional<DeadlockReport> deadlock;
-  /// Cores that clusters ran on, and why only on one although more were there.
+  /// Number of cores that clusters ran on, and the reason if only one was used
+  /// although more were available.
   unsigned threads = 1;
   std::string whySequential;
 };
 
-/// A parsed PTX module. Parsing is complete: text that ptxas would call
+/// A parsed PTX module. Parsing is complete: text that ptxas rejects as
 /// malformed throws Error::Kind::Syntax. An instruction form that the simulator
-/// does not execute is only an error when an entry that reaches it is launched.
+/// does not execute is an error only when an entry that reaches it is launched.
 class Module {
 public:
   /// Parses `text`; `name` appears in messages.
@@ -271,8 +275,8 @@ public:
   const std::vector<Entry> &entries() const;
   const Entry *findEntry(std::string_view name) const;
   const std::vector<Global> &globals() const;
-  /// The text of .target and .version, for example "sm_100a" (of compute_100a,
-  /// too) and "9.0".
+  /// Return the text of .target and .version, for example "sm_100a" (also for
+  /// compute_100a) and "9.0".
   const std::string &target() const;
   const std::string &version() const;
 
@@ -284,9 +288,9 @@ private:
   std::unique_ptr<Impl> self;
 };
 
-/// Global memory and the module variables placed in it. Addresses are 64-bit,
-/// never 0, and allocations are far enough apart that an access out of one's
-/// bounds never lands in another.
+/// Global memory and the module variables placed in it. Addresses are 64-bit
+/// and never 0. Allocations are far enough apart that an access outside the
+/// bounds of one never hits another.
 class Device {
 public:
   Device();
@@ -294,28 +298,29 @@ public:
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
-  /// `bytes` of memory, 256-byte aligned. Reading what nobody wrote is a
-  /// finding; `poison` is what such bytes hold.
+  /// Allocates `bytes` of memory, 256-byte aligned. Reading bytes that were
+  /// never written is a finding; such bytes hold `poison`.
   uint64_t allocate(uint64_t bytes, uint8_t poison = 0xCD);
   /// Allocates memory whose address is also valid in this process, so that the
-  /// host reads and writes it directly. Writes of the host are not tracked, so
-  /// all of it counts as written.
+  /// host can read and write it directly. Writes of the host are not tracked,
+  /// so all of it counts as written.
   uint64_t allocateManaged(uint64_t bytes, uint8_t poison = 0xCD);
-  /// Makes `bytes` of this process' own memory an allocation at its own
-  /// address, all of it written; free() ends that and leaves the memory alone.
-  /// Throws Error::Kind::Memory if it overlaps another allocation.
+  /// Makes `bytes` of this process' own memory an allocation at the same
+  /// address, all of it written. free() removes the allocation and does not
+  /// change the memory. Throws Error::Kind::Memory if it overlaps another
+  /// allocation.
   void map(void *memory, uint64_t bytes);
-  /// Throws Error::Kind::Memory if `address` is no allocation.
+  /// Throws Error::Kind::Memory if `address` is not an allocation.
   void free(uint64_t address);
-  /// Throw Error::Kind::Memory where the range is not inside one allocation.
+  /// Throw Error::Kind::Memory if the range is not inside one allocation.
   void write(uint64_t address, std::span<const std::byte> bytes);
   void read(uint64_t address, std::span<std::byte> bytes) const;
   void fill(uint64_t address, std::byte value, uint64_t bytes);
-  /// The allocation that holds `address`: {base, size}, or nothing.
+  /// Returns the allocation that holds `address` as {base, size}, or nullopt.
   std::optional<std::pair<uint64_t, uint64_t>>
   allocationOf(uint64_t address) const;
-  /// Address of a module's .global or .const variable, placing and
-  /// initialising the module's variables first if this is the first request.
+  /// Returns the address of a module's .global or .const variable. The first
+  /// call places and initializes the module's variables.
   uint64_t addressOf(const Module &module, std::string_view variable);
 
   struct Impl;
@@ -335,8 +340,8 @@ struct LaunchConfig {
   std::vector<std::vector<uint8_t>> parameters;
 };
 
-/// Runs the grid to its end. Throws Error for what cannot be launched; what the
-/// program does wrong is in the result.
+/// Runs the grid to its end. Throws Error if the launch is impossible; errors
+/// of the program are in the result.
 LaunchResult launch(Device &device, const Module &module,
                     const LaunchConfig &config, const Options &options);
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names stay text here: the same tree serves the checker of names, the decoder
-// and anyone who wants to read PTX. Every string_view points into the text that
-// the module owns.
+// Names stay text: the same tree serves the name checker, the decoder and other
+// readers of PTX. Every string_view points into the text that the module owns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +62,8 @@ struct Instruction {
   }
 };
 
-/// .reg, .global, .shared, .local, .const, .param declarations. A range
-/// %r<10> has count 10 and the stem as its name.
+/// .reg, .global, .shared, .local, .const, .param declarations. A range %r<10>
+/// has count 10, and the stem as its name.
 struct Variable {
   enum class Space : uint8_t { Reg, Global, Shared, Local, Const, Param, Tex };
   Space space = Space::Reg;
@@ -125,8 +124,8 @@ struct Function {
 };
 
 struct Module {
-  /// Never used twice, so that placed variables of a module that is gone are
-  /// not taken for those of another at the same address.
+  /// Never reused, so that placed variables of a destroyed module are not
+  /// mistaken for those of another module at the same address.
   uint64_t serial = 0;
   std::string text, name;
   std::string version, target; // "9.0", "sm_100a"

@@ -1,4 +1,4 @@
-//===- Lexer.h - Words of PTX text ------------------------------*- C++ -*-===//
+//===- Lexer.h - Tokens of PTX text -----------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -44,7 +44,7 @@ struct Token {
 };
 
 /// Splits text into tokens. Throws ptxsim::Error (Syntax) for characters and
-/// literals that PTX does not have, and for an open comment or string.
+/// literals that do not exist in PTX, and for an open comment or string.
 class Lexer {
 public:
   Lexer(std::string_view text, std::string_view name);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The driver calls of every host of this project, as function pointers found
-// with dlsym in whichever library was opened, and the choice of that library:
+// with dlsym in the library that was opened, and the choice of that library:
 //
 //   std::string why;
 //   std::optional<driver::Calls> calls = driver::openDefault(why);
@@ -31,8 +31,8 @@
 
 namespace fmha::runtime::driver {
 
-/// The calls without which no kernel runs: member name, symbol, signature. A
-/// library that lacks one is not opened.
+/// The calls that every kernel needs: member name, symbol, signature. A library
+/// that lacks one of them is not opened.
 #define FMHA_DRIVER_CALLS(CALL)                                                \
   CALL(init, cuInit, (unsigned))                                               \
   CALL(getErrorName, cuGetErrorName, (Result, const char **))                  \
@@ -62,8 +62,8 @@ namespace fmha::runtime::driver {
   CALL(launchKernel, cuLaunchKernelEx,                                         \
        (const LaunchConfig *, Function, void **, void **))
 
-/// Calls that only some hosts make. Where a library lacks one, calling it
-/// returns errorNotSupported, and describe() names the missing symbol.
+/// Calls that only some hosts make. If a library lacks one, calling it returns
+/// errorNotSupported, and describe() names the missing symbol.
 #define FMHA_DRIVER_EXTRA_CALLS(CALL)                                          \
   CALL(getContext, cuCtxGetCurrent, (Context *))                               \
   CALL(pushContext, cuCtxPushCurrent_v2, (Context))                            \
@@ -124,7 +124,7 @@ struct Calls {
   FMHA_DRIVER_CALLS(FMHA_MEMBER)
   FMHA_DRIVER_EXTRA_CALLS(FMHA_MEMBER)
 #undef FMHA_MEMBER
-  /// What libptxsim.so offers besides the driver API (its header PtxSim.h);
+  /// Functions of libptxsim.so beyond the driver API (its header PtxSim.h);
   /// null in a real driver.
   Result (*setOption)(const char *, const char *) = nullptr;
   void (*reset)() = nullptr;
@@ -135,23 +135,23 @@ struct Calls {
 
   bool isSimulator() const { return setOption && lastReport; }
   /// Returns "CUDA_ERROR_INVALID_VALUE: invalid argument", followed by the
-  /// reason: `log`, of a driver's compiler, or what the library itself gives.
+  /// reason: `log`, of a driver's compiler, or the library's own reason.
   std::string describe(Result result, std::string_view log = {}) const;
 };
 
-/// Opens `library` and resolves its calls. Returns nothing if it cannot be
+/// Opens `library` and resolves its calls. Returns nullopt if it cannot be
 /// loaded or lacks a required call, with a sentence in `why`. The library stays
-/// open: a driver does not survive being closed.
+/// open: a driver cannot be used after it is closed.
 std::optional<Calls> open(const std::string &library, std::string &why);
 
-/// Opens the library that FMHA_DRIVER names. Where it is unset or empty:
-/// libcuda.so.1 if it has a device, else libptxsim.so as findBeside() finds it.
-/// A name without a slash is looked for with findBeside() first.
+/// Opens the library named by FMHA_DRIVER. If that is unset or empty:
+/// libcuda.so.1 if it has a device, else libptxsim.so, located by findBeside().
+/// A name without a slash is first searched for with findBeside().
 std::optional<Calls> openDefault(std::string &why);
 
 /// Returns the path of the file `name` in the folder of the shared library that
 /// this code is linked into, or of the program, or in ../lib or lib of these.
-/// Returns `name`, for the loader to find, where it is in none of them.
+/// If none of them has it, returns `name` for the loader to find.
 std::string findBeside(const std::string &name);
 
 } // namespace fmha::runtime::driver

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The launch manifest of ../README.md as data, and its one reader. Neither LLVM
-// nor the driver is needed.
+// The launch manifest of ../README.md as data, and its only reader. Neither
+// LLVM nor the driver is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace fmha::launch {
 
-/// ceil(value / divisor), or a number of its own.
+/// ceil(value / divisor), or a constant.
 struct GridFactor {
   RunValue value;
   uint64_t divisor = 1;
@@ -33,21 +33,22 @@ struct Parameter {
   using Kind = ParameterKind;
   std::string name;
   Kind kind = Kind::U32;
-  /// TensorMap and Pointer.
+  /// For TensorMap and Pointer.
   TensorName tensor = TensorName::Q;
   /// TensorMap: innermost first, `box` in elements.
   ElementType dtype = ElementType::BF16;
   std::vector<MapDim> dims;
   std::vector<uint32_t> box;
   Swizzle swizzle = Swizzle::None;
-  /// TensorMap: with a fifth dimension for the ends of sequences.
+  /// TensorMap: has a fifth dimension for the ends of sequences.
   bool sequences = false;
-  /// Which of `dims` is that of rows, the second or the third one.
+  /// Returns the index in `dims` of the dimension of rows, the second or the
+  /// third.
   std::optional<size_t> rowDim() const;
-  /// U32 and U64.
+  /// For U32 and U64.
   RunValue value = RunValue::Batch;
-  /// Pointer, U32 and U64 of a capture: its number, and for U32 and U64 the
-  /// dimension whose extent or stride the value is.
+  /// For Pointer, U32 and U64 of a capture: its number; for U32 and U64 also
+  /// the dimension whose extent or stride is the value.
   std::optional<uint32_t> capture, size, stride;
 };
 
@@ -62,7 +63,7 @@ struct ManifestRole {
   uint32_t firstWarp = 0, warps = 0, registers = 0;
 };
 
-/// How one kernel is launched.
+/// The launch of one kernel.
 struct KernelLaunch {
   std::string kernel;
   /// Factors of the x, y and z extents.
@@ -71,55 +72,57 @@ struct KernelLaunch {
   uint32_t smemBytes = 0;
   std::vector<Parameter> parameters;
 
-  /// Whether a parameter is the number `value`.
+  /// Returns whether any parameter is the number `value`.
   bool takes(RunValue value) const;
 };
 
-/// What the kernels of attention and of fmha.merge have in common.
+/// The common part of the manifests of attention and of fmha.merge.
 struct KernelManifest : KernelLaunch {
   std::string target;
-  /// The one of the PTX's heading, which its text determines, or empty.
+  /// The id in the heading of the PTX, which its text determines, or empty.
   std::string id;
-  /// Of the output.
+  /// Type of the output.
   ElementType outDtype = ElementType::BF16;
-  /// What is written for each row; the output is not divided by the sum.
+  /// Values that are written for each row. An unnormalized output is not
+  /// divided by the sum.
   bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
-  /// Whether there is one more logit for each head.
+  /// Whether there is an additional logit for each head.
   bool sink = false;
 
-  /// Returns whether the kernel has that tensor, of those that both may have.
+  /// Returns whether the kernel has that tensor, of those that both ops may
+  /// have.
   bool has(TensorName name) const;
 };
 
 struct Manifest : KernelManifest {
-  /// Of the inputs.
+  /// Type of the inputs.
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
   /// V is the first columns of K, in one buffer.
   bool vInK = false;
-  /// The lists that the kernel reads.
+  /// The varlen metadata that the kernel reads.
   bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
   /// Whether the op has a score region, and the tensors that it reads.
   bool score = false;
-  /// Whether there is a second KV segment, and its mask, named as `mask` is.
+  /// Whether there is a second KV segment, and its mask, named like `mask`.
   bool source2 = false, source2Lens = false;
   std::string mask2 = "none";
   std::vector<CaptureType> captures;
-  /// "none", "causal" or "causal-top-left", and the window; none where absent.
+  /// "none", "causal" or "causal-top-left", and the window; nullopt if absent.
   std::string mask;
   std::optional<uint32_t> windowLeft, windowRight;
   double scale = 0;
   uint32_t qTiles = 0;
-  /// Query heads of a group that share the rows of a tile.
+  /// Number of query heads of a group that share the rows of a tile.
   uint32_t packHeads = 1;
   /// "tmem", "smem" or "registers".
   std::string pPlacement;
-  /// "single", "static" or "dynamic": which output tiles a CTA does.
+  /// "single", "static" or "dynamic": the assignment of output tiles to CTAs.
   std::string scheduler = "single";
   /// Maximum number of CTAs in x for a static scheduler, which works with any
   /// number; 0 for one per tile.
   uint32_t maxCtas = 0;
-  /// How many of these an SM runs at once.
+  /// Number of CTAs that an SM runs concurrently.
   uint32_t ctasPerSm = 1;
   uint32_t tmemColumns = 0;
   std::vector<ManifestRole> roles;
@@ -130,28 +133,28 @@ struct Manifest : KernelManifest {
 
   /// Returns whether the kernel has that tensor.
   bool has(TensorName name) const;
-  /// Returns the greatest q_len and kv_len of a launch: a kernel counts rows in
-  /// 32 bits with sign, and rounds up to the tiles of a CTA.
+  /// Returns the maximum q_len and kv_len of a launch: a kernel counts rows in
+  /// signed 32-bit integers, and rounds up to the tiles of a CTA.
   int64_t maxLength() const;
 };
 
-/// The longest q_len and kv_len.
+/// The maximum q_len and kv_len.
 constexpr int64_t maxLength = (int64_t(1) << 31) - 512;
-/// The same where the mask has a window, or there are two sources: a row,
-/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits 32 bits
-/// with sign.
+/// The maximum if the mask has a window, or there are two KV segments: a row,
+/// rounded up to the tiles of a CTA, plus a bound of 2^30 still fits a signed
+/// 32-bit integer.
 constexpr int64_t maxWindowedLength = (int64_t(1) << 30) - 512;
 
-/// A kernel of fmha.merge.
+/// The manifest of a kernel of fmha.merge.
 struct MergeManifest : KernelManifest {
   uint32_t headDim = 0;
 
   bool has(TensorName name) const;
 };
 
-/// Parses the JSON `text`. Returns nothing for unknown, missing and ill-typed
-/// fields, with a sentence in `problem` that names the JSON path, what was
-/// expected and what is there.
+/// Parses the JSON `text`. Returns nullopt for unknown, missing and ill-typed
+/// fields, with a sentence in `problem` that has the JSON path, what was
+/// expected and what was found.
 std::optional<Manifest> parseManifest(std::string_view text,
                                       std::string &problem);
 std::optional<MergeManifest> parseMergeManifest(std::string_view text,

@@ -1,4 +1,4 @@
-//===- Names.h - The names that a launch manifest uses ----------*- C++ -*-===//
+//===- Names.h - The names in a launch manifest -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -77,7 +77,7 @@ template <typename Enum> std::string_view nameOf(Enum value) {
   return detail::Names<Enum>::all[size_t(value)];
 }
 
-/// Returns the enumerator that is spelled `name`, or nothing.
+/// Returns the enumerator that is spelled `name`, or nullopt.
 template <typename Enum> std::optional<Enum> parseName(std::string_view name) {
   std::span<const std::string_view> names = namesOf<Enum>();
   for (size_t i = 0; i < names.size(); ++i)
@@ -86,7 +86,7 @@ template <typename Enum> std::optional<Enum> parseName(std::string_view name) {
   return std::nullopt;
 }
 
-/// Returns the bytes of one element.
+/// Returns the size of one element in bytes.
 size_t sizeOf(ElementType type);
 size_t sizeOf(CaptureElement type);
 
@@ -105,8 +105,8 @@ struct RunValues {
   uint64_t operator[](RunValue value) const { return values[size_t(value)]; }
 };
 
-/// Returns the enumerator `places` after `value`: the strides of a tensor stand
-/// together.
+/// Returns the enumerator `places` after `value`: the strides of a tensor are
+/// consecutive.
 constexpr RunValue after(RunValue value, int places) {
   return RunValue(int(value) + places);
 }

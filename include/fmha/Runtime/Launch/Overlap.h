@@ -16,7 +16,7 @@
 namespace fmha::launch {
 
 /// The bytes of a strided tensor: blocks of `block` bytes at every combination
-/// of multiples of the steps that are added.
+/// of multiples of the added steps.
 class Region {
 public:
   Region(uint64_t address, uint64_t block)
@@ -25,8 +25,8 @@ public:
   /// most 8 dimensions with more than one element can be added.
   void add(int64_t bytes, int64_t count);
 
-  /// Returns whether two regions may share a byte. False where the steps of
-  /// both have a common divisor that keeps them apart, as those of slices of a
+  /// Returns whether two regions may share a byte. Returns false if the steps
+  /// of both have a common divisor that separates them, as in slices of a
   /// packed [batch, length, 4, heads, dim]; regions that interleave in another
   /// way count as overlapping. Regions without bytes share nothing.
   friend bool mayOverlap(const Region &a, const Region &b);

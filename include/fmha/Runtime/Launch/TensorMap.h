@@ -20,8 +20,8 @@
 
 namespace fmha::launch {
 
-/// The part of a request that changes with the tensor; `rank` extents, of which
-/// the innermost has no stride, in bytes. Unused places are 0.
+/// The part of a request that depends on the tensor: `rank` extents and their
+/// strides in bytes; the innermost extent has no stride. Unused entries are 0.
 struct MapRequest {
   uint64_t address = 0;
   uint32_t rank = 0;
@@ -38,7 +38,7 @@ bool describeMap(const Parameter &parameter, const View &view,
                  const RunValues &values, MapRequest &request,
                  std::string &problem);
 
-/// Encodes the map of `parameter`; returns what the driver answers.
+/// Encodes the map of `parameter`; returns the driver's result.
 runtime::driver::Result encodeMap(const runtime::driver::Calls &driver,
                                   const Parameter &parameter,
                                   const MapRequest &request,

@@ -31,8 +31,8 @@ struct PartViews {
   std::array<int64_t, 3> steps = {};
   uint64_t bytes = 0;
 };
-/// Returns dense parts of an output with the extents `dims`, one after the
-/// other from `address` on. `bytes` is what all of them take.
+/// Returns dense parts of an output with the extents `dims`, consecutive from
+/// `address` on. `bytes` is the size of all of them.
 PartViews partsAt(uint64_t address, int64_t parts,
                   const std::array<int64_t, 4> &dims);
 /// Sets the number of parts, and their strides.

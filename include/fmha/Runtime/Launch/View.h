@@ -14,8 +14,8 @@
 namespace fmha::launch {
 
 /// A tensor in device memory. Dimensions are always (batch, length, heads,
-/// dim), whatever the order in memory; strides are in elements. Tensors with
-/// one number per row (LSE) have dim = 1.
+/// dim), regardless of their order in memory; strides are in elements. Tensors
+/// with one number per row (LSE) have dim = 1.
 struct View {
   uint64_t address = 0;
   std::array<int64_t, 4> dims = {0, 0, 0, 0};

@@ -6,17 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the `gpu` dialect's lowering (gpu-to-llvm, and gpu.binary's translation
-// to LLVM IR) calls at run time, with the names and signatures of MLIR 22's
-// CUDA runtime wrappers, over any driver library (FMHA_DRIVER):
+// The functions that the `gpu` dialect's lowering (gpu-to-llvm, and
+// gpu.binary's translation to LLVM IR) calls at run time, with the names and
+// signatures of MLIR 22's CUDA runtime wrappers, over any driver library
+// (FMHA_DRIVER):
 //
 //   mlir-runner-22 program.mlir -e main --entry-point-result=void
 //     --shared-libs=libfmha_mgpu.so
 //
 // A driver error prints one line on stderr and ends the process with status 1.
-// Where no context is current in the calling thread, the primary context of the
+// If no context is current in the calling thread, the primary context of the
 // default device becomes current. All functions are thread-safe. cuSPARSE's
-// entry points are not here.
+// entry points are not included.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Context.cpp - Initialisation and contexts --------------------------===//
+//===- Context.cpp - Initialization and contexts --------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int driverVersion = 13000;
 
-/// A CUlimit and what it is at first, on an H100.
+/// A CUlimit and its initial value on an H100.
 struct Limit {
   int id;
   size_t bytes;
@@ -38,7 +38,7 @@ CUcontext makeContext(State &state, unsigned flags, bool primary) {
   return state.contexts.add(std::move(context));
 }
 
-/// Frees what belongs to the context and takes it off this thread's stack.
+/// Frees the resources of the context and removes it from this thread's stack.
 void destroyContext(State &state, CUcontext context) {
   for (auto it = state.allocations.begin(); it != state.allocations.end();) {
     if (it->second.context != context) {
@@ -91,7 +91,7 @@ DRIVER_API cuInit(unsigned flags) {
   return guarded(Needs::Nothing, [&](State &state) {
     if (state.initialised)
       return CUDA_SUCCESS;
-    // What ptxsimSetOption said before cuInit stands over the environment.
+    // Options set by ptxsimSetOption before cuInit override the environment.
     Settings settings;
     if (auto wrong = readEnvironment(settings))
       return complain(state, CUDA_ERROR_INVALID_VALUE, *wrong);
@@ -177,7 +177,7 @@ DRIVER_API cuCtxPopCurrent_v2(CUcontext *out) {
   });
 }
 
-/// Waits for all streams, which no capture allows, whatever its mode.
+/// Waits for all streams, which is forbidden during a capture of any mode.
 static CUresult synchronize(State &state) {
   if (state.sticky != CUDA_SUCCESS || state.captures.empty())
     return state.sticky;

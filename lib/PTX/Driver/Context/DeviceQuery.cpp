@@ -1,4 +1,4 @@
-//===- DeviceQuery.cpp - What the one simulated device says of itself -----===//
+//===- DeviceQuery.cpp - Properties of the simulated device ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ using ptxsim::DeviceFacts;
 
 namespace {
 
-/// One attribute: a number, or how to get it from the facts.
+/// One attribute: a number, or a function of the facts.
 struct Attribute {
   int id;
   int value;
@@ -25,8 +25,8 @@ struct Attribute {
 
 constexpr int reservedShared = 1024;
 
-// The numbers are CUdevice_attribute. Those of the record in
-// test/data/driver-answers-sm_90 are compared with it.
+// The numbers are CUdevice_attribute. test/data/driver-answers-sm_90 checks
+// those that it records.
 constexpr Attribute attributes[] = {
     {1, 1024},        // MAX_THREADS_PER_BLOCK
     {2, 1024},        // MAX_BLOCK_DIM_X
@@ -106,8 +106,8 @@ constexpr Attribute attributes[] = {
     {132, 0}, // MULTICAST_SUPPORTED
 };
 
-/// Attributes of CUDA 13 that the table leaves out answer 0: the feature is not
-/// there.
+/// Attributes of CUDA 13 that are not in the table return 0: the feature is
+/// absent.
 constexpr int lastAttribute = 147;
 
 CUresult withDevice(CUdevice device, const void *out,

@@ -19,8 +19,8 @@ DRIVER_API cuGetProcAddress_v2(const char *symbol, void **out, int version,
 DRIVER_API cuGetProcAddress(const char *symbol, void **out, int version,
                             uint64_t flags);
 
-// Only the addresses are wanted, so that the types stay where the functions
-// are defined; a name in the table that nobody defines does not link.
+// Only the addresses are needed, so the types stay in the files that define the
+// functions. An undefined name in the table is a link error.
 namespace proc {
 #define DRIVER_PROC(name, version, symbol)                                     \
   extern "C" void address_of_##symbol() __asm__(#symbol);
@@ -41,7 +41,7 @@ constexpr Proc procs[] = {
 #include "ProcAddress.def"
 };
 
-/// The newest form not newer than `version`, or null and why.
+/// Returns the newest form not newer than `version`, or null; sets `status`.
 const Proc *look(const char *symbol, int version, int &status) {
   const Proc *best = nullptr;
   status = notFound;
@@ -57,8 +57,8 @@ const Proc *look(const char *symbol, int version, int &status) {
 
 } // namespace
 
-/// An unknown name is no error of the call: the pointer is null and the status
-/// says why.
+/// An unknown name is not an error of the call: the pointer is null and the
+/// status gives the reason.
 DRIVER_API cuGetProcAddress_v2(const char *symbol, void **out, int version,
                                uint64_t, int *status) {
   if (!symbol || !out)
@@ -71,7 +71,7 @@ DRIVER_API cuGetProcAddress_v2(const char *symbol, void **out, int version,
   return CUDA_SUCCESS;
 }
 
-/// The form of CUDA 11.3, which has no status to tell it by.
+/// The form of CUDA 11.3, which has no status and returns the error instead.
 DRIVER_API cuGetProcAddress(const char *symbol, void **out, int version,
                             uint64_t flags) {
   int status = notFound;

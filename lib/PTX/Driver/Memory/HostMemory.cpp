@@ -1,4 +1,4 @@
-//===- HostMemory.cpp - Memory that host and kernels share ----------------===//
+//===- HostMemory.cpp - Memory shared by host and kernels -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -20,7 +20,7 @@ using namespace ptxsim::driver;
 
 namespace {
 
-/// Lets kernels use the range, which the host owns if `registered`.
+/// Makes the range accessible to kernels; the host owns it if `registered`.
 void share(State &state, void *memory, size_t bytes, bool registered) {
   state.device->map(memory, bytes);
   state.hostRanges[memory] = {currentContext(state), bytes, registered};
@@ -42,7 +42,8 @@ CUresult allocateHost(void **out, size_t bytes) {
   });
 }
 
-/// Returns whether the range lies partly in one that the host has registered.
+/// Returns true if the range partly overlaps a range that the host has
+/// registered.
 bool overlapsRegistered(const State &state, const void *memory, size_t bytes) {
   const char *begin = static_cast<const char *>(memory);
   for (const auto &[start, range] : state.hostRanges) {

@@ -51,7 +51,8 @@ CUresult allocate(CUdeviceptr *out, size_t bytes) {
   });
 }
 
-/// Stream-ordered memory has nodes of its own in a graph.
+/// Fails during a capture: stream-ordered memory has its own kind of graph
+/// node.
 CUresult refuseWhileCaptured(CUstream stream) {
   return guarded(Needs::Healthy, [&](State &state) {
     std::shared_ptr<Capture> capture;
@@ -107,7 +108,7 @@ CUresult onDevice(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return guarded(Needs::Healthy, [&](State &state) {
     if (bytes == 0)
       return CUDA_SUCCESS;
-    // Through a copy, so that overlapping ranges are right too.
+    // Through a copy, so that overlapping ranges are also copied correctly.
     std::vector<std::byte> copy(bytes);
     state.device->read(from, copy);
     state.device->write(to, copy);
@@ -124,8 +125,8 @@ bool isDevice(CUdeviceptr address) {
   return known;
 }
 
-/// Unified addressing: each side is device memory if it lies in an allocation,
-/// else the host's.
+/// Copies under unified addressing: each side is device memory if it is in an
+/// allocation, else host memory.
 CUresult anywhere(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   bool toIsDevice = isDevice(to), fromIsDevice = isDevice(from);
   if (toIsDevice && fromIsDevice)
@@ -143,7 +144,7 @@ CUresult anywhere(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   });
 }
 
-/// `height` rows of `width` elements, `pitch` bytes apart.
+/// Sets `height` rows of `width` elements, `pitch` bytes apart.
 template <typename T>
 CUresult set(CUdeviceptr to, size_t pitch, T value, size_t width,
              size_t height = 1) {
@@ -256,7 +257,7 @@ DRIVER_API cuPointerGetAttribute(void *out, int attribute,
   });
 }
 
-/// Unlike the single form, what cannot be answered is left as zero.
+/// Unlike the single form, leaves unknown attributes as zero.
 DRIVER_API cuPointerGetAttributes(unsigned count, int *attributes, void **out,
                                   CUdeviceptr pointer) {
   return guarded(Needs::Healthy, [&](State &state) {

@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - How much global memory there is ----------*- C++ -*-===//
+//===- MemoryLimit.h - Amount of global memory ------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,13 +13,13 @@
 
 namespace ptxsim::driver {
 
-/// Bytes of global memory: what the device would have, or what this machine
-/// has where that is less, so that a host that fills a share of the device does
-/// not run the machine out of memory.
+/// Returns the bytes of global memory: the device's, or this machine's if that
+/// is less, so that a host that fills a fraction of the device does not exhaust
+/// the machine's memory.
 uint64_t memoryLimit(const State &state);
 
-/// Allocates within that limit for the current context. Managed memory is the
-/// host's, too.
+/// Allocates within that limit for the current context. The host can also
+/// access managed memory.
 CUresult allocateFrom(State &state, CUdeviceptr *out, size_t bytes,
                       bool managed);
 

@@ -19,8 +19,8 @@ namespace {
 
 using MapBytes = std::array<uint8_t, 128>;
 
-/// What both kinds of map share. An invalid rank copies nothing: the encoder
-/// refuses it before it looks at the arrays.
+/// Copies the parameters common to both kinds of map. For an invalid rank it
+/// copies nothing: the encoder rejects the rank before it reads the arrays.
 template <typename Params>
 void copyCommon(Params &params, void *address, const uint64_t *dims,
                 const uint64_t *strides, const uint32_t *elementStrides) {
@@ -33,7 +33,8 @@ void copyCommon(Params &params, void *address, const uint64_t *dims,
     std::copy_n(strides, params.rank - 1, params.strides.begin() + 1);
 }
 
-/// The driver writes maps at 16-byte alignment, whatever its manual says.
+/// The driver accepts 16-byte alignment of a map, although its manual requires
+/// more.
 constexpr uintptr_t mapAlignment = 16;
 
 CUresult store(State &state, CUtensorMap *out, const MapBytes &bytes,
@@ -58,7 +59,7 @@ template <typename Params> Params paramsOf(const ptxsim::TensorMap &map) {
   return params;
 }
 
-/// A map with another address is checked like a new one.
+/// Encodes a map again for another address, with the checks of a new map.
 std::optional<std::string> encodeAgain(const ptxsim::TensorMap &map,
                                        MapBytes &bytes, unsigned sm) {
   if (!map.im2col) {

@@ -29,13 +29,14 @@ int clusterExtent(const CUfunc_st &function, uint32_t Dim3::*axis) {
   return cluster ? int((*cluster).*axis) : 0;
 }
 
-/// The driver counts .maxntid here and not .reqntid.
+/// Returns the thread limit of a block. The driver uses .maxntid here, and not
+/// .reqntid.
 int maxThreadsOf(const CUfunc_st &function) {
   const auto &limit = function.entry->maxBlock;
   return limit ? int(limit->count()) : maxThreads;
 }
 
-/// The answer, or nothing for an attribute that the driver does not know.
+/// Returns the value, or nullopt for an attribute unknown to the driver.
 std::optional<int> attributeOf(State &state, const CUfunc_st &f, int which) {
   switch (which) {
   case FuncMaxThreadsPerBlock:
@@ -48,7 +49,7 @@ std::optional<int> attributeOf(State &state, const CUfunc_st &f, int which) {
   case FuncClusterSizeMustBeSet:
     return 0;
   case FuncNumRegs:
-    // PTX does not say; only an assembler allocates registers.
+    // Unknown from PTX; only an assembler allocates registers.
     return int(f.entry->maxRegisters.value_or(0));
   case FuncPtxVersion:
     return ptxVersionOf(f);
@@ -155,8 +156,9 @@ uint32_t roundUp(uint32_t value, uint32_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Blocks that fit by threads, by the block limit and by shared memory, of
-/// which the system takes 1 KiB per block. Registers are not known here.
+/// Returns how many blocks fit by threads, by the block limit and by shared
+/// memory, of which the system takes 1 KiB per block. Registers are unknown
+/// here.
 int activeBlocks(const ptxsim::DeviceFacts &facts, const CUfunc_st &f,
                  unsigned threads, size_t dynamicShared) {
   constexpr uint32_t reserved = 1024, granule = 128;
@@ -225,7 +227,7 @@ DRIVER_API cuFuncGetModule(CUmodule *out, CUfunction function) {
   });
 }
 
-/// 1 = CU_FUNCTION_LOADING_STATE_LOADED: nothing here is lazy.
+/// 1 = CU_FUNCTION_LOADING_STATE_LOADED: there is no lazy loading.
 DRIVER_API cuFuncIsLoaded(int *state, CUfunction function) {
   return withFunction(function, [&](State &, CUfunc_st &) {
     if (!state)

@@ -1,4 +1,4 @@
-//===- Image.cpp - What a host hands over as a module image ---------------===//
+//===- Image.cpp - Module images passed by a host -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -40,7 +40,7 @@ template <typename T> T peek(const char *at) {
   return value;
 }
 
-/// The newest PTX of a fatbin, since it runs on the highest device.
+/// Returns the newest PTX of a fatbin, since it runs on the highest device.
 Image readFatbin(const char *bytes) {
   auto header = peek<FatbinHeader>(bytes);
   const char *at = bytes + header.headerBytes, *end = at + header.bytes;
@@ -64,7 +64,7 @@ Image readFatbin(const char *bytes) {
   return image;
 }
 
-/// The text after white space and comments.
+/// Returns the text after white space and comments.
 std::string_view skipComments(std::string_view text) {
   for (;;) {
     size_t start = text.find_first_not_of(" \t\r\n\f\v");
@@ -100,7 +100,7 @@ Image readText(const char *bytes) {
 
 Image readImage(const void *image) {
   const char *bytes = static_cast<const char *>(image);
-  // Byte by byte at first: a text image may be shorter than a header.
+  // Byte by byte first: a text image may be shorter than a header.
   if (std::strncmp(bytes, "\177ELF", 4) == 0) {
     if (peek<uint16_t>(bytes + 18) == machineCuda)
       return {CUDA_ERROR_NO_BINARY_FOR_GPU, "",

@@ -1,4 +1,4 @@
-//===- Image.h - What a host hands over as a module image -------*- C++ -*-===//
+//===- Image.h - Module images passed by a host -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,9 +21,10 @@ struct Image {
   std::string why;
 };
 
-/// The PTX text in an image: NUL-terminated text, or a fatbin with uncompressed
-/// PTX. Otherwise the driver's result and the reason: NO_BINARY_FOR_GPU for a
-/// cubin, INVALID_IMAGE for what is no image at all.
+/// Returns the PTX text in an image: NUL-terminated text, or a fatbin with
+/// uncompressed PTX. Otherwise returns the driver's result and the reason:
+/// NO_BINARY_FOR_GPU for a cubin, INVALID_IMAGE for bytes that are not an
+/// image.
 Image readImage(const void *image);
 
 } // namespace ptxsim::driver

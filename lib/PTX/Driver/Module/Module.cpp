@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint32_t staticAndDynamicDefault = 48 * 1024;
 
-/// Where a JIT call wants its error text.
+/// The buffer for the error text of a JIT call.
 class JitLog {
 public:
   JitLog(unsigned count, const int *options, void **values) : values(values) {
@@ -38,16 +38,17 @@ public:
     }
   }
 
-  /// Whether the host gets the reason of an error, and so says it itself.
+  /// Returns true if the host receives the reason of an error, and so reports
+  /// it.
   bool isAskedFor() const { return buffer && size >= 0; }
 
-  /// Fills the buffer and sets the size options to what was written.
+  /// Fills the buffer and sets the size options to the bytes written.
   void write(const std::string &text) {
     if (infoSize >= 0)
       values[infoSize] = nullptr;
     if (!buffer || size < 0)
       return;
-    // The option is an unsigned int stored in the pointer's place.
+    // The option is an unsigned int stored in the pointer itself.
     size_t room = uint32_t(reinterpret_cast<uintptr_t>(values[size]));
     size_t used = room ? std::min(text.size(), room - 1) : 0;
     if (room) {
@@ -69,7 +70,8 @@ CUresult refuse(State &state, JitLog &log, CUresult result, std::string why) {
                           : complain(state, result, std::move(why));
 }
 
-/// Why the module cannot run on the reported device, or nothing.
+/// Returns the reason why the module cannot run on the reported device, or
+/// nullopt.
 std::optional<std::string> mismatch(State &state, const Module &module) {
   std::optional<TargetName> target = TargetName::parse(module.target());
   if (!target)
@@ -92,7 +94,7 @@ void noteTarget(State &state, const Module &module) {
   state.anyLoaded = true;
 }
 
-/// Parses `text` into `out`, which then owns the handle's object.
+/// Parses `text` into `out`, which then owns the object of the handle.
 CUresult parse(State &state, const std::string &text, const std::string &name,
                JitLog &log, CUmodule &out) {
   try {
@@ -132,7 +134,7 @@ CUresult loadFile(State &state, const char *path, JitLog log, CUmodule &out) {
   if (!file || !(bytes << file.rdbuf()))
     return fail(CUDA_ERROR_FILE_NOT_FOUND,
                 std::string("cannot read '") + path + "'");
-  // Zeros after the end, so that a file cut short is never read past it.
+  // Zeros after the end, so that a truncated file is never read past its end.
   std::string contents = bytes.str();
   contents.append(64, '\0');
   Image image = readImage(contents.data());

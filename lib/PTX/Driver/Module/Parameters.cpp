@@ -13,8 +13,8 @@
 namespace ptxsim::driver {
 namespace {
 
-/// First address of the parameters in the constant bank, by generation, from
-/// the listings that nvdisasm prints (c[0x0][0x210] on sm_90).
+/// Returns the first address of the parameters in the constant bank, by
+/// generation, from the listings that nvdisasm prints (c[0x0][0x210] on sm_90).
 size_t bankBase(unsigned cc) {
   if (cc >= 100)
     return 0x380;

@@ -15,16 +15,16 @@
 
 namespace ptxsim::driver {
 
-/// Where each parameter lies in the packed buffer of a launch, in bytes. The
-/// alignment is that of the address in the constant bank, and the bank's first
-/// bytes are the driver's: on sm_90 (0x210 of them) a 64-byte aligned parameter
-/// after 16 bytes lies at 48.
+/// Returns the offset of each parameter in the packed buffer of a launch, in
+/// bytes. The alignment is that of the address in the constant bank, and the
+/// first bytes of the bank belong to the driver: on sm_90 (0x210 of them) a
+/// 64-byte aligned parameter after 16 bytes has offset 48.
 std::vector<size_t> parameterOffsets(const Module::Entry &entry, unsigned cc);
 
 using ParameterBytes = std::vector<std::vector<uint8_t>>;
 
-/// The parameters from the two ways a launch may give them. Returns the bytes,
-/// or why the driver answers INVALID_VALUE.
+/// Gathers the parameters from the two ways a launch may pass them. Returns the
+/// bytes, or the reason why the driver returns INVALID_VALUE.
 std::variant<ParameterBytes, std::string>
 gatherParameters(const Module::Entry &entry, unsigned cc, void *const *pointers,
                  void *const *extra);

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// While a stream captures, work put into it becomes nodes of a graph and does
-// not run. A stream joins the capture when it waits for an event that was
-// recorded in it. A node is captured after those that it depends on, so the
-// order of capture is one in which a graph may run, and the only one here.
+// While a stream captures, work submitted to it becomes nodes of a graph and
+// does not run. A stream joins the capture when it waits for an event that was
+// recorded in it. A node is captured after those that it depends on, so a graph
+// may run in the order of capture, which is the only order used here.
 //
-// Which calls fail during a capture, with which error, and whether that ends
-// the capture, are the answers of a driver (580.159, on an H100).
+// The failing calls during a capture, their errors, and whether they end the
+// capture, are those of a driver (580.159, on an H100).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@
 #include <thread>
 #include <vector>
 
-/// A kernel, copy, fill or host function with its arguments, run outside of the
-/// driver's mutex.
+/// A kernel, copy, fill or host function with its arguments, run without
+/// holding the driver's mutex.
 struct CUgraphNode_st {
   std::function<CUresult()> run;
 };
@@ -46,7 +46,7 @@ namespace ptxsim::driver {
 
 struct State;
 
-/// How many nodes of each stream precede a point in time.
+/// Number of nodes of each stream that precede a point in time.
 using CaptureClock = std::map<CUstream, size_t>;
 
 struct Capture {
@@ -57,31 +57,31 @@ struct Capture {
   uint64_t id = 0;
   bool invalid = false;
   std::unique_ptr<CUgraph_st> graph = std::make_unique<CUgraph_st>();
-  /// The nodes captured in each stream.
+  /// Number of nodes captured in each stream.
   CaptureClock counts;
-  /// What comes before the next node of each stream that takes part.
+  /// What precedes the next node of each participating stream.
   std::map<CUstream, CaptureClock> clocks;
 };
 
-/// Where an event lies in a capture; the capture may have ended.
+/// Position of an event in a capture; the capture may have ended.
 struct CapturedMoment {
   std::weak_ptr<Capture> capture;
   CaptureClock clock;
 };
 
-/// Returns whether `stream` is a default stream, which has no object.
+/// Returns true if `stream` is a default stream, which has no object.
 inline bool isDefault(CUstream stream) {
   return reinterpret_cast<uintptr_t>(stream) <= 2;
 }
 
-/// Returns STREAM_CAPTURE_UNSUPPORTED and invalidates the captures whose mode
-/// forbids this thread calls that a capture cannot contain. SUCCESS if there
-/// are none.
+/// Returns STREAM_CAPTURE_UNSUPPORTED if a capture's mode forbids this thread
+/// the calls that a capture cannot contain, and invalidates these captures.
+/// Returns SUCCESS if there are none.
 CUresult refuseDuringCapture(State &state);
 
 /// Returns STREAM_CAPTURE_IMPLICIT and invalidates the captures that work in a
-/// default stream would have to wait for: those of blocking streams. SUCCESS if
-/// there are none.
+/// default stream would have to wait for: those of blocking streams. Returns
+/// SUCCESS if there are none.
 CUresult refuseInDefaultStream(State &state);
 
 /// Discards a capture; its streams no longer capture.
@@ -92,16 +92,16 @@ void dropCapture(State &state, std::shared_ptr<Capture> capture);
 /// discarded.
 void forgetStreams(State &state, const std::function<bool(CUstream)> &gone);
 
-/// Checks that work may be put into `stream`, and returns in `capture` the one
-/// that records it, or null if it runs immediately.
+/// Checks that work may be submitted to `stream`. Sets `capture` to the capture
+/// that records it, or to null if it runs immediately.
 CUresult capturing(State &state, CUstream stream,
                    std::shared_ptr<Capture> &capture);
 
 /// Adds a node after all that `stream` waits for.
 void addNode(Capture &capture, CUstream stream, std::function<CUresult()> run);
 
-/// Puts `work` into `stream`: captures it, or runs it now. `isEmpty`: there is
-/// nothing to do, so that no node is made.
+/// Submits `work` to `stream`: captures it, or runs it now. `isEmpty` means
+/// that there is nothing to do, so that no node is created.
 CUresult submit(CUstream stream, std::function<CUresult()> work,
                 bool isEmpty = false);
 

@@ -1,4 +1,4 @@
-//===- Control.cpp - What libptxsim.so offers beside the driver API -------===//
+//===- Control.cpp - Functions of libptxsim.so beyond the driver API ------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -20,14 +20,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Holds a text for the calling thread until its next question.
+/// Keeps a text alive for the calling thread until its next call.
 const char *keep(std::string text) {
   thread_local std::string kept;
   kept = std::move(text);
   return kept.c_str();
 }
 
-/// What a finding quotes may be no UTF-8; JSON must be.
+/// Returns JSON text, replacing invalid UTF-8, which a finding may quote.
 std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the exported functions need of the driver's binary interface (CUDA 13),
-// declared here so that the simulator builds where no CUDA toolkit is
-// installed. Never include cuda.h beside it: the names are the same.
+// The part of the driver's binary interface (CUDA 13) that the exported
+// functions need, declared here so that the simulator builds without a CUDA
+// toolkit. Never include cuda.h together with it: the names are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Marks what libptxsim.so exports; everything else stays hidden.
+/// Exports a function of libptxsim.so; all other symbols are hidden.
 #define DRIVER_API extern "C" __attribute__((visibility("default"))) CUresult
 
-/// The per-thread-default-stream twins of a function: every stream of the
-/// simulator is synchronous, so they are the same code. Both names must be in
+/// Defines the per-thread-default-stream twins of a function: every stream of
+/// the simulator is synchronous, so they share the code. Both names must be in
 /// the file that defines the function.
 #define DRIVER_TWIN(name, twin)                                                \
   extern "C"                                                                   \
@@ -41,8 +41,8 @@ using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUlibrary = struct CUlib_st *;
-/// The driver lets a kernel stand where a function is asked for; here they are
-/// one object.
+/// The driver accepts a kernel in place of a function; here they are one
+/// object.
 using CUkernel = CUfunction;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;

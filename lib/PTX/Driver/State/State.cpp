@@ -1,4 +1,4 @@
-//===- State.cpp - What lives behind the driver API -----------------------===//
+//===- State.cpp - State of the driver API --------------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- State.h - What lives behind the driver API ---------------*- C++ -*-===//
+//===- State.h - State of the driver API ------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // One simulated device per process, guarded by one mutex. Every exported
-// function runs inside guarded(), which checks what it needs, holds the mutex,
-// and turns exceptions into result codes, so that none crosses the C border.
+// function runs inside guarded(), which checks its preconditions, holds the
+// mutex, and converts exceptions to result codes, so that no exception crosses
+// the C interface.
 //
 // Everything is synchronous: a launch has finished when cuLaunchKernel returns.
-// What it did wrong is held back until the next call, as on a real device.
+// Its errors are deferred until the next call, as on a real device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +43,8 @@ struct CUctx_st {
 struct CUfunc_st {
   CUmodule module = nullptr;
   const ptxsim::Module::Entry *entry = nullptr;
-  /// The limit that MAX_DYNAMIC_SHARED_SIZE_BYTES sets: at first what static
-  /// shared memory leaves of 48 KiB.
+  /// The limit set by MAX_DYNAMIC_SHARED_SIZE_BYTES: initially 48 KiB minus
+  /// static shared memory.
   uint32_t maxDynamicShared = 0;
   bool nonPortableCluster = false;
   int carveout = -1, clusterPolicy = 0;
@@ -52,7 +53,7 @@ struct CUfunc_st {
 struct CUmod_st {
   explicit CUmod_st(ptxsim::Module parsed) : module(std::move(parsed)) {}
   ptxsim::Module module;
-  /// The PTX and the name it goes by in messages.
+  /// The PTX and its name in messages.
   std::string text, name;
   CUcontext context = nullptr;
   CUlibrary library = nullptr;
@@ -68,21 +69,21 @@ struct CUstream_st {
   uint64_t id = 0;
   int priority = 0;
   CUcontext context = nullptr;
-  /// The capture that takes what is put into this stream, if there is one.
+  /// The capture that records work submitted to this stream, if there is one.
   std::shared_ptr<ptxsim::driver::Capture> capture;
 };
 
 struct CUevent_st {
   unsigned flags = 0;
   bool recorded = false;
-  /// Set where the last record was during a capture.
+  /// Set if the last record was during a capture.
   std::optional<ptxsim::driver::CapturedMoment> captured;
   std::chrono::steady_clock::time_point when;
 };
 
 namespace ptxsim::driver {
 
-/// Owns objects whose addresses are the handles a host holds.
+/// Owns objects whose addresses are the host's handles.
 template <typename T> class Registry {
 public:
   T *add(std::unique_ptr<T> object) {
@@ -109,7 +110,7 @@ struct Settings {
   bool messages = true;
 };
 
-/// Everything that was launched, for the JSON reports.
+/// All launches, for the JSON reports.
 struct History {
   uint64_t launches = 0, warpInstructions = 0;
   double seconds = 0;
@@ -123,7 +124,7 @@ struct History {
 struct State {
   bool initialised = false;
   Settings settings;
-  /// What ptxsimSetOption said, in order.
+  /// Options set by ptxsimSetOption, in order.
   std::vector<std::pair<std::string, std::string>> chosen;
   std::unique_ptr<Device> device;
   Registry<CUctx_st> contexts;
@@ -137,8 +138,8 @@ struct State {
   std::vector<std::shared_ptr<Capture>> captures;
   /// Live functions: the handle check of launches and attribute calls.
   std::unordered_map<CUfunction, CUmodule> functions;
-  /// Module objects whose variables lie in device memory outlive their unload,
-  /// because their addresses may still be held.
+  /// Module objects whose variables are in device memory outlive their unload,
+  /// because their addresses may still be in use.
   std::vector<std::unique_ptr<Module>> retired;
   struct Allocation {
     CUcontext context;
@@ -147,15 +148,15 @@ struct State {
   };
   std::map<uint64_t, Allocation> allocations;
   uint64_t allocatedBytes = 0;
-  /// Host memory that kernels may use: what cuMemHostAlloc returned, and what
-  /// the host registered.
+  /// Host memory that kernels may use: allocated by cuMemHostAlloc, or
+  /// registered by the host.
   struct HostRange {
     CUcontext context;
     uint64_t bytes;
     bool registered = false;
   };
   std::map<void *, HostRange> hostRanges;
-  /// What cuCtxSetLimit set, by CUlimit.
+  /// Limits set by cuCtxSetLimit, by CUlimit.
   std::map<int, size_t> limits;
   CUcontext primary = nullptr;
   unsigned primaryUses = 0, primaryFlags = 0;
@@ -173,36 +174,37 @@ struct State {
   const DeviceFacts &facts() const { return factsOf(target().cc); }
 };
 
-/// What a call needs before its own checks: cuInit; a current context as well;
-/// no fault so far; and no capture that the call could break.
+/// Preconditions of a call: cuInit; also a current context; also no fault so
+/// far; and also no capture that the call could break.
 enum class Needs { Nothing, Init, Context, Healthy, Uncaptured };
 
-/// Runs `body` under the mutex once `needs` is met. Exceptions become results.
+/// Runs `body` under the mutex if `needs` is met. Exceptions become results.
 CUresult guarded(Needs needs, const std::function<CUresult(State &)> &body);
 
-/// The context on top of this thread's stack, or null.
+/// Returns the context on top of this thread's stack, or null.
 CUcontext currentContext(State &state);
-/// This thread's stack of contexts.
+/// Returns this thread's stack of contexts.
 std::vector<CUcontext> &contextStack();
 
-/// Remembers why a call failed for ptxsimLastError, and returns `result`.
+/// Stores the reason of a failed call for ptxsimLastError, and returns
+/// `result`.
 CUresult fail(CUresult result, std::string why);
-/// The text that fail() left in this thread.
+/// Returns the text that fail() stored in this thread.
 std::string &lastError();
-/// As fail(), and says so on stderr unless messages are off.
+/// Same as fail(), and prints it on stderr unless messages are off.
 CUresult complain(State &state, CUresult result, std::string why);
 
-/// Sets one option by the names of PtxSim.h. Returns what is wrong, or nothing.
+/// Sets one option by the names of PtxSim.h. Returns the error, or nullopt.
 std::optional<std::string> setSetting(Settings &settings,
                                       const std::string &name,
                                       const std::string &value);
 /// Reads the PTXSIM_ variables.
 std::optional<std::string> readEnvironment(Settings &settings);
 
-/// Adds a launch to the history and writes the report file if one is asked for.
+/// Adds a launch to the history and writes the report file, if requested.
 void record(State &state, nlohmann::ordered_json report, Status status,
             bool refused);
-/// The object of ptxsimReport().
+/// Returns the object of ptxsimReport().
 nlohmann::ordered_json wholeReport(const State &state);
 
 } // namespace ptxsim::driver

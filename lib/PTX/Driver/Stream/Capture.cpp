@@ -26,7 +26,7 @@ bool hasBlockingStream(const Capture &capture) {
   });
 }
 
-/// Invalidates the captures for which `predicate` is true. Returns whether
+/// Invalidates the captures for which `predicate` is true. Returns true if
 /// there are any.
 template <typename Predicate>
 bool invalidate(State &state, Predicate &&predicate) {
@@ -64,8 +64,8 @@ CUresult begin(State &state, CUstream stream, CUstreamCaptureMode mode) {
   return CUDA_SUCCESS;
 }
 
-/// Returns why the capture of `stream` gives no graph, or SUCCESS. A capture
-/// that ends in the wrong stream or thread stays, but is invalid.
+/// Returns the reason why the capture of `stream` gives no graph, or SUCCESS. A
+/// capture that ends in the wrong stream or thread remains, but is invalid.
 CUresult checkEnd(Capture &capture, CUstream stream) {
   if (capture.invalid)
     return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
@@ -105,8 +105,8 @@ CUresult end(State &state, CUstream stream, CUgraph *out) {
   return result;
 }
 
-/// Returns whether `stream` is capturing, and in which capture. `wantsGraph`:
-/// the caller also asks for the graph so far.
+/// Sets whether `stream` is capturing, and in which capture. `wantsGraph` means
+/// that the caller also requests the graph so far.
 CUresult capturesOf(CUstream stream, CUstreamCaptureStatus *status,
                     uint64_t *id, bool wantsGraph) {
   return guarded(Needs::Context, [&](State &state) {

@@ -1,4 +1,4 @@
-//===- Faults.cpp - Which driver error a finding becomes ------------------===//
+//===- Faults.cpp - The driver error of a finding -------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,8 +16,8 @@ struct Fault {
   CUresult result;
 };
 
-// Faults that the hardware has, with what an H200 answered (see
-// test/data/driver-answers-sm_90) or the driver manual's CUresult page.
+// Faults of the hardware, with the error of an H200 (see
+// test/data/driver-answers-sm_90) or of the driver manual's CUresult page.
 constexpr Fault faults[] = {
     {"out-of-bounds", CUDA_ERROR_ILLEGAL_ADDRESS},
     {"dsmem-bad-rank", CUDA_ERROR_ILLEGAL_ADDRESS},
@@ -46,8 +46,8 @@ CUresult faultOf(const Finding &finding) {
 CUresult faultOf(const LaunchResult &result) {
   if (result.status == Status::Deadlock || result.status == Status::StepLimit)
     return CUDA_ERROR_LAUNCH_TIMEOUT;
-  // A fault of the hardware ends the kernel and decides over what only the
-  // simulator notices.
+  // A fault of the hardware ends the kernel and takes precedence over findings
+  // that only the simulator detects.
   CUresult worst = CUDA_SUCCESS;
   for (const Finding &finding : result.findings) {
     if (finding.severity != Severity::Error)

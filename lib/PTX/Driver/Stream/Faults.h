@@ -1,4 +1,4 @@
-//===- Faults.h - Which driver error a finding becomes ----------*- C++ -*-===//
+//===- Faults.h - The driver error of a finding -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,10 +14,10 @@
 
 namespace ptxsim::driver {
 
-/// What a real driver's next call would return after this launch: SUCCESS if
-/// there is nothing worse than a warning, LAUNCH_TIMEOUT for a kernel that
-/// does not end, the error of the fault where the hardware has one, and
-/// LAUNCH_FAILED for what only the simulator notices.
+/// Returns the result of a real driver's next call after this launch: SUCCESS
+/// if there is nothing worse than a warning, LAUNCH_TIMEOUT for a kernel that
+/// does not end, the error of the fault if the hardware has one, and
+/// LAUNCH_FAILED for findings that only the simulator detects.
 CUresult faultOf(const LaunchResult &result);
 
 } // namespace ptxsim::driver

@@ -150,7 +150,7 @@ void print(const State &state, const CUmod_st &module,
                  static_cast<unsigned long long>(result.warpInstructions));
 }
 
-/// Runs what has passed the checks, and keeps the outcome.
+/// Runs a checked request, and stores the outcome.
 CUresult run(State &state, const Request &request, LaunchConfig config) {
   CUmod_st &module = *request.function->module;
   Json json = describeLaunch(request);
@@ -226,8 +226,8 @@ CUresult launch(const Request &request, CUstream stream) {
   });
 }
 
-/// Attributes that change nothing here (priorities, programmatic launch) are
-/// accepted.
+/// Returns the cluster of the launch. Attributes with no effect here
+/// (priorities, programmatic launch) are accepted.
 std::optional<Dim3> clusterOf(const CUlaunchConfig &config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute &attribute = config.attrs[i];
@@ -271,7 +271,7 @@ DRIVER_API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
 }
 DRIVER_PTSZ(cuLaunchKernelEx);
 
-/// Grid-wide synchronisation is left to the kernel: this is a plain launch.
+/// A plain launch: grid-wide synchronization is up to the kernel.
 DRIVER_API cuLaunchCooperativeKernel(CUfunction function, unsigned gridX,
                                      unsigned gridY, unsigned gridZ,
                                      unsigned blockX, unsigned blockY,

@@ -12,8 +12,8 @@ using namespace ptxsim::driver;
 
 namespace {
 
-/// The default streams: null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
-/// Runs `body` for a stream that exists.
+/// Runs `body` for a default stream (null, CU_STREAM_LEGACY or
+/// CU_STREAM_PER_THREAD) or an existing one.
 CUresult withStream(CUstream stream, Needs needs,
                     const std::function<CUresult(State &)> &body) {
   return guarded(Needs::Context, [&](State &state) {
@@ -49,8 +49,8 @@ CUresult createStream(CUstream *out, unsigned flags, int priority) {
   });
 }
 
-/// Waits for a stream, or asks for its state: not for one that captures, in no
-/// mode of capture.
+/// Waits for a stream, or queries its state. Fails for a capturing stream, in
+/// any mode of capture.
 CUresult awaitStream(CUstream stream) {
   return withStream(stream, Needs::Healthy, [&](State &state) {
     if (isDefault(stream))
@@ -100,7 +100,8 @@ CUresult awaitEvent(CUevent event) {
   });
 }
 
-/// Makes `stream` wait for an event of the capture `from`, which it joins.
+/// Makes `stream` wait for an event of the capture `from`, which the stream
+/// joins.
 CUresult joinCapture(CUstream stream, const CapturedMoment &moment,
                      const std::shared_ptr<Capture> &from) {
   if (stream->capture && stream->capture != from) {
@@ -215,7 +216,6 @@ DRIVER_API cuStreamGetId(CUstream stream, unsigned long long *id) {
 }
 DRIVER_PTSZ(cuStreamGetId);
 
-/// 0 = CU_STREAM_CAPTURE_STATUS_NONE: graphs are not simulated.
 DRIVER_API cuEventCreate(CUevent *out, unsigned flags) {
   if (!out || flags > 7)
     return guarded(Needs::Context,
@@ -253,7 +253,7 @@ DRIVER_API cuEventElapsedTime_v2(float *milliseconds, CUevent start,
       if (!state.events.contains(event) || !event->recorded ||
           (event->flags & eventDisableTiming))
         return CUDA_ERROR_INVALID_HANDLE;
-    // Not INVALID_VALUE: this is what a real driver answers.
+    // Not INVALID_VALUE: this is the result of a real driver.
     if (!milliseconds)
       return CUDA_ERROR_INVALID_HANDLE;
     std::chrono::duration<float, std::milli> span = end->when - start->when;

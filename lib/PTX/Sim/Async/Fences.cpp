@@ -16,8 +16,8 @@
 namespace ptxsim {
 namespace {
 
-/// The interpreter runs memory operations in order, so a fence is for the race
-/// detector only.
+/// Does nothing: the interpreter executes memory operations in order, so a
+/// fence matters only to the race detector.
 Outcome executeOrdering(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
@@ -51,7 +51,7 @@ void decodeProxy(Decoder &decoder, Instruction &inst) {
   inst.handler = executeOrdering;
 }
 
-/// fence.proxy.async::generic: one direction, shared memory only.
+/// Decodes fence.proxy.async::generic: one direction, shared memory only.
 void decodeProxyOneWay(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(0, 0);
   inst.payload = decoder.payload(ProxyForm{true, false});

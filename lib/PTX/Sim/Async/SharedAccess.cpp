@@ -1,4 +1,4 @@
-//===- SharedAccess.cpp - Shared memory as agents see it ------------------===//
+//===- SharedAccess.cpp - Accesses of agents to shared memory -------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,8 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-/// How many agents read each 16 bytes; the shadow's bit says "at least one".
+/// Number of agents that read each 16 bytes; the shadow's bit means "at least
+/// one".
 struct ReaderCounts : UnitState {
   std::vector<uint16_t> counts;
 };
@@ -42,11 +43,12 @@ void forChunks(uint32_t offset, uint32_t bytes, Visit visit) {
       visit(c);
 }
 
-/// The slow path of checkAsyncSource: one byte, one finding at most.
+/// Checks one byte and reports at most one finding: the slow path of
+/// checkAsyncSource.
 bool checkByte(const Site &site, Cta &cta, uint32_t at) {
   Report &report = cta.machine.report;
   uint8_t shadow = cta.sharedShadow[at];
-  // The text is made for a finding only: most bytes that come here are clean.
+  // Only a finding needs the text: most bytes checked here are clean.
   auto where = [&] { return "shared " + describeShared(cta, at); };
   if (shadow & kAsyncWrite)
     report.add(FindingId::AsyncWriteInFlight, site,

@@ -1,4 +1,4 @@
-//===- SharedAccess.h - Shared memory as agents see it ----------*- C++ -*-===//
+//===- SharedAccess.h - Accesses of agents to shared memory -----*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,30 +24,30 @@ struct SharedRef {
   uint8_t *data() const { return cta->shared.data() + offset; }
 };
 
-/// The place behind a 32-bit shared::cluster address, or nothing after a fault
-/// (no such CTA, out of bounds, misaligned).
+/// Returns the place at a 32-bit shared::cluster address, or an empty reference
+/// after a fault (no such CTA, out of bounds, misaligned).
 SharedRef resolveShared(Cluster &cluster, const Site &site, uint32_t address,
                         uint32_t bytes, uint32_t align);
 
-/// The 32-bit shared address of a memory operand in a lane; generic addresses
-/// must lie in the shared window. Nothing after a fault.
+/// Returns the 32-bit shared address of a memory operand in a lane. Generic
+/// addresses must be in the shared window. Returns nullopt after a fault.
 std::optional<uint32_t> sharedAddress(Warp &warp, const Instruction &inst,
                                       const AddressOperand &operand,
                                       unsigned lane);
 
-/// Judges bytes that an agent of the async proxy is about to read: written and
-/// not in flight. Reports findings; never stops the launch.
+/// Checks bytes that an agent of the async proxy is about to read: they must be
+/// written and not in flight. Reports findings; never stops the launch.
 void checkAsyncSource(const Site &site, Cta &cta, uint32_t offset,
                       uint32_t bytes);
 
-/// Marks bytes that an agent in flight will read (they must not be written) or
+/// Mark bytes that an agent in flight will read (they must not be written) or
 /// write (they hold poison until then). Without shadows only the poison
 /// remains.
 void beginAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes);
 void endAsyncRead(Cta &cta, uint32_t offset, uint32_t bytes);
 void beginAsyncWrite(const Site &site, Cta &cta, uint32_t offset,
                      uint32_t bytes);
-/// Copies the bytes in and marks them written.
+/// Copies the bytes to shared memory and marks them as written.
 void endAsyncWrite(Cta &cta, uint32_t offset, const uint8_t *bytes,
                    uint32_t count);
 
@@ -57,7 +57,7 @@ template <typename Visit> void forLanes(LaneMask mask, Visit visit) {
     visit(unsigned(std::countr_zero(mask)));
 }
 
-/// "0x400 of CTA 1".
+/// Returns "0x400 of CTA 1".
 std::string describeShared(const Cta &cta, uint32_t offset);
 
 } // namespace ptxsim

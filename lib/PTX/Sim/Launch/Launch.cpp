@@ -18,7 +18,7 @@
 
 using namespace ptxsim;
 
-/// Every family of instructions.
+/// Returns the registry of all families of instructions.
 static const Registry &registry() {
   static const Registry kRegistry = [] {
     Registry all;
@@ -56,8 +56,9 @@ static void sumShared(const syntax::Block &block, uint64_t &bytes) {
   }
 }
 
-/// `moduleShared` is an upper bound of what lies outside of functions: only
-/// what the entry reaches takes room at launch.
+/// Describes an entry. `moduleShared` is an upper bound of the shared memory
+/// declared outside of functions: only variables that the entry reaches occupy
+/// memory at launch.
 static Module::Entry describeEntry(const syntax::Function &function,
                                    uint64_t moduleShared) {
   Module::Entry entry;
@@ -74,14 +75,14 @@ static Module::Entry describeEntry(const syntax::Function &function,
       entry.maxBlock = dimensions(directive.values);
     else if (directive.name == "reqnctapercluster" &&
              dimensions(directive.values).count())
-      // Zeros leave the cluster to the launch.
+      // Zeros: the launch gives the cluster.
       entry.requiredCluster = dimensions(directive.values);
     else if (directive.name == "maxnreg")
       entry.maxRegisters = uint32_t(directive.values[0]);
   }
   uint64_t shared = 0;
   sumShared(function.body, shared);
-  // More than any machine has is refused at launch.
+  // A launch rejects more than the hardware has.
   entry.staticSharedBytes =
       uint32_t(std::min<uint64_t>(shared + moduleShared, UINT32_MAX));
   return entry;

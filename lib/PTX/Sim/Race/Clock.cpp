@@ -1,4 +1,4 @@
-//===- Clock.cpp - Vector clocks and what an actor knows ------------------===//
+//===- Clock.cpp - Vector clocks and the knowledge of actors --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Covers.h - When one read stands for another --------------*- C++ -*-===//
+//===- Covers.h - When one read replaces another ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,8 +13,8 @@
 
 namespace ptxsim::race {
 
-/// Whether lanes that read at `old` read again: the same lane, or the lanes
-/// that were active then and are now.
+/// Returns true if the lanes that read at `old` read again: the same lane, or
+/// the same set of active lanes then and now.
 inline bool sameLanes(const Access &access, const Stamp &old) {
   const Stamp &now = access.stamp;
   if (!access.lanes || old.lane == now.lane || actorOf(now.when) != now.warp)
@@ -24,8 +24,8 @@ inline bool sameLanes(const Access &access, const Stamp &old) {
              access.lanes->activeAt(now.warp, timeOf(now.when));
 }
 
-/// Whether a write that comes after the new read also comes after the old one:
-/// the reader knows the old read, or it is an earlier one of the same actor
+/// Returns true if a write after the new read is also after the old one: the
+/// reader knows the old read, or it is an earlier read of the same actor
 /// (streams complete as prefixes).
 inline bool covers(const Access &access, const Stamp &old) {
   Moment now = access.stamp.when;
@@ -34,7 +34,7 @@ inline bool covers(const Access &access, const Stamp &old) {
          knows(access, Knowledge::View::Seen, old);
 }
 
-/// Whether a read differs from the new one in the lane alone.
+/// Returns true if a read differs from the new one only in the lane.
 inline bool otherLane(const Stamp &old, const Stamp &now) {
   return old.when == now.when && old.scope == now.scope &&
          old.async == now.async && old.lane < 32 && old.lane != now.lane &&

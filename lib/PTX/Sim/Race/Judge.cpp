@@ -1,4 +1,4 @@
-//===- Judge.cpp - Which two accesses are in order ------------------------===//
+//===- Judge.cpp - Whether two accesses are ordered -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,7 +36,7 @@ bool FenceLog::fenced(uint32_t warp, unsigned lane, Time time) const {
                                    entries[warp].byOthers >= time);
 }
 
-/// The part of `knows` where the warp as a whole is not known.
+/// Implements `knows` for accesses that the warp as a whole does not know.
 static bool knowsLanes(const Access &access, const Lanes &lanes, View view,
                        const Stamp &other, bool ownCluster) {
   bool ownWarp = ownCluster && other.warp == access.stamp.warp;
@@ -52,7 +52,7 @@ static bool knowsLanes(const Access &access, const Lanes &lanes, View view,
   }
   const VectorClock &clock = knowledge->view(view);
   Time time = timeOf(other.when);
-  // A collective is of all lanes: whoever hands on hands it on.
+  // A collective belongs to all lanes: a release by any of them includes it.
   if (other.lane == kWholeWarp)
     return std::ranges::any_of(lanes.named(), [&](const Lanes::Named &one) {
       return one.warp == other.warp && clock.at(one.actor) >= time;
@@ -76,7 +76,8 @@ bool ptxsim::race::knows(const Access &access, View view, const Stamp &other) {
          knowsLanes(access, *found->second, view, other, false);
 }
 
-/// PTX ISA 8.7: both strong, each in the scope of the other.
+/// Returns true if both are strong, each in the scope of the other (PTX ISA
+/// 8.7).
 static bool morallyStrong(const Access &access, const Stamp &other) {
   const Stamp &own = access.stamp;
   Scope need = Scope::Gpu;
@@ -87,7 +88,8 @@ static bool morallyStrong(const Access &access, const Stamp &other) {
   return own.scope >= need && other.scope >= need;
 }
 
-/// Whether the threads that have made the access have fenced behind it.
+/// Returns true if the threads that made the access have executed a fence after
+/// it.
 static bool fenceIsLogged(const Access &access, const Stamp &other) {
   // Fences of other clusters are not logged by lane.
   bool logged = access.fences && clusterOf(other.when) == access.cluster &&
@@ -97,7 +99,7 @@ static bool fenceIsLogged(const Access &access, const Stamp &other) {
   Time time = timeOf(other.when);
   if (other.lane != kManyLanes || !access.lanes)
     return access.fences->fenced(other.warp, other.lane, time);
-  // Lanes that read a byte in one stretch have one stamp.
+  // Lanes that read a byte in one epoch share one stamp.
   bool all = true;
   for (uint32_t lanes = access.lanes->activeAt(other.warp, time); lanes;
        lanes &= lanes - 1)
@@ -110,10 +112,10 @@ bool ptxsim::race::proxyFenced(const Access &access, const Stamp &other) {
   return knows(access, access.proxy, other) && fenceIsLogged(access, other);
 }
 
-/// Whether the access is a response, or the read of one, that has come before
-/// by a barrier.cluster that hands on no memory. The manual's example of
-/// try_cancel has fence.proxy.async and barrier.cluster.arrive.relaxed between
-/// a response and the next.
+/// Returns true if the other access is a response, or the read of one, and is
+/// ordered before by a barrier.cluster that does not order memory. The manual's
+/// example of try_cancel has fence.proxy.async and
+/// barrier.cluster.arrive.relaxed between one response and the next.
 static bool flowsBefore(const Access &access, const Stamp &other,
                         bool otherWrites) {
   bool isResponse = other.kind == Kind::TryCancel;
@@ -167,8 +169,8 @@ static bool pipelined(const Access &access, const Stamp &other) {
 }
 
 /// PTX ISA 9.7.16.6.4.2, "non-pipelined instructions, same thread": wait::ld
-/// and wait::st are tcgen05 operations, which order what comes behind them. A
-/// wait for the mbarrier of a commit is none, and needs a fence even then.
+/// and wait::st are tcgen05 operations, which order later operations. A wait
+/// for the mbarrier of a commit is not, and needs a fence even then.
 static bool isWaitedForByTensorWait(const Stamp &other) {
   return other.kind == Kind::TmemLoad || other.kind == Kind::TmemStore ||
          other.kind == Kind::Thread;
@@ -181,8 +183,8 @@ Fault ptxsim::race::judgeTensor(const Access &access, const Stamp &other,
       !access.tensorFenced ||
       access.tensorFenced->at(actorOf(other.when)) >= timeOf(other.when);
   bool known = knows(access, View::Seen, other);
-  // A pipelined pair needs no completion, only the order of issue: by program
-  // order in one thread, by the fences between two.
+  // A pipelined pair needs no completion, only issue order: by program order in
+  // one thread, by the fences between two threads.
   bool inOrder = sameWarp || (fenced && (known || access.tensorFenced));
   if (pipelined(access, other) && inOrder)
     return Fault::None;

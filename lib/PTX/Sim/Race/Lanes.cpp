@@ -1,4 +1,4 @@
-//===- Lanes.cpp - Lanes of a warp, told apart where they must be ---------===//
+//===- Lanes.cpp - Lanes of a warp, separate where necessary --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

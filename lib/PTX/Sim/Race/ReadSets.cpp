@@ -1,4 +1,4 @@
-//===- ReadSets.cpp - Reads that nothing orders ---------------------------===//
+//===- ReadSets.cpp - Sets of unordered reads -----------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

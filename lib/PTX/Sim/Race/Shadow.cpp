@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who last touched each byte ----------------------------===//
+//===- Shadow.cpp - The last accesses of each byte ------------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A cell that has split keeps the address of its four parts in write.when, and
-// a cell with a set of reads its number in read.when. Neither is a moment: the
-// line 0xFFFFFF, which no text has, marks them.
+// A cell that has split stores the address of its four parts in write.when, and
+// a cell with a set of reads stores its number in read.when. Neither is a
+// moment. They are marked by the line 0xFFFFFF, which no text has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +99,7 @@ void Shadow::split(Cell &cell) {
   cell.read = Stamp();
 }
 
-/// After a write to all of it, the parts of a cell are one again.
+/// Merges the parts of a cell after a write to all of it.
 void Shadow::unite(Cell &cell, const Access &access) {
   Block *block = reinterpret_cast<Block *>(cell.write.when);
   for (Cell &part : *block)

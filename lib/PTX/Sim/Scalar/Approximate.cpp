@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The exact value is computed in double. ApproxMode::Correct rounds it; Perturb
-// moves it by less than the manual's error bound first; Sm90 asks the tables of
-// the special-function unit where there is one (all but tanh) and rounds
-// correctly elsewhere.
+// first moves it by less than the manual's error bound; Sm90 uses the tables of
+// the special-function unit if there is one (all but tanh), and otherwise
+// rounds correctly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ PTX_SCALAR_INLINE double exp2Double(double x) {
 }
 
 // Each function: its exact value, and how far Perturb may move it before
-// rounding: the manual's bound less the half ulp of rounding, and a margin. The
+// rounding: the manual's bound minus the half ulp of rounding and a margin. The
 // manual's bounds: ex2, division 2 ulp; rcp 1 ulp; lg2 2^-22, absolute in (0.5,
 // 2), else relative; rsqrt 2^-22.9 and sqrt 2^-23 relative; sin, cos 2^-20.5
 // absolute within half a turn; tanh 2^-11 relative.
@@ -131,13 +131,14 @@ struct Tanh {
   }
 };
 
-/// What Perturb does to one operand: a unit that is off is off by the same each
-/// time, whichever warp asks and when, so that runs stay comparable bit by bit.
+/// Returns the state that Perturb draws from, which depends only on the
+/// operand: an inexact unit gives the same error each time, for every warp, so
+/// that runs are comparable bit by bit.
 PTX_SCALAR_INLINE uint64_t stateOf(const Context &context, uint64_t operand) {
   return context.perturbSeed ^ operand * 0xD1342543DE82EF95;
 }
 
-/// Uniform in [-1, 1), a SplitMix64 step from `state`.
+/// Returns a uniform number in [-1, 1), by a SplitMix64 step from `state`.
 PTX_SCALAR_INLINE double draw(uint64_t state) {
   uint64_t z = state + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -145,14 +146,15 @@ PTX_SCALAR_INLINE double draw(uint64_t state) {
   return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
 }
 
-/// The manual's tables give the results for zeros, subnormals, infinities and
-/// NaN, so they do not move.
+/// Returns true for zeros, subnormals, infinities and NaN. The manual's tables
+/// give these results, so they do not move.
 PTX_SCALAR_INLINE bool isInTables(double x, double y) {
   double magnitude = std::fabs(x);
   return !(magnitude >= 0x1p-126 && magnitude < 0x1p128) || y == 0;
 }
 
-/// Zero, number, infinity or NaN, with its sign: what a result keeps.
+/// Returns the class, which a perturbed result keeps: zero, number, infinity or
+/// NaN, with its sign.
 template <uint32_t Infinity> uint32_t classOf(uint32_t code) {
   constexpr uint32_t sign = Infinity > 0xFFFF ? 0x80000000 : 0x8000;
   uint32_t magnitude = code & (sign - 1);
@@ -160,8 +162,8 @@ template <uint32_t Infinity> uint32_t classOf(uint32_t code) {
   return (code & sign) | (kind + (magnitude > Infinity));
 }
 
-/// The float32 of y, moved by up to `slack`. Zero, infinity, the sign and 1,
-/// where it bounds the function, are not crossed.
+/// Returns the float32 of y, moved by up to `slack`. It never crosses zero,
+/// infinity, a change of sign, or 1 where 1 bounds the function.
 template <bool Ftz, bool Bounded>
 float moved(double y, double slack, std::optional<uint64_t> state) {
   float correct = finish<Rounding::Rn, Ftz, false>(y);
@@ -209,8 +211,8 @@ void approximate(const Context &context, LaneMask active, Row *const *dst,
   Lanes<Correct<Fn, Ftz>, F32, F32>::run(context, active, dst, src);
 }
 
-/// Half results are the float32 result cut, not rounded (silicon). A float32
-/// beyond the format is infinite. Ftz is bf16's ex2.
+/// Half results are the float32 result truncated, not rounded (hardware). A
+/// float32 beyond the format is infinite. Ftz is bf16's ex2.
 template <typename H, typename Fn, bool Ftz> struct Half {
   PTX_SCALAR_INLINE static uint16_t cut(float y) {
     uint16_t code = H::template narrow<Rounding::Rz>(y);
@@ -228,8 +230,8 @@ template <typename H, typename Fn, bool Ftz> struct HalfSm90 {
   }
 };
 
-/// Perturb: cut or rounded, by a coin; both are inside the manual's bounds. A
-/// number is not rounded to infinity, nor zero to a number.
+/// Truncates or rounds at random for Perturb; both are within the manual's
+/// bounds. A number is not rounded to infinity, nor zero to a number.
 template <typename H, typename Fn, bool Ftz>
 uint16_t coin(uint16_t a, uint64_t state) {
   uint16_t cut = Half<H, Fn, Ftz>::run(a);
@@ -265,8 +267,8 @@ void approximateHalf(const Context &context, LaneMask active, Row *const *dst,
   Lanes<Plain, T, T>::run(context, active, dst, src);
 }
 
-/// Divisions have two operands. div.approx gives 0 for divisors above 2^126
-/// (NaN for an infinite dividend), as the manual says; div.full does not.
+/// Divisions have two operands. By the manual, div.approx gives 0 for divisors
+/// above 2^126 (NaN for an infinite dividend); div.full does not.
 template <bool Ftz, bool Full> struct Divide {
   PTX_SCALAR_INLINE static double exact(float a, float b) {
     a = flushIf<Ftz>(a);
@@ -281,8 +283,9 @@ template <bool Ftz, bool Full> struct Divide {
     return finish<Rounding::Rn, Ftz, false>(exact(a, b));
   }
 };
-/// What the division expands to on sm_90: a product with the unit's reciprocal,
-/// scaled where the divisor is subnormal or (div.full) its reciprocal would be.
+/// The expansion of the division on sm_90: a product with the unit's
+/// reciprocal, scaled if the divisor is subnormal or (div.full) its reciprocal
+/// would be.
 template <bool Ftz, bool Full> struct DivideSm90 {
   static float run(float a, float b) {
     a = flushIf<Ftz>(a);

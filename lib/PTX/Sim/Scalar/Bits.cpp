@@ -39,7 +39,8 @@ struct Cnot {
   template <typename V> PTX_SCALAR_INLINE static V run(V a) { return a == 0; }
 };
 
-/// Shift amounts clamp at the width: zeros, or copies of the sign for .s.
+/// Shift amounts are clamped to the width: the result is zeros, or copies of
+/// the sign for .s.
 struct Shl {
   template <typename V> PTX_SCALAR_INLINE static V run(V a, uint32_t n) {
     return n >= sizeof(V) * 8 ? V(0) : static_cast<V>(a << n);
@@ -101,13 +102,13 @@ void lop3Predicate(const Context &, LaneMask active, Row *const *dst,
   }
 }
 
-/// b32 fields take position and length modulo 256, b64 fields all 32 bits.
+/// b32 fields use position and length modulo 256, b64 fields all 32 bits.
 template <typename V> uint32_t fieldPart(uint32_t n) {
   return sizeof(V) == 4 ? n & 0xFF : n;
 }
 
-/// The field, filled above with the highest bit that it has inside the operand
-/// (.s) or with zeros.
+/// Extracts a field, filled above with its highest bit inside the operand (.s)
+/// or with zeros.
 struct Bfe {
   template <typename V>
   PTX_SCALAR_INLINE static V run(V a, uint32_t pos, uint32_t len) {
@@ -122,7 +123,7 @@ struct Bfe {
     bool fill = std::is_signed_v<V> && (U(a) >> last & 1);
     U field = pos > msb ? U(0) : U(a) >> pos;
     U mask = len > msb ? ~U(0) : (U(1) << len) - 1;
-    // Bits of the field beyond the operand are copies of the fill bit, too.
+    // Bits of the field beyond the operand are also copies of the fill bit.
     U beyond = pos == 0 ? U(0) : (pos > msb ? ~U(0) : ~(~U(0) >> pos));
     U outside = ~mask | beyond;
     return static_cast<V>((field & ~outside) | (fill ? outside : U(0)));
@@ -160,7 +161,7 @@ template <bool Wrap> struct Bmsk {
   }
 };
 
-/// Extends from `n` bits; none is 0, more than the width keeps the value.
+/// Extends from `n` bits; 0 bits give 0, more than the width keep the value.
 template <bool Wrap> struct Szext {
   template <typename V> PTX_SCALAR_INLINE static V run(V a, uint32_t n) {
     n = funnelAmount<Wrap>(n);
@@ -172,9 +173,9 @@ template <bool Wrap> struct Szext {
   }
 };
 
-/// The position of the n-th set bit from `base` on, upwards for positive n and
-/// downwards for negative, `base` itself being the first; all ones if there is
-/// none. n = 0 asks for the bit at base.
+/// Returns the position of the n-th set bit from `base`, upwards for positive n
+/// and downwards for negative, `base` itself being the first; all ones if there
+/// is none. n = 0 tests the bit at base.
 struct Fns {
   PTX_SCALAR_INLINE static uint32_t run(uint32_t mask, uint32_t base,
                                         int32_t n) {
@@ -196,7 +197,7 @@ PTX_SCALAR_INLINE uint32_t byteOf(uint32_t a, uint32_t b, uint32_t index) {
   return static_cast<uint32_t>(both >> (8 * (index & 7))) & 0xFF;
 }
 
-/// Each nibble picks one of the eight bytes; its top bit replicates the sign.
+/// Each nibble selects one of the eight bytes; its top bit replicates the sign.
 struct Prmt {
   PTX_SCALAR_INLINE static uint32_t run(uint32_t a, uint32_t b,
                                         uint32_t selectors) {

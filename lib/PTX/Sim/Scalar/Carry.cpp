@@ -18,8 +18,7 @@ namespace {
 
 using Wide = unsigned __int128;
 
-/// One step of a chain: `extra` is the product's part for mad, the second
-/// operand for add and sub.
+/// Result and carry of one step of a chain.
 template <typename V> struct Step {
   V result;
   bool carry;
@@ -47,8 +46,8 @@ struct Sub {
     return subStep<V>(x[0], x[1], in);
   }
 };
-/// mad of the low or high half of a product; S is the signedness it is read
-/// with.
+/// mad of the low or high half of a product; S is the signedness of its
+/// operands.
 template <bool High, bool Signed> struct Mad {
   static constexpr unsigned sources = 3;
   template <typename V>
@@ -61,8 +60,8 @@ template <bool High, bool Signed> struct Mad {
   }
 };
 
-/// Reads the flag where In, writes it where Out. Without a flag row the flag
-/// reads 0.
+/// Reads the flag if In, writes it if Out. Without a flag row the flag reads as
+/// 0.
 template <typename Op, typename V, bool In, bool Out>
 void run(const Context &context, LaneMask active, Row *const *dst,
          const Row *const *src) {

@@ -12,8 +12,8 @@ PTX_SCALAR_BEGIN
 
 namespace {
 
-// Ordered float comparisons are false for NaN, those with u are true. C++'s !=
-// is true for NaN, so ne asks for order as well.
+// Ordered float comparisons are false for NaN; those with u are true. C++'s !=
+// is true for NaN, so ne also tests for order.
 #define PTX_SCALAR_COMPARISON(NAME, WORD, EXPRESSION)                          \
   struct NAME {                                                                \
     static constexpr std::string_view word = WORD;                             \
@@ -51,7 +51,7 @@ PTX_SCALAR_INLINE uint64_t combine(TruthTable table, uint64_t t, uint64_t c) {
   return table >> (2 * t + c) & 1;
 }
 
-/// How an operand is read for comparing: as it is, flushed, or widened.
+/// How an operand is read for the comparison: unchanged, flushed, or widened.
 template <bool Ftz> struct Plain {
   template <typename V> static V run(V a) {
     if constexpr (Ftz && std::is_same_v<V, float>)
@@ -70,8 +70,8 @@ template <typename H, bool Ftz> struct Widened {
 };
 
 /// Writes 1 or 0 for every lane, active or not. Only this step is compiled for
-/// each comparison of each type; what becomes of the result is decided by the
-/// few functions below it, which take the comparison as an argument.
+/// each comparison of each type. The few functions below take the comparison as
+/// an argument and process its result.
 using Comparison = void (*)(const Row &a, const Row &b, Row &result);
 
 template <typename Cmp, typename Read, typename T>
@@ -82,7 +82,7 @@ void compare(const Row &a, const Row &b, Row &result) {
         Cmp::run(Read::run(T::load(a[lane])), Read::run(T::load(b[lane])));
 }
 
-/// The comparison of the high halves of packed operands.
+/// Compares the high halves of packed operands.
 void compareHigh(Comparison comparison, const Row *const *src, Row &result) {
   Row a, b;
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -92,7 +92,7 @@ void compareHigh(Comparison comparison, const Row *const *src, Row &result) {
   comparison(a, b, result);
 }
 
-/// The predicate operand of lane, 0 where the form has none.
+/// Returns the predicate operand of a lane, 0 if the form has none.
 PTX_SCALAR_INLINE uint64_t predicateOf(TruthTable table, const Row *const *src,
                                        unsigned lane) {
   return table == alone ? 0 : (*src[2])[lane] & 1;
@@ -187,7 +187,7 @@ constexpr Functions setFunctions(std::index_sequence<I...>) {
 }
 using EachCombiner = std::make_index_sequence<std::size(combiners)>;
 
-/// The words of an opcode that say what is compared, and how.
+/// The words of an opcode that name the comparison and its types.
 struct Compared {
   std::string_view word;
   bool ftz;
@@ -221,7 +221,7 @@ PTX_SCALAR_NOINLINE void addSet(Registry &r, const Compared &what, Type result,
   }
 }
 
-// What set writes for true: all ones of the result's width, or 1.0.
+// The value of set for true: all ones of the result's width, or 1.0.
 constexpr uint32_t ones32 = 0xFFFFFFFF, ones16 = 0xFFFF, oneF32 = 0x3F800000;
 
 template <Comparison C, uint32_t Outcome>
@@ -231,14 +231,14 @@ void addSets(Registry &r, const Compared &what,
     addSet(r, what, result, setFunctions<C, Outcome, false>(EachCombiner()));
 }
 
-/// setp and set of operands of 32 bits and more, and of integers.
+/// Adds setp and set of operands of 32 bits and more, and of integers.
 template <Comparison C> void addWide(Registry &r, const Compared &what) {
   addSetp(r, what, setpFunctions<C, false>(EachCombiner()));
   addSets<C, ones32>(r, what, {Type::U32, Type::S32});
   addSets<C, oneF32>(r, what, {Type::F32});
 }
 
-/// setp and set of one half format and its packed form.
+/// Adds setp and set of one half format and its packed form.
 template <typename Cmp, typename H, uint16_t One, bool Ftz>
 void addHalf(Registry &r) {
   using T = typename H::Operand;
@@ -263,7 +263,7 @@ template <typename Cmp> void registerFloatComparison(Registry &r) {
   addHalf<Cmp, HalfBF16, 0x3F80, false>(r);
 }
 
-/// `word` is lo, ls, hi or hs where Cmp has another name for signed types.
+/// `word` is lo, ls, hi or hs if Cmp has another name for signed types.
 template <typename Cmp, typename... T>
 void registerIntegerComparison(Registry &r, std::string_view word) {
   eachType<T...>([&]<typename Source>() {
@@ -272,14 +272,14 @@ void registerIntegerComparison(Registry &r, std::string_view word) {
   });
 }
 
-/// Bits compare as unsigned integers do.
+/// Bits compare as unsigned integers.
 template <typename Cmp> void registerBitComparison(Registry &r) {
   addWide<&compare<Cmp, Plain<false>, U16>>(r, {Cmp::word, false, Type::B16});
   addWide<&compare<Cmp, Plain<false>, U32>>(r, {Cmp::word, false, Type::B32});
   addWide<&compare<Cmp, Plain<false>, U64>>(r, {Cmp::word, false, Type::B64});
 }
 
-// testp looks at the bits: exponent field and mantissa.
+// testp tests the bits: exponent field and mantissa.
 #define PTX_SCALAR_CLASS(NAME, WORD, EXPRESSION)                               \
   struct NAME {                                                                \
     static constexpr std::string_view word = WORD;                             \

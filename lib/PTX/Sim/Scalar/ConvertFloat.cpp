@@ -20,8 +20,8 @@ PTX_SCALAR_INLINE float rectify(float x, bool relu) {
   return relu ? ptxsim::scalar::PTX_SCALAR_LEVEL::relu(x) : x;
 }
 
-/// Narrowing of an exact or odd float32 with .relu and .satfinite. A result
-/// beyond the largest finite becomes that under .satfinite; NaN stays.
+/// Narrows an exact or odd float32 with .relu and .satfinite. Under .satfinite
+/// a result beyond the largest finite value becomes that value; NaN stays NaN.
 template <typename H, Rounding R, bool Relu, bool Finite> struct Narrow {
   PTX_SCALAR_INLINE static uint16_t run(float x) {
     uint16_t code = H::template narrow<R>(rectify(x, Relu));
@@ -43,7 +43,7 @@ template <typename Op> struct NarrowPair {
   }
 };
 
-/// A half format to the other; NaN is canonical.
+/// One half format to the other; NaN is canonical.
 template <typename From, typename To, Rounding R, bool Sat> struct Across {
   PTX_SCALAR_INLINE static uint16_t run(uint16_t a) {
     float x = From::widen(a);
@@ -73,7 +73,7 @@ template <Rounding R, bool Ftz, bool Sat> struct DoubleToF32 {
   }
 };
 
-/// f16 to f32 makes NaN canonical; bf16 to f32 moves the bits.
+/// f16 to f32 makes NaN canonical; bf16 to f32 copies the bits.
 template <bool Ftz, bool Sat> struct F16ToF32 {
   PTX_SCALAR_INLINE static float run(uint16_t a) {
     float x = canonical(HalfF16::widen(a));
@@ -145,8 +145,8 @@ template <typename H, typename Mode, bool Sat> struct IntegralHalf {
 // tf32 is float32 without its low 13 bits.
 constexpr uint32_t tf32Mask = 0xFFFFE000;
 
-/// .rna adds half a unit to finite bits and cuts; payloads are cut, too, so
-/// that a NaN may turn into infinity, as on silicon.
+/// .rna adds half a unit to finite bits and truncates. Payloads are truncated
+/// too, so that a NaN may become infinity, as on hardware.
 template <bool Finite> struct Tf32Away {
   PTX_SCALAR_INLINE static uint32_t run(uint32_t u) {
     bool finite = (u & 0x7FFFFFFF) < 0x7F800000;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// cvt between integers, and between integers and floats (PTX 9.7.9). What
-// converts to or from a float is a chain of steps through double, so that each
-// step is compiled once for all the forms that have it.
+// cvt between integers, and between integers and floats (PTX 9.7.9). A
+// conversion to or from a float is a chain of steps through double, so that
+// each step is compiled once for all forms that use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,18 +96,19 @@ template <typename H> struct FromHalf {
   static double run(uint16_t a) { return H::widen(a); }
 };
 
-/// What NaN turns into: 0x80..0 of the target from f64 or to 64 bits, else 0.
+/// Returns the result for NaN: 0x80..0 of the target from f64 or to 64 bits,
+/// else 0.
 template <typename D, bool FromDouble> constexpr D nanInteger() {
   if constexpr (FromDouble || sizeof(D) == 8)
     return static_cast<D>(uint64_t(1) << (sizeof(D) * 8 - 1));
   return 0;
 }
 
-/// Float to integer saturates, with .sat or without.
+/// Converts float to integer with saturation, which .sat does not change.
 template <typename D> D clampDouble(double r) {
   using Limit = std::numeric_limits<D>;
   constexpr double low = static_cast<double>(Limit::min());
-  // 2^64 or 2^63 for 64-bit targets: the first value that is out of range.
+  // 2^64 or 2^63 for 64-bit targets: the first value out of range.
   constexpr double high = static_cast<double>(Limit::max());
   if constexpr (sizeof(D) == 8) {
     if (r >= high)
@@ -129,7 +130,7 @@ template <typename D, bool FromDouble> struct IntegralToInteger {
   }
 };
 
-/// An integer as an odd-rounded double.
+/// Returns an integer as an odd-rounded double.
 template <typename S> double oddInteger(S a) {
   if constexpr (sizeof(S) < 8) {
     return static_cast<double>(a);
@@ -168,14 +169,14 @@ template <Rounding R, bool Sat> struct IntegerToF64 {
     bool negative = d < 0;
     bool up = R == Rounding::Rp || (R == Rounding::Rz && negative);
     bool step = up ? lost > 0 : lost < 0;
-    // One step towards the exact value, in the direction of the mode.
+    // One step toward the exact value, in the direction of the mode.
     uint64_t u = bits(d);
     return step ? asDouble(up != negative ? u + 1 : u - 1) : d;
   }
 };
 
-/// Where every value of S fits into D there is nothing to saturate, and no such
-/// form.
+/// Returns true if every value of S fits into D: then there is nothing to
+/// saturate, and no such form.
 template <typename D, typename S> constexpr bool holdsAll() {
   using To = typename D::Value;
   using From = typename S::Value;
@@ -212,7 +213,7 @@ void registerToInteger(Registry &r, bool ftz) {
 template <typename S> void registerFromInteger(Registry &r) {
   constexpr Step widen = &step<IntegerToOdd, F64, S>;
   eachRounding([&]<Rounding R>() {
-    // What double holds exactly needs no rounding.
+    // Values that are exact in double need no rounding.
     constexpr Rounding rounding =
         sizeof(typename S::Value) < 8 ? Rounding::Rn : R;
     eachBool([&]<bool Sat>() {
@@ -224,7 +225,7 @@ template <typename S> void registerFromInteger(Registry &r) {
       r.add(text(opcode, "f16", name<S>()),
             formOf<F16, S>(
                 &inSteps<widen, &step<OddToHalf<HalfF16, R, Sat>, F16, F64>>));
-      // Between bf16 and 8 bits there are no conversions, and no .sat to bf16.
+      // There are no conversions between bf16 and 8 bits, and no .sat to bf16.
       constexpr Step narrow = &step<OddToHalf<HalfBF16, R, Sat>, BF16, F64>;
       if constexpr (sizeof(typename S::Value) > 1 && !Sat)
         r.add(text(opcode, "bf16", name<S>()),

@@ -18,7 +18,7 @@ PTX_SCALAR_BEGIN
 namespace {
 
 /// A narrow float: its code has a sign bit above the magnitude. `largest` is
-/// the code of the largest finite value; `nan` of NaN, where there is one.
+/// the code of the largest finite value; `nan` that of NaN, if there is one.
 template <typename Fmt, uint32_t Largest, uint32_t Nan, Type K, Type K4>
 struct Narrow {
   static constexpr Type type = K;
@@ -30,7 +30,8 @@ struct Narrow {
     magnitude = magnitude > Largest ? Largest : magnitude;
     return magnitude | sign << (width - 1);
   }
-  /// Saturates; NaN has no sign. Formats without NaN turn it into the largest.
+  /// Saturates; NaN has no sign. Formats without NaN convert it to the largest
+  /// value.
   PTX_SCALAR_INLINE static uint32_t encode(float x) {
     uint32_t code =
         signedCode(Fmt::template encode<Rounding::Rn>(x), bits(x) >> 31);
@@ -45,7 +46,8 @@ struct Narrow {
   PTX_SCALAR_INLINE static bool special(uint32_t magnitude) {
     return Nan > Largest && magnitude > Largest;
   }
-  /// Above the largest finite: infinity directly above it (e5m2), else NaN.
+  /// Returns the value of a code above the largest finite one: infinity
+  /// directly above it (e5m2), else NaN.
   PTX_SCALAR_INLINE static float specialValue(uint32_t code) {
     uint32_t magnitude = code & ((1u << (width - 1)) - 1);
     bool infinite = Nan - Largest > 1 && magnitude == Largest + 1;
@@ -60,7 +62,7 @@ using E2M3 = Narrow<Format<2, 3>, 0x1F, 0x1F, Type::E2M3x2, Type::B32>;
 using E3M2 = Narrow<Format<3, 2>, 0x1F, 0x1F, Type::E3M2x2, Type::B32>;
 using E2M1 = Narrow<Format<2, 1>, 0x7, 0x7, Type::E2M1x2, Type::B16>;
 
-/// How far apart two elements lie in a packed word: 4 bits for fp4, else 8.
+/// Distance between two elements in a packed word: 4 bits for fp4, else 8.
 template <typename N> constexpr unsigned stride = N::width == 4 ? 4 : 8;
 
 template <typename N, bool Relu> struct FromF32Pair {
@@ -95,7 +97,7 @@ template <bool Up, bool Finite> struct ToScale {
     if (u > 0x7F800000)
       return 0xFF;
     uint32_t exponent = u >> 23;
-    // Below 2^-127 everything is code 0; 2^-127 itself is the code 0, too.
+    // Everything below 2^-127 is code 0, and so is 2^-127 itself.
     uint32_t rest = exponent ? u & 0x7FFFFF : (u > 0x400000 ? 1 : 0);
     uint32_t code = exponent + (Up && rest ? 1 : 0);
     return Finite && code > 0xFE ? 0xFE : (code > 0xFF ? 0xFF : code);
@@ -123,8 +125,8 @@ struct FromScale {
   }
 };
 
-/// Stochastic rounding: random bits are added below the last kept bit, and the
-/// sum is cut. `count` bits of `random` count.
+/// Stochastic rounding: adds random bits below the last kept bit, and truncates
+/// the sum. `Drop` bits of `random` are used.
 template <unsigned Drop> uint32_t addRandom(uint32_t u, uint32_t random) {
   return u + (random & ((1u << Drop) - 1));
 }
@@ -147,7 +149,7 @@ template <typename H, bool Relu, bool Finite> struct RandomPair {
   }
 };
 
-/// Four elements, the first operand the highest. Each takes its share of the
+/// Four elements, the first operand the highest. Each uses its part of the
 /// random word below its last kept bit.
 template <typename N, typename Fmt, bool Relu> struct RandomFour {
   PTX_SCALAR_INLINE static uint32_t one(float x, uint32_t random) {
@@ -168,7 +170,8 @@ template <typename N, typename Fmt, bool Relu> struct RandomFour {
   }
 };
 
-/// cvt.pack.sat: a above b, c moved up by both. Bits is the width of a part.
+/// cvt.pack.sat: a above b, with c shifted up by both. Bits is the width of a
+/// part.
 template <unsigned Bits, bool Signed> struct Pack {
   PTX_SCALAR_INLINE static uint32_t clamp(int32_t x) {
     constexpr int32_t high = Signed ? (1 << (Bits - 1)) - 1 : (1 << Bits) - 1;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The hot families, those of the inner loops of kernels, are compiled twice,
-// once for any CPU and once for AVX2 and FMA, each time in its own namespace.
-// The registry takes the ones that fit the CPU. The common families are
+// once for any CPU and once for AVX2 and FMA, each time in a separate
+// namespace. The registry uses those that fit the CPU. The common families are
 // compiled once.
 //
 //===----------------------------------------------------------------------===//
@@ -40,7 +40,7 @@ class Registry;
   X(Video)
 
 #define PTX_SCALAR_DECLARE(family) void register##family(Registry &registry);
-// registerFamilies() enters the common families, too.
+// registerFamilies() also registers the common families.
 namespace portable {
 PTX_SCALAR_HOT_FAMILIES(PTX_SCALAR_DECLARE)
 void registerFamilies(Registry &registry);

@@ -38,7 +38,7 @@ struct Root {
 
 inline double quiet(double x) { return asDouble(bits(x) | uint64_t(1) << 51); }
 
-/// The first NaN operand passes, quieted; an invalid operation gives the
+/// Returns the first NaN operand, quieted; an invalid operation gives the
 /// default NaN.
 inline double pickNan() { return asDouble(0xFFF8000000000000); }
 template <typename... Rest> double pickNan(double a, Rest... rest) {
@@ -55,7 +55,8 @@ double apply(volatile double *operands, std::index_sequence<I...>) {
   return Op::run(static_cast<double>(operands[I])...);
 }
 
-/// Volatile operands keep the operation between the two changes of mode.
+/// Computes in a rounding mode. Volatile operands keep the operation between
+/// the two changes of mode.
 template <typename Op, Rounding R, typename... A> double inMode(A... a) {
   volatile double operands[] = {a...};
   std::fesetround(hostMode<R>());
@@ -100,7 +101,7 @@ void registerOne(Registry &r, std::string_view opcode, bool hasDefault) {
 }
 
 /// The high word of a function of the high word; low words are 0. A NaN whose
-/// payload is in the low word only reads as infinity.
+/// payload is only in the low word reads as infinity.
 inline double highWord(double x) {
   return asDouble(bits(x) & 0xFFFFFFFF00000000);
 }

@@ -12,7 +12,7 @@ PTX_SCALAR_BEGIN
 
 namespace {
 
-/// Quantities of one half format. Only f16 knows .ftz; it is off for bf16.
+/// Helpers for one half format. Only f16 has .ftz; it is off for bf16.
 template <typename H> uint16_t flushHalf(uint16_t h) {
   return h & H::infinity ? h : h & 0x8000;
 }
@@ -26,8 +26,8 @@ template <bool Sat, bool Relu> float limit(float x) {
   return Relu ? relu(x) : x;
 }
 
-/// Exact in double, rounded once to the half format. What is tiny before
-/// rounding is flushed under .ftz.
+/// Exact in double, rounded once to the half format. Under .ftz, results that
+/// are tiny before rounding are flushed.
 template <typename H, typename Core, bool Ftz, bool Sat, bool Relu>
 struct Arithmetic16 {
   template <typename... A> PTX_SCALAR_INLINE static uint16_t run(A... a) {

@@ -43,7 +43,7 @@ struct Sad {
   }
 };
 
-/// Division by zero gives all ones on silicon; the lowest value over -1 wraps.
+/// Division by zero gives all ones on hardware; the lowest value over -1 wraps.
 struct Div {
   template <typename V> static V run(V a, V b) {
     if (b == 0)
@@ -98,9 +98,9 @@ struct Clz {
   template <typename V> static uint32_t run(V a) { return std::countl_zero(a); }
 };
 
-/// The position of the most significant bit that is not a sign bit; all ones
-/// where there is none. With .shiftamt, how far to shift left to bring it to
-/// the top.
+/// Returns the position of the most significant bit that is not a sign bit, or
+/// all ones if there is none. With .shiftamt, returns the left shift that moves
+/// it to the top.
 template <bool ShiftAmount> struct Bfind {
   template <typename V> static uint32_t run(V a) {
     Bits<V> u = static_cast<Bits<V>>(a < 0 ? ~a : a);

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A semantic is a struct with a static `run` over host values. form<Op, D,
-// S...>() turns it into a Form: a loop over the lanes that a compiler can
-// vectorise, with a slow path for warps that are not full. The common families
-// have the slow path alone: they are many, and kernels seldom use them.
+// The semantics of a form is a struct with a static `run` over host values.
+// form<Op, D, S...>() turns it into a Form: a loop over the lanes that a
+// compiler can vectorize, with a slow path for warps that are not full. The
+// common families have only the slow path: there are many, and kernels seldom
+// use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,8 @@
 #include <type_traits>
 #include <utility>
 
-// A family's functions carry the target attribute themselves, so that nothing
-// of the standard library is compiled for a CPU that may not be there.
+// A family's functions carry the target attribute themselves, so that no
+// function of the standard library is compiled for a CPU that may be absent.
 #define PTX_SCALAR_PRAGMA(text) _Pragma(#text)
 #if defined(PTX_SCALAR_COMMON)
 #define PTX_SCALAR_LEVEL common
@@ -56,7 +57,7 @@
   }                                                                            \
   PTX_SCALAR_TARGET_END
 
-// Rows are the same or disjoint, so iterations never depend on each other.
+// Rows are identical or disjoint, so iterations never depend on each other.
 #if defined(__clang__)
 #define PTX_SCALAR_VECTORIZE                                                   \
   _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
@@ -64,17 +65,17 @@
 #define PTX_SCALAR_VECTORIZE _Pragma("GCC ivdep")
 #endif
 
-// A semantic must be inlined whole for its loop to be vectorised.
+// `run` must be fully inlined for its loop to be vectorized.
 #define PTX_SCALAR_INLINE [[gnu::always_inline]] inline
 
-// What many small functions call with different constants is not to be copied
-// into each of them.
+// Keeps a function that many small functions call with different constants from
+// being copied into each of them.
 #define PTX_SCALAR_NOINLINE [[gnu::noinline]]
 
 PTX_SCALAR_BEGIN
 
-/// An operand type: its PTX name and the host type that holds a value. Half
-/// and packed types travel as their bits.
+/// An operand type: its PTX name and the host type that holds a value. Half and
+/// packed types are passed as their bits.
 template <Type K, typename V> struct Operand {
   using Value = V;
   static constexpr Type type = K;
@@ -122,7 +123,7 @@ using BF16x2 = Operand<Type::BF16x2, uint32_t>;
 using F32x2 = Operand<Type::F32x2, uint64_t>;
 using TF32 = Operand<Type::TF32, uint32_t>;
 
-/// The loop over the lanes of one semantic with one destination.
+/// The loop over the lanes of one operation with one destination.
 template <typename Op, typename D, typename... S> struct Lanes {
   template <typename> using Pointer = const uint64_t *;
 
@@ -153,7 +154,7 @@ template <typename Op, typename D, typename... S> struct Lanes {
   }
 };
 
-/// A form with `function`, one destination D and sources S.
+/// Returns a form with `function`, one destination D and sources S.
 template <typename D, typename... S> Form formOf(Function function) {
   return makeForm(function, {D::type}, {S::type...});
 }
@@ -162,7 +163,7 @@ template <typename Op, typename D, typename... S> Form form() {
   return formOf<D, S...>(&Lanes<Op, D, S...>::run);
 }
 
-/// A form that computes two 16-bit halves of a 32-bit operand apart.
+/// Computes the two 16-bit halves of a 32-bit operand separately.
 template <typename Op> struct Halves {
   template <typename... A> PTX_SCALAR_INLINE static uint32_t run(A... a) {
     uint32_t low = static_cast<uint16_t>(Op::run(static_cast<uint16_t>(a)...));
@@ -172,7 +173,7 @@ template <typename Op> struct Halves {
   }
 };
 
-/// "a.b.c" of the words that are not empty.
+/// Returns "a.b.c" of the words that are not empty.
 template <typename... Words> std::string text(Words... words) {
   return joinWords({std::string_view(words)...});
 }

@@ -12,8 +12,8 @@ PTX_SCALAR_BEGIN
 
 namespace {
 
-// A float format as min and max see it: values are compared as float or
-// double, results are picked as bits.
+// A float format for min and max: values are compared as float or double,
+// results are selected as bits.
 template <bool Ftz> struct Single {
   using Operand =
       ptxsim::scalar::PTX_SCALAR_LEVEL::Operand<Type::F32, uint32_t>;
@@ -43,8 +43,8 @@ template <typename H, bool Ftz> struct Half {
   PTX_SCALAR_INLINE static float value(Bits a) { return H::widen(a); }
 };
 
-/// -0 is less than +0; one NaN is dropped unless KeepNan; the result of NaN is
-/// canonical. Values that compare equal differ in the sign of zero only.
+/// -0 is less than +0. One NaN is dropped unless KeepNan; a NaN result is
+/// canonical. Values that compare equal differ only in the sign of zero.
 template <typename Fmt, bool Max, bool KeepNan> struct Extreme {
   using Bits = typename Fmt::Bits;
   PTX_SCALAR_INLINE static Bits run(Bits a, Bits b) {
@@ -62,7 +62,7 @@ template <typename Fmt, bool Max, bool KeepNan> struct Extreme {
   }
 };
 
-/// Compares magnitudes and gives the winner the product's sign.
+/// Compares magnitudes and gives the result the product's sign.
 template <typename Fmt, typename Pick> struct XorSign {
   using Bits = typename Fmt::Bits;
   PTX_SCALAR_INLINE static Bits run(Bits a, Bits b) {
@@ -125,7 +125,7 @@ void registerHalfFormat(Registry &r) {
   r.add(text(opcode, "xorsign.abs", name<P>()), form<Halves<Sign>, P, P, P>());
 }
 
-/// f64 has no qualifiers. Of two NaN the first passes, quieted.
+/// f64 has no qualifiers. Of two NaNs the first is returned, quieted.
 template <bool Max> struct ExtremeF64 {
   PTX_SCALAR_INLINE static uint64_t run(uint64_t a, uint64_t b) {
     double x = asDouble(a), y = asDouble(b);

@@ -23,7 +23,7 @@ struct SelectByInteger {
     return c >= 0 ? a : b;
   }
 };
-/// NaN picks b; -0 is zero, and so is a subnormal under .ftz.
+/// NaN selects b; -0 is zero, and so is a subnormal under .ftz.
 template <bool Ftz> struct SelectByFloat {
   template <typename V> static V run(V a, V b, float c) {
     return flushIf<Ftz>(c) >= 0 ? a : b;
@@ -42,7 +42,7 @@ void move128(const Context &, LaneMask active, Row *const *dst,
 } // namespace
 
 void registerMove(Registry &r) {
-  // Floats move as bits, so that a NaN keeps its payload.
+  // Floats are copied as bits, so that a NaN keeps its payload.
   using BitsF32 = Operand<Type::F32, uint32_t>;
   using BitsF64 = Operand<Type::F64, uint64_t>;
   eachType<Pred, B8, B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, BF16,

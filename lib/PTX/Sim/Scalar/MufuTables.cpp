@@ -17,7 +17,7 @@
 
 #include <zlib.h>
 
-// The zlib streams of Tables/ become part of the library's read-only data.
+// Embeds the zlib streams of Tables/ in the library's read-only data.
 #define PTX_SCALAR_EMBED(NAME, FILE)                                           \
   asm(".section .rodata,\"a\",@progbits\n"                                     \
       ".globl ptxsim_mufu_" #NAME "\n"                                         \
@@ -64,12 +64,13 @@ Table unpack(const unsigned char *begin, const unsigned char *end,
 float asFloat(uint32_t u) { return std::bit_cast<float>(u); }
 uint32_t asBits(float x) { return std::bit_cast<uint32_t>(x); }
 
-/// The bits that silicon gives where correct rounding gives `reference`.
+/// Returns the hardware's bits for the correctly rounded `reference`.
 uint32_t corrected(double reference, int8_t difference) {
   return asBits(static_cast<float>(reference)) + difference;
 }
 
-/// Result bits with another exponent field; out of range gives 0 or infinity.
+/// Returns the bits with another exponent field; out of range gives 0 or
+/// infinity.
 uint32_t withField(uint32_t bits, int64_t field) {
   if (field <= 0)
     return 0;
@@ -85,8 +86,8 @@ uint32_t ex2Flushed(uint32_t u) {
     return nan;
   if (magnitude >= 0x43800000) // 256
     return u & signBit ? 0 : infinity;
-  // The argument in units of 2^-23, cut; negative ones complemented, unless
-  // they are whole numbers.
+  // The argument in units of 2^-23, truncated; negative arguments are
+  // complemented, unless they are integers.
   auto q = static_cast<int64_t>(std::fabs(asFloat(u)) * 0x1p23);
   int64_t v = q;
   if (u & signBit)
@@ -96,7 +97,8 @@ uint32_t ex2Flushed(uint32_t u) {
   return withField(bits, int64_t(bits >> 23) - 1 + (v >> 23));
 }
 
-/// Below -126 the result is subnormal: the square of half the exponent.
+/// Returns 2^x. Below -126 the result is subnormal: the square of the result
+/// for half the exponent.
 uint32_t ex2(uint32_t u, bool ftz) {
   float x = asFloat(u);
   if (ftz || !(x < -126))
@@ -121,8 +123,8 @@ uint32_t rcpFlushed(uint32_t u) {
   return sign | withField(bits, int64_t(bits >> 23) + 127 - exponent);
 }
 
-/// Without .ftz the argument is scaled into the range where neither it nor the
-/// result is subnormal.
+/// Returns the reciprocal. Without .ftz the argument is scaled into the range
+/// where neither it nor the result is subnormal.
 uint32_t rcp(uint32_t u, bool ftz) {
   uint32_t exponent = u >> 23 & 0xFF;
   if (ftz || (exponent > 0 && exponent < 253) || exponent == 255)
@@ -193,7 +195,8 @@ public:
   WideTable(const unsigned char *begin, const unsigned char *end)
       : bytes(unpack(begin, end, 2 * period)) {}
 
-  /// Low bytes of all differences come first, then the high bytes.
+  /// Returns a difference. The low bytes of all differences come first, then
+  /// the high bytes.
   int at(uint32_t index) const {
     return (bytes[period + index] * 256) | uint8_t(bytes[index]);
   }
@@ -202,8 +205,8 @@ private:
   Table bytes;
 };
 
-/// One binade of the logarithm. The unit computes multiples of 2^-36, so that
-/// differences are counted in those where floats are finer, else in floats.
+/// One binade of the logarithm. The unit computes multiples of 2^-36, so
+/// differences are counted in these where floats are finer, else in floats.
 class Logarithm {
 public:
   Logarithm(const unsigned char *begin, const unsigned char *end, float first)
@@ -223,9 +226,9 @@ private:
   WideTable table;
 };
 
-/// The logarithm beside 1 plus the rest of the exponent, cut toward zero: from
-/// 1 on the one of [1, 2), below it the one of [0.5, 1), which is kept to more
-/// bits.
+/// Adds the logarithm of the mantissa and the exponent, truncated toward zero.
+/// From 1 on, the table is that of [1, 2); below 1, that of [0.5, 1), which
+/// keeps more bits.
 uint32_t lg2Normal(uint32_t u) {
   static const Logarithm below(ptxsim_mufu_lg2_below, ptxsim_mufu_lg2_below_end,
                                0.5f);
@@ -240,8 +243,8 @@ uint32_t lg2Normal(uint32_t u) {
   return asBits(nearest) - (away ? 1 : 0);
 }
 
-/// abs(x) in turns, cut to float32 and then to 2^-25, the unit's own step;
-/// whole turns are dropped. No turn has a fraction from 2^24 on.
+/// Returns abs(x) in turns, truncated to float32 and then to 2^-25, the unit's
+/// own step; whole turns are dropped. From 2^24 on, turns have no fraction.
 uint32_t turnsOf(uint32_t magnitude) {
   constexpr uint32_t perTurn = 0x3E22F983; // 1 / (2 pi)
   double exact = double(asFloat(magnitude)) * asFloat(perTurn);
@@ -253,8 +256,8 @@ uint32_t turnsOf(uint32_t magnitude) {
              : 0;
 }
 
-/// The sine of a number of 2^-25 turns, from the table of the first quarter:
-/// odd quarters read it backwards, by the complement of the place.
+/// Returns the sine of a number of 2^-25 turns, from the table of the first
+/// quarter. Odd quarters read it in reverse, by the complement of the index.
 uint32_t sineOf(uint32_t turns) {
   static const WideTable table(ptxsim_mufu_sin, ptxsim_mufu_sin_end);
   constexpr double step = 0x1.921fb54442d18p2 * 0x1p-25; // 2 pi

@@ -21,8 +21,8 @@ namespace ptxsim::scalar {
 
 enum class Mufu { None, Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos };
 
-/// The float32 result of `function`.approx{.ftz}.f32 for the float32 `input`.
-/// The first call unpacks the function's table (8 to 32 MiB).
+/// Returns the float32 result of `function`.approx{.ftz}.f32 for the float32
+/// `input`. The first call unpacks the function's table (8 to 32 MiB).
 uint32_t mufuF32(Mufu function, uint32_t input, bool ftz);
 
 } // namespace ptxsim::scalar

@@ -40,7 +40,7 @@ template <typename V> Wider<V> product(V a, V b) {
 
 struct MulLo {
   template <typename V> static V run(V a, V b) {
-    // 64-bit unsigned products wrap without undefined behaviour for each type.
+    // 64-bit unsigned products wrap without undefined behavior for each type.
     return static_cast<V>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
@@ -71,7 +71,7 @@ template <typename Mul> struct MadSat {
   }
 };
 
-/// The low 24 bits of an operand, sign- or zero-extended.
+/// Returns the low 24 bits of an operand, sign- or zero-extended.
 inline uint64_t low24(uint32_t a) { return a & 0xFFFFFF; }
 inline int64_t low24(int32_t a) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8;

@@ -48,7 +48,8 @@ std::vector<std::string_view> split(std::string_view opcode) {
   return words;
 }
 
-/// The instruction, its sorted qualifiers, its types in their order.
+/// Returns the instruction, its sorted qualifiers, and its types in their
+/// order.
 std::string sortedKey(std::string_view opcode) {
   std::vector<std::string_view> words = split(opcode), qualifiers;
   std::string types;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A hash map from the text of an opcode to its form, filled once by one
-// function per family. Qualifiers in another order than the manual's are found
-// too: a second key sorts the words that are not types.
+// function per family. Qualifiers in a different order than the manual's are
+// also found: a second key sorts the words that are not types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace ptxsim::scalar {
 
 class Registry {
 public:
-  /// Enters `form` under `opcode`; the first entry of a text stays.
+  /// Adds `form` under `opcode`; the first entry for an opcode is kept.
   void add(const std::string &opcode, const Form &form);
   const Form *find(std::string_view opcode) const;
   /// Calls visit(opcode, form) for every entry.
@@ -45,13 +45,13 @@ private:
   Map exact, sorted;
 };
 
-/// The type's name in PTX, "f16x2", or empty for Type::None.
+/// Returns the type's name in PTX, "f16x2", or empty for Type::None.
 std::string_view nameOf(Type type);
 
-/// "a.b.c" of the words that are not empty.
+/// Returns "a.b.c" of the words that are not empty.
 std::string joinWords(std::initializer_list<std::string_view> words);
 
-/// A form whose operands are all required.
+/// Returns a form whose operands are all required.
 Form makeForm(Function function, std::initializer_list<Type> dst,
               std::initializer_list<Type> src);
 

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every result that is not plain round-to-nearest float32 goes through a double
-// rounded to odd: the exact value cut to 53 bits, with the last bit set if
-// anything was lost. Such a value rounds to any format of at most 51 bits, in
-// any direction, as the exact value would (Boldo and Melquiond, "Emulation of
-// FMA and correctly rounded sums", 2008). It also tells a result that is tiny
-// before rounding, which is what .ftz flushes.
+// Every result other than plain round-to-nearest float32 goes through a double
+// rounded to odd: the exact value truncated to 53 bits, with the last bit set
+// if anything was lost. Such a value rounds to any format of at most 51 bits,
+// in any direction, as the exact value would (Boldo and Melquiond, "Emulation
+// of FMA and correctly rounded sums", 2008). It also identifies a result that
+// is tiny before rounding, which .ftz flushes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,14 +43,14 @@ PTX_SCALAR_INLINE double asDouble(uint64_t x) {
 inline constexpr uint32_t nanF32 = 0x7FFFFFFF;
 inline constexpr uint16_t nanF16 = 0x7FFF;
 
-/// NaN of any sign and payload becomes the one that silicon returns. The test
-/// is on the bits: a compiler may take any NaN for any other.
+/// Replaces a NaN of any sign and payload by the NaN that hardware returns. The
+/// test is on the bits: a compiler may substitute any NaN for another.
 PTX_SCALAR_INLINE float canonical(float x) {
   uint32_t u = bits(x);
   return asFloat((u & 0x7FFFFFFF) > 0x7F800000 ? nanF32 : u);
 }
 
-/// A subnormal becomes the zero of its sign.
+/// Replaces a subnormal by the zero of its sign.
 PTX_SCALAR_INLINE float flush(float x) {
   uint32_t u = bits(x);
   return asFloat(u & 0x7F800000 ? u : u & 0x80000000);
@@ -64,13 +64,13 @@ PTX_SCALAR_INLINE float saturate(float x) {
   return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
 }
 
-/// .relu: negative values and -0 become +0, NaN stays.
+/// .relu: negative values and -0 become +0, NaN stays NaN.
 PTX_SCALAR_INLINE float relu(float x) {
   return x != x ? x : (x > 0 ? x : 0.0f);
 }
 
-/// `value` is the nearest double of an exact result, `error` has the sign of
-/// exact - value (0 or NaN: nothing lost).
+/// Rounds to odd: `value` is the nearest double of an exact result, `error` has
+/// the sign of exact - value (0 or NaN: nothing lost).
 PTX_SCALAR_INLINE double toOdd(double value, double error) {
   uint64_t u = bits(value);
   bool lost = (error < 0) | (error > 0);
@@ -79,7 +79,7 @@ PTX_SCALAR_INLINE double toOdd(double value, double error) {
   return asDouble((lost & !(u & 1)) ? moved : u);
 }
 
-/// a + b; the zero of an exact cancellation is negative under .rm.
+/// Returns a + b; the zero of an exact cancellation is negative under .rm.
 template <Rounding R> PTX_SCALAR_INLINE double oddSum(double a, double b) {
   double s = a + b;
   double c = s - a;
@@ -91,7 +91,7 @@ template <Rounding R> PTX_SCALAR_INLINE double oddSum(double a, double b) {
   return odd;
 }
 
-/// a / b of values that are exact in 24 bits.
+/// Returns a / b of values that are exact in 24 bits.
 PTX_SCALAR_INLINE double oddQuotient(double a, double b) {
   double q = a / b;
   double rest = std::fma(-q, b, a);
@@ -103,7 +103,7 @@ PTX_SCALAR_INLINE double oddRoot(double x) {
   return toOdd(r, std::fma(-r, r, x));
 }
 
-/// The float32 of an odd-rounded double.
+/// Rounds an odd-rounded double to float32.
 template <Rounding R> PTX_SCALAR_INLINE float roundTo(double x) {
   float f = static_cast<float>(x);
   double g = f;
@@ -117,13 +117,14 @@ template <Rounding R> PTX_SCALAR_INLINE float roundTo(double x) {
   return f;
 }
 
-/// The float32 that is `x` rounded to odd.
+/// Rounds `x` to odd as a float32.
 PTX_SCALAR_INLINE float toOddFloat(double x) {
   float f = roundTo<Rounding::Rz>(x);
   return asFloat(bits(f) | (static_cast<double>(f) != x && x == x ? 1 : 0));
 }
 
-/// A float32 result from the odd-rounded exact one, with the qualifiers.
+/// Returns the float32 result for the odd-rounded exact one, with the
+/// qualifiers.
 template <Rounding R, bool Ftz, bool Sat>
 PTX_SCALAR_INLINE float finish(double odd) {
   float f = roundTo<R>(odd);
@@ -139,8 +140,8 @@ template <unsigned E, unsigned M> struct Format {
   static constexpr int bias = (1 << (E - 1)) - 1;
   static constexpr unsigned exponentBits = E, mantissaBits = M;
 
-  /// Rounds the magnitude of a finite or infinite float32 to a code, without
-  /// an upper bound: what exceeds the format gives a code above its largest.
+  /// Rounds the magnitude of a finite or infinite float32 to a code, without an
+  /// upper bound: a magnitude beyond the format gives a code above its largest.
   template <Rounding R> PTX_SCALAR_INLINE static uint32_t encode(float x) {
     uint32_t u = bits(x), sign = u >> 31;
     u &= 0x7FFFFFFF;
@@ -170,14 +171,15 @@ template <unsigned E, unsigned M> struct Format {
     return 0;
   }
 
-  /// The value of a code of a finite number.
+  /// Returns the value of a code of a finite number.
   PTX_SCALAR_INLINE static float decode(uint32_t code) {
     float scaled = asFloat(code << (23 - M));
     return scaled * asFloat(static_cast<uint32_t>(127 + 127 - bias) << 23);
   }
 };
 
-/// What overflows in rounding direction R: infinity or the largest finite.
+/// Returns the result of an overflow in rounding direction R: infinity or the
+/// largest finite value.
 template <Rounding R>
 PTX_SCALAR_INLINE uint32_t overflowCode(uint32_t infinity, uint32_t largest,
                                         uint32_t sign) {

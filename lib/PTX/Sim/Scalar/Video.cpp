@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The forms without byte selectors or masks. Parts of 8, 16 or 32 bits are
-// widened to 64, combined, saturated to the result type where .sat says so, and
-// either put back in place or added to c. One function does all of it by a
-// recipe; the forms differ in their recipes alone.
+// widened to 64, combined, saturated to the result type under .sat, and either
+// stored back or added to c. One function executes all forms by a recipe; the
+// forms differ only in their recipes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ struct Recipe {
   const Operation *second = nullptr;
 };
 
-/// Part `index` of `bits` bits, extended.
+/// Returns part `index` of `bits` bits, extended.
 int64_t part(uint32_t word, unsigned bits, unsigned index, bool sign) {
   uint64_t raw = uint64_t(word) >> (bits * index) << (64 - bits);
   return sign ? static_cast<int64_t>(raw) >> (64 - bits)
@@ -89,7 +89,8 @@ uint32_t compute(const Recipe &r, uint32_t a, uint32_t b, uint32_t c) {
   return r.accumulate ? static_cast<uint32_t>(sum) : packed;
 }
 
-/// Scalar forms without a secondary operation have no c.
+/// Returns whether there is an operand c, which scalar forms without a
+/// secondary operation lack.
 bool hasThird(const Recipe &r) { return r.bits != 32 || r.second; }
 
 PTX_SCALAR_NOINLINE void computeLanes(const Recipe &r, LaneMask active,
@@ -104,7 +105,8 @@ PTX_SCALAR_NOINLINE void computeLanes(const Recipe &r, LaneMask active,
   }
 }
 
-/// Takes the lowest digit of a number whose digits have different bases.
+/// Removes and returns the lowest digit of a number whose digits have different
+/// bases.
 constexpr size_t digit(size_t &number, size_t base) {
   size_t result = number % base;
   number /= base;

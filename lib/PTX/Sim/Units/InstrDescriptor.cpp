@@ -52,7 +52,7 @@ std::string wrong(const KindInfo &kind, const std::string &what, uint32_t got,
          " is " + std::to_string(got) + ", expected " + expected;
 }
 
-/// Reserved bits, the types, and the flags that a kind does not have.
+/// Checks reserved bits, the types, and flags that the kind does not have.
 std::optional<std::string> checkFields(uint32_t word, const MmaForm &form,
                                        const InstrDescriptor &d) {
   const KindInfo &kind = kinds[unsigned(form.kind)];
@@ -75,7 +75,7 @@ std::optional<std::string> checkFields(uint32_t word, const MmaForm &form,
   return std::nullopt;
 }
 
-/// Transposition needs elements of whole bytes that fill their container.
+/// Checks that transposed elements have whole bytes and fill their container.
 std::optional<std::string> checkMajor(const MmaForm &form,
                                       const InstrDescriptor &d) {
   const KindInfo &kind = kinds[unsigned(form.kind)];
@@ -100,7 +100,7 @@ struct Range {
   }
 };
 
-/// N as the manual's table of shapes allows it.
+/// Returns the range of N in the manual's table of shapes.
 Range legalN(const MmaForm &form, const InstrDescriptor &d) {
   if (form.weightStationary)
     return {64, 256, 64};
@@ -137,7 +137,8 @@ std::optional<std::string> checkShape(const MmaForm &form,
   return std::nullopt;
 }
 
-/// The library wants coarser N where A comes from tensor memory or is sparse.
+/// Returns the violation of a limit of the library, which requires coarser N if
+/// A comes from tensor memory or is sparse.
 std::optional<std::string> libraryLimit(const MmaForm &form,
                                         const InstrDescriptor &d) {
   const KindInfo &kind = kinds[unsigned(form.kind)];

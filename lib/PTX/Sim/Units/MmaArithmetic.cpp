@@ -17,11 +17,11 @@
 #include <type_traits>
 #include <vector>
 
-// The widest vectors that the machine has; other compilers and architectures
-// take the plain build. Every clone gives the same bits: each element of D is
-// one chain of sums in the order of k, whatever the width, and the file is
-// compiled without contraction, so that no clone fuses a product and a sum. The
-// clones are named by features: names of processors match those alone, and not
+// Uses the widest vectors of the host; other compilers and architectures use
+// the plain build. Every clone gives the same bits: each element of D is one
+// chain of sums in the order of k, whatever the width, and the file is compiled
+// without contraction, so that no clone fuses a product and a sum. The clones
+// are named by features: names of processors match only these processors, not
 // their successors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
 #if defined(__has_feature)
@@ -58,21 +58,22 @@ Term termOf(float value, int minExponent) {
           std::max(exponent, minExponent)};
 }
 
-/// mantissa * 2^-shift cut toward zero. No shift to the left moves C beyond its
-/// place in the window, and a product is never shifted that way.
+/// Returns mantissa * 2^-shift truncated toward zero. No left shift moves C
+/// beyond its place in the window, and a product is never shifted left.
 int64_t cut(int64_t mantissa, int shift) {
-  // A zero may lie at any distance.
+  // A zero may be at any distance.
   if (mantissa == 0)
     return 0;
   if (shift <= 0)
     return mantissa * (int64_t(1) << -shift);
-  // Every mantissa is below 2^62, so that nothing is left of it from there on.
+  // Every mantissa is below 2^62, so larger shifts leave nothing.
   shift = std::min(shift, 62);
   int64_t towardZero = (mantissa >> 63) & ((int64_t(1) << shift) - 1);
   return (mantissa + towardZero) >> shift;
 }
 
-/// sum * 2^quantum cut toward zero to f32, or to fewer bits behind the point.
+/// Returns sum * 2^quantum truncated toward zero to f32, or to fewer fraction
+/// bits.
 float roundDown(int64_t sum, int quantum, int fractionBits) {
   uint64_t magnitude = uint64_t(sum < 0 ? -sum : sum);
   if (!magnitude)
@@ -89,7 +90,7 @@ float roundDown(int64_t sum, int quantum, int fractionBits) {
   return sum < 0 ? -value : value;
 }
 
-/// sum * 2^quantum rounded to the nearest f16, ties to even.
+/// Returns sum * 2^quantum rounded to the nearest f16, ties to even.
 float roundToHalf(int64_t sum, int quantum) {
   return decodeElement(ElementType::F16,
                        encodeF16(std::ldexp(double(sum), quantum)));
@@ -97,7 +98,7 @@ float roundToHalf(int64_t sum, int quantum) {
 
 constexpr uint32_t canonicalNan = 0x7fffffff;
 
-/// The result where an operand or C is not finite, else nothing to say.
+/// Sets `result` and returns true if an operand or C is not finite.
 bool specialResult(std::span<const float> a, const float *b, size_t strideB,
                    float c, float &result) {
   float sum = c;
@@ -111,7 +112,7 @@ bool specialResult(std::span<const float> a, const float *b, size_t strideB,
   }
   if (!special)
     return false;
-  // Finite terms can not change an infinity, and are left out of the sum.
+  // Finite terms cannot change an infinity, and are left out of the sum.
   result = std::isnan(sum)
                ? std::bit_cast<float>(canonicalNan)
                : std::copysign(std::numeric_limits<float>::infinity(), sum);
@@ -120,7 +121,7 @@ bool specialResult(std::span<const float> a, const float *b, size_t strideB,
 
 constexpr size_t mostTerms = 64;
 
-/// c + the sum of a[i] * b[i], all of them finite.
+/// Returns c + the sum of a[i] * b[i], all of them finite.
 float windowSum(const Term *a, const Term *b, size_t count, float c,
                 const SumRules &rules) {
   int minC = rules.halfResult ? minExponent(ElementType::F16) : -126;
@@ -139,12 +140,12 @@ float windowSum(const Term *a, const Term *b, size_t count, float c,
     sum += cut(products[i], quantum - a[i].scale - b[i].scale);
   float result = rules.halfResult ? roundToHalf(sum, quantum)
                                   : roundDown(sum, quantum, rules.fractionBits);
-  // A negative sum below the format is +0, as every other zero.
+  // A negative sum below the format is +0, like every other zero.
   return result == 0 ? 0.0f : result;
 }
 
-/// A's rows or B's columns as terms, `k` after each other, and whether each of
-/// them is finite.
+/// Rows of A or columns of B as consecutive terms, `k` per row or column, and
+/// whether all terms of each are finite.
 struct Vectors {
   Vectors(const float *values, uint32_t count, uint32_t k, size_t stride,
           size_t strideK, int minExponent)

@@ -17,7 +17,7 @@
 namespace ptxsim {
 namespace {
 
-/// How a format spends its top codes.
+/// How a format uses its largest codes.
 enum class Special : uint8_t {
   Ieee,    ///< The largest exponent holds infinity and NaN.
   OnlyNan, ///< Only the all-ones code is NaN (e4m3).
@@ -65,7 +65,8 @@ float decodeFloat(const Format &f, uint32_t bits) {
   return sign * std::ldexp(float(significand), scale);
 }
 
-/// IEEE encoding with `mantissaBits` and `exponentBits`, round to nearest even.
+/// Encodes with `mantissaBits` and `exponentBits` as in IEEE 754, rounding to
+/// nearest even.
 uint16_t encodeHalf(double value, int mantissaBits, int exponentBits) {
   if (std::isnan(value))
     return 0x7fff;
@@ -78,8 +79,8 @@ uint16_t encodeHalf(double value, int mantissaBits, int exponentBits) {
   if (std::isinf(magnitude))
     return uint16_t(sign | infinity);
   int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  // A rounding that carries into the next exponent adds up correctly because
-  // the fields are neighbours.
+  // A rounding that carries into the next exponent is still correct because the
+  // fields are adjacent.
   double steps = std::ldexp(magnitude, mantissaBits - exponent);
   uint32_t rounded = uint32_t(std::nearbyint(steps));
   uint64_t bits = (uint64_t(exponent + bias - 1) << mantissaBits) + rounded;

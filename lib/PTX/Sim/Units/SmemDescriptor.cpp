@@ -46,7 +46,7 @@ constexpr std::array<Reserved, 6> reserved = {{{14, 2, 0, 0},
                                                {52, 1, 0, 0},
                                                {53, 8, 0, 0}}};
 
-/// Swizzle codes of bits 61-63; the older encoding sits one bit higher.
+/// Swizzle codes of bits 61-63; the older encoding is one bit higher.
 constexpr std::array<std::optional<SmemSwizzle>, 8> swizzleCodes = {
     SmemSwizzle::None, SmemSwizzle::B128Atom32,
     SmemSwizzle::B128, std::nullopt,
@@ -74,7 +74,7 @@ uint32_t SmemDescriptor::address(Major major, unsigned elementBytes,
   }
   uint32_t byte = mn * elementBytes;
   uint32_t group = swizzle == SmemSwizzle::B128Atom32 ? 4 : 8;
-  // Without swizzle the two offsets change roles.
+  // Without swizzle the two offsets swap roles.
   uint32_t mnStep = plain ? strideOffset : leadingOffset;
   uint32_t kStep = plain ? leadingOffset : strideOffset;
   return xorFunction()(start + byte / row * mnStep + byte % row +

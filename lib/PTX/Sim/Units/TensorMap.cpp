@@ -39,7 +39,7 @@ constexpr std::array<TypeInfo, 16> typeTable = {{{"u8", 8, false},
 
 constexpr unsigned lastByteType = unsigned(MapType::TF32Ftz);
 
-/// What lies in the 128 bytes, in this order and without padding.
+/// Contents of the 128 bytes, in this order and without padding.
 struct Stored {
   uint64_t magic;
   uint64_t address;
@@ -65,7 +65,7 @@ uint32_t checksumOf(const Stored &stored) {
   return hash;
 }
 
-/// The refusal with the value that caused it.
+/// Returns the violation with the value that caused it.
 std::string refuse(const std::string &what, uint64_t got,
                    const std::string &expected) {
   return what + " is " + std::to_string(got) + ", expected " + expected;
@@ -124,7 +124,8 @@ std::optional<std::string> checkTensor(const Params &p) {
   return std::nullopt;
 }
 
-/// One row of the box must be whole 16-byte pieces and fit the swizzle row.
+/// Checks that one row of the box consists of whole 16-byte chunks and fits the
+/// swizzle row.
 std::optional<std::string> checkRow(const char *what, uint32_t count,
                                     uint32_t type, uint32_t swizzle) {
   if (isPadded(type))
@@ -149,8 +150,8 @@ std::optional<std::string> checkBox(const TiledParams &p) {
       return refuse(indexed("boxDim", i), p.box[i], "1..256");
     bits *= p.box[i];
   }
-  // A box of 256 KiB is refused and one of 64 KiB is not; the limit between
-  // them is taken to be the shared memory of a CTA.
+  // The driver rejects a box of 256 KiB and accepts 64 KiB; the limit is
+  // assumed to be the shared memory of a CTA.
   constexpr uint64_t largestBox = 227 * 1024;
   if (bits / 8 > largestBox)
     return refuse("the box in bytes", bits / 8,

@@ -41,7 +41,7 @@ template <typename T> T reduceInteger(ReduceOp op, T old, T operand) {
   return old;
 }
 
-/// -0 is smaller than +0; one NaN is dropped.
+/// Reduces two numbers: -0 is smaller than +0; one NaN is dropped.
 double reduceReal(ReduceOp op, double old, double operand) {
   if (op == ReduceOp::Add)
     return old + operand;
@@ -52,7 +52,7 @@ double reduceReal(ReduceOp op, double old, double operand) {
   return (old < operand) == (op == ReduceOp::Min) ? old : operand;
 }
 
-/// How a float element is read and written.
+/// Reads and writes a float element.
 struct F16Codec {
   using Bits = uint16_t;
   static double read(Bits b) { return decodeElement(ElementType::F16, b); }
@@ -117,7 +117,7 @@ struct TypeInfo {
   Reducer reduce;
 };
 
-// Tensor reductions take their type from the map, where and, or and xor meet
+// Tensor reductions take their type from the map; and, or and xor accept its
 // signed and unsigned types.
 constexpr std::array<TypeInfo, 10> types = {{
     {"u32", 4, addOp | minMax | incDec | logic,

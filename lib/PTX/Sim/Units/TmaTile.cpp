@@ -1,4 +1,4 @@
-//===- TmaTile.cpp - What one tensor copy moves ---------------------------===//
+//===- TmaTile.cpp - The bytes that one tensor copy moves -----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +24,7 @@ bool isPadded(MapType type) {
   return type == MapType::U4Align16 || type == MapType::U6Align16;
 }
 
-/// Fields of the plan that do not depend on the rows.
+/// Sets the fields of the plan that do not depend on the rows.
 TilePlan startPlan(const TensorMap &map, uint32_t rowElements) {
   TilePlan plan;
   plan.type = map.type;
@@ -59,7 +59,7 @@ TileFault checkStart(const TensorMap &map, std::span<const int32_t> start,
   return TileFault::None;
 }
 
-/// Adds the row whose first element is `at`; `rowElements` long.
+/// Adds the row of `rowElements` elements that starts at `at`.
 void addRow(TilePlan &plan, const TensorMap &map, const Coordinates &at,
             uint32_t rowElements, TileDirection direction) {
   TileRow row;
@@ -77,7 +77,7 @@ void addRow(TilePlan &plan, const TensorMap &map, const Coordinates &at,
     unsigned bits = elementBits(map.type);
     row.validBegin = uint32_t(begin * bits / 8);
     row.validEnd = uint32_t((end * bits + 7) / 8);
-    // A store clips the innermost dimension in pieces of 16 bytes only.
+    // A store clips the innermost dimension only in units of 16 bytes.
     if (direction == TileDirection::Store)
       row.validEnd = std::min((row.validEnd + 15) & ~15u, plan.rowBytes);
     row.global = address + uint64_t((at[0] + begin) * int64_t(bits) / 8);
@@ -102,8 +102,8 @@ void fillBytes(const TilePlan &plan, std::span<uint8_t> bytes) {
     bytes[i] = pattern[i & 1];
 }
 
-/// A position in the im2col bounding box: dimension 1 .. rank-2 are spatial,
-/// rank-1 is the batch.
+/// Advances a position in the im2col bounding box: dimensions 1 .. rank-2 are
+/// spatial, rank-1 is the batch.
 void advancePixel(const TensorMap &map, Coordinates &at) {
   for (unsigned i = 1; i + 1 < map.rank; ++i) {
     at[i] += map.elementStrides[i];

@@ -1,4 +1,4 @@
-//===- TmemMap.cpp - Where things lie in tensor memory --------------------===//
+//===- TmemMap.cpp - Locations of elements in tensor memory ---------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -42,7 +42,7 @@ constexpr std::array<ShapeInfo, 5> shapes = {{
 
 const ShapeInfo &infoOf(TmemShape shape) { return shapes[unsigned(shape)]; }
 
-/// Half of the lanes of every 32 are used.
+/// Returns the lane of row m: half of every 32 lanes are used.
 uint32_t spreadLane(uint32_t m) { return m / 16 * 32 + m % 16; }
 
 } // namespace

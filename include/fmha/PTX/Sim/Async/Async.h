@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions whose work is done by agents: semantics over the units of
-// Sim/Units and the machine of Sim/Core.
+// Instructions performed by agents: semantics on top of the units of Sim/Units
+// and the machine of Sim/Core.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@
 
 namespace ptxsim {
 
-/// mbarrier, cp.async, bulk and tensor copies, fences, setmaxnreg, tcgen05.
+/// Registers mbarrier, cp.async, bulk and tensor copies, fences, setmaxnreg and
+/// tcgen05.
 void registerAsync(Registry &registry);
 
 } // namespace ptxsim

@@ -1,4 +1,4 @@
-//===- Clock.h - Vector clocks and what an actor knows ----------*- C++ -*-===//
+//===- Clock.h - Vector clocks and the knowledge of actors ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A component of a clock is an actor: a warp, or a stream of asynchronous
-// operations that complete as a prefix (whoever knows that operation n is done
-// knows it of all operations before n). Actors are numbered within their
-// cluster; a Moment names one point in the life of one actor of one cluster.
+// operations that complete as a prefix (knowing that operation n is done
+// implies it for all operations before n). Actors are numbered within their
+// cluster; a Moment identifies one point in the execution of one actor of one
+// cluster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +66,7 @@ private:
   std::vector<Time> times;
 };
 
-/// What an actor knows, and what a release hands to an acquire.
+/// The knowledge of an actor, which a release passes to an acquire.
 struct Knowledge {
   /// Happened before.
   VectorClock seen;
@@ -73,22 +74,23 @@ struct Knowledge {
   /// the way, for shared and for global memory.
   VectorClock sharedProxy, globalProxy;
   /// tcgen05 operations that tcgen05.fence::before_thread_sync, or a commit,
-  /// has ordered before a synchronisation.
+  /// has ordered before a synchronization.
   VectorClock tensor;
-  /// Of warps: what fence.mbarrier_init orders before, mbarrier.init alone.
+  /// Components of warps: what fence.mbarrier_init orders before, for
+  /// mbarrier.init only.
   VectorClock inits;
-  /// What is not in `seen`, and yet has come before: relaxed arrivals and waits
-  /// hand on nothing, but nobody goes on behind a wait before what it waits
-  /// for, or behind a value before who wrote it.
+  /// What is not in `seen` but still came before. Relaxed arrivals and waits
+  /// release nothing, but no thread passes a wait before the event it waits
+  /// for, or reads a value before its writer wrote it.
   VectorClock flow;
-  /// Of that, what came before a relaxed barrier.cluster.arrive.
+  /// The part of `flow` that preceded a relaxed barrier.cluster.arrive.
   VectorClock clusterFlow;
-  /// The same of clusters other than the owner's, by number.
+  /// Knowledge of clusters other than the owner's, by number.
   std::map<uint32_t, std::shared_ptr<const Knowledge>> others;
 
   void join(const Knowledge &other);
-  /// Joins what an actor of `cluster`, which is another one, has released;
-  /// `own` is the number of the receiver's cluster.
+  /// Joins what an actor of another cluster, `cluster`, has released; `own` is
+  /// the number of the receiver's cluster.
   void joinForeign(uint32_t cluster, const Knowledge &other, uint32_t own);
 
   enum class View : uint8_t { Seen, SharedProxy, GlobalProxy, Tensor, Inits };
@@ -99,7 +101,7 @@ struct Knowledge {
            : which == View::Tensor      ? tensor
                                         : inits;
   }
-  /// Whether the moment is in the view of an actor of cluster `own`.
+  /// Returns true if the moment is in the view of an actor of cluster `own`.
   bool has(View which, uint32_t own, Moment moment) const {
     if (clusterOf(moment) == own)
       return view(which).at(actorOf(moment)) >= timeOf(moment);

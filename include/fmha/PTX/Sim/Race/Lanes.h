@@ -1,4 +1,4 @@
-//===- Lanes.h - Lanes of a warp, told apart where they must be -*- C++ -*-===//
+//===- Lanes.h - Lanes of a warp, separate where necessary ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All lanes of a warp share one time. A clock's component of the warp says up
-// to when the accesses of all its lanes are known; what a single lane has
-// handed on beyond that is in a component of the lane, which it gets when it
-// first hands on alone. So a warp that stays together costs one component, as
-// if it were a single actor.
+// All lanes of a warp share one time. The warp's component of a clock is the
+// time up to which the accesses of all its lanes are known. What a single lane
+// has released beyond that is in a component of the lane, which is created when
+// the lane first releases alone. So a warp that stays together costs one
+// component, as if it were a single actor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,24 +23,26 @@
 
 namespace ptxsim::race {
 
-/// What stands for a lane where it is not one: several lanes, of those that
-/// were active at the time; or all lanes together, in a collective.
+/// Values that replace a single lane: several lanes, of those that were active
+/// at the time; or all lanes together, in a collective.
 constexpr uint8_t kManyLanes = 254, kWholeWarp = 255;
 
 /// The lanes of the warps of a cluster.
 class Lanes {
 public:
   explicit Lanes(uint32_t warps) : warps(warps) {}
-  /// The component of a lane; 0 if it never handed on alone.
+  /// Returns the component of a lane; 0 if it never released alone.
   Actor actor(uint32_t warp, unsigned lane) const {
     return warps[warp].actors[lane];
   }
-  /// The same, which becomes `next` if there is none yet.
+  /// Returns the component, which becomes `next` if there is none yet.
   Actor actorOrNew(uint32_t warp, unsigned lane, Actor &next);
-  /// From `from` on, accesses of the warp are those of `lanes`.
+  /// Records that from time `from` on, `lanes` perform the accesses of the
+  /// warp.
   void active(uint32_t warp, Time from, uint32_t lanes);
   uint32_t activeAt(uint32_t warp, Time time) const;
-  /// Whether `clock` has the accesses of all of `lanes` up to `time`.
+  /// Returns true if `clock` contains the accesses of all of `lanes` up to
+  /// `time`.
   bool has(const VectorClock &clock, uint32_t warp, uint32_t lanes,
            Time time) const;
   struct Named {

@@ -13,14 +13,14 @@
 
 namespace ptxsim::race {
 
-/// How far a strong operation reaches; Weak is no strong operation. .sys counts
+/// Scope of a strong operation; Weak means that it is not strong. .sys counts
 /// as Gpu: there is one device.
 enum class Scope : uint8_t { Weak, Cta, Cluster, Gpu };
 
 struct Ordering {
   Scope scope = Scope::Weak;
   bool acquires = false, releases = false;
-  /// Of the vector that is accessed so.
+  /// Number of elements of the accessed vector.
   uint8_t elements = 1;
 };
 

@@ -1,4 +1,4 @@
-//===- Shadow.h - Who last touched each byte --------------------*- C++ -*-===//
+//===- Shadow.h - The last accesses of each byte ----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // FastTrack (Flanagan and Freund, PLDI 2009): a cell keeps the moment of the
-// last write and of the last read; only where reads are not ordered does it
-// keep a set of them. A cell stands for 64 or 16 bytes while they are uniform,
-// and splits by four down to single bytes where they are not. Memory grows with
-// what is touched.
+// last write and of the last read. It keeps a set of reads only if these are
+// not ordered. A cell covers 64 or 16 bytes while they are uniform, and
+// otherwise splits by four down to single bytes. The memory used grows with the
+// memory accessed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@
 
 namespace ptxsim::race {
 
-/// Who acts, for reports and for the pairs that the tensor core pipelines.
+/// The kind of actor, for reports and for the pairs that the tensor core
+/// pipelines.
 enum class Kind : uint8_t {
   Thread,
   BulkLoad,
@@ -41,13 +42,13 @@ enum class Kind : uint8_t {
   Wgmma,
 };
 
-/// One access, as the shadow remembers it. `warp` counts over the cluster;
+/// One access, as stored in the shadow. `warp` is the index in the cluster;
 /// `key` numbers accumulator, shape and kind of a tcgen05.mma.
 struct Stamp {
   Moment when = 0;
   uint32_t line : 24 = 0, key : 8 = 0;
   uint16_t warp = 0;
-  /// 0 .. 31, kManyLanes or kWholeWarp; of an agent, the lane that issued it.
+  /// 0 .. 31, kManyLanes or kWholeWarp; for an agent, the lane that issued it.
   uint8_t lane = 0;
   Scope scope : 2 = Scope::Weak;
   bool async : 1 = false;
@@ -55,11 +56,13 @@ struct Stamp {
 };
 static_assert(sizeof(Stamp) == 16);
 
-/// Proxy fences by thread, apart from any order: a lane's fence cleans what
-/// that lane wrote, and what others wrote only after it has met them.
+/// Proxy fences per thread, regardless of order: a lane's fence covers what
+/// that lane wrote, and what others wrote only if it has synchronized with them
+/// before.
 class FenceLog {
 public:
-  /// `lanes` of `warp`, which have seen `seen`, fence at `now`.
+  /// Records that `lanes` of `warp`, which have seen `seen`, execute a fence at
+  /// `now`.
   void fence(uint32_t warp, uint32_t lanes, Time now, const VectorClock &seen,
              uint32_t warps, const Lanes &named);
   bool fenced(uint32_t warp, unsigned lane, Time time) const;
@@ -74,11 +77,11 @@ private:
 
 struct Conflict;
 
-/// The lanes of each cluster that others may still have to judge.
+/// The lanes of each cluster that later accesses may still be checked against.
 using LanesOfClusters = std::unordered_map<uint32_t, std::shared_ptr<Lanes>>;
 
-/// An access that is checked. Its knowledge is that of the thread that issues
-/// it, also where an agent carries it out.
+/// An access to check. Its knowledge is that of the issuing thread, even if an
+/// agent performs the access.
 struct Access {
   Stamp stamp;
   uint32_t cluster = 1;
@@ -86,30 +89,31 @@ struct Access {
   /// actor.
   const Lanes *lanes = nullptr;
   const LanesOfClusters *foreign = nullptr;
-  /// Warps of a CTA, to tell scopes.
+  /// Number of warps of a CTA, to compare scopes.
   uint32_t ctaWarps = 1;
   const Knowledge *knows = nullptr;
   bool write = false;
-  /// In practice: a write of what lies there already, which does not race with
-  /// the write that put it there.
+  /// In practice: a write of the value already stored, which does not race with
+  /// the write that stored it.
   bool repeats = false;
-  /// For the async proxy: the view that vouches for generic writes, and the
-  /// fences; Seen elsewhere.
+  /// For the async proxy: the view that must contain generic writes, and the
+  /// fences; otherwise Seen.
   Knowledge::View proxy = Knowledge::View::Seen;
   const FenceLog *fences = nullptr;
-  /// Generic reads before it want a proxy fence as well.
+  /// Earlier generic reads also need a proxy fence.
   bool fencesReads = false;
-  /// The response to a try_cancel: earlier ones, and reads of these, come
-  /// before it already where a relaxed barrier.cluster says so.
+  /// The response to a try_cancel: a relaxed barrier.cluster is enough to order
+  /// it after earlier responses and the reads of these.
   bool followsClusters = false;
-  /// For tensor memory: tcgen05 operations that tcgen05.fence::
-  /// after_thread_sync has ordered before; null where no fence is asked for.
+  /// For tensor memory: tcgen05 operations that
+  /// tcgen05.fence::after_thread_sync has ordered before; null if no fence is
+  /// required.
   const VectorClock *tensorFenced = nullptr;
-  /// In tensor memory all MMAs of a thread execute in issue order, whatever
-  /// their accumulators.
+  /// In tensor memory all MMAs of a thread execute in issue order, regardless
+  /// of their accumulators.
   bool inIssueOrder = false;
-  /// Lanes of the same warp that have issued tcgen05 operations which nothing
-  /// orders before this one: they are other threads.
+  /// Lanes of the same warp with issued tcgen05 operations that are not ordered
+  /// before this one: they are other threads.
   uint32_t strangers = 0;
   void (*report)(const Access &access, const Conflict &conflict) = nullptr;
   const void *context = nullptr;
@@ -123,24 +127,27 @@ struct Conflict {
   uint64_t address = 0;
 };
 
-/// Whether `other` is in a view of who accesses: a lane, not its warp.
+/// Returns true if `other` is in a view of the accessing lane, not only of its
+/// warp.
 bool knows(const Access &access, Knowledge::View view, const Stamp &other);
-/// Whether a proxy fence lies between a generic write and the async access.
+/// Returns true if a proxy fence separates a generic write from the async
+/// access.
 bool proxyFenced(const Access &access, const Stamp &other);
-/// What is wrong with `access` after `other`, which conflicts with it.
+/// Returns the fault of `access` after `other`, which conflicts with it.
 Conflict::Fault judgeMemory(const Access &access, const Stamp &other,
                             bool otherWrites);
-/// The same in tensor memory, with the rules of tcgen05.
+/// Same for tensor memory, with the rules of tcgen05.
 Conflict::Fault judgeTensor(const Access &access, const Stamp &other,
                             bool otherWrites);
 
-/// Sets of reads that nothing orders, each kept once.
+/// Sets of unordered reads, each stored once.
 class ReadSets {
 public:
   using Set = std::vector<Stamp>;
   const Set &at(uint64_t number) const { return sets[number]; }
-  /// The set `from` (0 = only `single`) and a read; reads that it covers are
-  /// dropped, and those of other clusters beyond kForeign.
+  /// Returns the union of the set `from` (0 = only `single`) and a read. Reads
+  /// that the new read covers are dropped, and reads of other clusters beyond
+  /// kForeign.
   uint64_t add(uint64_t from, const Stamp &single, const Access &access);
   static constexpr unsigned kForeign = 4;
 
@@ -159,7 +166,8 @@ struct Cell {
   Stamp write, read;
 };
 
-/// Cells and how accesses change them; `judge` is one of the above.
+/// Cells, and the rules by which accesses change them; `judge` is one of the
+/// above.
 class CellRules {
 public:
   using Judge = Conflict::Fault (*)(const Access &, const Stamp &, bool);
@@ -169,9 +177,10 @@ public:
       return;
     access.write ? write(cell, access, address) : read(cell, access, address);
   }
-  /// Checks without remembering.
+  /// Checks without recording the access.
   void check(const Cell &cell, const Access &access, uint64_t address);
-  /// The lane has done the same since its warp last synchronised.
+  /// Returns true if the lane has done the same since its warp last
+  /// synchronized.
   static bool changesNothing(const Cell &cell, const Access &access) {
     const Stamp &old = access.write ? cell.write : cell.read;
     const Stamp &now = access.stamp;
@@ -194,12 +203,12 @@ private:
 /// A flat memory, shared or global.
 class Shadow {
 public:
-  /// Largest uniform piece in bytes: 16 or 64.
+  /// `piece` is the largest uniform cell in bytes: 16 or 64.
   explicit Shadow(uint32_t piece);
   void apply(uint64_t address, uint64_t bytes, const Access &access);
-  /// Checks without remembering.
+  /// Checks without recording the access.
   void check(uint64_t address, uint64_t bytes, const Access &access);
-  /// Bytes that the shadow takes, for tests.
+  /// Returns the bytes used by the shadow, for tests.
   size_t footprint() const;
 
 private:
@@ -239,7 +248,8 @@ private:
 class TensorShadow {
 public:
   static constexpr uint32_t kGroups = 8, kColumns = 512;
-  /// Bit g of `groups` is the group of lanes 16 g.
+  /// Accesses columns of groups of lanes; bit g of `groups` is the group of
+  /// lanes that starts at 16 g.
   void apply(uint8_t groups, uint32_t column, uint32_t count,
              const Access &access);
   void forget(uint32_t column, uint32_t count);

@@ -9,8 +9,8 @@
 // Instructions that read and write registers of one lane only: integer, logic,
 // float, half, packed, conversion, comparison, selection, approximation. Each
 // form is found by its full dotted text ("fma.rn.ftz.f32", "setp.ge.and.s64")
-// and is a function over the 32 lanes of a warp. This library knows nothing of
-// modules, warps or memory.
+// and is a function over the 32 lanes of a warp. This library does not depend
+// on modules, warps or memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@
 namespace ptxsim::scalar {
 
 /// A register of a warp: one 64-bit slot per lane. A value narrower than 64
-/// bits lies in the low bits; the bits above it are zero. A predicate is 0
-/// or 1. A 128-bit register takes two consecutive rows, low half first; a
-/// pointer to such an operand points to the first.
+/// bits occupies the low bits; the bits above are zero. A predicate is 0 or 1.
+/// A 128-bit register takes two consecutive rows, low half first; a pointer to
+/// such an operand points to the first.
 using Row = std::array<uint64_t, 32>;
 using LaneMask = uint32_t;
 
@@ -64,44 +64,44 @@ enum class Type : uint8_t {
   UE8M0x2,
 };
 
-/// Bits that a value of the type takes in a register.
+/// Returns the number of bits that a value of the type takes in a register.
 unsigned bitWidth(Type type);
 
 struct Context {
   ApproxMode approx = ApproxMode::Correct;
-  /// What ApproxMode::Perturb does is a function of this and the operands.
+  /// ApproxMode::Perturb is a function of this seed and the operands.
   uint64_t perturbSeed = 0;
   /// The warp's condition-code carry flag, 0 or 1 per lane (add.cc, subc, ...).
   Row *carry = nullptr;
 };
 
-/// Computes the lanes of `active` and leaves the others of each destination
-/// untouched. Rows may be the same row, but must not overlap in part. A source
-/// is cut to its operand type here; a result has the width of its operand type,
-/// with zeros above it. Where the manual lets the destination register be wider
-/// than the type (cvt), the caller sign-extends results of type S8, S16 and
-/// S32.
+/// Computes the lanes of `active` and leaves the other lanes of each
+/// destination unchanged. Rows may be identical, but must not overlap
+/// partially. A source is truncated to its operand type here; a result has the
+/// width of its operand type, with zeros above. Where the manual allows a
+/// destination register wider than the type (cvt), the caller sign-extends
+/// results of type S8, S16 and S32.
 using Function = void (*)(const Context &, LaneMask active, Row *const *dst,
                           const Row *const *src);
 
 struct Form {
   Function function = nullptr;
   uint8_t numDst = 0, numSrc = 0;
-  /// How many destinations at the end may be absent ("setp ... p|q" without q);
-  /// their pointer is then null.
+  /// Number of trailing destinations that may be absent ("setp ... p|q" without
+  /// q); their pointer is then null.
   uint8_t optionalDst = 0;
-  /// How many sources at the end may be absent ("max.f32 d, a, b" or "d, a, b,
-  /// c": one text, two operand counts); their pointer is then null.
+  /// Number of trailing sources that may be absent ("max.f32 d, a, b" or "d, a,
+  /// b, c": one text, two operand counts); their pointer is then null.
   uint8_t optionalSrc = 0;
-  /// Operand types as the manual gives them; an immediate is read as its
+  /// Operand types as given in the manual; an immediate is read as its
   /// operand's type. A second setp destination is dst[1]; the optional
-  /// predicate of "setp.lt.and" is the last source; vector operands count one
+  /// predicate of "setp.lt.and" is the last source; vector operands count once
   /// per element.
   std::array<Type, 2> dst{};
   std::array<Type, 6> src{};
 };
 
-/// The form of `opcode`, or null where this library does not have it.
+/// Returns the form of `opcode`, or null if this library does not have it.
 const Form *find(std::string_view opcode);
 
 } // namespace ptxsim::scalar

@@ -22,7 +22,7 @@ namespace ptxsim {
 enum class MmaKind : uint8_t { F16, TF32, F8F6F4, I8 };
 const char *nameOf(MmaKind kind);
 
-/// How the instruction is spelt around its descriptor.
+/// The spelling of the instruction around its descriptor.
 struct MmaForm {
   MmaKind kind = MmaKind::F16;
   unsigned ctaGroup = 1;
@@ -42,9 +42,9 @@ struct InstrDescriptor {
 
 struct DecodedInstr {
   InstrDescriptor descriptor;
-  /// A field that is illegal for this form: undefined behaviour.
+  /// An illegal field for this form: undefined behavior.
   std::optional<std::string> error;
-  /// Legal by the manual, refused by the vendor's library.
+  /// Legal by the manual, but rejected by the vendor's library.
   std::optional<std::string> warning;
 };
 DecodedInstr decodeInstrDescriptor(uint32_t word, const MmaForm &form);

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
-// The hardware keeps one phase bit; the simulator counts phases in full, so
-// that a waiter that is more than one phase late can be told from one that is
-// on time.
+// The hardware keeps one phase bit. The simulator counts all phases, so that it
+// can distinguish a waiter more than one phase late from one that is on time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +20,8 @@
 
 namespace ptxsim {
 
-/// Why an operation on a barrier stops the program on silicon. The object is
-/// unchanged after a fault.
+/// The reason why an operation on a barrier stops the program on hardware. A
+/// fault leaves the object unchanged.
 enum class MbarrierFault : uint8_t {
   None,
   NotInitialised,  ///< The operation came before init or after inval.
@@ -33,7 +32,7 @@ enum class MbarrierFault : uint8_t {
   DropsLast,       ///< arrive_drop would leave no expected arrival.
 };
 
-/// One sentence about the fault, with the rule that it breaks.
+/// Returns one sentence about the fault, with the rule that it violates.
 const char *describe(MbarrierFault fault);
 
 /// One mbarrier object. Every operation returns a fault or changes the object;
@@ -42,13 +41,13 @@ struct Mbarrier {
   static constexpr uint32_t maxCount = (1u << 20) - 1;
   static constexpr uint32_t stateBytes = 8;
 
-  /// Completed phases since init.
+  /// Number of completed phases since init.
   uint64_t phase = 0;
-  /// Arrivals that the current phase still waits for.
+  /// Arrivals that the current phase still needs.
   uint32_t pending = 0;
-  /// Arrivals that the next phase will wait for.
+  /// Arrivals that the next phase will need.
   uint32_t expected = 0;
-  /// Bytes expected and not yet completed; negative when data came first.
+  /// Bytes expected and not yet completed; negative if data came first.
   int32_t tx = 0;
   bool live = false;
 
@@ -58,26 +57,29 @@ struct Mbarrier {
   MbarrierFault arriveDrop(uint32_t count = 1);
   MbarrierFault expectTx(uint32_t bytes);
   MbarrierFault completeTx(uint32_t bytes);
-  /// expect_tx and the arrival as one step: the phase can not complete between.
+  /// Perform expect_tx and the arrival as one step: the phase cannot complete
+  /// in between.
   MbarrierFault arriveExpectTx(uint32_t bytes);
   MbarrierFault arriveDropExpectTx(uint32_t bytes);
-  /// cp.async.mbarrier.arrive without .noinc: one more pending arrival, which
-  /// the completion of the copies takes away again.
+  /// Adds one pending arrival, which the completion of the copies removes
+  /// again: cp.async.mbarrier.arrive without .noinc.
   MbarrierFault incrementPending();
 
-  /// The opaque 64-bit state as silicon encodes it: phase bit 63, 2^20 -
-  /// pending in 62..43, 2^21 - tx in 41..21, 2^20 - expected in 20..1.
+  /// Returns the opaque 64-bit state as encoded by hardware: phase bit 63, 2^20
+  /// - pending in 62..43, 2^21 - tx in 41..21, 2^20 - expected in 20..1.
   uint64_t state() const;
-  /// test_wait and try_wait with a state: only the phase bit is compared.
+  /// Implements test_wait and try_wait with a state: compares only the phase
+  /// bit.
   bool completed(uint64_t state) const;
-  /// The .parity forms: true if the last completed phase has this parity.
+  /// Implements the .parity forms: returns true if the last completed phase has
+  /// this parity.
   bool completedParity(uint32_t parity) const {
     return (phase & 1) != (parity & 1);
   }
-  /// mbarrier.pending_count.
+  /// Implements mbarrier.pending_count.
   static uint32_t pendingCount(uint64_t state);
 
-  /// "phase 3, 2 of 4 arrivals pending, tx 8192" for reports.
+  /// Returns "phase 3, 2 of 4 arrivals pending, tx 8192" for reports.
   std::string describeState() const;
 
 private:

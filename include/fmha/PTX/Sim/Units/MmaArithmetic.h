@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One instruction adds K products to each element of D. The manual leaves the
-// precision of the sum open; the exact mode follows the fixed-point window that
-// independent bit-level studies of the hardware agree on (mmasim, arXiv
-// 2511.10909) and that recordings of an H200 confirm for the 16-bit and tf32
-// kinds.
+// One instruction adds K products to each element of D. The manual does not
+// specify the precision of the sum. The exact mode follows the fixed-point
+// window that independent bit-level studies of the hardware agree on (mmasim,
+// arXiv 2511.10909) and that recordings of an H200 confirm for the 16-bit and
+// tf32 kinds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace ptxsim {
 
-/// What the sum of one instruction needs to know about its operands.
+/// Properties of the operands that the sum of one instruction depends on.
 struct SumRules {
   /// Exponent of the smallest normal number of A's and B's type.
   int minExponentA = -126, minExponentB = -126;
@@ -31,37 +31,38 @@ struct SumRules {
   int window = 25;
   /// D is f16: one rounding to nearest even, and C is an f16 number.
   bool halfResult = false;
-  /// Bits behind the point that an f32 D keeps.
+  /// Fraction bits of an f32 D.
   int fractionBits = 23;
 
-  /// The exponent that a zero product or zero C counts with. It matters where
-  /// every other term lies below the smallest number of D.
+  /// Returns the exponent assumed for a zero product or zero C. It matters if
+  /// every other term is below the smallest number of D.
   int zeroExponent() const { return halfResult ? -21 : -133; }
 };
 
-/// One element of D by the fixed-point window: every product is exact, each
-/// term is cut toward zero to a multiple of 2^(e - window), the terms are added
-/// exactly, and the sum is cut toward zero to f32 (rounded to nearest even for
-/// f16). `b[i * strideB]` goes with `a[i]`. NaN is 0x7fffffff.
+/// Computes one element of D by the fixed-point window: every product is exact,
+/// each term is truncated toward zero to a multiple of 2^(e - window), the
+/// terms are added exactly, and the sum is truncated toward zero to f32
+/// (rounded to nearest even for f16). `a[i]` is multiplied by `b[i * strideB]`.
+/// NaN is 0x7fffffff.
 float exactDot(std::span<const float> a, const float *b, size_t strideB,
                float c, const SumRules &rules);
 
 /// A block of D: d[i][j] = c + sum over k of a[i][k] * b[k][j], where c is
-/// d[i][j] if `accumulate`, else 0. Rows of a are k long; rows of b and d lie
-/// strideB and strideD elements apart.
+/// d[i][j] if `accumulate`, else 0. Rows of a have length k; rows of b and d
+/// are strideB and strideD elements apart.
 struct MmaBlock {
   uint32_t m = 0, n = 0, k = 0;
   size_t strideB = 0, strideD = 0;
   bool accumulate = false;
 };
 
-/// Products and sums in f32, in the order of k: d = round(d + round(a * b)) for
-/// each k, never fused, so that the bits are the same on every machine. `d`
-/// holds the bits of f32 values; NaN is 0x7fffffff.
+/// Computes products and sums in f32, in the order of k: d = round(d + round(a
+/// * b)) for each k, never fused, so that the bits are the same on every host.
+/// `d` holds the bits of f32 values; NaN is 0x7fffffff.
 void fastMma(const float *a, const float *b, uint32_t *d,
              const MmaBlock &block);
 
-/// The same with exactDot.
+/// Same, with exactDot.
 void exactMma(const float *a, const float *b, uint32_t *d,
               const MmaBlock &block, const SumRules &rules);
 

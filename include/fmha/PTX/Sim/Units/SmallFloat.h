@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every element type of the tensor core is exact in f32, so operands are
-// decoded to f32 once and the arithmetic knows one format only. What f32 does
-// not keep is where a format's subnormals begin: minExponent says that.
+// decoded to f32 once and the arithmetic handles a single format. Only the
+// start of a format's subnormals is lost in f32; minExponent returns it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,23 +36,23 @@ enum class ElementType : uint8_t {
 };
 
 const char *nameOf(ElementType type);
-/// Bits that an element takes in shared memory, padding of sub-byte types
-/// included: 8, 16 or 32.
+/// Returns the bits that an element takes in shared memory, including the
+/// padding of sub-byte types: 8, 16 or 32.
 unsigned containerBits(ElementType type);
-/// Exponent of the smallest normal number, for example -14 for f16.
+/// Returns the exponent of the smallest normal number, for example -14 for f16.
 int minExponent(ElementType type);
 
-/// The value of the low bits of `bits`; tf32 drops the low 13 bits. Not for
-/// the integer types wider than 8 bits.
+/// Returns the value of the low bits of `bits`; tf32 drops the low 13 bits. Not
+/// for the integer types wider than 8 bits.
 float decodeElement(ElementType type, uint32_t bits);
 
-/// The same for the low 16 bits of the two formats of inner loops.
+/// Same, for the low 16 bits of the two formats of inner loops.
 inline float decodeBF16(uint32_t bits) {
   return std::bit_cast<float>(bits << 16);
 }
 inline float decodeF16(uint32_t bits) {
   uint32_t magnitude = (bits & 0x7fff) << 13;
-  // The factor moves the exponent's bias, subnormals included.
+  // The factor adjusts the exponent's bias, including subnormals.
   float value = std::bit_cast<float>(magnitude) * 0x1p112f;
   if ((bits & 0x7c00) == 0x7c00)
     value = std::bit_cast<float>(magnitude | 0x7f800000);

@@ -17,12 +17,12 @@
 
 namespace ptxsim {
 
-/// Which dimension of an operand is contiguous in 16-byte pieces.
+/// The dimension of an operand that is contiguous in 16-byte chunks.
 enum class Major : uint8_t { K, MN };
 
 enum class SmemSwizzle : uint8_t { None, B128Atom32, B128, B64, B32 };
 
-/// The two encodings of the swizzle field; all else is common.
+/// The two encodings of the swizzle field; all other fields are common.
 enum class DescriptorArch : uint8_t { Wgmma, Tcgen05 };
 
 /// A descriptor's fields in bytes.
@@ -30,18 +30,18 @@ struct SmemDescriptor {
   uint32_t start = 0, leadingOffset = 0, strideOffset = 0;
   SmemSwizzle swizzle = SmemSwizzle::None;
 
-  /// Bytes of one row of the swizzle pattern, 16 without swizzle.
+  /// Returns the bytes of one row of the swizzle pattern, 16 without swizzle.
   uint32_t rowBytes() const;
   XorSwizzle xorFunction() const;
 
-  /// Absolute shared address of element (mn, k) of one instruction's operand;
-  /// `elementBytes` is 1, 2 or 4. The XOR acts on absolute address bits: the
-  /// start address is not the origin of the pattern.
+  /// Returns the absolute shared address of element (mn, k) of one
+  /// instruction's operand; `elementBytes` is 1, 2 or 4. The XOR acts on
+  /// absolute address bits: the start address is not the origin of the pattern.
   uint32_t address(Major major, unsigned elementBytes, uint32_t mn,
                    uint32_t k) const;
 };
 
-/// Decodes `raw`, or says which field is illegal for an operand of this
+/// A decoded descriptor, or the field that is illegal for an operand of this
 /// major-ness and element size.
 struct DecodedDescriptor {
   SmemDescriptor descriptor;
@@ -49,7 +49,7 @@ struct DecodedDescriptor {
 };
 DecodedDescriptor decodeSmemDescriptor(uint64_t raw, DescriptorArch arch);
 
-/// Rules that tie the swizzle to major-ness and element size.
+/// Checks the rules that relate the swizzle to major-ness and element size.
 std::optional<std::string> checkOperandSwizzle(const SmemDescriptor &descriptor,
                                                Major major,
                                                unsigned elementBytes);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "Tensor-map: Swizzling Modes" and "Matrix descriptor: canonical
-// layouts". A swizzle permutes the 16-byte pieces of shared memory by XOR of
+// layouts". A swizzle permutes the 16-byte chunks of shared memory by XOR of
 // absolute address bits; it is its own inverse.
 //
 //===----------------------------------------------------------------------===//
@@ -27,14 +27,14 @@ struct XorSwizzle {
     uint32_t mask = ((1u << bits) - 1) << base;
     return address ^ ((address >> shift) & mask);
   }
-  /// Bytes after which the pattern repeats.
+  /// Returns the number of bytes after which the pattern repeats.
   constexpr uint32_t period() const {
     return bits ? 1u << (bits + base + shift) : 16;
   }
 };
 
-/// The XOR of a tensor map's swizzle. For B128Atom32Flip8 this is the part
-/// without the exchange of 8-byte halves (see swizzleAddress).
+/// Returns the XOR of a tensor map's swizzle. For B128Atom32Flip8 this is the
+/// part without the exchange of 8-byte halves (see swizzleAddress).
 constexpr XorSwizzle xorOf(MapSwizzle swizzle) {
   constexpr std::array<XorSwizzle, 7> table = {{{0, 4, 3},
                                                 {1, 4, 3},
@@ -46,7 +46,7 @@ constexpr XorSwizzle xorOf(MapSwizzle swizzle) {
   return table[unsigned(swizzle)];
 }
 
-/// Where the byte of linear address `address` lies.
+/// Returns the location of the byte at linear address `address`.
 constexpr uint32_t swizzleAddress(MapSwizzle swizzle, uint32_t address) {
   uint32_t result = xorOf(swizzle)(address);
   // The flip exchanges the 8-byte halves of every 16 bytes in odd rows of 128

@@ -8,8 +8,8 @@
 //
 // A tensor map is 128 opaque bytes. The driver's own layout is not public, so
 // the simulator writes its own: a magic word, the fields, and a checksum that
-// tells a map from bytes that never were one. What encoding refuses is what the
-// CUDA driver was seen to refuse, which is less than its manual forbids.
+// distinguishes a map from other bytes. Encoding rejects what the CUDA driver
+// was observed to reject, which is less than its manual forbids.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +59,8 @@ enum class MapInterleave : uint8_t { None, B16, B32 };
 
 /// The arguments of cuTensorMapEncodeTiled, with the driver's enum values.
 /// Dimension 0 is the contiguous one. `strides[i]` is the distance in bytes
-/// between neighbours along dimension i, for i = 1 .. rank-1; `strides[0]` is
-/// not read (the driver's array starts at dimension 1).
+/// between adjacent elements along dimension i, for i = 1 .. rank-1;
+/// `strides[0]` is not read (the driver's array starts at dimension 1).
 struct TiledParams {
   uint32_t dataType = 0, rank = 0;
   uint64_t address = 0;
@@ -80,9 +80,10 @@ struct Im2colParams {
   uint32_t interleave = 0, swizzle = 0, l2Promotion = 0, oobFill = 0;
 };
 
-/// Writes the map to `out`, or leaves `out` alone and says why the driver would
-/// answer CUDA_ERROR_INVALID_VALUE. `sm` is the compute capability times ten:
-/// before 100 the sub-byte types and the swizzle atoms are refused.
+/// Writes the map to `out`, or leaves `out` unchanged and returns the reason
+/// why the driver would return CUDA_ERROR_INVALID_VALUE. `sm` is the compute
+/// capability times ten: before 100 the sub-byte types and the swizzle atoms
+/// are rejected.
 std::optional<std::string> encodeTiled(const TiledParams &params,
                                        std::span<uint8_t, 128> out,
                                        unsigned sm = 100);
@@ -90,7 +91,7 @@ std::optional<std::string> encodeIm2col(const Im2colParams &params,
                                         std::span<uint8_t, 128> out,
                                         unsigned sm = 100);
 
-/// A map read back.
+/// A decoded map.
 struct TensorMap {
   bool im2col = false;
   MapType type = MapType::U8;
@@ -104,20 +105,20 @@ struct TensorMap {
   std::array<int32_t, 3> lowerCorner{}, upperCorner{};
   uint32_t channelsPerPixel = 0, pixelsPerColumn = 0;
 
-  /// Bits of one element in global memory: 4, 6, 8, 16, 32 or 64.
+  /// Returns the bits of one element in global memory: 4, 6, 8, 16, 32 or 64.
   unsigned elementBits() const;
-  /// Elements that a load brings along dimension `i`: the box divided by the
-  /// element stride, rounded up; dimension 0 has no stride.
+  /// Returns the number of elements that a load reads along dimension `i`: the
+  /// box divided by the element stride, rounded up; dimension 0 has no stride.
   uint32_t boxCount(unsigned i) const;
 };
 
-/// The map in `bytes`, or nothing if they were not written by an encoder.
+/// Returns the map in `bytes`, or nullopt if no encoder wrote them.
 std::optional<TensorMap> decodeTensorMap(std::span<const uint8_t, 128> bytes);
 
-/// Bits of one element of `type` in global memory.
+/// Returns the bits of one element of `type` in global memory.
 unsigned elementBits(MapType type);
-/// Bytes of one row of the swizzle pattern: 0 without swizzle, else 32, 64
-/// or 128.
+/// Returns the bytes of one row of the swizzle pattern: 0 without swizzle, else
+/// 32, 64 or 128.
 unsigned swizzleSpan(MapSwizzle swizzle);
 const char *nameOf(MapType type);
 

@@ -35,15 +35,16 @@ enum class ReduceType : uint8_t {
 };
 
 std::optional<ReduceOp> parseReduceOp(std::string_view name);
-/// "u32", "bf16", ...; "noftz" is no type.
+/// Returns the type of "u32", "bf16", ...; "noftz" is not a type.
 std::optional<ReduceType> parseReduceType(std::string_view name);
 unsigned bytesOf(ReduceType type);
-/// False for what the instruction does not have, such as inc of a float.
+/// Returns false for unsupported combinations, such as inc of a float.
 bool isReduction(ReduceOp op, ReduceType type);
 
-/// memory[i] = op(memory[i], operand[i]) for whole elements. Floating-point
-/// add rounds to nearest even and keeps subnormals; min and max drop one NaN;
-/// NaN results are canonical but for f64, where the operand's NaN passes.
+/// Computes memory[i] = op(memory[i], operand[i]) for whole elements.
+/// Floating-point add rounds to nearest even and keeps subnormals; min and max
+/// drop one NaN; NaN results are canonical except for f64, which keeps the
+/// operand's NaN.
 void reduceInto(ReduceOp op, ReduceType type, std::span<uint8_t> memory,
                 std::span<const uint8_t> operand);
 

@@ -1,4 +1,4 @@
-//===- TmaTile.h - What one tensor copy moves -------------------*- C++ -*-===//
+//===- TmaTile.h - The bytes that one tensor copy moves ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "Tensor copies" and "Tensor-map". A tensor copy is planned as rows:
-// each row is contiguous in global memory and, but for the swizzle, in shared
-// memory. A plan says nothing about when the bytes move.
+// each row is contiguous in global memory and, except for the swizzle, in
+// shared memory. A plan does not specify when the bytes move.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,14 @@ namespace ptxsim {
 
 /// One row of the box.
 struct TileRow {
-  /// Global address of byte `validBegin` of the row; meaningless when empty.
+  /// Global address of byte `validBegin` of the row; undefined if the row is
+  /// empty.
   uint64_t global = 0;
   /// Distance of the row from the box's start in shared memory, before the
   /// swizzle.
   uint32_t shared = 0;
-  /// The part of the row, in bytes of global memory, that lies in the tensor.
-  /// The rest is filled by loads and dropped by stores.
+  /// The part of the row, in bytes of global memory, that is inside the tensor.
+  /// Loads fill the rest; stores drop it.
   uint32_t validBegin = 0, validEnd = 0;
 
   uint32_t validBytes() const { return validEnd - validBegin; }
@@ -38,11 +39,12 @@ struct TileRow {
 
 enum class TileDirection : uint8_t { Load, Store };
 
-/// The faults that silicon raises for a tensor copy (illegal instruction), and
-/// what the simulator lacks.
+/// The faults that hardware raises for a tensor copy (illegal instruction), and
+/// forms that the simulator does not support.
 enum class TileFault : uint8_t {
   None,
-  InnerUnaligned, ///< Coordinate 0 times the element size is no multiple of 16.
+  InnerUnaligned, ///< Coordinate 0 times the element size must be a multiple of
+                  ///< 16.
   NegativeStore,  ///< A store or reduction starts at a negative coordinate.
   WrongMode,      ///< The map's kind or rank does not fit the instruction.
   Unsupported,    ///< Interleaved layouts.
@@ -52,15 +54,15 @@ const char *describe(TileFault fault);
 struct TilePlan {
   TileFault fault = TileFault::None;
   std::vector<TileRow> rows;
-  /// Bytes of one row in global memory, and its distance from the next row in
+  /// Bytes of one row in global memory, and its distance to the next row in
   /// shared memory.
   uint32_t rowBytes = 0, pitch = 0;
   /// Packed sub-byte types: every `pieceGlobal` bytes of global memory take 16
   /// bytes of shared memory. 16 for all others.
   uint32_t pieceGlobal = 16;
-  /// Bytes that the copy counts on its mbarrier.
+  /// Bytes that the copy completes on its mbarrier.
   uint32_t txBytes = 0;
-  /// Bytes of shared memory from the first to behind the last row.
+  /// Bytes of shared memory from the first row to the end of the last.
   uint32_t footprint = 0;
   MapType type = MapType::U8;
   MapSwizzle swizzle = MapSwizzle::None;
@@ -68,32 +70,32 @@ struct TilePlan {
   /// The map's address.
   uint64_t address = 0;
 
-  /// Whether no byte of the box lies in the tensor.
+  /// Returns true if no byte of the box is inside the tensor.
   bool isOutside() const;
-  /// Bytes of one row's image in shared memory.
+  /// Returns the size of one row's image in shared memory.
   uint32_t imageBytes() const { return rowBytes / pieceGlobal * 16; }
 };
 
-/// cp.async.bulk.tensor in .tile mode; `coordinates` has one entry per
+/// Plans cp.async.bulk.tensor in .tile mode; `coordinates` has one entry per
 /// dimension, the contiguous one first.
 TilePlan planTile(const TensorMap &map, std::span<const int32_t> coordinates,
                   TileDirection direction);
-/// .tile::gather4 and .tile::scatter4: {column, row0, row1, row2, row3}.
+/// Plans .tile::gather4 and .tile::scatter4: {column, row0, row1, row2, row3}.
 TilePlan planGather4(const TensorMap &map, std::span<const int32_t> coordinates,
                      TileDirection direction);
-/// .im2col loads: coordinates {c, w, (h, (d,)) n}, offsets {w, (h, (d))}.
+/// Plans .im2col loads: coordinates {c, w, (h, (d,)) n}, offsets {w, (h, (d))}.
 TilePlan planIm2col(const TensorMap &map, std::span<const int32_t> coordinates,
                     std::span<const uint16_t> offsets);
 
-/// The image of one row in shared memory before the swizzle: `valid` (the
-/// row's valid bytes from global memory) between fill, rounded to tf32 where
-/// the type asks for it. `image` has imageBytes() bytes; padding bytes of
-/// sub-byte types are left alone.
+/// Writes the image of one row in shared memory before the swizzle: `valid`
+/// (the row's valid bytes from global memory) surrounded by fill, rounded to
+/// tf32 if the type requires it. `image` has imageBytes() bytes; padding bytes
+/// of sub-byte types are not written.
 void loadRowImage(const TilePlan &plan, const TileRow &row,
                   std::span<const uint8_t> valid, std::span<uint8_t> image);
 
 /// Calls `visit(shared address, offset in the row image, bytes)` for every
-/// piece of a row that stays contiguous under the swizzle, for a box at the
+/// chunk of a row that stays contiguous under the swizzle, for a box at the
 /// absolute shared address `base`.
 template <typename Visit>
 void forEachPiece(const TilePlan &plan, const TileRow &row, uint32_t base,

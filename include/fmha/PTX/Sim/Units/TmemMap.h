@@ -1,4 +1,4 @@
-//===- TmemMap.h - Where things lie in tensor memory ------------*- C++ -*-===//
+//===- TmemMap.h - Locations of elements in tensor memory -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -42,7 +42,7 @@ enum class TmemShape : uint8_t {
   L16x32bx2
 };
 
-/// The shape whose name stands in the instruction, for example "16x256b".
+/// Returns the shape named in the instruction, for example "16x256b".
 std::optional<TmemShape> parseTmemShape(std::string_view name);
 
 /// One form of tcgen05.ld or .st.
@@ -50,18 +50,18 @@ struct TmemAccess {
   TmemShape shape = TmemShape::L32x32b;
   uint32_t num = 1;
   /// .pack::16b of a load, .unpack::16b of a store: a register holds the low
-  /// halves of two neighbouring columns.
+  /// halves of two adjacent columns.
   bool packed = false;
   /// The immediate of .16x32bx2, added to the address for lanes 16..31.
   uint32_t halfSplit = 0;
 
-  /// Registers of each thread; more than 128 do not exist.
+  /// Returns the number of registers of each thread; the maximum is 128.
   uint32_t registers() const;
-  /// 32 or 16: the alignment of the address's lane.
+  /// Returns 32 or 16: the alignment of the address's lane.
   uint32_t lanes() const;
-  /// The cell of register `r` of thread `t`, relative to the address (the
-  /// immediate's lane bits included). A packed register goes on in the next
-  /// column.
+  /// Returns the cell of register `r` of thread `t`, relative to the address
+  /// (including the immediate's lane bits). A packed register continues in the
+  /// next column.
   TmemCell cell(uint32_t t, uint32_t r) const;
 };
 
@@ -71,17 +71,17 @@ enum class TmemLayout : uint8_t { A, B, C, D, E, F, G };
 TmemLayout layoutOf(unsigned ctaGroup, uint32_t m, bool weightStationary,
                     bool sparse);
 
-/// Element (m, n) of one CTA's part of D, relative to the base; `n` out of
-/// `nTotal` columns of the instruction.
+/// Returns the cell of element (m, n) of one CTA's part of D, relative to the
+/// base; the instruction has `nTotal` columns.
 TmemCell accumulatorCell(TmemLayout layout, uint32_t m, uint32_t n,
                          uint32_t nTotal);
-/// Columns that D takes.
+/// Returns the number of columns that D takes.
 uint32_t accumulatorColumns(TmemLayout layout, uint32_t nTotal);
-/// Rows of D in one CTA.
+/// Returns the number of rows of D in one CTA.
 uint32_t rowsPerCta(TmemLayout layout);
 
-/// Where element (m, k) of A in tensor memory starts; `elementBits` of its
-/// container. `bit` is the lowest bit inside the column.
+/// The start of element (m, k) of A in tensor memory; `elementBits` is the size
+/// of its container. `bit` is the lowest bit inside the column.
 struct OperandCell {
   TmemCell cell;
   uint32_t bit = 0;
@@ -103,7 +103,7 @@ struct TmemCopyShape {
   }
 };
 
-/// The shape named in the instruction, for example "64x128b" with
+/// Returns the shape named in the instruction, for example "64x128b" with
 /// "warpx2::02_13", or null.
 const TmemCopyShape *findTmemCopy(std::string_view shape,
                                   std::string_view multicast);

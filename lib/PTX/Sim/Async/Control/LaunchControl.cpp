@@ -1,4 +1,4 @@
-//===- LaunchControl.cpp - Taking clusters out of the launch --------------===//
+//===- LaunchControl.cpp - Cancels clusters that have not started ---------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, clusterlaunchcontrol.try_cancel and .query_cancel. Which cluster a
-// request gets, if any, LaunchQueue says.
+// PTX ISA, clusterlaunchcontrol.try_cancel and .query_cancel. LaunchQueue
+// decides which cluster a request receives, if any.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,17 @@ namespace {
 
 // --- the response ---
 
-/// The manual calls it opaque; this is what ptxas decodes: the first CTA, x in
-/// bits 0 .. 31, y in 32 .. 47, z in 48 .. 63, and whether there is one in bit
-/// 64.
+/// Opaque in the manual. This is the encoding that ptxas decodes: the first
+/// CTA, x in bits 0 .. 31, y in 32 .. 47, z in 48 .. 63, and in bit 64 whether
+/// there is one.
 struct Response {
   uint64_t low = 0, high = 0;
 };
 static_assert(sizeof(Response) == 16);
 
-/// Bits that no program may look at tell a request that failed from memory that
-/// holds no response. Its coordinates are noise: they are undefined.
+/// Bits that no program may inspect distinguish a failed request from memory
+/// without a response. The coordinates of a failed request are undefined:
+/// noise.
 constexpr uint64_t kCanceled = 1, kFailed = 0xCBCBCBCBCBCBCBCA,
                    kNoise = 0xCBCBCBCBCBCBCBCB;
 
@@ -44,13 +45,13 @@ Response responseOf(std::optional<Dim3> cta) {
   return {cta->x | uint64_t(cta->y) << 32 | uint64_t(cta->z) << 48, kCanceled};
 }
 
-/// x, y, z, and a fourth that is unspecified.
+/// Returns x, y, z, and a fourth value that is unspecified.
 std::array<uint32_t, 4> coordinatesIn(const Response &response) {
   return {uint32_t(response.low), uint32_t(response.low >> 32 & 0xffff),
           uint32_t(response.low >> 48), uint32_t(kNoise)};
 }
 
-/// Who in the CTA has seen a request fail first.
+/// The first site in the CTA that has observed a failed request.
 struct FailureSeen : UnitState {
   Site site;
 };
@@ -110,7 +111,7 @@ private:
     race::Access write =
         races->sharedAccess(stream, site, *target.shared.cta, Access::Write);
     write.followsClusters = true;
-    // The manual's example has the fence behind the read of a response.
+    // The manual's example executes the fence after reading a response.
     write.fencesReads =
         site.warp->machine.options.conformance == Conformance::Isa;
     races->shadowOf(*target.shared.cta)
@@ -121,7 +122,7 @@ private:
   std::vector<RaceTicket> tickets;
 };
 
-/// Both operands are of the CTA that executes. False after a fault.
+/// Checks that an operand is in the executing CTA. Returns false after a fault.
 bool isOwn(const Warp &warp, const Site &site, uint32_t address) {
   if (address >> 24 == warp.cta.rank)
     return true;
@@ -156,8 +157,8 @@ void requestLane(Warp &warp, const Instruction &inst, unsigned lane) {
     warp.cluster.issue(std::make_unique<TryCancel>(site, std::move(targets)));
 }
 
-/// Each lane makes a request of its own. Another warp goes on behind it: under
-/// eager completion that is where clusters take turns.
+/// Issues one request per lane. Another warp continues afterwards: under eager
+/// completion, this is where clusters take turns.
 Outcome executeRequest(Warp &warp, const Instruction &inst, LaneMask active) {
   forLanes(active, [&](unsigned lane) {
     if (!warp.machine.stopped)
@@ -202,7 +203,7 @@ Outcome executeIsCanceled(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// The coordinates of a query, x and up.
+/// The coordinates of a query, starting with x.
 struct Axes {
   unsigned first = 0, count = 1;
 };
@@ -223,7 +224,7 @@ Outcome executeFirstCtaid(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// The destination is a register, as ptxas asks, and not `_`.
+/// Requires that the destination is a register, as ptxas does, and not `_`.
 void expectQuery(Decoder &decoder, Instruction &inst) {
   decoder.expectOperands(2, 2);
   if (decoder.isSink(0))
@@ -240,7 +241,7 @@ void decodeIsCanceled(Decoder &decoder, Instruction &inst) {
   inst.handler = executeIsCanceled;
 }
 
-/// {x, y, z, _}; what the fourth gets is unspecified.
+/// Decodes {x, y, z, _}; the value of the fourth is unspecified.
 void decodeFirstCtaid(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(
       {"query_cancel", "get_first_ctaid", "v4", "b32", "b128"});

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, setmaxnreg. Values are unaffected; only the arithmetic of the pool
-// is kept.
+// PTX ISA, setmaxnreg. Values are unaffected; only the register counts of the
+// pool are tracked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint64_t registersPerSm = 65536;
 
-/// Registers that each warp holds and those that nobody does, in registers per
-/// thread times warps.
+/// Registers that each warp holds, and registers that are free, in registers
+/// per thread times warps.
 struct RegisterPool : UnitState {
   std::vector<uint32_t> perWarp;
   uint64_t free = 0;
@@ -32,7 +32,7 @@ uint32_t initialRegisters(const Cta &cta) {
   for (const auto &directive : cta.machine.program.entry->function->directives)
     if (directive.name == "maxnreg" && !directive.values.empty())
       return uint32_t(directive.values[0]);
-  // Without .maxnreg the assembler takes what the block size leaves.
+  // Without .maxnreg the assembler uses what the block size allows.
   uint64_t threads = cta.warps.size() * 32;
   return uint32_t(std::min<uint64_t>(registersPerSm / threads / 8 * 8, 255));
 }

@@ -27,7 +27,7 @@ struct Reduction {
   ReduceType type;
 };
 
-/// Everything that the opcode says.
+/// The decoded form of the opcode.
 struct Payload {
   AddressOperand destination, source, barrier;
   Operand size, multicast, byteMask;
@@ -36,13 +36,13 @@ struct Payload {
 
 std::string amount(uint32_t bytes) { return std::to_string(bytes) + " bytes"; }
 
-/// Whether `size` bytes at `place` have one of the bytes.
+/// Returns true if `size` bytes at `place` contain any of the bytes.
 bool has(const SharedRef &place, uint32_t size, const Cta &cta, uint32_t offset,
          uint32_t bytes) {
   return place.cta == &cta && overlap(place.offset, size, offset, bytes);
 }
 
-/// Global to shared memory of one or more CTAs.
+/// A copy from global memory to shared memory of one or more CTAs.
 class BulkLoad : public Agent {
 public:
   BulkLoad(const Site &site, uint64_t source, uint32_t bytes,
@@ -88,7 +88,7 @@ private:
   std::vector<RaceTicket> tickets;
 };
 
-/// Shared memory of the own CTA to that of another, plain or reducing.
+/// A copy from the CTA's own shared memory to another CTA's, plain or reducing.
 class BulkExchange : public Agent {
 public:
   BulkExchange(const Site &site, SharedRef source, CopyTarget target,
@@ -229,7 +229,8 @@ private:
   uint16_t mask;
 };
 
-/// Sizes and addresses come in 16 bytes. False after a fault.
+/// Checks that sizes and addresses are multiples of 16 bytes. Returns false
+/// after a fault.
 bool checkOperands(Warp &warp, const Site &site, uint64_t size,
                    uint64_t destination, uint64_t source) {
   for (auto [what, value] : {std::pair{"size", size},
@@ -320,7 +321,7 @@ Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-/// The reduction at the end of the opcode: ".add{.noftz}.f16".
+/// Decodes the reduction at the end of the opcode: ".add{.noftz}.f16".
 Reduction reductionOf(const Decoder &decoder) {
   const auto &parts = decoder.text().parts;
   std::optional<ReduceOp> op;
@@ -328,7 +329,7 @@ Reduction reductionOf(const Decoder &decoder) {
     if (auto parsed = parseReduceOp(part))
       op = parsed;
   std::optional<ReduceType> type = parseReduceType(parts.back());
-  // Sums of .s64 are those of .u64, and only written so.
+  // Sums of .s64 equal those of .u64; only the spelling differs.
   bool isSum = op && *op == ReduceOp::Add;
   if (!op || !type || !isReduction(*op, *type) ||
       (isSum && *type == ReduceType::S64))
@@ -372,7 +373,7 @@ const std::initializer_list<std::string_view> modifiers = {
     "b32",
     "b64"};
 
-/// Positions of the state spaces in the opcode: destination, then source.
+/// Returns the state spaces in the opcode: destination, then source.
 std::pair<std::string_view, std::string_view> spacesOf(const Decoder &decoder) {
   std::pair<std::string_view, std::string_view> spaces;
   for (std::string_view part : decoder.text().parts)

@@ -52,8 +52,8 @@ std::string describeWait(const Warp &warp, const Wait &wait) {
          "in flight";
 }
 
-/// The thread knows all but the newest groups; of those the sources only, if
-/// it has waited for reads.
+/// Records that the thread knows that all but the newest groups are done; only
+/// their sources if it has waited for reads.
 void noteDone(Warp &warp, const BulkGroups &groups, const WaitForm &form,
               LaneMask active) {
   Races *races = racesOf(warp);

@@ -20,12 +20,12 @@ struct AsyncGroup {
   std::vector<AgentId> reads, writes;
 };
 
-/// Groups of one thread, oldest first; `open` is not committed yet.
+/// Groups of one thread, oldest first; `open` is not yet committed.
 struct ThreadGroups {
   AsyncGroup open;
   std::deque<AsyncGroup> committed;
-  /// Groups so far, as times of the race detector: an operation of the open
-  /// group has the time `groups` + 1.
+  /// Number of groups so far, as times of the race detector: an operation of
+  /// the open group has the time `groups` + 1.
   race::Time groups = 0;
 
   void commit() {
@@ -33,19 +33,19 @@ struct ThreadGroups {
     open = {};
     ++groups;
   }
-  /// True when at most `pending` of the newest groups are unfinished; `read`
-  /// asks for the sources only.
+  /// Returns true if at most `pending` of the newest groups are unfinished.
+  /// With `read`, only the reads of their sources count.
   bool atMost(const Cluster &cluster, uint64_t pending, bool read);
 };
 
-/// Per warp: cp.async.bulk groups and cp.async groups. The state's address is
-/// the wait key that its agents notify.
+/// Per warp: cp.async.bulk groups and cp.async groups. The address of the state
+/// is the wait key that its agents notify.
 struct BulkGroups : UnitState {
   std::array<ThreadGroups, 32> threads;
 };
 struct CpAsyncGroups : UnitState {
   std::array<ThreadGroups, 32> threads;
-  /// Everything issued, for cp.async.wait_all and cp.async.mbarrier.arrive.
+  /// All agents issued, for cp.async.wait_all and cp.async.mbarrier.arrive.
   std::array<std::vector<AgentId>, 32> issued;
 };
 

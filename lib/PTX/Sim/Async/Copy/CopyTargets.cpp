@@ -1,4 +1,4 @@
-//===- CopyTargets.cpp - Where copies land and whom they tell -------------===//
+//===- CopyTargets.cpp - Destinations and barriers of copies --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -34,8 +34,8 @@ struct CopyForm {
   Operand sourceSize, ignoreSource;
 };
 
-/// The copies of one warp instruction. The data is the generic proxy's: the
-/// async proxy sees it only after a fence of the thread.
+/// The copies of one warp instruction. They belong to the generic proxy: the
+/// async proxy observes the data only after a fence of the thread.
 class Copies : public Agent {
 public:
   Copies(const Site &site, CpAsyncGroups &groups, uint32_t bytes,
@@ -83,8 +83,8 @@ private:
   std::vector<LaneCopy> lanes;
 };
 
-/// The lanes of a warp share a stream; where their groups differ in number, the
-/// fewest count.
+/// Reports the copies to the race detector. The lanes of a warp share a stream;
+/// if their numbers of groups differ, the smallest is used.
 void noteCopies(Warp &warp, const Instruction &inst,
                 const CpAsyncGroups &groups, uint32_t bytes,
                 const std::vector<LaneCopy> &copies, LaneMask active) {
@@ -107,7 +107,8 @@ void noteCopies(Warp &warp, const Instruction &inst,
   }
 }
 
-/// The warp knows all but the newest groups of the lane with the most.
+/// Records that the warp knows that all but the newest groups of the lane with
+/// the most groups are done.
 void noteDone(Warp &warp, const CpAsyncGroups &groups, LaneMask active,
               uint64_t pending) {
   Races *races = racesOf(warp);
@@ -188,7 +189,8 @@ Outcome executeWaitGroup(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// Closes what is open for the race detector: what follows has a later time.
+/// Closes the open groups for the race detector: later operations get a later
+/// time.
 void closeGroups(CpAsyncGroups &groups, LaneMask active) {
   forLanes(active, [&](unsigned lane) { ++groups.threads[lane].groups; });
 }
@@ -207,7 +209,7 @@ Outcome executeWaitAll(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// The arrive-on of cp.async.mbarrier.arrive.
+/// The arrive-on operation of cp.async.mbarrier.arrive.
 class Arrival : public Agent {
 public:
   Arrival(const Site &site, uint32_t barrier) : Agent(site), barrier(barrier) {

@@ -24,7 +24,7 @@ namespace {
 
 enum class Mode : uint8_t { Tile, Gather4, Im2col };
 
-/// Everything that the opcode says.
+/// The decoded form of the opcode.
 struct Payload {
   AddressOperand map, shared, barrier;
   std::vector<Operand> coordinates, offsets;
@@ -41,7 +41,7 @@ std::string sizeText(const TilePlan &plan) {
   return std::to_string(plan.txBytes) + " bytes";
 }
 
-/// Calls `visit(offset, bytes)` for the shared bytes that the box touches.
+/// Calls `visit(offset, bytes)` for the shared bytes of the box.
 template <typename Visit>
 void forFootprint(const TilePlan &plan, uint32_t base, Visit visit) {
   if (plan.imageBytes() == plan.pitch && plan.pieceGlobal == 16)
@@ -52,7 +52,7 @@ void forFootprint(const TilePlan &plan, uint32_t base, Visit visit) {
     });
 }
 
-/// Whether the box has one of the bytes.
+/// Returns true if the box contains any of the bytes.
 bool boxHas(const TilePlan &plan, const SharedRef &box, const Cta &cta,
             uint32_t offset, uint32_t bytes) {
   bool found = false;
@@ -129,7 +129,7 @@ private:
   std::vector<RaceTicket> tickets;
 };
 
-/// Reads the box from shared memory into rows one after another.
+/// Reads the box from shared memory into consecutive rows.
 class TensorRead : public GroupAgent {
 public:
   TensorRead(const Site &site, BulkGroups &groups, Plan plan, SharedRef source,
@@ -246,7 +246,7 @@ private:
   std::optional<ReduceOp> reduction;
 };
 
-/// The 128 bytes behind the map operand, or null after a fault.
+/// Returns the 128 bytes of the map operand, or null after a fault.
 const uint8_t *mapBytes(Warp &warp, const Instruction &inst,
                         const AddressOperand &map, unsigned lane) {
   Site site = warp.site(inst, int(lane));
@@ -314,10 +314,11 @@ bool checkShared(Warp &warp, const Site &site, uint32_t address) {
   return false;
 }
 
-/// A load of a box wholly outside its map reads at the map's address all the
-/// same: an H200 faults if nothing is mapped there, whatever the coordinates,
-/// while stores, and boxes partly inside, do not
-/// (scripts/probes/tma_outside.cu). It checks pages; here it is allocations.
+/// Checks the map's address. A load of a box entirely outside its map still
+/// reads at that address: an H200 faults if nothing is mapped there, whatever
+/// the coordinates, while stores, and boxes partly inside, do not fault
+/// (scripts/probes/tma_outside.cu). The H200 checks pages; the simulator checks
+/// allocations.
 bool checkMapAddress(Warp &warp, const Site &site, const TilePlan &plan) {
   if (!plan.isOutside() || warp.cluster.hasGlobal(plan.address))
     return true;
@@ -482,7 +483,7 @@ void decodeTensor(Decoder &decoder, Instruction &inst) {
   inst.payload = decoder.payload(std::move(payload));
 }
 
-/// Of a part of a tensor, or of its map.
+/// Prefetches a part of a tensor, or its map.
 void decodePrefetch(Decoder &decoder, Instruction &inst) {
   decoder.address(0, Space::Generic);
   if (decoder.text().parts[0] == "cp")

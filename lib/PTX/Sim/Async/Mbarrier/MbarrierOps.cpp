@@ -25,10 +25,10 @@ using Update = MbarrierFault (Mbarrier::*)(uint32_t);
 struct Form {
   const char *what;
   Update update;
-  /// Value where the instruction has no operand for it.
+  /// The value if the instruction has no operand for it.
   uint32_t implied = 1;
   bool expects = false;
-  /// An arrival, which may release; expect_tx and complete_tx carry nothing.
+  /// An arrival, which may release; expect_tx and complete_tx do not.
   bool arrives = false;
 };
 
@@ -38,7 +38,8 @@ struct Payload {
   bool hasResult = false;
 };
 
-/// init and inval decide which bytes belong to the synchronisation unit.
+/// Writes the state to shared memory, and marks its bytes as belonging to the
+/// synchronization unit from init to inval.
 void markBarrier(Cluster &cluster, const Site &site, uint32_t address,
                  const Mbarrier &object) {
   SharedRef ref = resolveShared(cluster, site, address, 8, 8);
@@ -60,12 +61,13 @@ void noteChange(const Site &site, BarrierEntry &entry) {
                        entry.sync);
 }
 
-/// What a use of a barrier tells the race detector besides that there is one:
-/// nothing; that the phase needs it; that it hands on what the lanes know; that
-/// they have seen the last phase complete.
+/// What a use of a barrier reports to the race detector, besides the use
+/// itself: nothing; a contribution that the phase needs; an arrival that
+/// releases what the lanes know; or that the lanes have observed the last phase
+/// as complete.
 enum class Tells : uint8_t { Nothing, Needed, Arrival, Seen };
 
-/// One word for all lanes that use the same barrier.
+/// Makes one report for all lanes that use the same barrier.
 void noteUse(const Site &site, BarrierEntry &entry, LaneMask users,
              Tells tells) {
   Races *races = racesOf(site);
@@ -134,7 +136,7 @@ Outcome executeInvalidate(Warp &warp, const Instruction &inst,
 
 using Entries = std::array<BarrierEntry *, 32>;
 
-/// How many arrivals the lanes make at `entry`.
+/// Returns the number of arrivals of the lanes at `entry`.
 uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
                     const Entries &entries, const BarrierEntry *entry) {
   bool counted = payload.amount.valid() && !payload.form.expects;
@@ -145,10 +147,10 @@ uint64_t arrivalsAt(const Warp &warp, const Payload &payload,
   return sum;
 }
 
-/// Lanes at barriers whose phase waits for fewer arrivals than the warp makes:
-/// some of them arrive when it is complete. The race detector does not tell the
-/// lanes of a warp apart, so that such a warp hands on with the later phase; it
-/// precedes the earlier one all the same.
+/// Returns the lanes at barriers whose phase needs fewer arrivals than the warp
+/// makes: some of these arrive after it has completed. The race detector does
+/// not distinguish the lanes of a warp here, so such a warp releases with the
+/// later phase. It still precedes the earlier one.
 LaneMask straddling(const Warp &warp, const Payload &payload,
                     const Entries &entries) {
   LaneMask mask = 0;
@@ -173,7 +175,7 @@ LaneMask lanesAt(const Entries &entries, const BarrierEntry *entry) {
   return same;
 }
 
-/// The lanes know how many phases of their barriers are complete.
+/// Records that the lanes know how many phases of their barriers are complete.
 void noteKnown(const Warp &warp, const Instruction &inst,
                const Entries &entries, LaneMask lanes) {
   while (lanes) {
@@ -185,7 +187,8 @@ void noteKnown(const Warp &warp, const Instruction &inst,
   }
 }
 
-/// Tells the race detector of `lanes`, one word for all at the same barrier.
+/// Reports `lanes` to the race detector, once for all lanes at the same
+/// barrier.
 void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
               LaneMask lanes, Tells tells) {
   while (lanes) {
@@ -197,8 +200,8 @@ void noteUses(Warp &warp, const Instruction &inst, const Entries &entries,
   }
 }
 
-/// arrive, arrive_drop, expect_tx, complete_tx. Every lane gets the state from
-/// before the warp's arrivals, as silicon does it.
+/// Executes arrive, arrive_drop, expect_tx and complete_tx. Every lane gets the
+/// state before the warp's arrivals, as on hardware.
 Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
   const Payload &payload = inst.data<Payload>();
   Entries entries{};
@@ -207,7 +210,7 @@ Outcome executeUpdate(Warp &warp, const Instruction &inst, LaneMask active) {
     if (entries[lane] && payload.hasResult)
       warp.row(inst.dst[0])[lane] = entries[lane]->object.state();
   });
-  // Who has the state of a phase may skip the waits for those before it.
+  // A thread with the state of a phase may skip the waits for earlier phases.
   if (payload.hasResult)
     noteKnown(warp, inst, entries, active);
   bool releases = payload.form.arrives && racesOf(warp);
@@ -239,8 +242,9 @@ struct WaitForm {
   bool parity = false, parks = false;
 };
 
-/// Lanes whose phase is complete know what it carries. A try_wait waits for it;
-/// a test_wait may be a look that nothing depends on, and cannot come too late.
+/// Lets lanes whose phase is complete acquire what it carries. A try_wait waits
+/// for the phase. A test_wait may be a query that nothing depends on, and
+/// cannot be too late.
 void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   Entries entries{};
   forLanes(done,
@@ -259,7 +263,8 @@ void acquirePhases(Warp &warp, const Instruction &inst, LaneMask done) {
   });
 }
 
-/// test_wait and try_wait: sleeps only if no lane got a True.
+/// Executes test_wait and try_wait: sleeps only if the result is false in all
+/// lanes.
 Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask active) {
   const WaitForm &form = inst.data<WaitForm>();
   LaneMask anyDone = 0, waits = 0;
@@ -348,7 +353,7 @@ Space spaceOf(const Decoder &decoder) {
   return shared ? Space::Shared : Space::Generic;
 }
 
-/// Order and scope come together or not at all.
+/// Checks that order and scope are both present or both absent.
 void checkOrder(const Decoder &decoder) {
   bool order = decoder.has("release") || decoder.has("acquire") ||
                decoder.has("relaxed");
@@ -374,7 +379,7 @@ void decodeInvalidate(Decoder &decoder, Instruction &inst) {
   inst.handler = executeInvalidate;
 }
 
-/// arrive and arrive_drop, with or without .expect_tx and a count.
+/// Decodes arrive and arrive_drop, with or without .expect_tx and a count.
 void decodeArrive(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(modifiers);
   checkOrder(decoder);

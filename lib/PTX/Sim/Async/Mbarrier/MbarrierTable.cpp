@@ -39,7 +39,7 @@ std::string describeEvent(const BarrierEvent &event) {
          describeSite(event.site);
 }
 
-/// Calls `visit` for the events that are kept, oldest first.
+/// Calls `visit` for the recorded events, oldest first.
 template <typename Visit>
 void eachEvent(const BarrierEntry &entry, const Visit &visit) {
   unsigned size = unsigned(entry.events.size());
@@ -103,7 +103,7 @@ Site MbarrierTable::barrierAt(uint32_t offset, uint32_t bytes) const {
   return {};
 }
 
-/// Who set the count that arrivals are held against.
+/// Returns the site that set the expected number of arrivals.
 static Other initOf(const BarrierEntry &entry) {
   std::string state = entry.object.describeState() + lastEvents(entry);
   if (!entry.lastInit.warp)
@@ -112,7 +112,7 @@ static Other initOf(const BarrierEntry &entry) {
           entry.lastInit};
 }
 
-/// Bytes that the open phase still expects, or brought too many.
+/// Reports bytes that the open phase still expects, or has received in excess.
 static void reportBytes(const Cta &cta, const BarrierEntry &entry) {
   const Mbarrier &object = entry.object;
   cta.machine.report.add(
@@ -122,8 +122,9 @@ static void reportBytes(const Cta &cta, const BarrierEntry &entry) {
       object.describeState() + lastEvents(entry));
 }
 
-/// Arrivals in the open phase that completed nothing: the count of the init and
-/// the arrivals do not fit. None at all is how every loop over phases ends.
+/// Reports an open phase with incomplete arrivals: the count of the init does
+/// not match the arrivals. No arrivals at all is how every loop over phases
+/// ends.
 static void reportArrivals(const Cta &cta, const BarrierEntry &entry) {
   const Mbarrier &object = entry.object;
   uint32_t arrived = object.expected - object.pending;
@@ -158,7 +159,7 @@ BarrierEntry *findBarrier(Cluster &cluster, const Site &site,
   return &entry;
 }
 
-/// Faults of an arrival that the count of the init could have allowed.
+/// Returns true for faults that another count in the init could have avoided.
 static bool isOfCount(MbarrierFault fault) {
   return fault == MbarrierFault::ArriveUnderflow ||
          fault == MbarrierFault::DropsLast;
@@ -207,7 +208,7 @@ RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address) {
   return ticketFor(site, stream, std::vector<uint32_t>{address});
 }
 
-/// What the signal carries joins before the phase may complete.
+/// Joins what the signal carries before the phase may complete.
 static void deliver(Cluster &cluster, const RaceTicket &ticket,
                     BarrierEntry &entry) {
   if (cluster.races)
@@ -260,9 +261,10 @@ void explainBarrierWait(const Warp &warp, const Wait &wait,
   object.events = eventsOf(entry);
 }
 
-/// A wait is for the first phase of its parity that the lanes have not seen.
-/// Where two more have completed since, the running one has that parity again,
-/// and nothing of the one waited for is left to see.
+/// Returns the phase that a wait has missed, if any. A wait is for the first
+/// phase of its parity that the lanes have not observed. If two more phases
+/// have completed since, the running phase has that parity again, and the phase
+/// waited for can no longer be observed.
 std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait) {
   const auto &entry = *reinterpret_cast<const BarrierEntry *>(wait.data[0]);
   PhaseKnown last = entry.lastKnown(warp, LaneMask(wait.data[2]));

@@ -18,18 +18,18 @@
 
 namespace ptxsim {
 
-/// What happened to a barrier, for deadlock reports.
+/// An event at a barrier, for deadlock reports.
 struct BarrierEvent {
   const char *what = nullptr;
   uint32_t amount = 0;
   Site site;
-  /// The phase in which it happened, and whether it completed that.
+  /// The phase of the event, and whether the event completed it.
   uint64_t phase = 0;
   bool completes = false;
 };
 
-/// How many phases had completed when lanes of a warp last knew it: by a wait
-/// that succeeded, or by the state that an arrival gave them.
+/// The number of completed phases that lanes of a warp last knew: from a
+/// successful wait, or from the state that an arrival returned.
 struct PhaseKnown {
   const Warp *warp = nullptr;
   LaneMask lanes = 0;
@@ -39,25 +39,26 @@ struct PhaseKnown {
 
 struct BarrierEntry {
   Mbarrier object;
-  /// The CTA that holds it, and where.
+  /// The rank of the CTA that holds the barrier, and its offset there.
   uint32_t rank = 0, offset = 0;
   SyncPoint sync;
-  /// The last events, oldest first, round.
+  /// Ring buffer of the last events.
   std::array<BarrierEvent, 10> events;
   unsigned eventCount = 0;
   Site lastInit, lastExpect, lastArrival;
-  /// Since the init; no lane is in two.
+  /// Knowledge since the init; no lane is in two entries.
   std::vector<PhaseKnown> known;
 
   void record(const BarrierEvent &event) {
     events[eventCount++ % events.size()] = event;
   }
   void know(const Warp &warp, LaneMask lanes, const Instruction &inst);
-  /// What lanes knew last; what their warp knew where they knew nothing.
+  /// Returns what the lanes knew last, or what their warp knew if they knew
+  /// nothing.
   PhaseKnown lastKnown(const Warp &warp, LaneMask lanes) const;
 };
 
-/// Barriers by address; an entry lives as long as the CTA, so its address can
+/// Barriers by address. An entry lives as long as the CTA, so its address can
 /// be a wait key.
 class MbarrierTable : public UnitState {
 public:
@@ -69,34 +70,34 @@ private:
   std::unordered_map<uint32_t, std::unique_ptr<BarrierEntry>> entries;
 };
 
-/// The barrier at a 32-bit shared::cluster address; null after a fault.
+/// Returns the barrier at a 32-bit shared::cluster address; null after a fault.
 BarrierEntry *findBarrier(Cluster &cluster, const Site &site, uint32_t address);
 
 /// Records the event, reports the fault, if any, and wakes waiters if the phase
-/// moved on from `phaseBefore`. False after a fault.
+/// has advanced from `phaseBefore`. Returns false after a fault.
 bool settle(Cluster &cluster, const Site &site, BarrierEntry &entry,
             MbarrierFault fault, uint64_t phaseBefore, const char *what,
             uint32_t amount);
 
-/// The signals of agents, and what they carry.
+/// Perform the signals of agents, and join what they carry.
 bool completeTx(Cluster &cluster, const Site &site, uint32_t address,
                 uint32_t bytes, const RaceTicket &ticket);
 bool arriveOnce(Cluster &cluster, const Site &site, uint32_t address,
                 const RaceTicket &ticket);
 
-/// Tells the race detector that operations of the stream will signal the
-/// barrier at the address, and gives what the signal carries.
+/// Reports to the race detector that operations of the stream will signal the
+/// barrier at the address, and returns what the signal carries.
 RaceTicket ticketFor(const Site &site, RaceStream &stream, uint32_t address);
-/// The same for the operations so far and several barriers.
+/// Same, for the operations so far and several barriers.
 RaceTicket ticketFor(const Site &site, RaceStream &stream,
                      const std::vector<uint32_t> &addresses);
 
-/// For Wait::describe: data[0] = entry, data[1] = wanted parity, data[2] = the
-/// lanes that wait.
+/// Implements Wait::describe: data[0] = entry, data[1] = wanted parity, data[2]
+/// = the waiting lanes.
 std::string describeBarrierWait(const Warp &warp, const Wait &wait);
-/// For Wait::explain, from the same data.
+/// Implements Wait::explain with the same data.
 void explainBarrierWait(const Warp &warp, const Wait &wait, WaitObject &object);
-/// For Wait::missed, from the same data.
+/// Implements Wait::missed with the same data.
 std::optional<MissedPhase> missedPhase(const Warp &warp, const Wait &wait);
 
 } // namespace ptxsim

@@ -16,8 +16,8 @@ namespace {
 constexpr uint32_t chunkBytes = 16;
 
 /// Calls `visit(address, mn, k)` for each 16 bytes, with their first element.
-/// Rows that stay together under the swizzle are visited piece by piece all
-/// the same: 16 bytes are what every layout keeps contiguous.
+/// Rows that stay contiguous under the swizzle are also visited in chunks: 16
+/// bytes is what every layout keeps contiguous.
 template <typename Visit>
 void forChunks(const SmemOperand &operand, Visit visit) {
   unsigned bytes = operand.elementBytes();
@@ -32,8 +32,8 @@ void forChunks(const SmemOperand &operand, Visit visit) {
     }
 }
 
-/// Calls `visit(address, bytes)` for all of it, with neighbours in one call
-/// where they come one after the other.
+/// Calls `visit(address, bytes)` for the whole operand, with one call for each
+/// run of adjacent chunks.
 template <typename Visit>
 void forRuns(const SmemOperand &operand, Visit visit) {
   uint32_t begin = 0, end = 0;
@@ -58,7 +58,7 @@ bool marksReads(const Cta &cta) {
          !cta.sharedShadow.empty();
 }
 
-/// The two formats of inner loops, without a call for every element.
+/// Decodes the two formats of inner loops, without a call per element.
 template <float (*Decode)(uint32_t)>
 void decodeHalves(const uint8_t *bytes, const SmemOperand &operand, float *out,
                   size_t stride) {
@@ -83,8 +83,8 @@ void decodeChunk(const uint8_t *bytes, const SmemOperand &operand, float *out,
   }
 }
 
-/// Elements of `Bits` bits, as a stream from the first byte; the rest of the
-/// chunk is padding.
+/// Decodes elements of `Bits` bits, as a stream from the first byte; the rest
+/// of the chunk is padding.
 template <unsigned Bits>
 void decodeStream(const uint8_t *bytes, const SmemOperand &operand, float *out,
                   size_t stride) {
@@ -123,7 +123,7 @@ ChunkDecoder chunkDecoder(ElementType type) {
 SmemOperand rowsOf(const SmemOperand &operand, uint32_t first, uint32_t count) {
   SmemOperand part = operand;
   part.mn = count;
-  // The swizzle acts on absolute addresses, and undoes itself.
+  // The swizzle acts on absolute addresses, and is its own inverse.
   const SmemDescriptor &d = operand.descriptor;
   part.descriptor.start = d.xorFunction()(
       d.address(operand.major, operand.elementBytes(), first, 0));

@@ -26,24 +26,24 @@ struct SmemOperand {
   unsigned elementBytes() const { return containerBits(type) / 8; }
 };
 
-/// Rows or columns `first` to `first` + `count` of it, which do not begin
-/// inside 16 bytes and, where these are contiguous, do not leave a row of the
-/// swizzle.
+/// Returns rows or columns `first` to `first` + `count` of the operand. They
+/// must not begin inside 16 bytes and, where these are contiguous, must not
+/// leave a row of the swizzle.
 SmemOperand rowsOf(const SmemOperand &operand, uint32_t first, uint32_t count);
 
-/// False after a fault: every byte must lie in shared memory.
+/// Checks that every byte is in shared memory. Returns false after a fault.
 bool checkBounds(const Site &site, Cta &cta, const SmemOperand &operand);
-/// Findings for bytes that are not ready for the async proxy.
+/// Reports bytes that are not ready for the async proxy.
 void checkReady(const Site &site, Cta &cta, const SmemOperand &operand);
-/// Marks of an operand in flight; nothing under Policy::Eager, where nothing
-/// can come between.
+/// Mark an operand in flight. They do nothing under Policy::Eager, where no
+/// other access can intervene.
 void beginRead(Cta &cta, const SmemOperand &operand);
 void endRead(Cta &cta, const SmemOperand &operand);
 
-/// Whether the operand has one of the shared bytes.
+/// Returns true if the operand contains any of the shared bytes.
 bool hasByte(const SmemOperand &operand, uint32_t offset, uint32_t bytes);
 
-/// Tells the race detector of the read.
+/// Reports the read to the race detector.
 void noteRead(Races &races, const RaceStream &stream, const Site &site,
               Cta &cta, const SmemOperand &operand);
 
@@ -51,8 +51,8 @@ void noteRead(Races &races, const RaceStream &stream, const Site &site,
 void gather(const Cta &cta, const SmemOperand &operand, float *out,
             size_t strideMn, size_t strideK);
 
-/// A in tensor memory: `rows` by `k` in one CTA's part, at lane | column of
-/// the base.
+/// A in tensor memory: `rows` by `k` in one CTA's part, at lane | column of the
+/// base.
 struct TmemOperand {
   TmemLayout layout = TmemLayout::D;
   TmemCell base;
@@ -64,11 +64,11 @@ struct TmemOperand {
   TmemRange range() const;
 };
 
-/// Decodes to out[row * k + k'], reporting cells that nobody wrote.
+/// Decodes to out[row * k + k'], and reports cells that were never written.
 void gather(const Site &site, TensorMemory &memory, const TmemOperand &operand,
             float *out);
 
-/// Groups of 16 lanes that a layout uses, from base lane 0 or 16.
+/// Returns the groups of 16 lanes that a layout uses, from base lane 0 or 16.
 uint8_t layoutGroups(TmemLayout layout, uint32_t baseLane);
 
 } // namespace ptxsim

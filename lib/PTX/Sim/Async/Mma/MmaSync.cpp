@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, mma. Lane 4 * g + t holds in register r of A neighbours in k of row
-// g, or of row g + 8 where r is odd; in register r of B neighbours in k of
-// column g; of C and D columns 2 * t and 2 * t + 1 of rows g and g + 8. It is
-// over when it is executed. Its bits are those that an H200 was seen to give.
+// PTX ISA, mma. For lane 4 * g + t, register r of A holds elements adjacent in
+// k of row g, or of row g + 8 if r is odd; register r of B holds elements
+// adjacent in k of column g; C and D hold columns 2 * t and 2 * t + 1 of rows g
+// and g + 8. The instruction is complete when it has executed. Its bits are
+// those observed on an H200.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ constexpr uint32_t columns = 8, mostRows = 16, mostTerms = 64;
 /// How elements are multiplied.
 enum class Product : uint8_t { Float, Byte, Integer, And, Xor, Double };
 
-/// A and B by their names, their bits, and the two numbers of terms that such
-/// an instruction may have (f64 has three).
+/// A and B by name, their bits, and the two numbers of terms that such an
+/// instruction may have (f64 has three).
 struct Source {
   std::string_view name;
   Product product;
@@ -64,7 +65,7 @@ struct Form {
   uint32_t m = 16, k = 16;
   bool saturate = false;
 
-  /// Elements in a register: b1 goes by words.
+  /// Returns the number of elements in a register; b1 is counted in words.
   unsigned perRegister() const {
     return bits == 1 || bits == 64 ? 1 : 32 / bits;
   }
@@ -74,12 +75,12 @@ struct Form {
   uint32_t registersD() const { return m * columns / 32 / (d == F16 ? 2 : 1); }
 };
 
-/// The registers of one operand, as rows of lanes.
+/// The registers of one instruction's operands, as rows of lanes.
 struct Registers {
   std::span<const Operand> a, b, c;
 };
 
-/// Element i of a register.
+/// Returns element i of a register.
 uint32_t elementOf(uint64_t word, unsigned bits, unsigned i) {
   if (bits == 1 || bits == 32)
     return uint32_t(word);
@@ -131,9 +132,9 @@ SumRules rulesOf(ElementType a, ElementType b, ElementType d) {
   return rules;
 }
 
-/// There is no unit for 8-bit floats behind mma.sync: f16 products of the terms
-/// k % 4 < 2 and then of the others, each summed at once, and an ordinary
-/// addition of C at the end.
+/// Multiplies 8-bit floats, for which mma.sync has no unit. It sums the f16
+/// products of the terms with k % 4 < 2, then of the other terms, each group at
+/// once, and finally adds C with an ordinary addition.
 void multiplyBytes(const FloatsA &a, const FloatsB &b, Cells &d,
                    const Form &form) {
   FloatsA left{};
@@ -175,7 +176,8 @@ void multiplyFloats(const Warp &warp, const Form &form, const FloatsA &a,
              rulesOf(form.a, form.b, form.d));
 }
 
-/// C's and D's cells hold bits of f32, also where the registers hold f16.
+/// Loads C. The cells of C and D hold bits of f32, even if the registers hold
+/// f16.
 void loadFloats(Warp &warp, const Form &form, const Registers &from, Cells &d) {
   forD(form, [&](uint32_t row, uint32_t column, uint32_t r, unsigned lane,
                  unsigned i) {
@@ -227,7 +229,8 @@ int64_t integerOf(ElementType type, unsigned bits, uint32_t code) {
   return int64_t(code) - sign;
 }
 
-/// One product of integers, or the bits that two words have in common or not.
+/// Returns one product of integers, or the number of bits set in the And or Xor
+/// of two words.
 int64_t productOf(const Form &form, uint32_t a, uint32_t b) {
   switch (form.product) {
   case Product::And:
@@ -241,7 +244,7 @@ int64_t productOf(const Form &form, uint32_t a, uint32_t b) {
 
 using Words = std::array<uint64_t, mostRows * columns>;
 
-/// Once all are computed: D may be any of the registers that were read.
+/// Stores all results together: D may be any of the registers that were read.
 void storeWords(Warp &warp, const Instruction &inst, const Form &form,
                 const Words &words) {
   forD(form,
@@ -278,7 +281,7 @@ void executeIntegers(Warp &warp, const Instruction &inst, const Form &form,
   storeWords(warp, inst, form, words);
 }
 
-/// Each product and sum is rounded once, in the order of k.
+/// Rounds each product and sum once, in the order of k.
 void executeDoubles(Warp &warp, const Instruction &inst, const Form &form,
                     const Registers &from) {
   std::array<double, mostRows * 16> a{};
@@ -331,7 +334,7 @@ std::optional<ElementType> resultType(std::string_view name) {
   return std::nullopt;
 }
 
-/// The types of D, A, B and C, in the order of the opcode.
+/// Returns the types of D, A, B and C, in the order of the opcode.
 std::vector<std::string_view> typeNames(const Decoder &decoder) {
   std::vector<std::string_view> names;
   for (std::string_view part : decoder.text().parts)
@@ -340,7 +343,7 @@ std::vector<std::string_view> typeNames(const Decoder &decoder) {
   return names;
 }
 
-/// Whether products of A and B may be summed in a D of this type.
+/// Returns true if products of A and B may be summed in a D of this type.
 bool fits(const Source &a, const Source &b, std::string_view d) {
   bool alike = a.product == b.product && a.bits == b.bits;
   switch (a.product) {
@@ -355,7 +358,7 @@ bool fits(const Source &a, const Source &b, std::string_view d) {
   }
 }
 
-/// M and K of "m16n8k16"; false if there is no such shape.
+/// Sets M and K from "m16n8k16"; returns false if there is no such shape.
 bool findShape(const Decoder &decoder, const Source &source, Form &form) {
   for (uint16_t k : source.terms)
     for (uint32_t m : {16u, 8u}) {
@@ -409,7 +412,7 @@ Form formOf(const Decoder &decoder) {
   return form;
 }
 
-/// The registers of one operand, which must be `count`.
+/// Appends the registers of one operand, which must be `count`.
 void append(Decoder &decoder, size_t index, Type type, uint32_t count,
             std::vector<Operand> &all) {
   std::span<const Operand> rows = decoder.sources(index, type);

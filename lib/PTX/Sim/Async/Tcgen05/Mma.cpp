@@ -35,7 +35,8 @@ std::vector<Patch> patchesOf(TmemLayout layout, uint32_t n) {
   return patches;
 }
 
-/// f16 accumulators lie in the low halves of their columns.
+/// Converts an f16 accumulator, which occupies the low half of its column, to
+/// f32.
 uint32_t widen(uint32_t cell) {
   return std::bit_cast<uint32_t>(
       decodeElement(ElementType::F16, cell & 0xffff));
@@ -60,7 +61,7 @@ void reportUnwritten(const Site &site, TensorMemory &memory, const Patch &patch,
             ", not all of which were written");
 }
 
-/// D of one patch in rows of patch.columns, ready for the sum.
+/// Loads D of one patch into rows of patch.columns, converted for the sum.
 void loadPatch(TensorMemory &memory, const MmaWork &work, const Patch &patch,
                TmemCell first, std::vector<uint32_t> &d) {
   d.resize(size_t(patch.rows) * patch.columns);
@@ -102,13 +103,15 @@ SumRules rulesOf(const InstrDescriptor &instr) {
   return rules;
 }
 
-/// D lies in tensor memory as the sum wants it, and all of it is written.
+/// Returns true if tensor memory holds D in the format of the sum, and all of D
+/// is written.
 bool isPlain(const MmaWork &work) {
   return work.instr.d == ElementType::F32 && !work.scale &&
          work.disabledLanes == std::array<uint32_t, 8>{};
 }
 
-/// F and C use half the lanes of each quarter, from lane 0 or 16.
+/// Checks the first lane. Layouts F and C use half the lanes of each quarter,
+/// from lane 0 or 16.
 bool checkLane(const Site &site, TmemLayout layout, uint32_t lane,
                const char *what) {
   bool half = layout == TmemLayout::F || layout == TmemLayout::C;
@@ -121,8 +124,8 @@ bool checkLane(const Site &site, TmemLayout layout, uint32_t lane,
   return false;
 }
 
-/// The manual orders few pairs of MMAs; kernels of practice rely on issue
-/// order, so there one MMA is no hazard for another.
+/// Returns true if one MMA is no hazard for another. The manual orders few
+/// pairs of MMAs; kernels in practice rely on issue order.
 bool inIssueOrder(const Site &site) {
   return site.warp->machine.options.conformance == Conformance::Practice;
 }
@@ -203,7 +206,7 @@ bool checkIssue(const Site &site, MmaWork &work) {
   return a && checkSmem(site, work, work.b);
 }
 
-/// The groups of D in which the mask leaves a lane to write.
+/// Returns the groups of D in which the mask leaves a lane to write.
 static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
   uint8_t groups = work.accumulator().groups;
   for (unsigned g = 0; g < TensorMemory::groups; ++g) {
@@ -214,7 +217,7 @@ static uint8_t writtenGroups(const MmaWork &work, unsigned part) {
   return groups;
 }
 
-/// Tells the race detector of all operands.
+/// Reports all operands to the race detector.
 static void noteMma(Races &races, const Site &site, const MmaWork &work) {
   RaceStream &stream = races.stream(*site.warp, race::Kind::Mma);
   // Key 0 is tcgen05.cp.
@@ -248,7 +251,7 @@ MmaAgent::MmaAgent(const Site &site, MmaWork given)
 }
 
 void MmaAgent::gatherB(std::vector<float> &b) const {
-  // Each CTA of a pair holds its share of the columns of B.
+  // Each CTA of a pair holds its part of the columns of B.
   uint32_t n = work.instr.n;
   b.resize(size_t(work.instr.k) * n);
   for (unsigned part = 0; part < work.ctas.size(); ++part)

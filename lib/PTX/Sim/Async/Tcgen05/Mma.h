@@ -20,9 +20,9 @@ struct MmaWork {
   MmaForm form;
   InstrDescriptor instr;
   TmemLayout layout = TmemLayout::D;
-  /// The CTAs that take part, the even one of a pair first.
+  /// The participating CTAs, the even CTA of a pair first.
   std::vector<Cta *> ctas;
-  /// A of each CTA; both share one descriptor or address.
+  /// A of each CTA; all share one descriptor or address.
   SmemOperand a, b;
   TmemOperand aTmem;
   TmemCell d;
@@ -32,13 +32,13 @@ struct MmaWork {
   /// Lanes of D that are not written, 128 bits per CTA.
   std::array<uint32_t, 8> disabledLanes{};
 
-  /// Accumulator, shape and kind as one number.
+  /// Returns accumulator, shape and kind as one number.
   uint64_t key() const;
   TmemRange accumulator() const;
 };
 
-/// Rules that hold at issue: alignment of lanes, columns, descriptors, bytes
-/// ready. False after a fault.
+/// Checks the rules that hold at issue: alignment of lanes, columns,
+/// descriptors, and ready bytes. Returns false after a fault.
 bool checkIssue(const Site &site, MmaWork &work);
 
 class MmaAgent : public Agent {
@@ -52,7 +52,7 @@ public:
 private:
   void gatherB(std::vector<float> &b) const;
   void run(Cta &cta, unsigned part, const std::vector<float> &b);
-  /// d += a * b in the launch's mode.
+  /// Computes d += a * b in the launch's mode.
   void multiply(const float *a, const float *b, uint32_t *d,
                 const MmaBlock &block) const;
   MmaWork work;

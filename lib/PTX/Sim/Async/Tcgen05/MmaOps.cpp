@@ -29,7 +29,7 @@ uint32_t threadOf(const Warp &warp, unsigned lane) {
   return warp.index * 32 + lane;
 }
 
-/// Decodes the descriptor of one operand. False after a fault.
+/// Decodes the descriptor of one operand. Returns false after a fault.
 bool decodeOperand(const Site &site, uint64_t raw, const char *name,
                    SmemOperand &operand) {
   DecodedDescriptor decoded =
@@ -106,7 +106,7 @@ void issueMma(Warp &warp, const Instruction &inst, unsigned lane) {
   uint64_t key = work.key();
   auto agent = std::make_unique<MmaAgent>(site, std::move(work));
   // The manual orders two MMAs only if they share accumulator, shape and kind;
-  // kernels of practice rely on issue order.
+  // kernels in practice rely on issue order.
   bool inOrder = warp.machine.options.conformance == Conformance::Practice;
   for (const PipeEntry &entry : memory.pipe)
     if (inOrder || entry.key == key || entry.key == PipeEntry::copyKey)
@@ -123,7 +123,8 @@ Outcome executeMma(Warp &warp, const Instruction &inst, LaneMask active) {
   return warp.machine.stopped ? Outcome::Fault : Outcome::Next;
 }
 
-/// The arrival of tcgen05.commit, after all that the thread issued before it.
+/// The arrival of tcgen05.commit, after everything that the thread issued
+/// before.
 class CommitAgent : public Agent {
 public:
   CommitAgent(const Site &site, std::vector<uint32_t> barriers)
@@ -191,8 +192,9 @@ std::optional<MmaKind> kindOf(const Decoder &decoder) {
   return std::nullopt;
 }
 
-/// What may follow the instruction descriptor: a vector that disables lanes,
-/// the predicate or constant that enables D, and the scale of D.
+/// Decodes the operands after the instruction descriptor: a vector that
+/// disables lanes, the predicate or constant that enables D, and the scale of
+/// D.
 void decodeTail(Decoder &decoder, Payload &payload) {
   size_t at = 4;
   if (decoder.operand(at).kind == syntax::Operand::Kind::Vector) {

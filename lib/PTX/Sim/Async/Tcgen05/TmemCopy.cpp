@@ -24,7 +24,8 @@ struct Payload {
   Operand descriptor;
 };
 
-/// Rows of shared memory to lanes of tensor memory, in each CTA of the group.
+/// A copy of rows of shared memory to lanes of tensor memory, in each CTA of
+/// the group.
 class CopyAgent : public Agent {
 public:
   CopyAgent(const Site &site, std::vector<Cta *> ctas,
@@ -86,7 +87,7 @@ private:
   TmemCell target;
 };
 
-/// Places, columns and bytes as they must be at issue. False after a fault.
+/// Checks places, columns and bytes at issue. Returns false after a fault.
 bool checkCopy(const Site &site, const std::vector<Cta *> &ctas,
                const SmemOperand &source, TmemCell target,
                const TmemCopyShape &shape) {

@@ -17,8 +17,8 @@
 
 namespace ptxsim {
 
-/// Groups of 16 lanes times a run of columns. Every operation touches whole
-/// groups, so what is in flight is counted per group and column.
+/// Groups of 16 lanes times a range of columns. Every operation accesses whole
+/// groups, so operations in flight are counted per group and column.
 struct TmemRange {
   uint8_t groups = 0xff;
   uint32_t column = 0, count = 0;
@@ -31,7 +31,8 @@ struct TmemUser {
   Site site;
 };
 
-/// What a thread has issued to the tensor core and not completed yet.
+/// An operation that a thread has issued to the tensor core and that has not
+/// completed.
 struct PipeEntry {
   /// The key of copies, which every later MMA waits for.
   static constexpr uint64_t copyKey = UINT64_MAX;
@@ -42,7 +43,7 @@ struct PipeEntry {
   uint64_t key = 0;
 };
 
-/// 128 lanes by 512 columns of 32 bits, with who owns and who uses what.
+/// 128 lanes by 512 columns of 32 bits, with their owners and users.
 class TensorMemory : public UnitState {
 public:
   static constexpr uint32_t granule = 32, blocks = tmemColumns / granule;
@@ -64,7 +65,8 @@ public:
   /// A set of lanes, 64 per word.
   using LaneSet = std::array<uint64_t, 2>;
   static LaneSet laneRange(uint32_t first, uint32_t count);
-  /// The first column in which a lane of the set was never written, or nothing.
+  /// Returns the first column in which a lane of the set was never written, or
+  /// nullopt.
   std::optional<uint32_t> firstUnwritten(const LaneSet &lanes, uint32_t column,
                                          uint32_t count) const;
   void markWritten(const LaneSet &lanes, uint32_t column, uint32_t count);
@@ -74,30 +76,31 @@ public:
     uint32_t columns = 0;
     Site site;
   };
-  /// First columns that fit, at random among all that fit if `random`; nothing
-  /// if none do.
+  /// Allocates columns and returns the first: the lowest that fit, or any that
+  /// fit, chosen by `random` if it is not 0. Returns nullopt if none fit.
   std::optional<uint32_t> allocate(uint32_t columns, const Site &site,
                                    uint64_t random);
   void release(uint32_t column);
   std::map<uint32_t, Allocation> allocations;
   bool isAllocated(uint32_t column, uint32_t count) const;
-  /// The allocation that holds a column, or null.
+  /// Returns the allocation that holds a column, or null.
   const Allocation *holder(uint32_t column) const;
-  /// The last tcgen05.relinquish_alloc_permit, the smallest tcgen05.alloc, the
-  /// instruction that chose the .cta_group; none yet without a warp.
+  /// The last tcgen05.relinquish_alloc_permit, the smallest tcgen05.alloc, and
+  /// the instruction that chose the .cta_group; a site without a warp if there
+  /// is none.
   Site relinquishedAt, smallestAt, groupAt;
   bool relinquished = false;
   uint32_t smallestAllocation = tmemColumns;
   unsigned ctaGroup = 0;
 
   // --- what is in flight ---
-  /// What an operation does to the cells: tcgen05.ld reads, an MMA reads A or
+  /// The use of the cells by an operation: tcgen05.ld reads, an MMA reads A or
   /// writes D, tcgen05.st writes.
   enum Use : uint8_t { LoadReads, MmaReads, MmaWrites, StoreWrites };
   void begin(const TmemRange &range, Use use, const Site &site);
   void end(const TmemRange &range, Use use, const Site &site);
-  /// The oldest operation in flight that uses some of the cells in one of these
-  /// ways, or null.
+  /// Returns the oldest operation in flight that uses any of the cells in one
+  /// of these ways, or null.
   const TmemUser *user(const TmemRange &range,
                        std::initializer_list<Use> kinds) const;
 
@@ -112,22 +115,22 @@ private:
   std::array<bool, blocks> taken{};
 };
 
-/// The CTAs of an instruction, the even one of a pair first; empty after a
-/// fault.
+/// Returns the CTAs of an instruction, the even CTA of a pair first; empty
+/// after a fault.
 std::vector<Cta *> participants(Warp &warp, const Site &site, unsigned group);
 
 /// Reports a `.cta_group` that differs from earlier ones of the CTA.
 void checkCtaGroup(TensorMemory &memory, const Site &site, unsigned group);
 
-/// Columns inside the 512 and allocated. False after a fault; unallocated
-/// columns are a finding only.
+/// Checks that the columns are within the 512 and allocated. Returns false
+/// after a fault; unallocated columns are only a finding.
 bool checkColumns(TensorMemory &memory, const Site &site, uint32_t column,
                   uint32_t count, const char *what);
 
-/// "tcgen05.ld of warp 3 in line 27 is in flight".
+/// Returns "tcgen05.ld of warp 3 in line 27 is in flight".
 Other inFlightUse(const TmemUser &user);
 
-/// "columns 0..127" for reports.
+/// Returns "columns 0..127" for reports.
 std::string describeColumns(uint32_t column, uint32_t count);
 
 } // namespace ptxsim

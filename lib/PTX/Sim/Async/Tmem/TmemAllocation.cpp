@@ -1,4 +1,4 @@
-//===- TmemAllocation.cpp - tcgen05.alloc and its kin ---------------------===//
+//===- TmemAllocation.cpp - tcgen05.alloc, dealloc, relinquish ------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -36,7 +36,7 @@ bool isGranular(uint32_t columns) {
          (columns & (columns - 1)) == 0;
 }
 
-/// False after a fault.
+/// Checks the number of columns. Returns false after a fault.
 bool checkRequest(TensorMemory &memory, const Site &site, uint32_t columns) {
   Machine &machine = site.warp->machine;
   if (!isGranular(columns)) {
@@ -95,8 +95,8 @@ Outcome executeAlloc(Warp &warp, const Instruction &inst, LaneMask active) {
   std::memcpy(target, &*column, 4);
   if (Races *races = racesOf(warp)) {
     race::Access write = races->laneAccess(warp, inst, active, Access::Write);
-    // Kernels of practice load a tile over the address, once all have read it,
-    // without the proxy fence that a generic write would want.
+    // Kernels in practice load a tile over the address after all have read it,
+    // without the proxy fence that a generic write would need.
     write.stamp.async =
         warp.machine.options.conformance == Conformance::Practice;
     races->shared(write, race::kWholeWarp, *address, 4);

@@ -30,14 +30,14 @@ struct Form {
   uint32_t columns = 0;
 };
 
-/// A load or store between issue and wait. Its work is done at issue or at the
-/// wait, as the policy says; it counts as in flight until the wait either way.
+/// A load or store between issue and wait. The policy decides whether it
+/// executes at issue or at the wait; either way it is in flight until the wait.
 struct Pending {
   const Instruction *inst = nullptr;
   uint32_t lane = 0, column = 0;
   uint32_t rowBase = 0;
   std::vector<TmemRange> ranges;
-  std::vector<uint32_t> values; // of a store, thread after thread
+  std::vector<uint32_t> values; // of a store, in thread order
   bool done = false;
 };
 
@@ -51,13 +51,13 @@ const Form &formOf(const Pending &pending) {
   return pending.inst->data<Form>();
 }
 
-/// A register row by its number in the warp, whatever frame is current.
+/// Returns a register row by its number in the warp, whatever frame is current.
 Row &absoluteRow(Warp &warp, uint32_t row) {
   return (
       &warp.row(Operand{0}))[ptrdiff_t(row) - ptrdiff_t(warp.frame().rowBase)];
 }
 
-/// The runs of columns and lanes that one access touches.
+/// Returns the ranges of columns and lanes that one access covers.
 std::vector<TmemRange> rangesOf(const Form &form, uint32_t lane,
                                 uint32_t column) {
   uint8_t first = uint8_t(1u << (lane / TensorMemory::groupLanes));
@@ -73,7 +73,8 @@ std::vector<TmemRange> rangesOf(const Form &form, uint32_t lane,
            form.columns}};
 }
 
-/// Where the warp's access starts; the lane must be the warp's own quarter.
+/// Sets the start of the warp's access; the lane must be in the warp's own
+/// quarter.
 bool resolveStart(Warp &warp, const Instruction &inst, const Form &form,
                   uint32_t address, Pending &pending) {
   TmemCell cell = cellOf(address);
@@ -91,7 +92,8 @@ bool resolveStart(Warp &warp, const Instruction &inst, const Form &form,
                "lane " + std::to_string(cell.lane) +
                    ", expected a multiple of " +
                    std::to_string(form.access.lanes()));
-  // Hardware takes the quarter from the warp and the rest from the address.
+  // Hardware takes the quarter from the warp and the other bits from the
+  // address.
   pending.inst = &inst;
   pending.lane =
       own + cell.lane % 32 / form.access.lanes() * form.access.lanes();
@@ -164,7 +166,7 @@ bool performsNow(Warp &warp) {
          (options.randomised() && warp.cluster.random(2));
 }
 
-/// The load in flight that will write the register, or null.
+/// Returns the load in flight that will write the register, or null.
 const Pending *loadOf(const TmemQueues &queues, uint32_t base,
                       Operand operand) {
   if (!operand.valid() || operand.isConstant())
@@ -226,7 +228,8 @@ void poisonRegisters(Warp &warp, const Pending &pending, TmemQueues &queues) {
   warp.watch = watchRegisters;
 }
 
-/// Tells the race detector. `done` is an access that is over at once.
+/// Reports the access to the race detector. `done` means that it completes at
+/// once.
 void note(Warp &warp, const Instruction &inst, const Pending &pending,
           race::Kind kind, bool done) {
   Races *races = racesOf(warp);
@@ -255,8 +258,8 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
                               inFlightUse(*writer));
   bool practice = warp.machine.options.conformance == Conformance::Practice;
   note(warp, inst, pending, race::Kind::TmemLoad, practice);
-  // ptxas waits where a register is used, so in practice a load is over when
-  // its value matters.
+  // ptxas waits where a register is used, so in practice a load is complete
+  // when its value matters.
   if (practice) {
     performLoad(warp, pending);
     return Outcome::Next;
@@ -339,7 +342,7 @@ Outcome executeWaitStores(Warp &warp, const Instruction &inst, LaneMask) {
   return Outcome::Next;
 }
 
-/// Orders what the interpreter keeps in order anyway: for the race detector.
+/// Informs only the race detector: the interpreter keeps this order anyway.
 Outcome executeFenceBefore(Warp &warp, const Instruction &, LaneMask) {
   if (Races *races = racesOf(warp))
     races->tensorFenceBefore(warp);
@@ -352,7 +355,7 @@ Outcome executeFenceAfter(Warp &warp, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-/// ".32x32b", ".x16", ".pack::16b" of the opcode.
+/// Decodes ".32x32b", ".x16", ".pack::16b" of the opcode.
 TmemAccess accessOf(const Decoder &decoder) {
   TmemAccess access;
   bool shape = false, num = false;

@@ -1,4 +1,4 @@
-//===- Warpgroup.cpp - What four warps have of wgmma in flight ------------===//
+//===- Warpgroup.cpp - The wgmma of four warps in flight ------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -14,11 +14,11 @@
 namespace ptxsim {
 namespace {
 
-/// What registers of an accumulator in flight hold: a NaN.
+/// Contents of the registers of an accumulator in flight: a NaN.
 constexpr uint32_t poison = 0x7fbadbad;
 
-/// Row of the warp's part, and column, of the first of two neighbours that
-/// register `pair` of a lane holds, counting pairs.
+/// Row in the warp's part, and column, of the first of the two adjacent
+/// elements in register `pair` of a lane, counting pairs.
 struct Neighbours {
   uint32_t row, column;
 };
@@ -38,13 +38,13 @@ SumRules rulesOf(const WgmmaForm &form) {
   rules.minExponentA = minExponent(form.a);
   rules.minExponentB = minExponent(form.b);
   rules.halfResult = form.d == ElementType::F16;
-  // The 8-bit sums of Hopper keep 13 bits where the others keep 25.
+  // The 8-bit sums of Hopper keep 13 bits, the others 25.
   if (containerBits(form.a) == 8)
     rules.window = rules.fractionBits = 13;
   return rules;
 }
 
-/// Sums of 8-bit products are exact in f32: they stay below 2^24.
+/// Adds sums of 8-bit products, which are exact in f32: they stay below 2^24.
 void addIntegers(const std::vector<uint32_t> &sums, uint32_t *d,
                  bool accumulate, bool saturate) {
   constexpr int64_t low = std::numeric_limits<int32_t>::min();
@@ -108,8 +108,8 @@ WgmmaAgent::WgmmaAgent(const Site &site, std::shared_ptr<Wgmma> given,
   beginRead(cta, work->b);
 }
 
-/// Register r of a lane holds neighbours in k: of row lane / 4, or 8 rows below
-/// where r is odd.
+/// Register r of a lane holds elements adjacent in k: of row lane / 4, or 8
+/// rows below if r is odd.
 void WgmmaAgent::gatherRegisters(float *a) const {
   const WgmmaForm &form = work->form;
   unsigned bits = containerBits(form.a), per = 32 / bits;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "Asynchronous warpgroup level matrix instructions". A wgmma begins
-// when all four warps have issued it. Its accumulator leaves the registers with
-// the first wgmma of a chain and comes back when each warp has waited for the
-// last one; in between the registers hold poison.
+// when all four warps have issued it. Its accumulator leaves the registers at
+// the first wgmma of a chain and returns when each warp has waited for the last
+// one; in between the registers hold poison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace ptxsim {
 
 constexpr unsigned warpgroupWarps = 4, warpgroupRows = 64, rowsPerWarp = 16;
 
-/// What the opcode and the immediates say.
+/// The decoded form of the opcode and the immediates.
 struct WgmmaForm {
   ElementType a = ElementType::F16, b = ElementType::F16, d = ElementType::F32;
   uint32_t n = 0, k = 0;
@@ -32,9 +32,10 @@ struct WgmmaForm {
   Major majorA = Major::K, majorB = Major::K;
   bool negateA = false, negateB = false, saturate = false;
 
-  /// Of the accumulator, per thread.
+  /// Returns the number of 32-bit accumulator registers per thread.
   uint32_t registers() const { return d == ElementType::F16 ? n / 4 : n / 2; }
-  /// Whether two that share accumulator registers execute in order.
+  /// Returns true if two wgmma that share accumulator registers execute in
+  /// order.
   bool chainsWith(const WgmmaForm &other) const {
     return d == other.d && n == other.n && k == other.k;
   }
@@ -45,19 +46,20 @@ struct WgmmaOperands {
   Operand a, b, enable;
 };
 
-/// D of a chain in flight, 64 rows of n: bits of f32 (of f16, widened) or s32.
+/// D of a chain in flight, 64 rows of n: bits of f32 (or of f16, widened) or
+/// s32.
 struct WgmmaAccumulator {
   ElementType type = ElementType::F32;
   uint32_t n = 0;
   std::vector<uint32_t> cells;
 
-  /// The part of one warp of the group, from its registers and back. `rows[i]`
+  /// Load one warp's part of D from its registers, and store it back. `rows[i]`
   /// is register i of D.
   void load(unsigned part, const std::vector<Row *> &rows);
   void store(unsigned part, const std::vector<Row *> &rows) const;
 };
 
-/// A wgmma from the first warp's issue to its completion.
+/// A wgmma, from the first warp's issue to its completion.
 struct Wgmma {
   Wgmma(const Site &first, const WgmmaForm &form) : first(first), form(form) {}
   const Site first;
@@ -68,15 +70,15 @@ struct Wgmma {
   /// Registers of A of each warp, read when the wgmma executes.
   std::array<std::array<const Row *, 4>, warpgroupWarps> registersA{};
   std::shared_ptr<WgmmaAccumulator> d;
-  /// Warps that have issued it, a bit each, and what came before they did: it
-  /// is complete for none of them before all have.
+  /// Bit mask of the warps that have issued it, and what preceded their issues:
+  /// it completes for none of them before all have issued it.
   unsigned issued = 0;
   SyncPoint issues;
   AgentId id = 0;
   bool done = false;
 };
 
-/// Executes a wgmma that all warps have issued. `key` is notified then.
+/// Executes a wgmma that all warps have issued, then notifies `key`.
 class WgmmaAgent : public Agent {
 public:
   WgmmaAgent(const Site &site, std::shared_ptr<Wgmma> work, const void *key);
@@ -92,7 +94,7 @@ private:
   const void *key;
 };
 
-/// "wgmma m64n128k16 of line 40".
+/// Returns "wgmma m64n128k16 of line 40".
 std::string nameOf(const Wgmma &work);
 
 } // namespace ptxsim

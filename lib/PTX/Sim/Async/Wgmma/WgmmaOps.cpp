@@ -26,7 +26,7 @@ bool refuse(const Site &site, const std::string &why, const Other &other = {}) {
   return false;
 }
 
-/// All four warps must be there to execute it.
+/// Checks that all four warps of the group exist.
 bool checkWarps(const Site &site) {
   const Warp &warp = *site.warp;
   unsigned first = warp.index / warpgroupWarps * warpgroupWarps;
@@ -38,7 +38,7 @@ bool checkWarps(const Site &site) {
   return true;
 }
 
-/// The operands that must be the same in all lanes.
+/// Checks the operands that must be equal in all lanes.
 bool checkUniform(const Site &site, LaneMask active) {
   const Warp &warp = *site.warp;
   const WgmmaOperands &operands = site.inst->data<WgmmaOperands>();
@@ -59,7 +59,7 @@ bool checkUniform(const Site &site, LaneMask active) {
   return true;
 }
 
-/// Decodes the descriptor of one operand. False after a fault.
+/// Decodes the descriptor of one operand. Returns false after a fault.
 bool decodeOperand(const Site &site, uint64_t raw, const char *name,
                    SmemOperand &operand) {
   DecodedDescriptor decoded = decodeSmemDescriptor(raw, DescriptorArch::Wgmma);
@@ -72,7 +72,7 @@ bool decodeOperand(const Site &site, uint64_t raw, const char *name,
   return false;
 }
 
-/// The wgmma as the first warp that comes issues it; null after a fault.
+/// Returns the wgmma as the first warp issues it; null after a fault.
 std::shared_ptr<Wgmma> makeWgmma(const Site &site, uint64_t rawA, uint64_t rawB,
                                  bool accumulate) {
   const WgmmaForm &form = site.inst->data<WgmmaOperands>().form;
@@ -89,7 +89,7 @@ std::shared_ptr<Wgmma> makeWgmma(const Site &site, uint64_t rawA, uint64_t rawB,
   return work;
 }
 
-/// Whether the warp executes what the first warp of the group has issued.
+/// Checks that the warp executes what the first warp of the group has issued.
 bool checkSame(const Site &site, const Wgmma &work, uint64_t rawA,
                uint64_t rawB, bool accumulate) {
   Other other = otherAt("issued by", work.first);
@@ -112,7 +112,7 @@ bool checkSame(const Site &site, const Wgmma &work, uint64_t rawA,
   return true;
 }
 
-/// The wgmma that the warp takes part in; null after a fault.
+/// Returns the wgmma in which the warp participates; null after a fault.
 std::shared_ptr<Wgmma> join(const Site &site, LaneMask active,
                             uint64_t number) {
   const Warp &warp = *site.warp;
@@ -132,9 +132,9 @@ std::shared_ptr<Wgmma> join(const Site &site, LaneMask active,
   return work;
 }
 
-/// Tells the race detector of the issue, and what the warp's part reads. By the
-/// manual each warp of the group executes the whole; in practice it needs its
-/// own rows of A.
+/// Reports the issue to the race detector, and what the warp's part reads. By
+/// the manual each warp of the group executes the whole; in practice it needs
+/// its own rows of A.
 void noteIssue(const Site &site, Wgmma &work, race::Time time) {
   Races *races = racesOf(site);
   if (!races)
@@ -152,7 +152,8 @@ void noteIssue(const Site &site, Wgmma &work, race::Time time) {
   noteRead(*races, stream, site, warp.cta, work.b);
 }
 
-/// Takes the warp's part of D out of its registers, unless a chain has.
+/// Loads the warp's part of D from its registers, unless a chain already holds
+/// it.
 void takeAccumulator(WarpWgmma &own, unsigned part, WgmmaInFlight &flight) {
   Wgmma &work = *flight.work;
   std::shared_ptr<WgmmaAccumulator> chain =
@@ -169,7 +170,7 @@ void takeAccumulator(WarpWgmma &own, unsigned part, WgmmaInFlight &flight) {
     work.d->load(part, flight.rows);
 }
 
-/// All four warps have issued it.
+/// Starts a wgmma that all four warps have issued.
 void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
   Cta &cta = site.warp->cta;
   bool inA = !work->form.aInRegisters;
@@ -181,8 +182,8 @@ void start(const Site &site, Warpgroup &group, std::shared_ptr<Wgmma> work) {
   checkReady(site, cta, work->b);
   Cluster &cluster = site.warp->cluster;
   auto agent = std::make_unique<WgmmaAgent>(site, work, &group);
-  // The manual orders two wgmma only if they add to one accumulator; on the
-  // machine they execute in issue order.
+  // The manual orders two wgmma only if they add to one accumulator; hardware
+  // executes them in issue order.
   bool inOrder =
       site.warp->machine.options.conformance == Conformance::Practice;
   std::erase_if(group.pipe, [](const auto &other) { return other->done; });
@@ -245,8 +246,8 @@ std::string describeWait(const Warp &warp, const Wait &wait) {
          (complete ? ", which is in flight" : ": " + missingWarps(warp, work));
 }
 
-/// Groups are of the warpgroup: who waits knows that all of it is done, and
-/// goes on behind what each warp did before its part.
+/// Records a wait. Groups belong to the warpgroup: a warp that waits knows that
+/// all parts are done, and is ordered after what each warp did before its part.
 void noteWait(Warp &warp, const WarpWgmma &own, uint64_t pending) {
   Races *races = racesOf(warp);
   if (!races || own.groups <= pending)
@@ -273,7 +274,7 @@ Outcome executeWait(Warp &warp, const Instruction &inst, LaneMask) {
   return Outcome::Next;
 }
 
-/// D, A, B and the number of terms; whether A and B may be transposed, may be
+/// D, A, B and the number of terms; whether A and B may be transposed or
 /// negated, and whether the sum may saturate.
 struct TypeRow {
   ElementType d, a, b;
@@ -291,7 +292,7 @@ constexpr TypeRow typeRows[] = {
     {S32, S8, S8, 32, false, false},    {S32, S8, U8, 32, false, false},
     {S32, U8, S8, 32, false, false},    {S32, U8, U8, 32, false, false}};
 
-/// The three types of the opcode, in their order.
+/// Returns the row of the opcode's three types, in their order.
 const TypeRow *findTypes(const Decoder &decoder) {
   std::vector<std::string_view> names;
   for (std::string_view part : decoder.text().parts)
@@ -307,7 +308,7 @@ const TypeRow *findTypes(const Decoder &decoder) {
   return nullptr;
 }
 
-/// N of "m64n128k16"; 0 if there is no such shape.
+/// Returns N of "m64n128k16", or 0 if there is no such shape.
 uint32_t columnsOf(const Decoder &decoder, const TypeRow &row) {
   std::string tail = "k" + std::to_string(row.k);
   for (std::string_view part : decoder.text().parts) {
@@ -340,7 +341,7 @@ bool isNegated(const Decoder &decoder, size_t at) {
   return value < 0;
 }
 
-/// What follows scale-d.
+/// Decodes the immediates after scale-d.
 void decodeImmediates(const Decoder &decoder, const TypeRow &row,
                       WgmmaForm &form) {
   size_t transposes = !row.transposes ? 0 : form.aInRegisters ? 1 : 2;
@@ -356,7 +357,8 @@ void decodeImmediates(const Decoder &decoder, const TypeRow &row,
     form.majorB = Major::MN;
 }
 
-/// ptxas does without .aligned, which the manual has as mandatory.
+/// Requires .sync. ptxas accepts the opcode without .aligned, which the manual
+/// makes mandatory.
 void expectSync(const Decoder &decoder) {
   if (!decoder.has("sync"))
     decoder.unsupported("expected .sync.aligned");
@@ -374,7 +376,7 @@ void checkModifiers(const Decoder &decoder, const TypeRow &row) {
 void decodeRegisters(Decoder &decoder, Instruction &inst,
                      WgmmaOperands &operands) {
   const WgmmaForm &form = operands.form;
-  // f16 goes by two, and such registers are bits.
+  // f16 is packed in pairs, and such registers are bits.
   Type type = form.d == S32   ? Type::S32
               : form.d == F32 ? Type::F32
                               : Type::F16x2;

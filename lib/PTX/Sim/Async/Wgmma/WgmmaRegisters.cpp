@@ -27,8 +27,8 @@ bool isPractice(const Warp &warp) {
   return warp.machine.options.conformance == Conformance::Practice;
 }
 
-/// Whether two wgmma add to one accumulator, in order: of one shape, in just
-/// the same registers.
+/// Returns true if two wgmma add to one accumulator, in order: they have the
+/// same shape and exactly the same registers.
 bool isChain(const Instruction &first, const Instruction &second) {
   auto same = [](Operand a, Operand b) { return a.code == b.code; };
   return formOf(first).chainsWith(formOf(second)) &&
@@ -95,7 +95,7 @@ void WgmmaRegisters::watch(Warp &warp, const Instruction &inst) {
     Mark &mark = markOf(frame.rowBase + touch.row);
     mark.touched = &inst;
     mark.touchedAt = fences;
-    // The manual forbids to read A, too; that harms nobody.
+    // The manual also forbids reading A, which is harmless.
     bool harms =
         mark.writes || (mark.reads && (touch.writes || !isPractice(warp)));
     if (harms && !flying)
@@ -112,8 +112,8 @@ void WgmmaRegisters::watch(Warp &warp, const Instruction &inst) {
       otherAt("used by", warp.site(*flying->used)));
 }
 
-/// Since the last fence nothing but wgmma of one chain may have used an
-/// accumulator, and nothing but wgmma that read it, a register of A.
+/// Checks the uses since the last fence: an accumulator only by wgmma of one
+/// chain, and a register of A only by wgmma that read it.
 bool WgmmaRegisters::checkFence(const Site &site, const Mark &mark,
                                 bool sameUse, bool asA) const {
   const Instruction *by = nullptr;
@@ -146,12 +146,13 @@ bool WgmmaRegisters::checkFlight(const Site &site, const Mark &mark,
   return false;
 }
 
-/// Whether a wgmma that used the register last used it in the same way.
+/// Returns true if the last wgmma that used the register used it in the same
+/// way.
 bool WgmmaRegisters::isSameUse(const Mark &mark, const Instruction &inst,
                                bool asA) {
   if (asA || mark.usedAsA)
     return asA && mark.usedAsA;
-  // Neighbours have the same history, as a rule.
+  // Adjacent registers usually have the same history.
   if (mark.used != compared.first || &inst != compared.second) {
     compared = {mark.used, &inst};
     comparedIsChain = mark.used && isChain(*mark.used, inst);
@@ -171,7 +172,7 @@ void WgmmaRegisters::begin(Warp &warp, const Instruction &inst) {
       if (!isRegister(operand))
         continue;
       Mark &mark = markOf(base + operand.index());
-      // One finding says enough of one instruction.
+      // One finding per instruction is enough.
       bool sameUse = clean && isSameUse(mark, inst, asA);
       clean = clean && checkFlight(site, mark, sameUse, asA) &&
               checkFence(site, mark, sameUse, asA);

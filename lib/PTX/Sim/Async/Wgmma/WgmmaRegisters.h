@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, wgmma.fence and wgmma.wait_group: between other accesses to a
-// register and a wgmma that uses it lies a fence, between a wgmma and other
-// accesses a wait. Only registers that some wgmma of the function names are
-// looked at.
+// PTX ISA, wgmma.fence and wgmma.wait_group: a fence must separate other
+// accesses to a register from a later wgmma that uses it, and a wait must
+// separate a wgmma from later accesses. Only registers named by some wgmma of
+// the function are checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace ptxsim {
 
 struct Code;
 
-/// Which instructions of a function touch registers of its wgmma.
+/// The instructions of a function that access registers of its wgmma.
 class WgmmaTouches {
 public:
   struct Touch {
@@ -43,36 +43,36 @@ private:
   std::vector<uint32_t> first;
 };
 
-/// Of a cluster, made when a function first fences.
+/// Kept per cluster, created when a function executes its first fence.
 struct WgmmaFunctions : UnitState {
   std::map<const Code *, WgmmaTouches> functions;
   const WgmmaTouches &of(const Code &code);
 };
 
-/// Whether an instruction is wgmma.mma_async, whose dst are the registers of D
-/// and whose src those of A.
+/// Returns true for wgmma.mma_async, whose dst are the registers of D and whose
+/// src are those of A.
 bool isWgmma(const Instruction &inst);
 
 /// The registers of one warp, by absolute row.
 class WgmmaRegisters {
 public:
-  /// wgmma.fence: what was touched so far no longer matters.
+  /// Executes wgmma.fence: earlier accesses no longer matter.
   void fence() { ++fences; }
-  /// Another instruction is about to touch registers.
+  /// Checks the registers that another instruction is about to access.
   void watch(Warp &warp, const Instruction &inst);
-  /// Checks the registers of a wgmma, and counts it as in flight.
+  /// Checks the registers of a wgmma, and marks them as in flight.
   void begin(Warp &warp, const Instruction &inst);
-  /// The warp has waited for a wgmma of a frame at `rowBase`.
+  /// Ends a wgmma of a frame at `rowBase` that the warp has waited for.
   void end(const Instruction &inst, uint32_t rowBase);
 
 private:
   struct Mark {
-    /// The last other instruction, and the last wgmma, since fence number
-    /// `touchedAt` and `usedAt`.
+    /// The last other instruction and the last wgmma to use it, and the number
+    /// of fences before each.
     const Instruction *touched = nullptr, *used = nullptr;
     uint32_t touchedAt = 0, usedAt = 0;
     bool usedAsA = false;
-    /// How many in flight write it (as D) and read it (as A).
+    /// Number of wgmma in flight that write it (as D) and read it (as A).
     uint32_t writes = 0, reads = 0;
   };
   Mark &markOf(uint32_t row);
@@ -82,11 +82,11 @@ private:
                    bool asA) const;
   bool isSameUse(const Mark &mark, const Instruction &inst, bool asA);
   std::vector<Mark> marks;
-  /// Fences so far.
+  /// Number of fences so far.
   uint32_t fences = 0;
   const Code *code = nullptr;
   const WgmmaTouches *touches = nullptr;
-  /// The last two wgmma that isSameUse was asked about, and what it found.
+  /// The last two wgmma that isSameUse compared, and the result.
   std::pair<const Instruction *, const Instruction *> compared;
   bool comparedIsChain = false;
 };

@@ -70,7 +70,7 @@ Slot FunctionDecoder::callSlot(const syntax::Operand &operand, Operand &row) {
       return slot;
     }
   }
-  // Immediates of calls carry no type; 64 bits hold every integer one.
+  // Immediates of calls carry no type; 64 bits hold every integer immediate.
   unsigned bits = registerBits(operand);
   slot.inRegisters = true;
   slot.rows = rowsOf(bits);

@@ -8,7 +8,7 @@
 //
 // Post-dominators by Cooper, Harvey and Kennedy's iteration ("A Simple, Fast
 // Dominance Algorithm") on the reversed graph of basic blocks. A loop without
-// an exit gets an edge to the virtual exit, so that its blocks take part.
+// an exit gets an edge to the virtual exit, so that its blocks are included.
 //
 //===----------------------------------------------------------------------===//
 

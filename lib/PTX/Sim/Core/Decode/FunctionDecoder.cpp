@@ -29,7 +29,7 @@ FunctionDecoder::keep(const std::vector<Operand> &rows) {
   return builder.program->arena.emplace_back(rows);
 }
 
-/// Of an entry, in all (PTX ISA 7.1, since 8.1).
+/// Maximum size of an entry's parameters in total (PTX ISA 7.1, since 8.1).
 static constexpr uint64_t kParameterLimit = 32764;
 
 uint32_t FunctionDecoder::allocateLocal(const syntax::Variable &variable) {
@@ -138,7 +138,7 @@ void FunctionDecoder::declareBlock(const syntax::Block &block) {
       builder.symbols.declare(statement.label, symbol);
     }
   }
-  // Lists of targets name labels, so they come second.
+  // Target lists name labels, so they are decoded after all labels.
   for (const syntax::Statement &statement : block) {
     if (statement.kind != syntax::Statement::Kind::BranchTargets)
       continue;
@@ -303,7 +303,7 @@ bool isFloat(Type type) {
          type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
 }
 
-/// The bits of an immediate read as `type`.
+/// Returns the bits of an immediate read as `type`.
 uint64_t immediateBits(const syntax::Operand &operand, Type type) {
   if (type == Type::Pred)
     return operand.bits != 0;
@@ -354,9 +354,9 @@ Operand FunctionDecoder::addressOfSymbol(const Symbol &symbol,
   }
 }
 
-/// "%rd1+512" outside of brackets. The manual has no such operand; ptxas 13.0
-/// takes it where an integer is read, descriptors of tcgen05.mma among them,
-/// and its SASS adds.
+/// Decodes "%rd1+512" outside of brackets. The manual has no such operand.
+/// ptxas 13.0 accepts it where an integer is read, including descriptors of
+/// tcgen05.mma, and its SASS adds.
 Operand FunctionDecoder::registerPlus(const Symbol &symbol,
                                       const syntax::Operand &operand,
                                       Type type) {

@@ -14,7 +14,7 @@
 
 namespace ptxsim {
 
-/// What all functions of a program share while it is decoded.
+/// State shared by all functions of a program while it is decoded.
 class ProgramBuilder {
 public:
   ProgramBuilder(const syntax::Module &module, const Registry &registry);
@@ -23,10 +23,10 @@ public:
   Operand constant(uint64_t value);
   Operand relocated(Relocation::Kind kind, std::string_view variable,
                     uint64_t offset);
-  /// Lays out a .shared variable; extern ones share one place.
+  /// Lays out a .shared variable; extern variables share one place.
   Symbol placeShared(const syntax::Variable &variable);
   const syntax::Function *findFunction(std::string_view name) const;
-  /// Code of a function, decoded now or later.
+  /// Returns the code of a function, decoded now or later.
   Code *codeOf(const syntax::Function &function);
   uint32_t numberOf(const syntax::Function &function);
   Symbol moduleSymbol(const syntax::Variable &variable);
@@ -102,7 +102,7 @@ private:
   std::vector<std::pair<uint32_t, uint32_t>> branches;
   std::vector<std::pair<uint32_t, std::shared_ptr<BranchTargets>>> manyBranches;
   std::vector<std::vector<uint32_t>> targetLists;
-  /// Forms that are only an error if they can be reached.
+  /// Forms that are an error only if they are reachable.
   std::vector<std::pair<uint32_t, Error>> deferred;
   uint32_t sourceFile = 0, sourceLine = 0;
 };

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA 9.4, operand type checking, and 9.4.1, operand size exceeding the
-// instruction type size; where the manual is silent (elements of vectors,
-// special registers, bf16), what ptxas 13.0 takes. test/data/forms/verdicts.txt
-// holds all of it against ptxas.
+// instruction type size. Where the manual is silent (elements of vectors,
+// special registers, bf16), the rules follow ptxas 13.0.
+// test/data/forms/verdicts.txt compares all of them with ptxas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using Class = RegisterType::Class;
 
 namespace {
 
-/// Which declarations an instruction type takes besides bits of its width.
+/// The declarations that an instruction type accepts besides bits of its width.
 enum class Takes { Integers, Floats, All, Nothing };
 
 Takes takesOf(Type type) {
@@ -55,8 +55,8 @@ Takes takesOf(Type type) {
   }
 }
 
-/// What the manual calls agreement of types, widths aside. Elements of a vector
-/// of floats may be integers.
+/// Returns true if the types agree as the manual defines it, widths aside.
+/// Elements of a vector of floats may be integers.
 bool agrees(const RegisterType &got, Type type, Fit fit) {
   Takes takes = takesOf(type);
   bool exact = got.bits == scalar::bitWidth(type);
@@ -93,7 +93,7 @@ std::string declarations(Type type, unsigned bits) {
 void checkWidth(const Decoder &decoder, const syntax::Operand &operand,
                 RegisterType got, Type type, Fit fit) {
   unsigned wanted = scalar::bitWidth(type);
-  // The elements of a vector register are those of .v2 and .v4, or one value.
+  // A vector register is read as elements of .v2 or .v4, or as one value.
   if (got.elements > 1 && got.elements != fit.vector)
     got.bits *= got.elements;
   if (got.bits != wanted && !(fit.wider && wanted > 1 && got.bits > wanted))
@@ -113,7 +113,8 @@ void checkClass(const Decoder &decoder, const syntax::Operand &operand,
         " bits; mov.b" + std::to_string(got.bits) + " copies its bits");
 }
 
-/// PTX 1 had these in 16 bits, and %gridid in 32: they may be read so.
+/// Returns true if PTX 1 defined the register with 16 bits, or %gridid with 32;
+/// it may still be read so.
 bool hasNarrowForm(std::string_view name, unsigned bits) {
   constexpr std::array<std::string_view, 5> kStems = {
       "%tid.", "%ntid.", "%ctaid.", "%nctaid.", "%gridid"};
@@ -123,7 +124,8 @@ bool hasNarrowForm(std::string_view name, unsigned bits) {
          });
 }
 
-/// mov takes a special register of its width, cvt one that is wider, too.
+/// Checks the width of a special register: mov accepts its width, cvt also
+/// accepts a wider special register.
 void checkSpecial(const Decoder &decoder, std::string_view name,
                   unsigned specialBits, Type type) {
   std::string_view root = decoder.text().parts[0];
@@ -149,7 +151,8 @@ void checkSpecial(const Decoder &decoder, std::string_view name,
                         "; read it into a register of its width");
 }
 
-/// Elements are of one width, and together are bits where they differ.
+/// Checks that all elements have the same width, and that together they are
+/// bits if their classes differ.
 void checkElements(const Decoder &decoder, const syntax::Operand &operand,
                    Type type, Fit fit) {
   std::optional<RegisterType> joint;

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - Decodes an entry and all that it calls --------===//
+//===- ProgramBuilder.cpp - Decodes an entry and all functions it calls ---===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -109,8 +109,8 @@ uint32_t ProgramBuilder::numberOf(const syntax::Function &function) {
 }
 
 void ProgramBuilder::measureStack() {
-  // A chain of calls visits each function once unless it recurses; the room
-  // for recursion is a guess that call() checks.
+  // A call chain visits each function at most once unless it recurses. The
+  // space for recursion is an estimate that call() checks.
   uint64_t deepest = 0, local = 0;
   for (auto &[function, code] : program->codes) {
     program->stackRows += code->rows;
@@ -130,7 +130,8 @@ void ProgramBuilder::measureStack() {
   }
 }
 
-/// Names of shared variables that functions use: only these take room.
+/// Collects the names of shared variables that functions use: only these occupy
+/// memory.
 static void collectNames(const syntax::Operand &operand,
                          std::set<std::string_view> &names) {
   if (operand.kind == syntax::Operand::Kind::Name)
@@ -150,8 +151,8 @@ static void collectNames(const syntax::Block &block,
 }
 
 std::unique_ptr<Program> ProgramBuilder::build(const syntax::Function &entry) {
-  // What the entry and its callees name decides which module variables and
-  // functions belong to the program.
+  // The names used by the entry and its callees determine which module
+  // variables and functions belong to the program.
   std::set<std::string_view> used, visited;
   std::vector<const syntax::Function *> pending{&entry};
   while (!pending.empty()) {

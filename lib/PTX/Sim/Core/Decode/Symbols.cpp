@@ -54,7 +54,7 @@ std::optional<Symbol> SymbolTable::find(std::string_view name, uint32_t &rows) {
   return vector;
 }
 
-/// .f16x2 holds bits: no type but its own names pairs.
+/// Returns the class of a declared type. A register declared .f16x2 holds bits.
 RegisterType::Class ptxsim::classOf(std::string_view type) {
   using Class = RegisterType::Class;
   bool isFloat = type == "f16" || type == "f32" || type == "f64";

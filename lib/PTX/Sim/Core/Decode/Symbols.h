@@ -37,7 +37,7 @@ struct Symbol {
   const syntax::Variable *variable = nullptr;
 };
 
-/// One scope. Ranges give a row to a register when it is first used, so that a
+/// One scope. A range assigns a row to a register at its first use, so that a
 /// generous %r<9999> costs nothing.
 struct SymbolScope {
   struct Range {
@@ -60,18 +60,18 @@ public:
                     RegisterType::Class of) {
     scopes.back().ranges[stem] = {bits, of, {}};
   }
-  /// The innermost symbol of that name. `rows` grows by what a register of a
-  /// range takes on first use.
+  /// Returns the innermost symbol of that name. `rows` grows by the rows that a
+  /// register of a range takes at its first use.
   std::optional<Symbol> find(std::string_view name, uint32_t &rows);
 
 private:
   std::vector<SymbolScope> scopes;
 };
 
-/// What the type of a declaration makes a register good for.
+/// Returns the class of registers declared with a type.
 RegisterType::Class classOf(std::string_view type);
 
-/// Rows that a register of `bits` takes.
+/// Returns the number of rows that a register of `bits` takes.
 inline uint32_t rowsOf(uint32_t bits) { return bits == 128 ? 2 : 1; }
 
 } // namespace ptxsim

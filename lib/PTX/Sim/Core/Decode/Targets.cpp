@@ -1,4 +1,4 @@
-//===- Targets.cpp - Which .target has an instruction ---------------------===//
+//===- Targets.cpp - Which .target supports an instruction ----------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,25 +16,26 @@ using namespace ptxsim;
 
 namespace {
 
-/// "90": sm_90 and all above. Otherwise those named: "90a" is that target
-/// alone; "100f" is its family, that is sm_100a and sm_100f and the a and f
-/// targets above it with the same first digits.
+/// The targets that a rule requires. "90": sm_90 and all above. Otherwise those
+/// named: "90a" is that target only; "100f" is its family, that is sm_100a,
+/// sm_100f, and the a and f targets above with the same leading digits.
 using Need = std::string_view;
 constexpr Need kTensorCores = "100f 101f 110f";
 constexpr Need kSpecific = "100f 101f 110f 120f";
 constexpr Need kWarpgroups = "90a 100f 101f 110f 120f";
 
-/// Opcodes by their first parts, empty: all; modifiers that are all present,
-/// where one that ends in * may go on, a.b are neighbours and !a is absent; and
-/// the number of operands, where only a form with so many is meant.
+/// Matches opcodes by their first parts (empty: all), by modifiers that must
+/// all be present, and by the number of operands, if the rule is for a form
+/// with that many. A modifier that ends in * is a prefix, a.b are adjacent, and
+/// !a must be absent.
 struct Rule {
   std::string_view opcode, modifiers;
   Need need;
   size_t operands = 0;
 };
 
-/// All rules that match must be met. Narrower ones come first: the first that
-/// is not met is the one that is told.
+/// All rules that match must hold. Narrower rules come first: the first
+/// violated rule is reported.
 constexpr Rule kRules[] = {
     // Tensor cores of the fifth generation, and warpgroups.
     {"tcgen05.mma", "kind::i8", "100a 101a 110a"},
@@ -78,7 +79,7 @@ constexpr Rule kRules[] = {
     {"createpolicy", "", "80"},
     {"discard", "", "80"},
     {"applypriority", "", "80"},
-    // Synchronisation.
+    // Synchronization.
     {"mbarrier.try_wait", "", "90"},
     {"mbarrier", "expect_tx", "90"},
     {"mbarrier", "complete_tx", "90"},
@@ -147,7 +148,8 @@ constexpr Rule kRules[] = {
     {"cvt", "tf32", "80"},
     {"cvt", "f16x2", "80"},
     {"cvt", "relu", "80"},
-    // bf16 is converted from and to f32 on sm_80, and everything else later.
+    // bf16 converts from and to f32 on sm_80, and from and to all other types
+    // later.
     {"cvt", "bf16 !f32", "90"},
     {"cvt", "ftz f32.bf16", "90"},
     {"add", "f32 f16", "100"},
@@ -172,7 +174,7 @@ constexpr Rule kRules[] = {
     {"", "s16x2", "90"},
 };
 
-/// Special registers by the beginning of their names.
+/// Special registers by the prefix of their names.
 struct RegisterRule {
   std::string_view stem;
   Need need;
@@ -219,7 +221,7 @@ bool meets(const Target &target, Need need) {
   return met;
 }
 
-/// "sm_90 or higher", "sm_90a, sm_100a or sm_100f, ...".
+/// Returns "sm_90 or higher", "sm_90a, sm_100a or sm_100f, ...".
 std::string inWords(Need need) {
   std::string text;
   forWords(need, [&](std::string_view word) {
@@ -270,7 +272,7 @@ bool matches(const Rule &rule, const syntax::Instruction &inst) {
   return all;
 }
 
-/// What the special registers among the operands need.
+/// Returns the targets that the special registers among the operands require.
 std::optional<Need>
 missingRegister(const std::vector<syntax::Operand> &operands,
                 const Target &own) {

@@ -1,4 +1,4 @@
-//===- Targets.h - Which .target has an instruction -------------*- C++ -*-===//
+//===- Targets.h - Which .target supports an instruction --------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,10 +15,10 @@
 
 namespace ptxsim {
 
-/// What is wrong with an instruction in a module of .target `target`: "expected
-/// .target sm_90 or higher, got sm_80", or nothing. The rules are the sections
-/// "Target ISA Notes" of the PTX manual 9.2; forms that they do not single out
-/// are in every target.
+/// Returns the violation of an instruction in a module of .target `target`:
+/// "expected .target sm_90 or higher, got sm_80", or an empty string. The rules
+/// are the sections "Target ISA Notes" of the PTX manual 9.2; every target
+/// supports the forms that these sections do not mention.
 std::string missingTarget(const syntax::Instruction &inst,
                           std::string_view target);
 

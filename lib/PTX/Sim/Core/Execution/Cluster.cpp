@@ -38,7 +38,7 @@ Cta::~Cta() = default;
 
 Cluster::Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape)
     : machine(machine), number(number), first(firstCta), shape(shape),
-      // Splitmix64 of the seed, so that seeds 0 and 1 have nothing in common.
+      // Splitmix64 of the seed, so that seeds 0 and 1 are unrelated.
       randomState(machine.options.scheduleSeed + 0x9E3779B97F4A7C15ull +
                   number * 0xD1342543DE82EF95ull) {
   uint32_t rank = 0;
@@ -90,7 +90,7 @@ AgentId Cluster::issue(std::unique_ptr<Agent> agent) {
   if (const Warp *warp = agent->site.warp)
     agent->number = const_cast<Warp *>(warp)->agentsIssued++;
   agents.push_back({id, std::move(agent)});
-  // Under eager completion every predecessor is done already.
+  // Under eager completion every predecessor is already done.
   if (machine.options.policy == Policy::Eager)
     completeAgent(agents.size() - 1);
   return id;
@@ -111,7 +111,7 @@ bool Cluster::eligible(size_t index) const {
 }
 
 void Cluster::completeAgent(size_t index) {
-  // The agent leaves the queue first: what it wakes may ask isDone.
+  // Remove the agent from the queue first: warps that it wakes may call isDone.
   std::unique_ptr<Agent> agent = std::move(agents[index].second);
   agents.erase(agents.begin() + ptrdiff_t(index));
   ++changes;
@@ -138,7 +138,7 @@ void Cluster::lanesExited(Warp &warp) {
     --warp.cta.liveWarps;
   if (!warp.live && races)
     races->warpExits(warp);
-  // Exits may complete a barrier, in whatever order they come.
+  // Exits may complete a barrier, in any order.
   machine.noteBarriers(warp.cta, false);
   machine.noteClusterBarrier(false);
   barriersAfterExit(warp.cta);

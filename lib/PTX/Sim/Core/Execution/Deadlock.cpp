@@ -64,7 +64,7 @@ constexpr Completer completers[] = {
 bool mayComplete(std::string_view kind, std::string_view opcode) {
   if (kind == "barrier" && opcode.starts_with("barrier.cluster"))
     return false;
-  // A bulk copy completes an mbarrier only if it says so.
+  // A bulk copy completes an mbarrier only if its opcode names it.
   if (opcode.find("bulk") != opcode.npos &&
       opcode.find("mbarrier") == opcode.npos)
     return false;
@@ -75,8 +75,9 @@ bool mayComplete(std::string_view kind, std::string_view opcode) {
                      });
 }
 
-/// The instructions that a warp may still execute: everything that its program
-/// counters reach in the control-flow graph, whatever the registers hold.
+/// The instructions that a warp may still execute: everything reachable from
+/// its program counters in the control-flow graph, regardless of register
+/// values.
 class Ahead {
 public:
   explicit Ahead(const Warp &warp) : program(warp.machine.program) {
@@ -139,8 +140,8 @@ void Ahead::follow(const Code &code, uint32_t pc) {
     add(*callee, 0);
 }
 
-/// Whether an mbarrier instruction certainly names another barrier: its address
-/// is a constant, and not the object's.
+/// Returns true if an mbarrier instruction is known to name another barrier:
+/// its address is a constant and differs from the object's.
 bool namesAnother(const Warp &warp, const Instruction &inst,
                   const WaitObject &object) {
   const Operand &base = inst.address.base;
@@ -152,7 +153,7 @@ bool namesAnother(const Warp &warp, const Instruction &inst,
   return (address & 0xFFFFFF) != object.address.value_or(0);
 }
 
-/// Lines at which a warp sleeps, for "blocked at line 9".
+/// Returns the lines at which a warp sleeps, for "blocked at line 9".
 std::string blockedText(const Warp &warp) {
   std::string text;
   for (const Path &path : warp.paths)
@@ -180,7 +181,7 @@ void findCompleters(const Cluster &cluster, WaitObject &object) {
     }
 }
 
-/// The object that a wait is for: one per key.
+/// Returns the index of the object of a wait: one object per key.
 int objectOf(const Warp &warp, const Wait &wait,
              std::map<const void *, int> &known, DeadlockReport &report) {
   auto [found, fresh] = known.insert({wait.key, int(report.objects.size())});

@@ -13,18 +13,18 @@
 
 namespace ptxsim {
 
-/// Who waits for what, and who could still bring it about. Reads the cluster
-/// only.
+/// Returns the wait-for graph: which paths wait for which objects, and which
+/// warps could still complete them. Does not modify the cluster.
 DeadlockReport explainDeadlock(const Cluster &cluster);
 
-/// The phase that a path waits for too late, if it does.
+/// Returns the phase that a path has missed, if any.
 std::optional<MissedPhase> missedBy(const Warp &warp, const Path &path);
 
-/// Whether the code that a path may still execute has the instruction, whatever
-/// the registers hold.
+/// Returns true if the code that a path may still execute contains the
+/// instruction, regardless of register values.
 bool mayReach(const Warp &warp, const Path &path, const Instruction &inst);
 
-/// "cta 0,0,0 warp 3".
+/// Returns "cta 0,0,0 warp 3".
 std::string nameOf(const Warp &warp);
 
 } // namespace ptxsim

@@ -17,7 +17,7 @@ using namespace ptxsim;
 
 void Footprint::touch(uint64_t begin, uint64_t end, bool writes) {
   if (!touches.empty()) {
-    // The lanes of a warp touch one element after the other.
+    // The lanes of a warp access consecutive elements.
     Touch &last = touches.back();
     if (last.writes == writes && begin >= last.begin && begin <= last.end) {
       last.end = std::max(last.end, end);
@@ -113,9 +113,9 @@ std::optional<size_t> Exploration::giveUp(bool isRedundant) {
   return std::nullopt;
 }
 
-/// The node behind the steps taken so far: what slept before, and what was
-/// tried at the last step before its choice, sleeps on unless it conflicts with
-/// that choice.
+/// Returns the node after the steps taken so far. A process that slept before,
+/// or was tried at the last step before its choice, keeps sleeping unless it
+/// conflicts with that choice.
 Exploration::Node
 Exploration::makeNode(const std::vector<Process> &enabled) const {
   Node node;
@@ -161,7 +161,8 @@ std::optional<size_t> Exploration::choose(const std::vector<Process> &enabled) {
   return index;
 }
 
-/// Moves on to the deepest step with an alternative; false if there is none.
+/// Proceeds to the deepest step with an untried alternative; returns false if
+/// there is none.
 bool Exploration::backtrack() {
   stack.resize(depth);
   while (!stack.empty()) {
@@ -187,8 +188,8 @@ void Exploration::addBacktrack(size_t at, Process process) {
     node.backtrack.insert(node.enabled.begin(), node.enabled.end());
 }
 
-/// Whether `step` is what made `process`, which takes the step `next`, able to
-/// run: it could not before, and could ever since.
+/// Returns true if `step` enabled `process`, which takes the step `next`: the
+/// process could not run before `step`, and always could since.
 bool Exploration::enables(size_t step, Process process, size_t next) const {
   auto has = [&](size_t at) {
     const std::vector<Process> &enabled = stack[at].enabled;
@@ -197,8 +198,8 @@ bool Exploration::enables(size_t step, Process process, size_t next) const {
   return step + 1 <= next && !has(step) && has(step + 1);
 }
 
-/// Steps that conflict and are not ordered by anything between them could have
-/// come in the other order: that is tried, too.
+/// Schedules the reverse order of every two conflicting steps that no step
+/// between them orders.
 void Exploration::findRaces() {
   size_t steps = depth;
   std::vector<std::vector<bool>> past(steps);

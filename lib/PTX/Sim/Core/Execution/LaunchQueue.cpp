@@ -14,15 +14,15 @@
 using namespace ptxsim;
 
 static constexpr uint64_t kEagerPlaces = 4, kRandomPlaces = 8;
-/// One request in so many fails although clusters are left: something more
-/// urgent wants their place, for one.
+/// One request in this many fails although clusters are left, for example
+/// because a more urgent kernel needs their place.
 static constexpr uint64_t kRefusals = 8;
 
 LaunchQueue::LaunchQueue(const Options &options, uint64_t clusters)
     : policy(options.policy), count(clusters) {
   if (policy == Policy::Eager)
     places = kEagerPlaces;
-  // No cluster has this number, so that none draws the same.
+  // Not the number of any cluster, so that none draws the same sequence.
   uint64_t generator = options.scheduleSeed ^ 0xE7037ED1A0B428DBull;
   if (options.randomised())
     places = 1 + drawBelow(kRandomPlaces, generator);
@@ -36,7 +36,7 @@ void LaunchQueue::take(uint64_t number) {
   }
 }
 
-/// A cluster that is left, of which there is one.
+/// Returns one of the clusters that are left; there is at least one.
 uint64_t LaunchQueue::pick(Cluster &requester) const {
   uint64_t number = first;
   if (policy != Policy::Eager)

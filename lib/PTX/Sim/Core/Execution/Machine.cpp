@@ -121,7 +121,7 @@ void Machine::layOutShared() {
     if (directive.values.size() > 2)
       required.z = uint32_t(directive.values[2]);
     if (!required.count())
-      continue; // Zeros leave the cluster to the launch.
+      continue; // Zeros: the launch gives the cluster.
     if (explicitCluster && spell(required) != spell(clusterShape))
       refuse("expected the cluster of .reqnctapercluster " + spell(required) +
              ", got " + spell(clusterShape));

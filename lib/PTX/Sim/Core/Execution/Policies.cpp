@@ -1,4 +1,4 @@
-//===- Policies.cpp - In which order warps and agents go on ---------------===//
+//===- Policies.cpp - The order of warps and agents -----------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace ptxsim;
 
 void Scheduler::randomTurns() {
-  // One sweep's worth of turns, so that a livelock is looked for as often.
+  // As many turns as a sweep has, so that livelocks are checked equally often.
   for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
     while (!cluster.inFlight().empty() && cluster.random(4) == 0)
       if (!cluster.completeOne(true))
@@ -30,11 +30,11 @@ void Scheduler::randomTurns() {
   }
 }
 
-/// A turn under Policy::Pct ends here at the latest, so that a warp that polls
-/// does not keep the others from what it polls for.
+/// Maximum length of a turn under Policy::Pct, so that a warp that polls does
+/// not block the warps that it polls for.
 static constexpr uint64_t kPriorityTurn = 1024;
-/// The length of a run is not known before its end: the steps of changes are
-/// drawn from spans of 2^4 to 2^18 steps.
+/// The length of a run is unknown until its end, so the steps at which
+/// priorities change are drawn from spans of 2^4 to 2^18 steps.
 static constexpr unsigned kShortestSpan = 4, kSpans = 15;
 
 uint64_t &Scheduler::priorityOf(AgentId agent) {
@@ -44,7 +44,8 @@ uint64_t &Scheduler::priorityOf(AgentId agent) {
   return found->second;
 }
 
-/// Puts whoever took the step below all others if a change was due.
+/// Lowers the priority of the process that took the step below all others if a
+/// change was due.
 void Scheduler::changePriority(uint64_t &priority, uint64_t before) {
   for (uint64_t at : priorityChanges)
     if (at >= before && at < prioritySteps) {
@@ -53,7 +54,8 @@ void Scheduler::changePriority(uint64_t &priority, uint64_t before) {
     }
 }
 
-/// One sweep's worth of steps, each of the warp or agent of highest priority.
+/// Runs as many steps as a sweep has, each of the warp or agent of highest
+/// priority.
 void Scheduler::priorityTurns() {
   if (warpPriorities.empty()) {
     for (size_t i = 0; i < warps.size(); ++i)
@@ -83,14 +85,14 @@ void Scheduler::priorityTurns() {
     uint64_t steps = machine.steps, changes = cluster.changes;
     turn(*warps[best], 1 + cluster.random(kPriorityTurn));
     prioritySteps += machine.steps - steps;
-    // Whoever polls in vain makes room for the others.
+    // A warp that polls without success yields to the others.
     if (cluster.changes == changes && warps[best]->runnable())
       warpPriorities[best] = --lowest;
     changePriority(warpPriorities[best], before);
   }
 }
 
-/// Among the agents that may complete, the one of highest priority.
+/// Returns the agent of highest priority among those that may complete.
 std::optional<size_t> Scheduler::bestAgent() {
   std::optional<size_t> best;
   for (size_t i = 0; i < cluster.agents.size(); ++i)
@@ -101,7 +103,7 @@ std::optional<size_t> Scheduler::bestAgent() {
   return best;
 }
 
-/// Completes an agent because nothing else can go on.
+/// Completes an agent when nothing else can make progress.
 bool Scheduler::completeOne() {
   if (machine.options.policy == Policy::Exhaustive)
     return exploreAgents();
@@ -129,8 +131,8 @@ static Exploration::Process numberOf(const Agent &agent) {
          agent.number;
 }
 
-/// Families whose state (tensor memory, register pools, copy groups) is not
-/// noted range by range.
+/// Returns true for families whose state (tensor memory, register pools, copy
+/// groups) is not recorded range by range.
 bool ptxsim::touchesUnnoted(const Instruction &inst) {
   static constexpr std::string_view families[] = {
       "tcgen05.",           "setmaxnreg",           "cp.async.c",
@@ -142,8 +144,8 @@ bool ptxsim::touchesUnnoted(const Instruction &inst) {
   return false;
 }
 
-// Keys of footprints: global addresses as they are, shared ones by rank, and
-// one for what has no address.
+// Keys of footprints: global addresses unchanged, shared addresses by rank, and
+// a separate key for state without an address.
 static constexpr uint64_t kSharedKeys = uint64_t(1) << 62;
 static constexpr uint64_t kBarrierKeys = uint64_t(2) << 62;
 
@@ -170,7 +172,7 @@ void Machine::noteClusterBarrier(bool writes) {
     footprint->touch(kBarrierKeys + 16, kBarrierKeys + 17, writes);
 }
 
-/// Agents that may complete, by number.
+/// Returns the agents that may complete, by number.
 std::vector<Scheduler::Choice> Scheduler::agentChoices() {
   std::vector<Choice> choices;
   for (size_t i = 0; i < cluster.agents.size(); ++i)
@@ -179,8 +181,8 @@ std::vector<Scheduler::Choice> Scheduler::agentChoices() {
   return choices;
 }
 
-/// Lets the exploration choose and executes the choice. False if it wants no
-/// more of this schedule.
+/// Executes the choice of the exploration. Returns false if the exploration
+/// stops this schedule.
 bool Scheduler::explore(std::vector<Choice> choices) {
   std::sort(
       choices.begin(), choices.end(),
@@ -192,7 +194,7 @@ bool Scheduler::explore(std::vector<Choice> choices) {
   std::optional<size_t> index = exploration.choose(numbers);
   if (!index) {
     machine.stopped = true;
-    // A schedule that is too long says nothing of how it would have ended.
+    // A schedule that exceeds the limit gives no information on its end.
     if (!exploration.redundant())
       machine.status = Status::StepLimit;
     return false;
@@ -216,8 +218,8 @@ bool Scheduler::exploreAgents() {
   return !choices.empty() && explore(std::move(choices));
 }
 
-/// Runs a warp up to and including its next change of something that others
-/// can see.
+/// Runs a warp up to and including its next change of state that other warps
+/// can observe.
 void Scheduler::step(Warp &warp) {
   uint64_t changes = cluster.changes, end = machine.steps + kPriorityTurn;
   while (warp.runnable() && cluster.changes == changes && !machine.stopped &&
@@ -228,8 +230,9 @@ void Scheduler::step(Warp &warp) {
   fruitless[index] = cluster.changes == changes ? changes + 1 : 0;
 }
 
-/// A warp whose last step changed nothing polls, or computes: it waits until
-/// something has changed or nobody else can go on.
+/// Takes one step of the exploration. A warp whose last step changed nothing
+/// polls or computes: it waits until something changes or nothing else can
+/// proceed.
 void Scheduler::exploreTurn() {
   fruitless.resize(warps.size());
   std::vector<Choice> choices = agentChoices();

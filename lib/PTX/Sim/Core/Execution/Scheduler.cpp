@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - Which warp runs next, and what if none can ---------===//
+//===- Scheduler.cpp - Chooses the next warp and resolves stalls ----------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,15 +16,16 @@ using namespace ptxsim;
 
 /// Instructions of one turn. Long turns keep a warp's registers in the cache.
 static constexpr uint64_t kTurn = 4096;
-/// Instructions without any change in the machine before a loop is suspected,
-/// and rounds of fruitless polls before something in flight must complete.
+/// Instructions without any change in the machine before a livelock is
+/// suspected, and rounds of unsuccessful polls before an agent in flight must
+/// complete.
 static constexpr uint64_t kSuspicious = 1 << 20;
 static constexpr uint64_t kSoftRounds = 1000;
-/// Instructions of a visit without any change after which other clusters have a
-/// turn: at first, and where the last visit was in vain.
+/// Instructions without any change after which other clusters run: at first,
+/// and after a visit that changed nothing.
 static constexpr uint64_t kYield = 1 << 16, kLook = 1 << 10;
-/// Instructions without any change after which a cluster that others may help
-/// is asked whether it only spins, so as not to be visited in vain.
+/// Instructions without any change after which a cluster that others may
+/// unblock is checked for spinning, so that it is not visited without effect.
 static constexpr uint64_t kSpin = 1 << 14;
 
 Scheduler::Scheduler(Cluster &cluster)
@@ -101,7 +102,7 @@ bool Scheduler::run(bool mayYield) {
   return true;
 }
 
-/// Instructions of this visit since something changed.
+/// Returns the instructions of this visit since the last change.
 uint64_t Scheduler::quietSteps() const {
   return cluster.steps - std::max(watchedSince, visitedSince);
 }
@@ -114,7 +115,7 @@ void Scheduler::restartWatch() {
   nextSnapshot = 1;
 }
 
-/// Lets warps run, and agents complete, as the policy says. Where a livelock is
+/// Lets warps run and agents complete according to the policy. If a livelock is
 /// suspected, states are compared after plain sweeps.
 void Scheduler::takeTurns() {
   Policy policy = machine.options.policy;
@@ -134,7 +135,7 @@ bool Scheduler::endSoftWaits() {
   return woken;
 }
 
-/// No warp can run. True if something could be done about it.
+/// Handles that no warp can run. Returns true if any warp can run again.
 bool Scheduler::stalled() {
   if (cluster.changes != changesAtStall) {
     changesAtStall = cluster.changes;
@@ -142,7 +143,7 @@ bool Scheduler::stalled() {
     for (Warp *warp : warps)
       warp->machineChanged();
   }
-  // A try_wait may time out, and the program may then do something else.
+  // A try_wait may time out, and the program may then take another branch.
   if (++softRounds < kSoftRounds && endSoftWaits())
     return true;
   if (completeOne())
@@ -167,7 +168,8 @@ bool Scheduler::partLanes() {
   return any;
 }
 
-/// Warps run. True if that was found to lead nowhere.
+/// Checks running warps for a livelock. Returns true if the run must not
+/// continue as before.
 bool Scheduler::watchForLivelock() {
   if (cluster.changes != changesWatched) {
     restartWatch();
@@ -182,9 +184,9 @@ bool Scheduler::watchForLivelock() {
   bool plain = !machine.options.randomised();
   if (quiet < (yields && plain ? kSpin : kSuspicious))
     return false;
-  // Brent's cycle search over the states after each sweep: a state that comes
-  // back, with nothing changed in between, comes back for ever. One that was
-  // looked at ahead of other clusters' turn has not come back.
+  // Brent's cycle search over the states after each sweep: a state that recurs
+  // with no change in between recurs forever. A state that was examined before
+  // other clusters ran has not recurred.
   if (suspicious && cluster.steps == lookedSince)
     return false;
   suspicious = true;
@@ -227,7 +229,7 @@ bool Scheduler::finish() {
   return !machine.stopped;
 }
 
-/// Paths that a message names; the wait-for graph has all.
+/// Maximum number of paths in a message; the wait-for graph has all of them.
 static constexpr size_t kPathsShown = 64;
 
 static std::string pathText(const BlockedPath &path) {
@@ -240,8 +242,7 @@ static std::string pathText(const BlockedPath &path) {
          path.waits;
 }
 
-/// A wait that came too late for its phase: where the others wait follows from
-/// it.
+/// A wait that missed its phase. The other waits follow from it.
 struct LateWait {
   Site site;
   MissedPhase missed;
@@ -255,7 +256,7 @@ static std::optional<LateWait> findLateWait(const std::vector<Warp *> &warps) {
   return std::nullopt;
 }
 
-/// "; cta 0,0,0 warp 1 waits for the end of phase 0 of ...".
+/// Returns "; cta 0,0,0 warp 1 waits for the end of phase 0 of ...".
 static std::string lateText(const LateWait &late) {
   const PhaseOverrun &facts = late.missed.facts;
   return "; " + nameOf(*late.site.warp) + " waits for the end of phase " +
@@ -276,7 +277,7 @@ static std::string lateAdvice(const PhaseOverrun &facts) {
          "others.";
 }
 
-/// Where the report points: a path that sleeps if there is one.
+/// Returns the location of the report: a sleeping path if there is one.
 Site Scheduler::blockedSite() const {
   Site site;
   for (const Warp *warp : warps)

@@ -1,4 +1,4 @@
-//===- Scheduler.h - Which warp runs next, and what if none can -*- C++ -*-===//
+//===- Scheduler.h - Chooses the next warp and resolves stalls --*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,24 +16,25 @@
 namespace ptxsim {
 
 /// Runs a cluster to its end. Eager and late: round robin with long turns.
-/// Random: a warp and a turn length from the seed.
+/// Random: a warp and a turn length drawn from the seed.
 class Scheduler {
 public:
   explicit Scheduler(Cluster &cluster);
-  /// Runs the cluster to its end, or to that of the launch. With `mayYield` it
-  /// returns false, to be called again, once the cluster has run for long
-  /// without changing anything: it may wait for another one.
+  /// Runs until the end of the cluster or of the launch. With `mayYield` it
+  /// returns false, to be called again, once the cluster has run long without
+  /// changing anything: it may be waiting for another cluster.
   bool run(bool mayYield);
-  /// Tells the changes that all other clusters have made so far.
+  /// Sets the number of changes that all other clusters have made so far.
   void othersChanged(uint64_t changes);
-  /// Whether the cluster can only spin unless others change something, and has
-  /// had a look at as many changes of theirs.
+  /// Returns true if the cluster can only spin unless others change something,
+  /// and has already examined `changes` changes of the others.
   bool isStuck(uint64_t changes) const {
     return stuck && changesOfOthers == changes;
   }
-  /// Warps meet again behind a branch where they can, which no program may rely
-  /// on: lanes that wait there may be those that end the spinning of the
-  /// others, say by giving back a lock. False if there are none.
+  /// Splits reconverged lanes. Warps reconverge after a branch where they can,
+  /// and no program may rely on that: the lanes waiting there may be those that
+  /// end the spinning of the others, for example by releasing a lock. Returns
+  /// false if none wait.
   bool partLanes();
   void reportLivelock() { reportDeadlock(FindingId::Livelock); }
 
@@ -48,7 +49,7 @@ private:
   void changePriority(uint64_t &priority, uint64_t before);
   uint64_t &priorityOf(AgentId agent);
   std::optional<size_t> bestAgent();
-  /// A step that Policy::Exhaustive may take: a warp's, or else an agent's.
+  /// A step that Policy::Exhaustive may take: a step of a warp or of an agent.
   struct Choice {
     uint64_t number;
     Warp *warp;
@@ -72,22 +73,22 @@ private:
   Machine &machine;
   std::vector<Warp *> warps;
   uint64_t changesAtStall = 0, softRounds = 0;
-  // Livelock: a state that comes back while nothing in the machine changes.
+  // Livelock: a state that recurs while nothing in the machine changes.
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
   uint64_t snapshot = 0, lookedSince = 0;
   bool suspicious = false, stuck = false, yields = false;
   uint64_t visitedSince = 0, changesOfOthers = 0;
-  /// Quiet instructions of a visit after which other clusters have a turn.
+  /// Instructions of a visit without any change after which other clusters run.
   uint64_t patience;
 
-  // Policy::Pct: priorities of warps (as `warps`) and agents, the lowest one
-  // given so far, and the steps at which priorities change.
+  // Policy::Pct: priorities of warps (in the order of `warps`) and agents, the
+  // lowest one given so far, and the steps at which priorities change.
   std::vector<uint64_t> warpPriorities;
   std::map<AgentId, uint64_t> agentPriorities;
   uint64_t lowest = uint64_t(1) << 32, prioritySteps = 0;
   std::vector<uint64_t> priorityChanges;
-  // Policy::Exhaustive: warps whose last step changed nothing, and the number
-  // of changes then.
+  // Policy::Exhaustive: per warp, the number of changes + 1 if its last step
+  // changed nothing, else 0.
   std::vector<uint64_t> fruitless;
 };
 

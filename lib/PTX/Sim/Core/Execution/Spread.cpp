@@ -1,4 +1,4 @@
-//===- Spread.cpp - The clusters of a launch, over cores and time ---------===//
+//===- Spread.cpp - Clusters in sequence or in parallel -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -27,9 +27,9 @@ static uint64_t clusterCount(const Machine &machine) {
 
 namespace {
 
-// --- one after another ---
+// --- sequentially ---
 
-/// A cluster that has begun, and what it has found.
+/// A cluster that has started, and its findings.
 struct Resident {
   Resident(Machine &machine, uint64_t number)
       : cluster(machine, number, firstCta(machine, number),
@@ -40,10 +40,10 @@ struct Resident {
   Report report;
 };
 
-/// Which cluster begins next. A device starts them in the order of their
-/// numbers, in as many places as it has, and nothing says how fast each one
-/// goes on. So the policy chooses among those that would have a place, and a
-/// cluster may wait for any before it. Where clusters cancel others the queue
+/// Selects the next cluster to start. A device starts clusters in the order of
+/// their numbers, in as many places as it has; their relative speed is
+/// unspecified. So the policy selects one of those that would have a place, and
+/// a cluster may wait for any before it. If clusters cancel others, the queue
 /// has fewer places.
 class StartOrder {
 public:
@@ -51,17 +51,19 @@ public:
       : policy(machine.options.policy), queue(machine.queue.get()),
         places(queue ? queue->placesOf(kPlaces) : kPlaces),
         count(clusterCount(machine)),
-        // No cluster has this number, so that none draws the same.
+        // Not the number of any cluster, so that none draws the same sequence.
         generator(machine.options.scheduleSeed ^ 0xA0761D6478BD642Full) {}
   bool empty() {
     dropCancelled();
     return placed.empty() && next == count;
   }
-  /// Whether one has a place while `running` have begun and not ended.
+  /// Returns true if a cluster has a place while `running` have started and not
+  /// ended.
   bool hasPlace(size_t running) {
     return !empty() && (!placed.empty() || running < places);
   }
-  /// All that run wait for one that comes later: whether it gets a place too.
+  /// Adds a place if all running clusters wait for a later one. Returns false
+  /// if no place is left.
   bool widen() { return !empty() && places < kPlaces && ++places; }
   uint64_t take(size_t running);
 
@@ -73,7 +75,7 @@ private:
   LaunchQueue *queue;
   size_t places;
   uint64_t count, next = 0, generator;
-  /// Those that have a place and have not begun, in order.
+  /// Clusters that have a place and have not started, in order.
   std::vector<uint64_t> placed;
 };
 
@@ -103,12 +105,12 @@ uint64_t StartOrder::take(size_t running) {
   return number;
 }
 
-/// What clusters have found, by their numbers: it is reported in that order,
-/// whatever the one in which they ran.
+/// Findings of clusters, by cluster number. They are reported in that order,
+/// regardless of the order of execution.
 using Reports = std::map<uint64_t, Report>;
 
-/// Runs clusters one after another. One that spins on global memory makes room
-/// for the next, and has its turn again afterwards.
+/// Runs clusters one after another. A cluster that spins on global memory
+/// yields to the next, and runs again afterwards.
 class InOrder {
 public:
   explicit InOrder(Machine &machine) : machine(machine), order(machine) {}
@@ -153,7 +155,8 @@ void InOrder::runAll() {
   }
 }
 
-/// The newest first: it has not run yet, and is what the others may wait for.
+/// Visits the newest cluster first: it has not run yet, and the others may be
+/// waiting for it.
 void InOrder::visitAll() {
   for (size_t i = residents.size(); i-- > 0 && !machine.stopped;) {
     Resident &resident = *residents[i];
@@ -166,7 +169,7 @@ void InOrder::visitAll() {
   }
 }
 
-/// Whether the cluster has come to its end, or to that of the launch.
+/// Returns true at the end of the cluster or of the launch.
 bool InOrder::visit(Resident &resident) {
   std::swap(machine.report, resident.report);
   bool ended = resident.scheduler.run(!alone());
@@ -188,8 +191,8 @@ void InOrder::remove(size_t index) {
   residents.erase(residents.begin() + ptrdiff_t(index));
 }
 
-/// False if all clusters spin and no state of theirs is new. One that has not
-/// looked since another changed something may still go on.
+/// Returns false if all clusters spin and none has a new state. A cluster that
+/// has not run since another changed something may still make progress.
 bool InOrder::roundHelps() {
   uint64_t changes = changesOfAll();
   return !std::ranges::all_of(residents, [&](const auto &resident) {
@@ -204,7 +207,7 @@ bool InOrder::partLanes() {
   return any;
 }
 
-// --- at once ---
+// --- in parallel ---
 
 class AtOnce {
 public:
@@ -213,7 +216,7 @@ public:
         claims(machine.device.impl()) {
     for (unsigned i = 0; i < threads; ++i) {
       options.push_back(std::make_unique<Options>(machine.options));
-      // The launching thread alone calls back.
+      // Only the launching thread calls back.
       if (i > 0)
         options.back()->progress = nullptr;
       workers.push_back(std::make_unique<Machine>(
@@ -222,8 +225,8 @@ public:
       workers.back()->cancelled = &failed;
     }
   }
-  /// False if the clusters must run in order after all; memory is then as it
-  /// was.
+  /// Returns false if the clusters must run sequentially; memory is then
+  /// restored.
   bool run();
 
 private:
@@ -296,10 +299,10 @@ bool AtOnce::run() {
   return true;
 }
 
-// --- which ---
+// --- selection ---
 
-/// Opcodes by which CTAs talk to each other through global memory. They would
-/// be found out; but it is cheaper not to try.
+/// Returns true for opcodes by which CTAs communicate through global memory.
+/// The conflict would be detected anyway; not trying is cheaper.
 bool talks(const Instruction &inst) {
   std::string_view opcode = inst.opcode;
   auto has = [&](std::string_view part) {
@@ -320,7 +323,7 @@ bool prints(const Instruction &inst) {
          inst.data<CallData>().external == CallData::Extern::Printf;
 }
 
-/// Why the clusters have to run in order, or nothing.
+/// Returns the reason why the clusters must run sequentially, or null.
 const char *whyInOrder(const Machine &machine) {
   if (machine.options.policy == Policy::Exhaustive)
     return "an exploration";

@@ -1,4 +1,4 @@
-//===- Spread.h - The clusters of a launch, over cores and time -*- C++ -*-===//
+//===- Spread.h - Clusters in sequence or in parallel -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Clusters that share no global memory can run at once, and nothing shows it.
-// Whether they do is found out while they run: every granule of global memory
-// belongs to the cluster that writes it, or to all that only read it. Who
-// breaks that stops the attempt, what was written is put back, and the clusters
-// run one after another; so does a launch that ends before its time. What a
-// launch leaves behind is thus that of the plain order, however many cores
-// there are.
+// Clusters that share no global memory can run in parallel with the same
+// result. Whether they share any is checked while they run: every granule of
+// global memory belongs to the cluster that writes it, or to all that only read
+// it. A cluster that violates this stops the attempt, the written memory is
+// restored, and the clusters run sequentially; so does a launch that ends
+// early. The result of a launch is thus that of the sequential order, for any
+// number of cores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@
 
 namespace ptxsim {
 
-/// Runs the clusters of a machine's launch: several at once where Options and
-/// the program let it.
+/// Runs the clusters of a machine's launch, in parallel where Options and the
+/// program allow it.
 LaunchResult runClusters(Machine &machine);
 
 } // namespace ptxsim

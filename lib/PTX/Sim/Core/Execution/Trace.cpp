@@ -1,4 +1,4 @@
-//===- Trace.cpp - What one warp executed, as text ------------------------===//
+//===- Trace.cpp - The instructions one warp executed ---------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -43,7 +43,8 @@ std::string ptxsim::textOf(const Program &program, const Instruction &inst) {
   return line;
 }
 
-/// The value, and what it is as a float where the opcode says so.
+/// Returns the value, followed by its value as a float if the opcode has a
+/// float type.
 static std::string valueText(std::string_view opcode, uint64_t value) {
   std::string text = format("0x%llx", static_cast<unsigned long long>(value));
   if (opcode.ends_with(".f32"))
@@ -63,8 +64,8 @@ static std::string resultText(const Warp &warp, const Instruction &inst,
   return text;
 }
 
-/// Whether the decoder put `inst` in front of the instruction that the text
-/// has, to compute an operand of it.
+/// Returns true if the decoder inserted `inst` before an instruction of the
+/// text to compute one of its operands.
 static bool isHelper(const Warp &warp, const Instruction &inst) {
   const std::vector<Instruction> &code = warp.frame().code->instructions;
   size_t next = size_t(&inst - code.data()) + 1;

@@ -1,4 +1,4 @@
-//===- Trace.h - What one warp executed, as text ----------------*- C++ -*-===//
+//===- Trace.h - The instructions one warp executed -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,15 +13,16 @@
 
 namespace ptxsim {
 
-/// The instruction as the module's text has it, guard included, on one line.
+/// Returns the instruction as written in the module, including its guard, on
+/// one line.
 std::string textOf(const Program &program, const Instruction &inst);
 
-/// Hands one line per executed instruction to Options::trace:
+/// Passes one line per executed instruction to Options::trace:
 ///
 ///   27 ffffffff  ld.global.f32 %f1, [%rd5]  = 0x3f800000 (1)
 ///
-/// the PTX line, the active lanes, the text, and what the destinations hold
-/// afterwards in the first active lane.
+/// which are the PTX line, the active lanes, the text, and the resulting values
+/// of the destinations in the first active lane.
 class Tracer {
 public:
   Tracer(const Program &program, const WarpTrace &request)

@@ -27,8 +27,8 @@ Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
       live(lanes) {
   const Program &program = machine.program;
   rowCapacity = program.stackRows;
-  // calloc gives pages on first touch: most rows of a large kernel are never
-  // used by most warps.
+  // calloc allocates pages on first access: most warps never use most rows of a
+  // large kernel.
   rows = static_cast<Row *>(std::calloc(rowCapacity + 1, sizeof(Row)));
   if (!rows)
     throw Error(Error::Kind::Launch, "no memory for the registers of a warp");
@@ -94,7 +94,7 @@ void Warp::save() {
 }
 
 bool Warp::selectReady() {
-  // Start behind the current path, so that paths take turns.
+  // Start after the current path, so that paths take turns.
   for (unsigned i = 1; i <= paths.size(); ++i) {
     unsigned candidate = (current + i) % paths.size();
     if (paths[candidate].status == Path::Status::Ready) {
@@ -167,7 +167,7 @@ template <bool Observed> uint64_t Warp::runLoop(uint64_t budget) {
   return done;
 }
 
-/// Handles the rare outcomes. False: the warp has to stop for now.
+/// Handles the rare outcomes. Returns false if the warp has to stop for now.
 bool Warp::settle(Outcome outcome, const Instruction &inst) {
   if (gathered && outcome != Outcome::Retry)
     finishGathering(inst, outcome == Outcome::NextAndWait);

@@ -6,20 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A .sync instruction executes once for the lanes of its membermask, wherever
-// their paths have been before. A path that arrives early sleeps (Gathering);
-// the last one executes for all. An .aligned instruction wants all lanes that
-// have not exited. If the missing lanes can only come after the waiting ones
-// have moved on, the instruction is reported and executes with those there. If
-// they could come, and wait for something that never happens, it is innocent:
-// that is a deadlock.
+// A .sync instruction executes once for the lanes of its membermask, on
+// whichever paths they arrive. A path that arrives early sleeps (Gathering);
+// the last path executes for all. An .aligned instruction needs all lanes that
+// have not exited. If the missing lanes can arrive only after the waiting ones
+// have continued, the instruction is reported and executes with the lanes
+// present. If the missing lanes could arrive but wait for an event that never
+// happens, the instruction is not at fault: that is a deadlock.
 //
 // PTX ISA 9.7.9.6 (shfl), 9.7.13.9 (vote), 9.7.13.10 (match) and 9.7.13.12
-// (redux): who executes one waits for the threads of the membermask that have
-// not exited. Lanes on their way out thus need not come; they go ahead, past
-// joins at which they would wait for the others. Of bar.warp.sync (9.7.13.2)
-// and elect.sync (9.7.13.14) the manual does not say it; they are taken to be
-// alike, as CUDA's __syncwarp is by its own text.
+// (redux): the executing thread waits for the threads of the membermask that
+// have not exited. Lanes on their way to an exit therefore need not arrive;
+// they continue past joins at which they would wait for the others. The manual
+// does not say this of bar.warp.sync (9.7.13.2) and elect.sync (9.7.13.14);
+// they are assumed to behave the same, as CUDA's documentation of __syncwarp
+// states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,14 +39,14 @@ static std::string lanes(LaneMask mask) {
 
 namespace {
 
-/// What lies ahead of a path in one function, up to the next instruction at
-/// which it may wait for lanes of its own warp.
+/// The instructions reachable from a path in one function, up to the next
+/// instruction at which it may wait for lanes of its own warp.
 class WayOut {
 public:
   explicit WayOut(const Code &code)
       : code(code), seen(code.instructions.size()) {}
-  /// Whether a way leads from `pc` to an exit or, with `returns`, back to the
-  /// caller.
+  /// Returns true if an exit is reachable from `pc`. Sets `returns` if the
+  /// return to the caller is.
   bool leads(uint32_t pc, bool &returns);
 
 private:
@@ -88,8 +89,8 @@ bool WayOut::leads(uint32_t pc, bool &returns) {
   return false;
 }
 
-/// Whether lanes that follow `path` from `pc` on may exit without waiting for
-/// lanes of their warp. Calls on the way are taken to return.
+/// Returns true if lanes that follow `path` from `pc` may exit without waiting
+/// for lanes of their warp. Calls on the way are assumed to return.
 bool mayExit(const Path &path, uint32_t pc) {
   for (size_t depth = path.frames.size(); depth-- > 0;) {
     const Frame &frame = path.frames[depth];
@@ -105,8 +106,9 @@ bool mayExit(const Path &path, uint32_t pc) {
 
 } // namespace
 
-/// Lanes may name different masks, as those of the tiles of a warp do. Each
-/// such group is a collective of its own; behind it they go on together.
+/// Returns the lanes with the mask of the first lane, and splits off the
+/// others. Lanes may name different masks, as those of the tiles of a warp do.
+/// Each such group is a separate collective; after it they continue together.
 LaneMask Warp::lanesOfOneMask(const Instruction &inst, LaneMask active) {
   if (inst.memberMask.isConstant())
     return active;
@@ -136,7 +138,7 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
   }
   if ((need & ~active) == 0)
     return true;
-  // Lanes of this very path that the guard has switched off never come.
+  // Lanes of this path that the guard disables never arrive.
   LaneMask guarded = need & mask & ~active;
   if (guarded && !aligned && mayExit(paths[current], pc + 1)) {
     split(mask & ~active, pc + 1, UINT32_MAX);
@@ -152,14 +154,14 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
   return gather(inst, need, active);
 }
 
-/// Whether lanes at a join may exit instead of waiting there, which is all that
-/// the collective wants of them.
+/// Returns true if lanes at a join may exit instead of waiting there, which is
+/// all that the collective needs of them.
 bool Warp::mayLeave(const Path &path, const Instruction &inst) const {
   return inst.convergence == Convergence::Members && mayExit(path, path.pc);
 }
 
-/// Whether all of `missing` may still reach `inst`, or exit, while this path
-/// waits there.
+/// Returns true if all of `missing` may still reach `inst`, or exit, while this
+/// path waits there.
 bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
   for (unsigned i = 0; i < paths.size(); ++i) {
     const Path &path = paths[i];
@@ -173,9 +175,9 @@ bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
   return true;
 }
 
-/// A path waits at a join now. Lanes that a collective misses, and that may
-/// exit, do not wait there for those that wait for them; otherwise the
-/// collective has waited in vain.
+/// Handles that a path now waits at a join. Lanes that a collective needs, and
+/// that may exit, do not wait there for the lanes that wait for them. Otherwise
+/// the collective stops waiting.
 void Warp::settleGatherings() {
   for (Path &waiting : paths)
     for (Path &path : paths) {
@@ -193,16 +195,16 @@ void Warp::settleGatherings() {
     }
 }
 
-/// Collectives ask again who is missing once some of those have exited.
+/// Lets collectives recompute their missing lanes after some of those exited.
 void Warp::exitsAreArrivals(LaneMask exited) {
   for (Path &path : paths)
     if (path.status == Path::Status::Gathering && (path.missing & exited))
       path.status = Path::Status::Ready;
 }
 
-/// Whether a path that gathers is at the same collective. Where bar.warp.sync
-/// stands does not matter (PTX ISA 9.7.13.2: all threads of the membermask have
-/// executed one with the same value).
+/// Returns true if a path that gathers is at the same collective. The position
+/// of bar.warp.sync does not matter (PTX ISA 9.7.13.2: all threads of the
+/// membermask have executed one with the same value).
 static bool meets(const Path &path, const Instruction &inst, LaneMask need,
                   LaneMask live) {
   const Instruction &other = *path.wait.inst;
@@ -261,8 +263,8 @@ void Warp::finishGathering(const Instruction &inst, bool waits) {
   recount();
 }
 
-/// Whether lanes that the collective of `gathering` misses wait for something
-/// else on a way that leads there.
+/// Returns true if lanes missing from the collective of `gathering` wait for
+/// something else on a way that leads there.
 bool Warp::heldUp(const Path &gathering) const {
   for (const Path &path : paths)
     if (path.status == Path::Status::Waiting &&

@@ -25,7 +25,7 @@ int Warp::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
 }
 
 /// Moves `lanes` of the current path into a new path at `at`. If the paths
-/// meet again at `join`, both get a join there. Returns the new path.
+/// reconverge at `join`, both get a join there. Returns the new path.
 unsigned Warp::split(LaneMask lanes, uint32_t at, uint32_t join) {
   Path &path = paths[current];
   uint32_t depth = uint32_t(path.frames.size());
@@ -63,7 +63,7 @@ Outcome Warp::branchMany(const Instruction &inst, LaneMask active,
                          const Row &targets) {
   LaneMask stay = mask & ~active;
   uint32_t next = pc + 1;
-  // All but the last group of lanes with one target move to paths of their own.
+  // Each group of lanes with one target, except the last, moves to a new path.
   LaneMask rest = active;
   while (rest) {
     uint64_t target = targets[std::countr_zero(rest)];
@@ -89,8 +89,9 @@ void Warp::removeCurrent() {
   recount();
 }
 
-/// The current path stands at its join. True if it goes on, false if it waits
-/// or has merged into the path that waits there.
+/// Handles the arrival of the current path at its join. Returns true if the
+/// path continues, false if it waits or has merged into the path that waits
+/// there.
 bool Warp::arrive() {
   while (pc == joinPc) {
     Path &path = paths[current];
@@ -123,7 +124,7 @@ bool Warp::arrive() {
   return false;
 }
 
-/// Lets go the paths whose joins are complete.
+/// Wakes the paths whose joins are complete.
 void Warp::settleJoins() {
   for (Path &path : paths) {
     if (path.status != Path::Status::AtJoin ||
@@ -136,7 +137,7 @@ void Warp::settleJoins() {
   recount();
 }
 
-/// Lets a path go that waits at its join; the others do not wait for it.
+/// Wakes a path that waits at its join; the others do not wait for it.
 void Warp::leaveJoin(Path &path) {
   joins[path.join].expected &= ~path.mask;
   path.join = joins[path.join].parent;
@@ -237,13 +238,13 @@ static void copySlot(Warp &warp, LaneMask active, const Slot &to, Row *toRows,
   });
 }
 
-/// Frames without registers or local memory take no room, and must end, too.
+/// Limit for frames without registers or local memory, which take no space.
 static constexpr size_t kMostFrames = 4096;
 
 Outcome Warp::call(const Instruction &inst, LaneMask active,
                    const Code &callee) {
   if (active != mask) {
-    // Guarded off lanes go on behind the call and wait there.
+    // Lanes whose guard is false continue after the call and wait there.
     split(mask & ~active, pc + 1, pc + 1);
   }
   Path &path = paths[current];
@@ -280,7 +281,7 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
     copySlot(*this, active, to, rows + next.rowBase + to.row, next.localBase,
              data.arguments[i], from, caller.localBase);
   }
-  // Lanes that return apart meet again behind the call.
+  // Lanes that return separately reconverge after the call.
   path.join = newJoin(pc + 1, uint32_t(path.frames.size()), mask, path.join);
   path.frames.push_back(next);
   pc = 0;

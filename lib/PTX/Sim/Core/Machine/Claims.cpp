@@ -1,4 +1,4 @@
-//===- Claims.cpp - Which cluster touched what ----------------------------===//
+//===- Claims.cpp - Which cluster accessed which memory -------------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,7 +16,7 @@ using namespace ptxsim;
 Claims::Claims(Device::Impl &device) : device(device) {
   for (auto &[base, allocation] : device.allocations) {
     uint64_t granules = (allocation.size + kGranule - 1) / kGranule;
-    // Pages of memory that nobody touches cost nothing.
+    // Pages of memory that are never accessed cost nothing.
     allocation.owners.reset(static_cast<std::atomic<uint32_t> *>(
         std::calloc(granules, sizeof(std::atomic<uint32_t>))));
     if (!allocation.owners)
@@ -32,8 +32,8 @@ Claims::~Claims() {
   }
 }
 
-/// Copies an allocation before its first byte is written. Others only read it
-/// meanwhile.
+/// Copies an allocation before its first byte is written. Until then others
+/// only read it.
 void Claims::save(Allocation &allocation) {
   Allocation::Saved &saved = *allocation.saved;
   if (saved.done.load(std::memory_order_acquire))
@@ -49,8 +49,8 @@ void Claims::save(Allocation &allocation) {
   saved.done.store(true, std::memory_order_release);
 }
 
-/// Restores the granules that clusters wrote. The host may have written others
-/// since.
+/// Restores the granules that clusters wrote. The host may have written other
+/// granules since.
 static void restoreWritten(Allocation &allocation) {
   constexpr uint64_t granule = Claims::kGranule;
   for (uint64_t at = 0; at < allocation.size; at += granule)

@@ -1,4 +1,4 @@
-//===- Claims.h - Which cluster touched what --------------------*- C++ -*-===//
+//===- Claims.h - Which cluster accessed which memory -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,23 +18,25 @@
 
 namespace ptxsim {
 
-/// Thrown through a cluster's run by an access that two clusters conflict over.
+/// Thrown out of a cluster's run by an access that conflicts with another
+/// cluster.
 struct ClusterConflict {};
 
-/// Who touched which granule of global memory during a parallel attempt.
+/// Records which cluster accessed which granule of global memory during a
+/// parallel attempt.
 class Claims {
 public:
-  /// Output rows of neighbouring CTAs begin at multiples of 16 bytes.
+  /// Output rows of adjacent CTAs begin at multiples of 16 bytes.
   static constexpr uint64_t kGranule = 16;
 
-  /// Starts to watch every allocation of the device.
+  /// Starts to track every allocation of the device.
   explicit Claims(Device::Impl &device);
   ~Claims();
   Claims(const Claims &) = delete;
   Claims &operator=(const Claims &) = delete;
 
-  /// Claims the granules of an access for cluster `cluster`, throws
-  /// ClusterConflict if another one has a claim that excludes it.
+  /// Claims the granules of an access for cluster `cluster`. Throws
+  /// ClusterConflict if another cluster has a conflicting claim.
   void claim(Allocation &allocation, uint64_t offset, uint64_t bytes,
              Access access, uint32_t cluster) {
     if (!bytes)
@@ -51,7 +53,7 @@ public:
       claimGranule(owner, allocation, writes, mine);
     }
   }
-  /// Puts back what was written.
+  /// Restores the memory that was written.
   void restore();
   /// Returns whether the owner of a granule writes it.
   static bool isWritten(uint32_t owner) {
@@ -59,8 +61,8 @@ public:
   }
 
 private:
-  // States of a granule: untouched, read by several clusters, or
-  // (cluster + 1) * 2 for its only reader and one more for its writer.
+  // States of a granule: untouched, read by several clusters, or (cluster + 1)
+  // * 2 for its only reader and that plus one for its writer.
   static constexpr uint32_t kUntouched = 0, kReadByMany = 0xFFFFFFFE;
 
   void save(Allocation &allocation);

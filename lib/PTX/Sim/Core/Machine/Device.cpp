@@ -18,13 +18,13 @@
 
 using namespace ptxsim;
 
-/// Room between allocations that belongs to nobody: farther than a wrong index
-/// of a 32-bit element reaches from a small array.
+/// Unallocated space between allocations: farther than a wrong index of a
+/// 32-bit element reaches from a small array.
 static constexpr uint64_t kGuard = uint64_t(1) << 26;
 static constexpr uint64_t kAlign = 256;
-/// The windows of the other spaces begin here.
-// Above it lie a process' stack and libraries, where host memory that kernels
-// use has the host's addresses.
+/// Start of the windows of the other spaces.
+// Above it are the stack and libraries of a process, where host memory that
+// kernels use keeps the host's addresses.
 static constexpr uint64_t kEnd = 0x00007E8000000000ull;
 
 static std::string hex(uint64_t value) {
@@ -216,13 +216,14 @@ static bool isGlobal(const syntax::Variable &variable) {
          variable.space == syntax::Variable::Space::Const;
 }
 
-/// Bits of one element of an initialiser, given the addresses of variables.
+/// Returns the bits of one element of an initializer, given the addresses of
+/// variables.
 static uint64_t
 elementBits(const syntax::Operand &element, unsigned bits,
             const std::function<uint64_t(std::string_view)> &addressOf) {
   if (element.kind == syntax::Operand::Kind::Name) {
     uint64_t address = addressOf(element.name) + uint64_t(element.offset);
-    // A mask such as 0xFF00 picks one byte of the address.
+    // A mask such as 0xFF00 selects one byte of the address.
     if (element.bits)
       return (address & element.bits) >> std::countr_zero(element.bits);
     return address;
@@ -237,7 +238,7 @@ void Device::Impl::placeVariables(const syntax::Module &module) {
   for (const syntax::Variable &variable : module.variables) {
     if (!isGlobal(variable) || sizeOf(variable) == 0)
       continue;
-    // Variables without an initialiser are zero (PTX ISA 5.4.4).
+    // Variables without an initializer are zero (PTX ISA 5.4.4).
     uint64_t address = allocate(sizeOf(variable), 0, alignOf(variable));
     Allocation &place = allocations.at(address);
     std::memset(place.written.get(), 1, place.size);

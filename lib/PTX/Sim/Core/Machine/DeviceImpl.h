@@ -17,8 +17,8 @@
 
 namespace ptxsim {
 
-/// Returns the bytes of an allocation to where they came from: the heap, the
-/// system, or their owner.
+/// Returns the bytes of an allocation to their origin: the heap, the system, or
+/// their owner.
 struct Release {
   enum class From { Heap, System, Owner };
   From from = From::Heap;
@@ -37,15 +37,16 @@ struct Allocation {
   std::unique_ptr<uint8_t, Release> bytes;
   /// 1 per byte that host or kernel wrote.
   std::unique_ptr<uint8_t, Free> written;
-  /// Everything counts as written: a launch without shadows wrote here.
+  /// All bytes count as written: a launch without shadows wrote here.
   bool untracked = false;
-  /// The host reads and writes the bytes, too, also while a launch runs.
+  /// Returns true if the host also reads and writes the bytes, even while a
+  /// launch runs.
   bool isShared() const {
     return bytes.get_deleter().from != Release::From::Heap;
   }
 
-  /// While clusters run at once (Claims.h): who touched which granule, and what
-  /// the memory held before the first write.
+  /// While clusters run in parallel (Claims.h): which cluster accessed which
+  /// granule, and the contents of the memory before the first write.
   struct Saved {
     std::vector<uint8_t> bytes, written;
     bool untracked = false;
@@ -59,7 +60,7 @@ struct Allocation {
 };
 
 struct Device::Impl {
-  /// The allocation that holds [address, address + bytes), or null.
+  /// Returns the allocation that holds [address, address + bytes), or null.
   Allocation *find(uint64_t address, uint64_t bytes) {
     if (last && last->holds(address, bytes))
       return last;
@@ -68,14 +69,15 @@ struct Device::Impl {
       last = found;
     return found;
   }
-  /// As find, without the cache of the last answer.
+  /// Same as find, without the cache of the last result.
   Allocation *findSlow(uint64_t address, uint64_t bytes);
   Allocation &require(uint64_t address, uint64_t bytes, const char *verb);
   uint64_t allocate(uint64_t bytes, uint8_t poison, uint64_t align = 1);
   uint64_t allocateManaged(uint64_t bytes, uint8_t poison);
   /// Returns a free address for `bytes` that is a multiple of `align`.
   uint64_t place(uint64_t bytes, uint64_t align);
-  /// Adds an allocation of `bytes`, which lie at its address in this process.
+  /// Adds an allocation of `bytes`, which are at the same address in this
+  /// process.
   void share(uint64_t base, uint64_t bytes, Release release);
   bool overlaps(uint64_t base, uint64_t bytes) const;
   uint64_t addressOf(const syntax::Module &module, std::string_view variable);

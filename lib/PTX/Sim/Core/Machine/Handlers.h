@@ -15,7 +15,7 @@
 
 namespace ptxsim {
 
-/// Applies `f(lane)` to the lanes of `active`.
+/// Calls `f(lane)` for each lane of `active`.
 template <typename F> inline void eachLane(LaneMask active, F f) {
   if (active == kFullMask) {
     for (unsigned lane = 0; lane < 32; ++lane)
@@ -26,7 +26,7 @@ template <typename F> inline void eachLane(LaneMask active, F f) {
     f(unsigned(std::countr_zero(rest)));
 }
 
-/// Lanes whose value is not zero.
+/// Returns the lanes whose value is not zero.
 inline LaneMask lanesSet(const Row &row) {
   uint64_t bits = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
@@ -38,8 +38,8 @@ inline uint64_t lowBits(unsigned bits) {
   return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
 }
 
-/// Execution/Policies.cpp: whether an instruction touches what it does not note
-/// for an exploration.
+/// Returns true if an instruction accesses state that it does not record for an
+/// exploration (Execution/Policies.cpp).
 bool touchesUnnoted(const Instruction &inst);
 
 // Semantics/Control.cpp
@@ -78,7 +78,7 @@ Outcome executeReadSpecial(Warp &warp, const Instruction &inst,
 Outcome executeNot(Warp &warp, const Instruction &inst, LaneMask active);
 /// payload: Type.
 Outcome executeNegate(Warp &warp, const Instruction &inst, LaneMask active);
-/// Added modulo 2^bits.
+/// Constant that is added modulo 2^bits.
 struct AddedConstant {
   uint64_t constant;
   unsigned bits;
@@ -103,8 +103,7 @@ void registerMatrix(Registry &registry);
 void registerMisc(Registry &registry);
 
 // Semantics/Barriers.cpp
-/// Completes the barriers of a CTA that an exit leaves without others to wait
-/// for.
+/// Completes the barriers of a CTA that miss no thread after an exit.
 void barriersAfterExit(Cta &cta);
 /// Completes barrier.cluster if all have arrived.
 void completeClusterBarrier(Cluster &cluster);

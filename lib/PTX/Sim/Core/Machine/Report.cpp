@@ -39,7 +39,7 @@ Report::Report(const Options &options)
       scheduleSeed(options.scheduleSeed) {
   for (size_t i = 0; i < on.size(); ++i) {
     on[i] = options.enabled(std::string(kFindings[i].id));
-    // Anything but progress and faults may look at shadows.
+    // All findings except progress and faults may use shadows.
     anyShadow |= on[i];
   }
 }
@@ -55,7 +55,7 @@ bool Report::findsRaces(bool isa) const {
                  enabled(FindingId::MbarrierInitFence));
 }
 
-/// "file:line" of the instruction's .loc.
+/// Returns "file:line" of the instruction's .loc.
 static std::string sourceOf(const syntax::Module &module,
                             const Instruction &inst) {
   if (inst.sourceLine)
@@ -65,7 +65,7 @@ static std::string sourceOf(const syntax::Module &module,
   return "";
 }
 
-/// The opcode is a view into the module's text.
+/// Relies on the opcode being a view into the module's text.
 void ptxsim::locate(const Machine &machine, const Instruction &inst,
                     Party &party) {
   const syntax::Module &module = *machine.program.module;
@@ -77,7 +77,7 @@ void ptxsim::locate(const Machine &machine, const Instruction &inst,
     return;
   size_t at = size_t(inst.opcode.data() - text.data());
   size_t begin = at ? text.rfind('\n', at - 1) + 1 : 0;
-  // A statement ends at its semicolon, or goes on in the next line.
+  // A statement ends at its semicolon, or continues on the next line.
   size_t end = text.find_first_of(";\r\n", at);
   party.ptxColumn = unsigned(at - begin + 1);
   party.ptxWidth = unsigned(std::min(end, text.size()) - at);
@@ -104,7 +104,7 @@ std::string ptxsim::whoseText(const Site &site) {
   return text;
 }
 
-/// What is seen here, ended as a sentence: what it means follows.
+/// Returns the observation as a complete sentence; the description follows it.
 static std::string sentence(const std::string &detail) {
   static constexpr std::string_view ends = ".:;!?\n";
   bool ended = detail.empty() || ends.find(detail.back()) != ends.npos;

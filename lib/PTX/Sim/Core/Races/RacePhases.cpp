@@ -1,4 +1,4 @@
-//===- RacePhases.cpp - Phases that overtake those who wait -----*- C++ -*-===//
+//===- RacePhases.cpp - Phases that overrun their waiters -------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA 9.7.13.15.16: a wait tells the last complete phase from the one that
-// runs, and no others. Who waits for phase k must therefore have seen it
-// complete before phase k + 1 does: it would take the latter for the phase
-// before its own, and wait for one that is past. So something that phase k + 1
-// needs (an arrival, expected bytes, a copy) has to come after each wait that
-// saw phase k. What orders them may be relaxed: to be late is no matter of
-// memory.
+// PTX ISA 9.7.13.15.16: a wait distinguishes the last complete phase from the
+// running one, and no others. A waiter of phase k must therefore observe its
+// completion before phase k + 1 completes: otherwise it mistakes the latter for
+// the phase before its own, and waits for a phase that is past. So an event
+// that phase k + 1 needs (an arrival, expected bytes, a copy) must come after
+// each wait that observed phase k. The ordering between them may be relaxed:
+// lateness does not involve memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ void Races::follow(const Warp &warp, const SyncPoint &point) {
 }
 
 void Races::seePhase(const Site &who, LaneMask active, SyncPoint &point) {
-  // What the lanes have left in memory before says nothing of this wait.
+  // Earlier values of the lanes in memory carry no information about this wait.
   tick(stateOf(*who.warp));
   phaseSeen = true;
   PhaseSeen now{who, active, stateOf(*who.warp).time};
@@ -66,9 +66,9 @@ bool ptxsim::readsStrongly(const Program &program) {
   return false;
 }
 
-/// Who reads the value comes after the lane that wrote it. All lanes of a warp
-/// that execute a write together count as one, so that a warp which writes a
-/// word each costs no component a lane.
+/// Orders a read of the value after the lane that wrote it. All lanes of a warp
+/// that execute a write together count as one, so that a warp whose lanes each
+/// write a word needs no component per lane.
 void Races::leaveValue(const Warp &warp, Place &place, unsigned lane) {
   WarpState &state = stateOf(warp);
   race::VectorClock &flow = place.flow[number];
@@ -79,9 +79,10 @@ void Races::leaveValue(const Warp &warp, Place &place, unsigned lane) {
          state.time);
 }
 
-/// Values that other clusters have left lead back to this one only by releases.
+/// Follows the values of this cluster; values of other clusters order only by
+/// releases.
 void Races::readValue(const Warp &warp, const Place &place) {
-  // A red writes what was there and more, and learns nothing of it.
+  // A red combines with the stored value, but does not return it.
   if (place.flow.empty() || site.inst->dst.empty())
     return;
   auto found = place.flow.find(number);
@@ -89,8 +90,8 @@ void Races::readValue(const Warp &warp, const Place &place) {
     stateOf(warp).knows.flow.join(found->second);
 }
 
-/// Whether what `knows` says comes after the wait. The lanes that waited
-/// together are one: what a wait tells one of them its warp knows.
+/// Returns true if `knows` contains the wait. Lanes that waited together count
+/// as one: their warp knows what a wait gives any of them.
 bool Races::inFlow(const race::Knowledge &knows, const PhaseSeen &seen) {
   auto has = [&](race::Actor actor) {
     return knows.seen.at(actor) >= seen.time ||

@@ -31,9 +31,10 @@ static const char *nameOf(race::Kind kind) {
   return kNames[unsigned(kind)];
 }
 
-/// What orders an access behind an earlier one, by who carried the earlier one
-/// out: a barrier of threads does not wait for an asynchronous unit. Empty
-/// between two threads, for which Findings.def has the advice.
+/// Returns advice on how to order an access after an earlier one. It depends on
+/// the unit that performed the earlier access: a barrier of threads does not
+/// wait for an asynchronous unit. Empty between two threads, where the advice
+/// of Findings.def applies.
 static std::string_view adviceFor(const race::Access &access,
                                   const race::Stamp &earlier) {
   switch (earlier.kind) {
@@ -77,7 +78,7 @@ static std::string_view adviceFor(const race::Access &access,
          "it wrote, let it execute fence.proxy.async before it arrives.";
 }
 
-/// Findings.def has the fence of shared memory.
+/// For global memory; Findings.def has the fence of shared memory.
 static constexpr std::string_view kGlobalFence =
     "Let the writing threads execute fence.proxy.async.global after their "
     "stores and before they hand the data on.";
@@ -95,7 +96,7 @@ std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
   return text + " in line " + std::to_string(stamp.line);
 }
 
-/// The first instruction of a line: that is all that a stamp keeps.
+/// Returns the first instruction of a line: a stamp keeps no more.
 static const Instruction *instructionAt(const Program &program, uint32_t line) {
   for (const auto &[function, code] : program.codes)
     for (const Instruction &inst : code->instructions)
@@ -104,7 +105,8 @@ static const Instruction *instructionAt(const Program &program, uint32_t line) {
   return nullptr;
 }
 
-/// The warp may be of a cluster that has ended.
+/// Returns the party of a stamp. Its warp may belong to a cluster that has
+/// ended.
 Party Races::partyOf(const race::Stamp &stamp) const {
   const Machine &machine = cluster.machine;
   uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;
@@ -163,7 +165,7 @@ void Races::describe(const race::Access &access,
   Report &report = cluster.machine.report;
   if (!report.enabled(id))
     return;
-  // A box of many bytes gives one text.
+  // A box of many bytes is reported once.
   if (!reported.insert({uint16_t(id), access.stamp.line}).second)
     return;
   std::string text = conflict.fault == Fault::InitFence
@@ -173,8 +175,8 @@ void Races::describe(const race::Access &access,
   bool kept = report.add(id, site, text + placeOf(conflict.address) + ".",
                          {nameParty(conflict.other, conflict.otherWrites),
                           partyOf(conflict.other)});
-  // In tensor memory one advice serves all, and a fence that is missing is
-  // named by its finding. What repeats in a later cluster advises nobody.
+  // In tensor memory one advice fits all, and the finding names a missing
+  // fence. A repetition in a later cluster gets no advice.
   if (kept && (id == FindingId::RaceShared || id == FindingId::RaceGlobal))
     report.advise(id, site, adviceFor(access, conflict.other));
   if (kept && id == FindingId::MissingProxyFence && space == Space::Global)

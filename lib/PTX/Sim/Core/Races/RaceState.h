@@ -1,4 +1,4 @@
-//===- RaceState.h - What the race detector keeps ---------------*- C++ -*-===//
+//===- RaceState.h - State of the race detector -----------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,20 +19,20 @@ struct Races::WarpState {
   race::Actor actor = 0;
   race::Time time = 1;
   race::Knowledge knows;
-  /// The tensor view that tcgen05.fence::after_thread_sync has taken over.
+  /// The tensor view that tcgen05.fence::after_thread_sync has acquired.
   race::VectorClock tensorFenced;
   /// The lanes that access memory at `time`.
   LaneMask active = 0;
-  /// What strong operations of `fencedLanes` behind the last release fence, at
-  /// `fenceTime`, carry, and how far.
+  /// What strong operations of `fencedLanes` after the last release fence, at
+  /// `fenceTime`, carry, and the scope of that fence.
   std::unique_ptr<race::Knowledge> fenced;
   LaneMask fencedLanes = 0;
   race::Time fenceTime = 0;
   race::Scope fenceScope = race::Scope::Weak;
-  /// What relaxed reads have seen, for the next acquire fence.
+  /// What relaxed reads have observed, for the next acquire fence.
   PublishedList observed;
-  /// Versions of publications that `knows` holds, the last one of each place
-  /// in the table: a loop that polls takes nothing over again.
+  /// Versions of publications that `knows` contains, the last one per slot of
+  /// the table: a loop that polls does not absorb a publication again.
   std::array<uint64_t, 8> absorbed{};
 };
 
@@ -40,7 +40,7 @@ struct Races::CtaState {
   race::Shadow shared{16};
   race::TensorShadow tensor;
   /// The last operation of each stream, and of each warp of another CTA, that
-  /// touches the shared memory, and the finding if it outlives the CTA.
+  /// accesses the shared memory, and the finding if it outlives the CTA.
   struct Touch {
     race::Time time = 0;
     Site site;

@@ -16,7 +16,7 @@ using race::Kind;
 using race::Ordering;
 using race::Scope;
 
-/// Adds to what its CTA has published at the same scope already.
+/// Adds an entry to what its CTA has already published at the same scope.
 static void publish(PublishedList &list, const Published &entry) {
   for (Published &old : list)
     if (old.cluster == entry.cluster && old.rank == entry.rank &&
@@ -28,15 +28,15 @@ static void publish(PublishedList &list, const Published &entry) {
   list.push_back(entry);
 }
 
-/// What the warp does from here on comes after what it has handed on.
+/// Orders what the warp does from here on after what it has released.
 void Races::tick(WarpState &state) { ++state.time; }
 
 race::Actor Races::laneActor(const WarpState &state, unsigned lane) {
   return lanes->actorOrNew(state.actor, lane, nextActor);
 }
 
-/// Lanes hand on what they did up to `until`. The warp's own component of what
-/// it knows says up to when its lanes know of each other.
+/// Adds what the lanes did up to `until` to `given`. The warp's own component
+/// of its knowledge gives the time up to which its lanes know of each other.
 void Races::handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
                    LaneMask active, race::Time until) {
   if ((warp.live & ~active) == 0)
@@ -73,10 +73,10 @@ void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
                    Ordering order, uint32_t rank) {
   WarpState &state = stateOf(warp);
   Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
-  // In practice a remote arrive has no scope either, and works.
+  // In practice a remote arrive has no scope, and still works.
   if (order.scope < need && launch.isa)
     return precede(warp, active, point);
-  // fence.mbarrier_init makes a release of any arrival, for that alone.
+  // fence.mbarrier_init makes any arrival a release, for the init only.
   point.gathering.inits.raise(state.actor, state.knows.inits.at(state.actor));
   if (order.releases) {
     point.gathering.join(state.knows);
@@ -137,8 +137,8 @@ void Races::absorb(const Warp &warp, WarpState &state,
     state.knows.joinForeign(published.cluster, published.knows, number);
 }
 
-/// What a strong read takes over at once, and what an acquire fence behind it
-/// will.
+/// Absorbs what a strong read acquires, or records it for a later acquire
+/// fence.
 void Races::observe(const Warp &warp, const Place &place, Ordering order) {
   WarpState &state = stateOf(warp);
   for (const Published &entry : place.releases)
@@ -149,9 +149,9 @@ void Races::observe(const Warp &warp, const Place &place, Ordering order) {
               {entry.cluster, entry.rank, entry.scope, entry.knows});
 }
 
-/// A strong access to one place in memory: PTX ISA 8.8, "release and acquire
-/// patterns". A plain store begins a new release sequence, an atomic goes on
-/// with the old one.
+/// Performs a strong access to one place in memory: PTX ISA 8.8, "release and
+/// acquire patterns". A plain store begins a new release sequence; an atomic
+/// continues the old one.
 void Races::synchronise(Places &places, uint64_t address,
                         race::Access &access) {
   const Warp &warp = *site.warp;
@@ -169,7 +169,7 @@ void Races::synchronise(Places &places, uint64_t address,
   release(warp, places, address, access);
 }
 
-/// The elements of a vector are accesses of their own (PTX ISA 8.2.4).
+/// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
 void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
                            race::Access &access) {
   unsigned elements = site.inst->order.elements;
@@ -177,7 +177,8 @@ void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
     synchronise(places, address + i * (bytes / elements), access);
 }
 
-/// A strong write hands on what its order, or a fence before it, says.
+/// Publishes the knowledge that a strong write releases by its own order or by
+/// a fence before it.
 void Races::release(const Warp &warp, Places &places, uint64_t address,
                     race::Access &access) {
   const Ordering &order = site.inst->order;
@@ -201,7 +202,7 @@ void Races::release(const Warp &warp, Places &places, uint64_t address,
   if (!order.releases)
     return;
   tick(state);
-  // The next lane comes after the release.
+  // The next lane is ordered after the release.
   access.stamp.when = race::momentOf(number, state.actor, state.time);
 }
 
@@ -229,7 +230,7 @@ void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
                        bool global) {
   WarpState &state = stateOf(warp);
   race::Knowledge &knows = state.knows;
-  // The log of fences tells the lanes apart.
+  // The log of fences distinguishes the lanes.
   auto pass = [&](race::VectorClock &view) {
     view.join(knows.seen);
     view.raise(state.actor, state.time);
@@ -248,8 +249,8 @@ void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
   tick(state);
 }
 
-/// What the warp has issued to the tensor core, or has waited for, is ordered
-/// before the synchronisation that follows. Completion is another matter.
+/// Orders what the warp has issued to the tensor core, or has waited for,
+/// before the synchronization that follows. This does not imply completion.
 void Races::tensorFenceBefore(const Warp &warp) {
   WarpState &state = stateOf(warp);
   for (Kind kind : {Kind::Mma, Kind::TmemLoad, Kind::TmemStore}) {
@@ -258,7 +259,7 @@ void Races::tensorFenceBefore(const Warp &warp) {
       continue;
     RaceStream &stream = found->second;
     state.knows.tensor.raise(stream.actor, stream.time);
-    // Known or not, later operations get a later time.
+    // Later operations get a later time, whether or not these are known.
     close(stream);
   }
 }

@@ -33,7 +33,7 @@ Races::WarpState &Races::stateOf(const Warp &warp) {
   return warps[warp.cta.rank * ctaWarps + warp.index];
 }
 
-/// Accesses of other lanes than before get a time of their own.
+/// Gives accesses by different lanes than before a new time.
 void Races::enter(WarpState &state, LaneMask active) {
   if (state.active == active) [[likely]]
     return;
@@ -45,7 +45,7 @@ RaceStream &Races::stream(const Warp &warp, Kind kind, uint64_t key) {
   uint32_t owner = stateOf(warp).actor;
   auto [found, isNew] = streams.try_emplace({owner, kind, key});
   if (isNew)
-    // Beyond the last number streams share one, and some races stay unseen.
+    // After the last number all streams share one, and some races are missed.
     found->second = {std::min(nextActor++, race::kActors - 1), 1, kind, owner};
   return found->second;
 }
@@ -78,7 +78,7 @@ race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
   // async proxy.
   result.stamp.async = stream.kind != Kind::CpAsync;
   result.fences = &fences;
-  // Reductions of the async proxy are relaxed at the scope of the device.
+  // Reductions of the async proxy are relaxed at device scope.
   if (access == Access::Atomic)
     result.stamp.scope = race::Scope::Gpu;
   return result;
@@ -145,7 +145,8 @@ void Races::asyncGlobal(const RaceStream &stream, const Site &who,
   launch.global.apply(address, bytes, checked);
 }
 
-/// Issues by other lanes of the warp that the lane has not met since.
+/// Returns the other lanes of the warp whose issues are not ordered before the
+/// access.
 static uint32_t strangersOf(const RaceStream &stream,
                             const race::Access &access) {
   uint32_t result = 0;
@@ -194,9 +195,9 @@ void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
   ctas[cta.rank].tensor.forget(column, count);
 }
 
-/// A thread uses an mbarrier of another CTA, which must not end before it has.
-/// That it has, its own thread knows, and who sees the phase complete, whatever
-/// else the arrival hands on.
+/// Records that a thread uses an mbarrier of another CTA, which must not end
+/// before that. The thread itself knows that the use is done, and so do the
+/// observers of the phase's completion, whatever else the arrival releases.
 void Races::noteRemoteUse(const Site &who, const Cta &cta, uint32_t offset,
                           SyncPoint &point) {
   RaceStream &uses =
@@ -264,7 +265,7 @@ void Races::barrierSignal(const RaceStream &stream, const Site &who,
     return;
   race::Access checked = streamAccess(stream, who, Access::Read);
   checked.proxy = View::SharedProxy;
-  // Who is not ordered at all has been told so above.
+  // An access that is not ordered at all has been reported above.
   if (!race::knows(checked, View::Seen, point.init) ||
       initFenced(checked, point.init) || race::proxyFenced(checked, point.init))
     return;
@@ -279,8 +280,8 @@ bool Races::initFenced(const race::Access &access,
          initFences.fenced(init.warp, init.lane, race::timeOf(init.when));
 }
 
-/// Orders the mbarrier.init of these lanes, and nothing else, before what comes
-/// after the next arrival, also a relaxed one.
+/// Orders the mbarrier.init of these lanes, and nothing else, before everything
+/// after the next arrival, even a relaxed one.
 void Races::barrierInitFence(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
   state.knows.inits.raise(state.actor, state.time);
@@ -290,7 +291,7 @@ void Races::barrierInitFence(const Warp &warp, LaneMask active) {
 }
 
 void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
-  // The threads of a CTA do not end before their cp.async have.
+  // The threads of a CTA do not end before their cp.async have completed.
   if (stream.kind == Kind::CpAsync)
     return;
   if (cta.exited())
@@ -301,7 +302,8 @@ void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
   ctas[cta.rank].touch(stream.actor, {stream.time, who});
 }
 
-/// Of a warp that touches the CTA, the lane may have handed on alone.
+/// Returns true if the lane of a warp that accesses the CTA has released its
+/// access on its own.
 bool Races::knownByLane(const CtaState &state, race::Actor actor) const {
   const CtaState::Touch &touch = state.touches[actor];
   return actor < warps.size() && touch.site.lane >= 0 &&

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lanes take their turn from lane 0 upwards; PTX leaves the order open.
+// Lanes execute in ascending order; PTX leaves the order open.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ uint32_t decrement(uint32_t a, uint32_t b) {
 template <typename T> T addFloat(T a, T b) { return a + b; }
 
 /// bf16 as a type with the operators that the wrappers use. Sums of 8-bit
-/// significands in float round twice without harm (24 >= 2 * 8 + 2).
+/// significands in float round twice without error (24 >= 2 * 8 + 2).
 struct BFloat {
   uint16_t bits;
 };
@@ -137,12 +137,13 @@ struct AtomicData {
   bool returns = false;
 };
 
-/// Sources: `count` rows of the operand, and for cas as many of the new value.
+/// Sources: `count` rows of the operand, and for cas as many rows of the new
+/// value.
 Outcome executeAtomic(Warp &warp, const Instruction &inst, LaneMask active) {
   const AtomicData &data = inst.data<AtomicData>();
   size_t count = data.rows;
   uint32_t total = uint32_t(data.bytes * count);
-  // The address register may be a destination, too.
+  // The address register may also be a destination.
   std::array<uint64_t, 32> addresses;
   eachLane(active, [&](unsigned lane) {
     addresses[lane] = warp.addressOf(inst.address, lane);
@@ -239,7 +240,7 @@ void decodeAtomic(Decoder &decoder, Instruction &inst) {
     inst.dst = decoder.destinations(0, type, fit);
   if (data.returns && decoder.isSink(0))
     data.returns = false;
-  // Without a scope an atomic is relaxed at that of the device.
+  // Without a scope an atomic is relaxed at device scope.
   inst.order = decoder.ordering({race::Scope::Gpu});
   inst.address = decoder.address(at, text.space);
   std::span<const Operand> value = decoder.sources(at + 1, type, fit);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA 9.7.13.1 to 9.7.13.4. A whole warp counts 32 threads, also where it
+// PTX ISA 9.7.13.1 to 9.7.13.4. A whole warp counts as 32 threads, even if it
 // has fewer; a part of a warp (only without .aligned) counts its lanes. Exited
 // threads no longer count for a barrier without a thread count.
 //
@@ -220,7 +220,7 @@ Outcome waitAtCluster(Warp &warp, const Instruction &inst, LaneMask active) {
                             warp.site(inst, std::countr_zero(missing)),
                             "the lane waits and has not arrived.");
   warp.machine.noteClusterBarrier(true);
-  // What has arrived and not completed is still in the mask of this phase.
+  // Arrivals that have not completed are still in the mask of this phase.
   bool pending = (warp.clusterArrived & active & warp.clusterOwesWait) != 0;
   warp.clusterOwesWait &= ~active;
   SyncPoint &sync = warp.cluster.clusterSync;

@@ -18,8 +18,8 @@ namespace {
 
 enum class ShuffleMode : uint8_t { Up, Down, Butterfly, Index };
 
-/// PTX ISA 9.7.9.6. A source lane outside the membermask gives 0, as silicon
-/// does, and a finding.
+/// PTX ISA 9.7.9.6. A source lane outside the membermask gives 0, as on
+/// hardware, and a finding.
 Outcome executeShuffle(Warp &warp, const Instruction &inst, LaneMask active) {
   ShuffleMode mode = inst.data<ShuffleMode>();
   Row values = warp.row(inst.src[0]), by = warp.row(inst.src[1]),
@@ -195,7 +195,7 @@ template <typename T> uint32_t reduceMax(uint32_t a, uint32_t b) {
   return T(a) < T(b) ? b : a;
 }
 
-/// f32 min and max: -0 < +0; a NaN is dropped, or with .NaN spreads.
+/// f32 min and max: -0 < +0. A NaN is dropped, or propagates with .NaN.
 template <bool Max, bool Abs, bool NaN>
 uint32_t reduceFloat(uint32_t a, uint32_t b) {
   if (Abs) {
@@ -240,7 +240,7 @@ Outcome executeRedux(Warp &warp, const Instruction &inst, LaneMask active) {
   Reduce reduce = inst.data<Reduce>();
   const Row &values = warp.row(inst.src[0]);
   unsigned first = unsigned(std::countr_zero(active));
-  // Reducing the first value with itself gives it its final form (abs).
+  // Reducing the first value with itself applies abs to it.
   uint32_t result = uint32_t(values[first]);
   bool alone = (active & (active - 1)) == 0;
   if (alone && reduce != reduceAdd && reduce != reduceXor)
@@ -268,7 +268,7 @@ void decodeRedux(Decoder &decoder, Instruction &inst) {
   decoder.unsupported("no such reduction");
 }
 
-/// The leader is the lowest lane, as on silicon (the ISA leaves it open).
+/// The leader is the lowest lane, as on hardware (the ISA leaves it open).
 Outcome executeElect(Warp &warp, const Instruction &inst, LaneMask active) {
   LaneMask members = LaneMask(warp.uniform(inst.memberMask, active)) & active;
   unsigned leader = unsigned(std::countr_zero(members ? members : active));

@@ -53,7 +53,7 @@ Outcome ptxsim::executeTrap(Warp &warp, const Instruction &inst,
   return Outcome::Fault;
 }
 
-/// A zero-terminated string of the program, cut at 4096 bytes.
+/// Returns a zero-terminated string of the program, truncated at 4096 bytes.
 static std::string readString(Warp &warp, const Instruction &inst,
                               unsigned lane, uint64_t address) {
   std::string text;
@@ -67,7 +67,7 @@ static std::string readString(Warp &warp, const Instruction &inst,
   return text;
 }
 
-/// The bytes of an argument of a call, up to 8.
+/// Returns the bytes of an argument of a call, up to 8.
 static uint64_t argument(Warp &warp, const CallData &call, size_t index,
                          unsigned lane) {
   uint64_t value = 0;
@@ -84,8 +84,8 @@ static uint64_t argument(Warp &warp, const CallData &call, size_t index,
 
 namespace {
 
-/// Formats one lane's vprintf: the values lie in a buffer, each at its natural
-/// alignment, as the CUDA front end puts them.
+/// Formats vprintf of one lane: the values are in a buffer, each at its natural
+/// alignment, as the CUDA front end stores them.
 class Printer {
 public:
   Printer(Warp &warp, const Instruction &inst, unsigned lane, uint64_t values)
@@ -139,7 +139,7 @@ std::string Printer::format(const std::string &text) {
       break;
     std::string spec = text.substr(i, end - i + 1);
     bool known = std::strchr("diouxXceEfFgGaAsp", spec.back());
-    // Widths come from the program: keep them inside the buffer.
+    // Widths come from the program: keep them within the buffer.
     if (spec.back() == '%')
       out += '%';
     else if (known && spec.size() < 8)

@@ -34,7 +34,7 @@ template <unsigned Bytes> uint64_t readWord(const uint8_t *from) {
   return value;
 }
 
-/// Loads without a base register read one place for all lanes.
+/// Loads without a base register read one address for all lanes.
 template <unsigned Bytes>
 Outcome loadUniform(Warp &warp, const Instruction &inst, LaneMask active) {
   const MemoryData &data = inst.data<MemoryData>();
@@ -61,7 +61,7 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   const MemoryData &data = inst.data<MemoryData>();
   size_t count = inst.dst.size();
   uint32_t total = uint32_t(Bytes * count);
-  // The address register may be a destination, too.
+  // The address register may also be a destination.
   Row base = warp.row(inst.address.base);
   Row *to[16];
   for (size_t i = 0; i < count; ++i)
@@ -86,7 +86,7 @@ Outcome executeLoad(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// Whether the bytes are those that the lane is about to store.
+/// Returns true if the bytes equal those that the lane is about to store.
 template <unsigned Bytes>
 bool holds(const uint8_t *at, const Row *const *from, size_t count,
            unsigned lane) {
@@ -103,7 +103,7 @@ Outcome executeStore(Warp &warp, const Instruction &inst, LaneMask active) {
   const Row *from[16];
   for (size_t i = 0; i < count; ++i)
     from[i] = &warp.row(inst.src[i]);
-  // Warps of practice set a flag together, each by a store of the same value.
+  // In practice warps set a flag together, each by a store of the same value.
   bool watches = racesOf(warp) &&
                  warp.machine.options.conformance == Conformance::Practice;
   LaneMask repeats = 0;
@@ -153,7 +153,8 @@ const std::unordered_map<std::string_view, Space> kSpaces = {
     {"param::entry", Space::Param}, {"param::func", Space::Param},
     {"const", Space::Const}};
 
-/// Modifiers that change ordering, caching or nothing here.
+/// Returns true for modifiers that affect ordering or caching only, or nothing
+/// here.
 bool isHint(std::string_view part) {
   static const std::unordered_set<std::string_view> kHints = {
       "volatile", "relaxed", "acquire", "release", "weak",   "mmio", "cta",
@@ -199,7 +200,7 @@ MemoryData shapeOf(Decoder &decoder, const Form &form, size_t rows) {
   return data;
 }
 
-/// 256 bits lie in global memory, and more are no access.
+/// Checks that 256 bits are in global memory, and that no access is larger.
 void checkVector(const Decoder &decoder, const Form &form) {
   unsigned element = syntax::typeBits(form.type);
   unsigned bits = element * form.vector;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA 9.7.14.5.15 to .17. Lanes 8j..8j+7 give the addresses of the rows of
-// matrix j. Lane l holds in register j the elements (l/4, 2*(l%4)) and
-// (l/4, 2*(l%4)+1), or with .trans the same of the transposed matrix.
+// matrix j. Register j of lane l holds the elements (l/4, 2*(l%4)) and (l/4,
+// 2*(l%4)+1), or with .trans those of the transposed matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ void scatter(Matrix &matrix, unsigned lane, bool transposed, uint64_t value) {
       uint16_t(value >> 16);
 }
 
-/// The lanes whose addresses count.
+/// Returns the lanes whose addresses are used.
 LaneMask rowLanes(const MatrixData &data) {
   return LaneMask(lowBits(8 * data.count));
 }
@@ -55,7 +55,7 @@ uint8_t *rowBytes(Warp &warp, const Instruction &inst, unsigned lane,
 Outcome executeLoadMatrix(Warp &warp, const Instruction &inst,
                           LaneMask active) {
   const MatrixData &data = inst.data<MatrixData>();
-  // All rows are read before a register is written: the address may be one.
+  // Read all rows before writing a register: the address may be one of them.
   Matrix matrices[4];
   for (unsigned i = 0; i < 8 * data.count; ++i) {
     uint8_t *from = rowBytes(warp, inst, i, Access::Read);
@@ -73,8 +73,8 @@ Outcome executeLoadMatrix(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// Lanes of a matrix that is smaller than its registers give one row several
-/// times; kernels of practice rely on equal rows.
+/// Executes stmatrix. Lanes of a matrix that is smaller than its registers
+/// write one row several times; kernels in practice rely on equal rows.
 Outcome executeStoreMatrix(Warp &warp, const Instruction &inst, LaneMask) {
   const MatrixData &data = inst.data<MatrixData>();
   bool watches = racesOf(warp) &&

@@ -31,7 +31,7 @@ static std::string what(Access access, uint64_t bytes, const char *space,
          " bytes of " + space + " memory at " + hex(address);
 }
 
-/// Faults unless `address` is a multiple of `align`.
+/// Reports a fault unless `address` is a multiple of `align`.
 static bool checkAlign(Cluster &cluster, const Site &site, uint64_t address,
                        uint64_t bytes, uint32_t align, const char *space,
                        Access access) {
@@ -122,8 +122,8 @@ bool Cluster::hasGlobal(uint64_t address) const {
 
 uint8_t *Cluster::global(const Site &site, uint64_t address, uint64_t bytes,
                          uint32_t align, Access access) {
-  // Alignment first, as an H200 does: a misaligned access outside every
-  // allocation is a misaligned one.
+  // Check alignment first, as an H200 does: a misaligned access outside every
+  // allocation is reported as misaligned.
   if (!checkAlign(*this, site, address, bytes, align, "global", access))
     return nullptr;
   Allocation *found = findGlobal(machine, address, bytes);
@@ -165,7 +165,7 @@ const uint8_t *Cluster::parameter(uint64_t address, uint32_t bytes) const {
   return machine.parameters.data() + offset;
 }
 
-/// Local memory of the lane that `site` names.
+/// Returns local memory of the lane that `site` names.
 static uint8_t *localBytes(Cluster &cluster, const Site &site, uint64_t address,
                            uint32_t bytes, uint32_t align, Access access) {
   Warp &warp = const_cast<Warp &>(*site.warp);

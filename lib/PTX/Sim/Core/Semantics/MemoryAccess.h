@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The fast paths answer for an access that is in bounds, aligned and raises no
-// finding; anything else goes to the slow functions of Cluster, which report.
+// The fast paths handle an access that is in bounds, aligned and raises no
+// finding; all others go to the slow functions of Cluster, which report.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace ptxsim {
 
-/// True if (shadow[i] & mask) == wanted for all `bytes`.
+/// Returns true if (shadow[i] & mask) == wanted for all `bytes`.
 inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
                      uint8_t wanted) {
   constexpr uint64_t kOnes = 0x0101010101010101ull;
@@ -39,8 +39,8 @@ inline bool shadowIs(const uint8_t *shadow, uint64_t bytes, uint8_t mask,
   return bad == 0;
 }
 
-/// A generic read wants written bytes that nothing in flight will write; a
-/// generic write wants bytes that nothing in flight touches.
+/// A generic read requires written bytes that no agent in flight will write; a
+/// generic write requires bytes that no agent in flight accesses.
 constexpr uint8_t kReadMask = kWritten | kAsyncWrite | kBarrier;
 constexpr uint8_t kWriteMask = kAsyncWrite | kAsyncRead | kBarrier;
 
@@ -65,8 +65,8 @@ inline uint8_t *fastShared(Warp &warp, uint64_t address, uint32_t bytes,
   return cta.shared.data() + offset;
 }
 
-/// The allocation that holds the bytes, or null. The last answer is kept per
-/// machine: allocations do not move while a launch runs.
+/// Returns the allocation that holds the bytes, or null. The last result is
+/// cached per machine: allocations do not move while a launch runs.
 inline Allocation *findGlobal(Machine &machine, uint64_t address,
                               uint64_t bytes) {
   Allocation *last = machine.lastAllocation;
@@ -78,8 +78,8 @@ inline Allocation *findGlobal(Machine &machine, uint64_t address,
   return found;
 }
 
-/// A launch without shadows wrote to the allocation. Several clusters may at
-/// once.
+/// Records that a launch without shadows wrote to the allocation. Several
+/// clusters may do so concurrently.
 inline void markUntracked(Allocation &allocation) {
   std::atomic_ref<bool>(allocation.untracked)
       .store(true, std::memory_order_relaxed);
@@ -110,7 +110,7 @@ inline uint8_t *fastGlobal(Warp &warp, uint64_t address, uint64_t bytes,
   return found->bytes.get() + offset;
 }
 
-/// Host bytes for a lane's access in `space`; null after a fault.
+/// Returns the host bytes of a lane's access in `space`; null after a fault.
 inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
                           Space space, uint64_t address, uint32_t bytes,
                           uint32_t align, Access access) {
@@ -127,8 +127,8 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
     found = fastGlobal(warp, address, bytes, align, access);
     if (found)
       return found;
-    // cvta.to.global of a pointer that is none keeps the window: the hardware
-    // resolves it as a generic address.
+    // cvta.to.global of a pointer outside global memory keeps the window: the
+    // hardware resolves it as a generic address.
     return warp.cluster.generic(site, address, bytes, align, access);
   case Space::Local:
     if (address < kLocalWindow)
@@ -153,9 +153,9 @@ inline uint8_t *laneBytes(Warp &warp, const Instruction &inst, unsigned lane,
   return warp.cluster.generic(site, address, bytes, align, access);
 }
 
-/// Tells the race detector of accesses of the lanes that were all in bounds;
-/// `addressOf(lane)` and `bytesOf(lane)` say where. Lanes of `repeats` write
-/// what lies there already.
+/// Reports accesses of lanes that were all in bounds to the race detector;
+/// `addressOf(lane)` and `bytesOf(lane)` give address and size. Lanes of
+/// `repeats` write the value that is already stored.
 template <typename AddressOf, typename BytesOf>
 void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
                Access access, AddressOf addressOf, BytesOf bytesOf,
@@ -176,7 +176,7 @@ void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
   });
 }
 
-/// The same for `bytes` at the memory operand of each lane.
+/// Same, for `bytes` at the memory operand of each lane.
 inline void noteLanes(Warp &warp, const Instruction &inst, LaneMask lanes,
                       Access access, uint32_t bytes, LaneMask repeats = 0) {
   noteLanes(

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The machine is sequentially consistent, so generic fences have nothing to
-// do, and hints change no result.
+// The machine is sequentially consistent, so generic fences have no effect on
+// memory, and hints change no result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ Outcome executeNothing(Warp &, const Instruction &, LaneMask) {
   return Outcome::Next;
 }
 
-/// What an operand gives is ignored, yet an address has to be one.
+/// Decodes an instruction without effect. Values of operands are ignored, but
+/// an address must be well formed.
 void decodeNothing(Decoder &decoder, Instruction &inst) {
   for (size_t i = 0; i < decoder.size(); ++i)
     if (decoder.operand(i).kind == syntax::Operand::Kind::Address)
@@ -37,8 +38,8 @@ Outcome executeFence(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// The interpreter runs memory operations in order, so a fence is for the race
-/// detector only.
+/// Decodes a fence, which matters only to the race detector: the interpreter
+/// executes memory operations in order.
 void decodeFence(Decoder &decoder, Instruction &inst) {
   decoder.expectModifiers(
       {"acq_rel", "acquire", "release", "sc", "cta", "gl", "cluster", "gpu",
@@ -65,7 +66,7 @@ void decodeNanosleep(Decoder &decoder, Instruction &inst) {
   inst.handler = executeYield;
 }
 
-/// Without a debugger a breakpoint ends the kernel.
+/// Ends the kernel, as a breakpoint does without a debugger.
 Outcome executeBreakpoint(Warp &warp, const Instruction &inst,
                           LaneMask active) {
   return executeTrap(warp, inst, active);
@@ -76,7 +77,7 @@ void decodeBreakpoint(Decoder &decoder, Instruction &inst) {
   inst.handler = executeBreakpoint;
 }
 
-/// A cache policy is opaque and only ever handed to hints.
+/// Writes a fixed cache policy: policies are opaque and only passed to hints.
 Outcome executePolicy(Warp &warp, const Instruction &inst, LaneMask active) {
   Row &row = warp.row(inst.dst[0]);
   eachLane(active, [&](unsigned lane) { row[lane] = 0x12F0000000000000ull; });
@@ -87,7 +88,7 @@ void decodePolicy(Decoder &decoder, Instruction &inst) {
   inst.dst = decoder.destinations(0, Type::U64);
   if (decoder.has("range"))
     decoder.address(1, Space::Generic);
-  // A policy to convert, or the two sizes of a range.
+  // cvt takes a policy; the other form takes the two sizes of a range.
   if (decoder.has("cvt"))
     decoder.expectType(1, Type::U64);
   for (size_t i = 2; decoder.has("range") && i < decoder.size(); ++i)

@@ -54,7 +54,7 @@ Outcome executeUnpackPair(Warp &warp, const Instruction &inst,
   return Outcome::Next;
 }
 
-/// Any shape up to 128 bits, by way of the whole value.
+/// Moves any shape up to 128 bits, through the whole value.
 Outcome executeRepack(Warp &warp, const Instruction &inst, LaneMask active) {
   const MoveData &data = inst.data<MoveData>();
   eachLane(active, [&](unsigned lane) {
@@ -70,7 +70,7 @@ Outcome executeRepack(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// The type of one element where an operand is written {a, b, ...}.
+/// Returns the type of one element if an operand is written {a, b, ...}.
 Type elementType(const Decoder &decoder, size_t index, Type whole) {
   const syntax::Operand &operand = decoder.operand(index);
   if (operand.kind != syntax::Operand::Kind::Vector)
@@ -83,7 +83,8 @@ Type elementType(const Decoder &decoder, size_t index, Type whole) {
                       " bits");
 }
 
-/// %tid may be read as .u16, as PTX 1 had it: what is above goes.
+/// Returns true if %tid is read as .u16, as in PTX 1: the upper bits are
+/// dropped.
 bool isCut(const Decoder &decoder, unsigned bits) {
   const syntax::Operand &source = decoder.operand(1);
   return source.kind == syntax::Operand::Kind::Name && bits == 16 &&

@@ -17,7 +17,7 @@ namespace {
 struct ScalarData {
   scalar::Function function;
   /// Result of type S8..S32 in a wider register: width of the result, and of
-  /// the register; 0 where nothing is extended.
+  /// the register; 0 if nothing is extended.
   unsigned resultBits = 0, registerBits = 0;
 };
 
@@ -29,7 +29,8 @@ void signExtend(Row &row, LaneMask active, unsigned from, unsigned to) {
   });
 }
 
-/// Operands by count, so that the loops over them unroll.
+/// Executes a form with fixed operand counts, so that the loops over them
+/// unroll.
 template <unsigned Dst, unsigned Src>
 Outcome executeScalar(Warp &warp, const Instruction &inst, LaneMask active) {
   Row *dst[2];
@@ -42,7 +43,7 @@ Outcome executeScalar(Warp &warp, const Instruction &inst, LaneMask active) {
   return Outcome::Next;
 }
 
-/// Any counts, absent operands, sign extension.
+/// Executes any form: any operand counts, absent operands, sign extension.
 Outcome executeScalarAny(Warp &warp, const Instruction &inst, LaneMask active) {
   const ScalarData &data = inst.data<ScalarData>();
   Row *dst[2] = {};
@@ -70,8 +71,9 @@ bool isSigned(Type type) {
   return type == Type::S8 || type == Type::S16 || type == Type::S32;
 }
 
-/// Registers of cvt may be wider than their types, unless one of these is
-/// among them (as ptxas has it; the manual speaks of cvt as a whole).
+/// Returns true if registers of cvt may be wider than their types: unless any
+/// of these is among the types (as in ptxas; the manual speaks of cvt as a
+/// whole).
 bool mayBeWider(const Decoder &decoder, const scalar::Form &form) {
   static constexpr Type kStrict[] = {Type::BF16,   Type::BF16x2, Type::TF32,
                                      Type::E4M3x2, Type::E5M2x2, Type::E2M3x2,
@@ -84,7 +86,7 @@ bool mayBeWider(const Decoder &decoder, const scalar::Form &form) {
          std::ranges::none_of(form.src, isStrict);
 }
 
-/// Instructions on parts of 32 bits, which take them as an integer.
+/// Returns the operand type. Instructions on parts of 32 bits take an integer.
 Type operandType(const Decoder &decoder, Type type) {
   std::string_view root = decoder.text().parts[0];
   bool isInteger = root[0] == 'v' || root == "dp2a" || root == "dp4a" ||
@@ -93,8 +95,7 @@ Type operandType(const Decoder &decoder, Type type) {
   return isInteger && type == Type::B32 ? Type::U32 : type;
 }
 
-/// The text's operands of one side, spread out, padded with absent ones up to
-/// `count`.
+/// Returns a copy of the rows that can be extended by absent operands.
 std::vector<Operand> spread(std::span<const Operand> rows) {
   return {rows.begin(), rows.end()};
 }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA 9.0, chapter 10. %warpid is a hardware slot: silicon gave 1 to the
-// only warp of a CTA. Here it is the warp's index + 1 modulo 64, so that code
-// which takes it for %tid / 32 goes wrong at once.
+// PTX ISA 9.0, chapter 10. %warpid is a hardware slot: hardware returned 1 for
+// the only warp of a CTA. Here it is the warp's index + 1 modulo 64, so that
+// code that assumes %tid / 32 fails at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,13 @@ template <typename F> void each(Row &out, LaneMask active, F value) {
   eachLane(active, [&](unsigned lane) { out[lane] = uint64_t(value(lane)); });
 }
 
-/// One value for the whole warp.
+/// Writes one value for the whole warp.
 template <auto Value> void same(Warp &warp, Row &out, LaneMask active) {
   uint64_t value = uint64_t(Value(warp));
   eachLane(active, [&](unsigned lane) { out[lane] = value; });
 }
 
-/// A value per lane.
+/// Writes a value per lane.
 template <auto Value> void perLane(Warp &warp, Row &out, LaneMask active) {
   eachLane(active,
            [&](unsigned lane) { out[lane] = uint64_t(Value(warp, lane)); });
@@ -47,7 +47,8 @@ uint64_t ctaNumber(Warp &w) {
   Dim3 grid = gridOf(w), id = ctaOf(w);
   return id.x + uint64_t(grid.x) * (id.y + uint64_t(grid.y) * id.z);
 }
-/// An H200 or B200 has this many SMs; CTAs take them in turn.
+/// Returns the number of SMs of an H200 or B200; CTAs are assigned to them in
+/// turn.
 uint64_t multiprocessors(Warp &w) {
   return w.machine.program.module->target.substr(0, 4) == "sm_9" ? 132 : 148;
 }
@@ -55,7 +56,7 @@ uint64_t totalShared(Warp &w) {
   uint64_t bytes = w.machine.sharedEnd - kSharedBase;
   return (bytes + 127) / 128 * 128;
 }
-/// Advances with the instructions executed, and with every read.
+/// Advances with every executed instruction and with every read.
 uint64_t ticks(Warp &w) { return ++w.cluster.clock + w.cluster.steps; }
 
 LaneMask lanesBelow(unsigned lane) { return (1u << lane) - 1; }
@@ -153,7 +154,7 @@ const SpecialRegister *ptxsim::findSpecial(std::string_view name) {
     addScalars(table);
     return table;
   }();
-  // The driver's own registers read as zero.
+  // The registers that belong to the driver read as zero.
   static const SpecialRegister kZero = {32, same<[](Warp &) { return 0; }>};
   static const SpecialRegister kZero64 = {64, same<[](Warp &) { return 0; }>};
   auto found = kTable.find(name);

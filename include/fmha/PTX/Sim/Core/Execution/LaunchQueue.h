@@ -6,20 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// clusterlaunchcontrol.try_cancel takes a cluster that has not started out of
-// the launch. Which clusters have started when a request is answered is the
-// hardware's choice, and so is the cluster that it gives and whether it gives
-// one at all. Here all of that follows from policy and seed: the clusters of
-// such a launch run on one core, so many of them in turns, and one makes room
-// for the others whenever a request of it is answered.
+// clusterlaunchcontrol.try_cancel removes a cluster that has not started from
+// the launch. The hardware decides which clusters have started when it answers
+// a request, which cluster it returns, and whether it returns any. Here policy
+// and seed decide all three: the clusters of such a launch run on one core,
+// several of them in turns, and a cluster yields to the others whenever one of
+// its requests is answered.
 //
-//           clusters in turns   a request is given
-//   eager   4                   the next cluster, while there is one
-//   late    as in any launch    nothing: the fewest that the manual allows
-//   random  1 to 8              one of all, or, one time in eight, nothing
-//   pct     1 to 8              likewise
+//           clusters in turns   result of a request
+//   eager   4                   the next cluster, while any is left
+//   late    as in any launch    none: the fewest that the manual allows
+//   random  1 to 8              any of those left; for 1 in 8 requests, none
+//   pct     1 to 8              same as random
 //
-// An exploration has one cluster, and nothing to cancel.
+// An exploration has a single cluster, and nothing to cancel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,16 +39,16 @@ struct Program;
 class LaunchQueue {
 public:
   LaunchQueue(const Options &options, uint64_t clusters);
-  /// The clusters that run in turns, where other launches have `most`.
+  /// Returns how many clusters run in turns where other launches run `most`.
   uint64_t placesOf(uint64_t most) const { return places ? places : most; }
-  /// The cluster starts, and cannot be cancelled any more.
+  /// Starts the cluster; it can no longer be cancelled.
   void start(uint64_t number) { take(number); }
-  /// Of a cluster that has not started: whether it never will.
+  /// Returns true if a cluster that has not started is cancelled.
   bool isCancelled(uint64_t number) const {
     return number < first || taken.count(number);
   }
-  /// Answers a request: the first CTA of the cluster that will not run, or
-  /// nothing where the request fails.
+  /// Answers a request: returns the first CTA of the cancelled cluster, or
+  /// nullopt if the request fails.
   std::optional<Dim3> cancel(Cluster &requester);
 
 private:
@@ -56,7 +56,7 @@ private:
   void take(uint64_t number);
   Policy policy;
   uint64_t count;
-  /// 0: as many as in other launches.
+  /// 0: the same number as in other launches.
   uint64_t places = 0;
   /// All clusters before `first`, and those in `taken`, have started or are
   /// cancelled.
@@ -64,7 +64,7 @@ private:
   std::set<uint64_t> taken;
 };
 
-/// Whether a program asks for clusters to be cancelled.
+/// Returns true if the program cancels clusters (clusterlaunchcontrol).
 bool cancelsClusters(const Program &program);
 
 } // namespace ptxsim

@@ -11,8 +11,8 @@
 // in complete(), never at issue.
 //
 //   eager   at issue
-//   late    when no warp of the cluster can go on otherwise, oldest first
-//   random  at a moment drawn from the schedule seed, any order that the
+//   late    when no warp of the cluster can proceed otherwise, oldest first
+//   random  at a moment drawn from the schedule seed, in any order that the
 //           predecessors allow
 //
 // An operation with two milestones (source read, destination written) is two
@@ -39,15 +39,16 @@ class Agent {
 public:
   explicit Agent(const Site &site) : site(site) {}
   virtual ~Agent() = default;
-  /// Does the work and notifies whoever waits (Cluster::notify).
+  /// Performs the work and notifies all waiters (Cluster::notify).
   virtual void complete(Cluster &cluster) = 0;
-  /// One phrase for reports: "TMA load of 16384 bytes to shared 0x400".
+  /// Returns one phrase for reports: "TMA load of 16384 bytes to shared 0x400".
   virtual std::string describe() const = 0;
-  /// Whether everything that `complete` touches goes through functions that
-  /// note it for an exploration. Otherwise the agent conflicts with all others.
+  /// Returns true if all accesses of `complete` go through functions that
+  /// record them for an exploration. Otherwise the agent conflicts with all
+  /// others.
   virtual bool notesFootprint() const { return false; }
-  /// Whether it will write (Write) or read (Read) one of these shared bytes,
-  /// for findings that name it.
+  /// Returns true if the agent will write (Write) or read (Read) any of these
+  /// shared bytes. Findings use it to name the agent.
   virtual bool touches(const Cta &cta, uint32_t offset, uint32_t bytes,
                        Access access) const {
     return false;
@@ -55,7 +56,8 @@ public:
 
   /// Agents that must complete before this one (issue order of a pipe).
   std::vector<AgentId> after;
-  /// Who issued it, and how many agents that warp had issued before.
+  /// The instruction that issued it, and the number of agents that its warp had
+  /// issued before.
   Site site;
   uint32_t number = 0;
 };

@@ -30,10 +30,10 @@ class Footprint;
 class LaunchQueue;
 class Tracer;
 
-/// Bits of the shadow of a shared memory byte. Absent (empty vector) when no
-/// enabled finding needs it.
+/// Bits of the shadow of a shared memory byte. The shadow is an empty vector if
+/// no enabled finding needs it.
 enum SharedShadow : uint8_t {
-  /// Somebody wrote the byte.
+  /// The byte has been written.
   kWritten = 1,
   /// An agent in flight will write the byte.
   kAsyncWrite = 4,
@@ -45,13 +45,13 @@ enum SharedShadow : uint8_t {
 
 /// One named barrier of a CTA (bar, barrier.cta).
 struct NamedBarrier {
-  /// Threads that have arrived in this generation, and the count that the
-  /// instructions gave; 0 = all threads of the CTA.
+  /// Threads that have arrived in this generation, and the thread count that
+  /// the instructions give; 0 means all threads of the CTA.
   uint32_t arrived = 0, expected = 0;
-  /// Reduction so far, over the threads of .red.
+  /// Reduction so far over the threads that execute .red.
   uint32_t popc = 0;
   bool all = true, any = false;
-  /// Registers of sleeping warps that take the result.
+  /// Registers of sleeping warps that receive the result.
   struct Pending {
     Row *row;
     LaneMask lanes;
@@ -59,11 +59,11 @@ struct NamedBarrier {
   };
   std::vector<Pending> pending;
   SyncPoint sync;
-  /// Who arrived last.
+  /// The last arrival.
   Site lastArrival;
 };
 
-/// A number below `bound`, from a generator that it moves on.
+/// Returns a number below `bound` and advances `generator`.
 uint64_t drawBelow(uint64_t bound, uint64_t &generator);
 
 class Cta {
@@ -76,26 +76,27 @@ public:
   const Dim3 id;
   const uint32_t rank;
   std::vector<std::unique_ptr<Warp>> warps;
-  /// Bytes by 24-bit shared address: 0 .. sharedEnd; the first KiB is reserved.
+  /// Bytes, indexed by 24-bit shared address from 0 to sharedEnd. The first KiB
+  /// is reserved.
   std::vector<uint8_t> shared, sharedShadow;
   uint32_t sharedEnd = kSharedBase;
-  /// Accesses below this end need not be noted for an exploration.
+  /// An exploration need not record accesses below this address.
   uint32_t unnotedEnd = kSharedBase;
   std::array<NamedBarrier, 16> barriers;
   UnitStates states;
   unsigned liveWarps = 0;
-  /// Where the last lanes of a warp have exited, of the last warp that did.
+  /// The last exit instruction of the warp that exited last.
   Site lastExit;
   bool exited() const { return liveWarps == 0; }
 };
 
-/// The CTAs that run together, and what they have in flight.
+/// The CTAs that run together, and their agents in flight.
 class Cluster {
 public:
   Cluster(Machine &machine, uint64_t number, Dim3 firstCta, Dim3 shape);
   ~Cluster();
   Machine &machine;
-  /// In the grid, x running fastest.
+  /// Linear index in the grid; x varies fastest.
   const uint64_t number;
   /// %clusterid * %cluster_nctaid, and %cluster_nctaid.
   const Dim3 first, shape;
@@ -103,8 +104,8 @@ public:
   UnitStates states;
 
   // --- asynchronous agents ---
-  /// Takes an agent in flight. Under Policy::Eager it completes before issue
-  /// returns. Site and `after` must be set.
+  /// Puts an agent in flight. Under Policy::Eager the agent completes before
+  /// issue returns. The caller must set its site and `after`.
   AgentId issue(std::unique_ptr<Agent> agent);
   bool isDone(AgentId id) const;
   /// Agents in flight, oldest first, for reports and checks.
@@ -114,34 +115,37 @@ public:
   }
 
   // --- progress ---
-  /// Something that `key` stands for has changed: ends the waits on it.
+  /// Ends the waits on `key`, after the state that `key` stands for has
+  /// changed.
   void notify(const void *key);
-  /// Memory or other state that a program could poll has changed.
+  /// Counts a change of memory or of other state that a program could poll.
   void changed() { ++changes; }
-  /// A number below `bound` from the schedule seed.
+  /// Returns a number below `bound`, drawn from the schedule seed.
   uint64_t random(uint64_t bound);
-  /// True where a try_wait may return false although it need not wait, or an
-  /// answer may come early: only under Policy::Random, at random.
+  /// Returns true, at random and only under Policy::Random, where a try_wait
+  /// may return false without need or an answer may come early.
   bool spurious();
 
   // --- memory, with checks; null means a fault was reported ---
-  /// The CTA that a 32-bit shared::cluster address names.
+  /// Returns the CTA of a 32-bit shared::cluster address.
   Cta *ctaOf(const Site &site, uint32_t address);
-  /// `bytes` of shared memory at a shared::cluster address. Read checks that
-  /// the bytes were written; Write and Atomic mark them written. `generic`
-  /// looks for agents in flight on the same bytes.
+  /// Returns `bytes` of shared memory at a shared::cluster address. Read checks
+  /// that the bytes were written; Write and Atomic mark them as written. With
+  /// `generic`, also checks for agents in flight on the same bytes.
   uint8_t *shared(const Site &site, uint32_t address, uint32_t bytes,
                   uint32_t align, Access access, bool generic = false);
-  /// Whether an allocation of global memory has the byte at `address`.
+  /// Returns true if an allocation of global memory contains the byte at
+  /// `address`.
   bool hasGlobal(uint64_t address) const;
-  /// `bytes` of global memory.
+  /// Returns `bytes` of global memory.
   uint8_t *global(const Site &site, uint64_t address, uint64_t bytes,
                   uint32_t align, Access access);
-  /// Bytes behind a generic address: global, shared, the issuing thread's
-  /// local memory or the kernel's parameters (read only).
+  /// Returns the bytes at a generic address: global, shared, the issuing
+  /// thread's local memory, or the kernel's parameters (read only).
   uint8_t *generic(const Site &site, uint64_t address, uint32_t bytes,
                    uint32_t align, Access access);
-  /// Kernel parameter bytes, for tensor maps; null if out of range.
+  /// Returns the kernel's parameter bytes, for tensor maps; null if out of
+  /// range.
   const uint8_t *parameter(uint64_t address, uint32_t bytes) const;
 
   // --- barrier.cluster ---
@@ -152,16 +156,16 @@ public:
   /// The race detector, or null where no enabled finding needs it.
   std::unique_ptr<Races> races;
 
-  /// A request to cancel a cluster has been answered: others shall have a turn.
+  /// A request to cancel a cluster has been answered: other clusters run next.
   bool makesRoom = false;
 
   uint64_t changes = 0;
-  /// Warp instructions of this cluster, and reads of clocks so far: two reads
-  /// never give one value.
+  /// Warp instructions of this cluster, and reads of clocks so far. Two reads
+  /// never return the same value.
   uint64_t steps = 0, clock = 0;
-  /// Generator of the schedule. It depends on the seed and `number` alone.
+  /// Generator of the schedule. It depends only on the seed and on `number`.
   uint64_t randomState;
-  /// Called when lanes of a warp have exited.
+  /// Handles the exit of lanes of a warp.
   void lanesExited(Warp &warp);
 
 private:
@@ -188,15 +192,15 @@ public:
   std::vector<uint8_t> parameters;
   Report report;
   std::unique_ptr<LaunchRaces> races;
-  /// Ended by a fault, a deadlock or the step limit.
+  /// A fault, a deadlock or the step limit has ended the launch.
   bool stopped = false;
   Status status = Status::Ok;
   std::optional<DeadlockReport> deadlock;
   uint64_t steps = 0, ctasDone = 0;
-  /// The clusters that have not started, of a launch that may cancel some.
+  /// The clusters that have not started, in a launch that may cancel some.
   std::unique_ptr<LaunchQueue> queue;
-  /// While clusters run at once: who touched which global memory, and whether
-  /// that has failed.
+  /// While clusters run in parallel: which cluster accessed which global
+  /// memory, and whether the attempt has failed.
   Claims *claims = nullptr;
   const std::atomic<bool> *cancelled = nullptr;
   /// The allocation of the last access to global memory.
@@ -205,22 +209,22 @@ public:
   uint32_t staticEnd = kSharedBase, dynamicBegin = kSharedBase,
            sharedEnd = kSharedBase;
 
-  /// Constant rows as CTAs of each rank see them: addresses of shared variables
-  /// carry the rank.
+  /// Constant rows per CTA rank: the addresses of shared variables include the
+  /// rank.
   std::vector<std::vector<Row>> constantRows;
 
-  /// Of the step that an exploration runs; null elsewhere.
+  /// The accesses of the step that an exploration runs; null otherwise.
   Footprint *footprint = nullptr;
-  /// Present if a warp is traced.
+  /// Set if a warp is traced.
   std::unique_ptr<Tracer> tracer;
 
-  /// Reports and stops the launch.
+  /// Reports the finding and stops the launch.
   void fault(FindingId id, const Site &site, const std::string &detail,
              const Other &other = {});
-  /// Note what the step of an exploration touches; nothing elsewhere.
+  /// Record what the step of an exploration accesses; without one, do nothing.
   void noteShared(const Cta &cta, uint64_t offset, uint64_t bytes, bool writes);
   void noteGlobal(uint64_t address, uint64_t bytes, bool writes);
-  /// The named barriers of a CTA, and barrier.cluster.
+  /// Record accesses to the named barriers of a CTA, and to barrier.cluster.
   void noteBarriers(const Cta &cta, bool writes);
   void noteClusterBarrier(bool writes);
   LaunchResult run();
@@ -232,11 +236,12 @@ private:
   void checkExploration() const;
 };
 
-/// Returns the first CTA of a cluster; x runs fastest.
+/// Returns the first CTA of a cluster; x varies fastest.
 Dim3 firstCta(const Machine &machine, uint64_t cluster);
 
-/// The shared variable at an address of a CTA: "full", "full+8", "smem+64
-/// (dynamic shared memory)", or "shared 0x410" where no variable is.
+/// Returns the name of the shared variable at an address of a CTA: "full",
+/// "full+8", "smem+64 (dynamic shared memory)", or "shared 0x410" if there is
+/// no variable.
 std::string sharedName(const Machine &machine, uint32_t address);
 
 } // namespace ptxsim

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who else is at a place, asked only once there is something to report.
+// Queries for the other party of a finding, made only when there is something
+// to report.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +18,18 @@
 
 namespace ptxsim {
 
-/// The oldest operation in flight that will write (Write) or read (Read) one of
-/// these shared bytes.
+/// Returns the oldest operation in flight that will write (Write) or read
+/// (Read) any of these shared bytes.
 Other inFlightAt(const Cta &cta, uint32_t offset, uint32_t bytes,
                  Access access);
-/// Who initialised the live mbarrier that has one of these shared bytes.
+/// Returns the site that initialized the live mbarrier at these shared bytes.
 Other barrierAt(const Cta &cta, uint32_t offset, uint32_t bytes);
-/// The exit that ended a CTA.
+/// Returns the exit that ended a CTA.
 Other exitOf(const Cta &cta);
-/// "TEXT warp 0 lane 3 in line 12", of the site.
+/// Returns "TEXT warp 0 lane 3 in line 12" for the site.
 Other otherAt(const std::string &text, const Site &site);
 
-/// Whether two ranges have something in common.
+/// Returns true if two ranges overlap.
 constexpr bool overlap(uint64_t a, uint64_t aSize, uint64_t b, uint64_t bSize) {
   return a < b + bSize && b < a + aSize;
 }

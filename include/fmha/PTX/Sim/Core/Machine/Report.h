@@ -30,29 +30,30 @@ enum class FindingId : uint16_t {
 struct FindingInfo {
   std::string_view id;
   Severity severity;
-  /// What went wrong in general, and how to mend it.
+  /// The general description of the error, and how to repair it.
   std::string_view text, fix;
 };
 const FindingInfo &infoOf(FindingId id);
-/// All of them, in the order of FindingId.
+/// Returns all findings, in the order of FindingId.
 std::span<const FindingInfo> allFindings();
-/// The finding with this id, or null.
+/// Returns the finding with this id, or null.
 const FindingInfo *findFinding(std::string_view id);
 
-/// Who did something: an instruction of a lane of a warp. Lane -1 is the whole
-/// warp. Warps outlive the agents that they issue, so agents may keep a Site.
+/// The place of an action: an instruction of a lane of a warp. Lane -1 is the
+/// whole warp. Warps outlive the agents that they issue, so agents may keep a
+/// Site.
 struct Site {
   const Warp *warp = nullptr;
   const Instruction *inst = nullptr;
   int lane = -1;
 };
 
-/// The other side of a finding: what there is to say of it, and who it is.
+/// The other party of a finding: its description and its site.
 struct Other {
   Other() = default;
-  /// Nobody in particular.
+  /// A party without a site.
   Other(std::string text) : text(std::move(text)) {}
-  /// `agent` is what the site has issued, if that is what acts.
+  /// `agent` describes the agent that the site issued, if the agent acts.
   Other(std::string text, const Site &site, std::string agent = "")
       : text(std::move(text)), site(site), agent(std::move(agent)) {}
   Other(std::string text, Party party)
@@ -60,41 +61,42 @@ struct Other {
   std::string text;
   Site site;
   std::string agent;
-  /// In place of the site, whose warp may be gone.
+  /// Replaces the site, whose warp may no longer exist.
   std::optional<Party> party;
 };
 
-/// "warp 3 lane 0 in line 27", with the rank of the CTA where there are
-/// several.
+/// Returns "warp 3 lane 0 in line 27", with the rank of the CTA if the cluster
+/// has several.
 std::string whoseText(const Site &site);
-/// Where an instruction is in the text of a launch.
+/// Sets the location of an instruction in the text of a launch.
 void locate(const Machine &machine, const Instruction &inst, Party &party);
 
 class Report {
 public:
   explicit Report(const Options &options);
   bool enabled(FindingId id) const { return on[size_t(id)]; }
-  /// True if any finding that needs memory shadows is enabled.
+  /// Returns true if any finding that needs memory shadows is enabled.
   bool shadows() const { return anyShadow; }
-  /// True if a finding is enabled that the race detector raises; those of
-  /// conformance only if `isa`.
+  /// Returns true if any finding of the race detector is enabled. Findings of
+  /// conformance count only with `isa`.
   bool findsRaces(bool isa) const;
-  /// Adds a finding unless its id is switched off. One finding is kept per id
-  /// and PTX line, the rest are counted. `detail` says expected and got; what
-  /// Findings.def says went wrong is appended to it.
-  /// True if it is kept.
+  /// Adds a finding unless its id is disabled, and returns true if it is kept.
+  /// One finding is kept per id and PTX line; the others are counted. `detail`
+  /// states expected and got; the description in Findings.def is appended to
+  /// it.
   bool add(FindingId id, const Site &site, const std::string &detail,
            const Other &other = {});
-  /// As add, even if the id is switched off: for what ends the launch.
+  /// Same as add, but ignores whether the id is disabled: for errors that end
+  /// the launch.
   void addFault(FindingId id, const Site &site, const std::string &detail,
                 const Other &other = {});
-  /// Gives a finding that was added another advice than Findings.def has for
-  /// all of its id; an empty one changes nothing.
+  /// Replaces the advice of Findings.def for a finding that was added. An empty
+  /// advice changes nothing.
   void advise(FindingId id, const Site &site, std::string_view fix);
   void moveTo(LaunchResult &result);
   bool empty() const { return findings.empty() && !dropped; }
-  /// Takes over the findings of a report whose cluster comes after those of
-  /// this one, as if they had been added here.
+  /// Appends the findings of a report of a later cluster, as if they had been
+  /// added here.
   void absorb(Report &&later);
 
 private:

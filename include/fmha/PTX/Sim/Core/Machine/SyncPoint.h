@@ -16,31 +16,32 @@ namespace ptxsim {
 
 class Races;
 
-/// A wait has said that a phase is complete.
+/// A wait has observed that a phase is complete.
 struct PhaseSeen {
   Site site;
   LaneMask lanes = 0;
   race::Time time = 0;
 };
 
-/// What has arrived at a barrier, and what its last complete phase carries.
+/// The knowledge of the arrivals at a barrier, and of its last complete phase.
 /// Arrivals of earlier phases stay: each arrival is a read-modify-write, so a
 /// phase continues the release sequences of those before it.
 struct SyncPoint {
   race::Knowledge gathering, completed;
   /// Warps that acquire at the next completion.
   std::vector<const Warp *> waiting;
-  /// mbarrier.init, for uses that nothing orders behind it.
+  /// mbarrier.init, to find uses that are not ordered after it.
   race::Stamp init;
-  /// The last use by each warp, for an inval or init that nothing orders
-  /// behind.
+  /// The last use by each warp, to find an inval or init that is not ordered
+  /// after it.
   std::vector<race::Stamp> uses;
-  /// Who has seen the last complete phase of an mbarrier, the latest wait of
-  /// each group of lanes.
+  /// The waits that have observed the last complete phase of an mbarrier: the
+  /// latest wait of each group of lanes.
   std::vector<PhaseSeen> seers;
 };
 
-/// What the signal of an agent carries; empty without a race detector.
+/// The knowledge that the signal of an agent carries; empty without a race
+/// detector.
 struct RaceTicket {
   race::Knowledge knows;
 };

@@ -1,4 +1,4 @@
-//===- UnitState.h - State that a unit hangs on warps and CTAs --*- C++ -*-===//
+//===- UnitState.h - State of a unit per warp, CTA or cluster ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,14 +16,15 @@
 
 namespace ptxsim {
 
-/// Base of what a unit keeps per warp, CTA or cluster (mbarriers, tensor
+/// Base of the state of a unit per warp, CTA or cluster (mbarriers, tensor
 /// memory, bulk groups). Created on first use, destroyed with its owner.
 struct UnitState {
   virtual ~UnitState() = default;
-  /// Called when the last warp of the CTA has exited and everything in flight
-  /// has completed; the place to report leaks.
+  /// Called when the last warp of the CTA has exited and all agents have
+  /// completed. Reports leaks.
   virtual void atCtaExit(Cta &cta) {}
-  /// Who has made these shared bytes of the CTA a live mbarrier, if it did.
+  /// Returns the site that made these shared bytes of the CTA a live mbarrier,
+  /// if any.
   virtual Site barrierAt(uint32_t offset, uint32_t bytes) const { return {}; }
 };
 

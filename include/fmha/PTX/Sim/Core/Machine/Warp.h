@@ -1,4 +1,4 @@
-//===- Warp.h - 32 lanes, their registers and where they are ----*- C++ -*-===//
+//===- Warp.h - 32 lanes, their registers and paths -------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The lanes of a warp are partitioned into paths: sets of lanes at one program
-// counter. A branch that splits a path opens a join at the branch's immediate
-// post-dominator; paths that arrive there wait until all lanes of the split
-// have arrived or exited, and go on as one. A path that sleeps never stops the
-// others, so lanes make progress independently, as on sm_70 and later.
+// counter. A branch that splits a path creates a join at the branch's immediate
+// post-dominator. Paths that arrive there wait until all lanes of the split
+// have arrived or exited, and then continue as one path. A sleeping path never
+// stops the others, so lanes make independent progress, as on sm_70 and later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,31 +29,33 @@ namespace ptxsim {
 struct Code;
 class Tracer;
 
-/// A phase that a wait comes too late for, and who completed the one after it.
+/// A phase that a wait has missed, and the site that completed the phase after
+/// it.
 struct MissedPhase {
   PhaseOverrun facts;
   Site by;
 };
 
-/// Why lanes sleep. A handler fills Warp::wait before it returns Retry or
-/// NextAndWait.
+/// The reason why lanes sleep. A handler fills Warp::wait before it returns
+/// Retry or NextAndWait.
 struct Wait {
-  /// Cluster::notify(key) ends the wait. Any address that stands for the thing
-  /// waited for.
+  /// Cluster::notify(key) ends the wait. The key is any address that stands for
+  /// the object of the wait.
   const void *key = nullptr;
   /// A soft wait may end without notify (try_wait may time out).
   bool soft = false;
-  /// For `describe`.
+  /// Arguments of `describe`.
   uint64_t data[4] = {};
-  /// For deadlock reports: what is waited for, wanted and current state, and
-  /// what could still arrive.
+  /// Returns the text for deadlock reports: the object of the wait, its wanted
+  /// and its current state, and what could still arrive.
   std::string (*describe)(const Warp &warp, const Wait &wait) = nullptr;
   /// Set by the warp loop.
   const Instruction *inst = nullptr;
-  /// Fills what `describe` says in words into the wait-for graph.
+  /// Adds the facts that `describe` states in words to the wait-for graph.
   void (*explain)(const Warp &warp, const Wait &wait,
                   WaitObject &object) = nullptr;
-  /// Where what is waited for may have come and gone.
+  /// Returns the phase that the wait has missed, if any. Null if none can be
+  /// missed.
   std::optional<MissedPhase> (*missed)(const Warp &warp,
                                        const Wait &wait) = nullptr;
 };
@@ -78,16 +80,16 @@ struct Path {
   LaneMask mask = 0;
   uint32_t pc = 0;
   Status status = Status::Ready;
-  /// Gathered by another path's collective, which executes for these lanes.
+  /// Index in Warp::joins of the path's innermost join, -1 if it has none.
   int join = -1;
   std::vector<Frame> frames;
   Wait wait;
-  /// Instructions at which a soft wait was ended without cause since the
-  /// machine last changed; meeting one again means that the path goes round.
+  /// Instructions whose soft wait was ended without cause since the machine
+  /// last changed. A second encounter means that the path loops.
   std::vector<const Instruction *> wokenAt;
-  /// While it gathers: lanes of other paths that the collective wants.
+  /// While the path gathers: lanes of other paths that the collective needs.
   LaneMask missing = 0;
-  /// Execute the next collective with the lanes that are there.
+  /// Execute the next collective with the lanes that are present.
   bool forced = false;
 };
 
@@ -104,51 +106,52 @@ public:
   /// Lanes that exist and have not exited.
   LaneMask live;
   scalar::Context scalarContext;
-  /// What the handler waits for, read after Outcome::Retry or NextAndWait.
+  /// The wait of the handler, read after Outcome::Retry or NextAndWait.
   Wait wait;
   UnitStates states;
   /// barrier.cluster: lanes that have arrived in the current phase, and lanes
-  /// that have not waited yet since they arrived.
+  /// that have not waited since they arrived.
   LaneMask clusterArrived = 0, clusterOwesWait = 0;
-  /// While set, called by the warp loop before each instruction that passes
-  /// its guard: how a unit sees registers of tcgen05.ld used before the wait.
+  /// If set, called by the warp loop before each instruction whose guard is
+  /// true. A unit detects here that registers of tcgen05.ld are used before the
+  /// wait.
   void (*watch)(Warp &warp, const Instruction &inst, LaneMask active) = nullptr;
-  /// Agents issued so far.
+  /// Number of agents issued so far.
   uint32_t agentsIssued = 0;
-  /// Set if this is the warp that Options::trace asks for.
+  /// Set if Options::trace selects this warp.
   Tracer *tracer = nullptr;
 
-  /// The row of an operand in the current frame.
+  /// Returns the row of an operand in the current frame.
   Row &row(Operand operand) {
     return bases[operand.code >> 31][operand.index()];
   }
   const Row &row(Operand operand) const {
     return bases[operand.code >> 31][operand.index()];
   }
-  /// Value of an operand in the lowest lane of `active`.
+  /// Returns the value of an operand in the lowest lane of `active`.
   uint64_t uniform(Operand operand, LaneMask active) const {
     return row(operand)[std::countr_zero(active)];
   }
-  /// Address of a memory operand for a lane, as a 64-bit sum.
+  /// Returns the address of a memory operand for a lane, as a 64-bit sum.
   uint64_t addressOf(const AddressOperand &address, unsigned lane) const {
     return (address.base.valid() ? row(address.base)[lane] : 0) +
            uint64_t(address.offset);
   }
-  /// %tid of a lane.
+  /// Returns %tid of a lane.
   Dim3 threadIndex(unsigned lane) const;
   Site site(const Instruction &inst, int lane = -1) const {
     return {this, &inst, lane};
   }
 
   // --- the warp loop and control flow, Core/Execution/Warp*.cpp ---
-  /// Runs up to `budget` instructions; returns how many. Stops early when no
+  /// Runs up to `budget` instructions and returns how many. Stops early when no
   /// path is ready, a fault happened or a handler yielded.
   uint64_t run(uint64_t budget);
   bool runnable() const { return readyPaths != 0; }
   bool finished() const { return live == 0; }
   /// Ends the waits on `key`.
   void wake(const void *key);
-  /// Splits or moves the current path: lanes of `taken` go to `target`.
+  /// Splits or moves the current path: the lanes of `taken` go to `target`.
   Outcome branch(const Instruction &inst, LaneMask taken, uint32_t target,
                  LaneMask active);
   Outcome branchMany(const Instruction &inst, LaneMask active,
@@ -156,28 +159,28 @@ public:
   Outcome exitLanes(LaneMask lanes);
   Outcome call(const Instruction &inst, LaneMask active, const Code &callee);
   Outcome ret(LaneMask active);
-  /// Lanes of the current path, guard or not.
+  /// Returns the lanes of the current path, regardless of the guard.
   LaneMask pathMask() const { return mask; }
   Frame &frame() { return paths[current].frames.back(); }
   const Frame &frame() const { return paths[current].frames.back(); }
-  /// Host address of local memory of a lane, or null if out of range. The
-  /// second is its byte shadow, 1 = written.
+  /// Return the host address of a lane's local memory, or null if out of range,
+  /// and of its byte shadow, where 1 means written.
   uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
   uint8_t *localShadow(unsigned lane, uint64_t address);
-  /// Ends one soft wait that has not gone round yet / the oldest incomplete
-  /// join; false if there is none.
+  /// End one soft wait that has not looped yet / complete the oldest incomplete
+  /// join. Return false if there is none.
   bool endSoftWaits();
   bool releaseJoin();
-  /// Lets all go on that wait at a join, and nobody wait there again; false if
-  /// nobody does.
+  /// Wakes every path that waits at a join and removes the joins. Returns false
+  /// if none was waiting.
   bool dissolveJoins();
-  /// Lets a path that gathers lanes for a collective go on without the missing
-  /// ones, and reports them; false if there is none, or none whose lanes are
-  /// not just held up on their way.
+  /// Lets a path that gathers lanes for a collective execute it without the
+  /// missing ones, which are reported. Returns false if there is no such path,
+  /// or if the missing lanes of each are only delayed on their way there.
   bool releaseGathering();
-  /// The machine has changed: soft waits may be ended again.
+  /// Allows soft waits to be ended again, after the machine has changed.
   void machineChanged();
-  /// Digest of everything that decides what the warp does next.
+  /// Returns a digest of all state that determines what the warp does next.
   uint64_t digest() const;
 
   std::vector<Path> paths;
@@ -208,9 +211,11 @@ private:
   int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
   unsigned split(LaneMask lanes, uint32_t pc, uint32_t join);
 
-  // The current path, unpacked. While the loop runs, the path's own pc is old.
+  // The current path, unpacked. While the loop runs, the path's own pc is
+  // stale.
   unsigned current = 0;
-  /// The collective executes for lanes of other paths, too, and which it does.
+  /// Whether the collective also executes for lanes of other paths, and for
+  /// which.
   bool gathered = false;
   LaneMask gatheredLanes = 0;
   uint32_t pc = 0;

@@ -1,4 +1,4 @@
-//===- Decoder.h - From text operands to rows: what families see ----------===//
+//===- Decoder.h - From text operands to rows: the interface of families --===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,8 +8,8 @@
 //
 // A family of instructions registers a dotted prefix ("mbarrier",
 // "cp.async.bulk") and a decode function. The longest registered prefix of an
-// opcode decides. The decode function reads the modifiers, checks that it
-// supports exactly this form, translates the operands and fills the handler:
+// opcode is selected. The decode function reads the modifiers, checks that it
+// supports exactly this form, translates the operands and sets the handler:
 //
 //   void decodeArrive(Decoder &decoder, Instruction &inst) {
 //     decoder.expectModifiers({"arrive", "shared", "b64"});
@@ -40,15 +40,16 @@
 
 namespace ptxsim {
 
-/// How a register is declared.
+/// The declared type of a register.
 struct RegisterType {
   enum class Class : uint8_t { Bits, Integer, Float };
-  /// Bits of an element (pred: 1), 0 where an operand is no register.
+  /// Bits of an element (pred: 1); 0 if the operand is not a register.
   unsigned bits = 0, elements = 1;
   Class of = Class::Bits;
 };
 
-/// Which registers suit the type of an operand, next to those that have it.
+/// Registers that suit the type of an operand, in addition to registers of
+/// exactly that type.
 struct Fit {
   /// Registers may be wider than the type: ld, st, and most of cvt.
   bool wider = false;
@@ -60,14 +61,15 @@ class Decoder {
 public:
   virtual ~Decoder() = default;
   const syntax::Instruction &text() const { return *instruction; }
-  /// The form does not exist or is not executed: throws Error::Unsupported.
+  /// Throws Error::Unsupported: the form does not exist or is not executed.
   [[noreturn]] void unsupported(const std::string &why) const;
   /// Throws unless the instruction has between `low` and `high` operands.
   void expectOperands(size_t low, size_t high) const;
   /// Throws if the opcode has a part (after the first) not among `known`.
   void expectModifiers(std::initializer_list<std::string_view> known) const;
-  /// The order that .relaxed, .acquire, .release, .acq_rel, .sc, .volatile and
-  /// the scope give, on top of `implied`, what the bare instruction has.
+  /// Returns the memory order given by .relaxed, .acquire, .release, .acq_rel,
+  /// .sc, .volatile and the scope, on top of `implied`, the order of the bare
+  /// instruction.
   race::Ordering ordering(race::Ordering implied) const;
   bool has(std::string_view modifier) const { return text().has(modifier); }
   size_t size() const { return text().operands.size(); }
@@ -77,42 +79,45 @@ public:
   }
   bool isImmediate(size_t index) const;
   /// Throws unless the registers of an operand suit the type (PTX ISA 9.4,
-  /// operand type checking): as wide, and bits, or integers, or floats alike.
-  /// The second of `d|p` is a predicate. Type::None is not checked.
+  /// operand type checking): the same width, and both bits, both integers or
+  /// both floats. The second of `d|p` is a predicate. Type::None is not
+  /// checked.
   void expectType(const syntax::Operand &operand, Type type,
                   Fit fit = {}) const;
   void expectType(size_t index, Type type, Fit fit = {}) const {
     expectType(operand(index), type, fit);
   }
-  /// Each element of a vector suits the type by itself, where ld and st take
-  /// integers for floats.
+  /// Throws unless each element of a vector suits the type on its own. As a
+  /// vector, ld and st accept integers for floats.
   void expectEach(size_t index, Type type) const {
     for (const syntax::Operand &element : operand(index).elements)
       expectType(element, type);
   }
-  /// The policy that .L2::cache_hint brings, where the form has it.
+  /// Throws unless the cache policy of .L2::cache_hint suits, if the form has
+  /// one.
   void expectCacheHint(size_t index) const {
     if (has("L2::cache_hint"))
       expectType(index, Type::U64);
   }
-  /// An address of tensor memory, in brackets: 32 bits.
+  /// Throws unless an address of tensor memory in brackets has 32 bits.
   void expectTmemAddress(size_t index) const {
     if (operand(index).kind == syntax::Operand::Kind::Address)
       expectType(operand(index).elements[0], Type::U32);
   }
-  /// Integer immediate of an operand that must be one (or a .b32 constant).
+  /// Returns the integer immediate of an operand that must be an immediate (or
+  /// a .b32 constant).
   uint64_t immediate(size_t index) const;
 
-  /// A register, or an immediate as a constant row of the type. `!p` and `-r`
-  /// are computed by an instruction put in front.
+  /// Returns a register, or an immediate as a constant row of the type. An
+  /// instruction inserted before this one computes `!p` and `-r`.
   virtual Operand source(const syntax::Operand &operand, Type type) = 0;
-  /// A register; `_` gives a scratch row.
+  /// Returns a register; `_` gives a scratch row.
   virtual Operand destination(const syntax::Operand &operand) = 0;
-  /// Operand `index`, whether one value or a vector; a 128-bit register gives
-  /// two rows. `d|p` gives d, then p.
+  /// Return the rows of operand `index`, a single value or a vector. A 128-bit
+  /// register gives two rows; `d|p` gives d, then p.
   virtual std::span<const Operand> sourceRows(size_t index, Type type) = 0;
   virtual std::span<const Operand> destinationRows(size_t index) = 0;
-  /// The same once the registers are found to suit the type.
+  /// Return the same rows after checking that the registers suit the type.
   std::span<const Operand> sources(size_t index, Type type, Fit fit = {}) {
     expectType(index, type, fit);
     return sourceRows(index, type);
@@ -125,31 +130,33 @@ public:
     expectType(index, type);
     return source(operand(index), type);
   }
-  /// The memory operand `[...]` at `index`; `space` as the opcode gives it.
-  /// A symbol's own space is checked against it.
+  /// Returns the memory operand `[...]` at `index`; the opcode gives `space`.
+  /// The space of a symbol is checked against it.
   virtual AddressOperand address(size_t index, Space space) = 0;
-  /// The coordinates of `[map, {c0, c1, ...}]`, element 1 of the operand.
+  /// Returns the coordinates of `[map, {c0, c1, ...}]`, element 1 of the
+  /// operand.
   virtual std::vector<Operand> coordinates(size_t index) = 0;
   virtual RegisterType registerType(const syntax::Operand &operand) const = 0;
-  /// Declared width of a register operand in bits (pred: 1); 0 if it is none.
+  /// Returns the declared width of a register operand in bits (pred: 1), or 0
+  /// if it is not a register.
   unsigned registerBits(const syntax::Operand &operand) const {
     RegisterType type = registerType(operand);
     return type.bits * type.elements;
   }
-  /// A new scratch row of the current function.
+  /// Returns a new scratch row of the current function.
   virtual Operand scratch() = 0;
-  /// A constant row with `value` in all lanes.
+  /// Returns a constant row with `value` in all lanes.
   virtual Operand constant(uint64_t value) = 0;
   /// Copies rows into the program's arena.
   virtual std::span<const Operand> keep(const std::vector<Operand> &rows) = 0;
-  /// Hands a payload to the program, which frees it.
+  /// Transfers a payload to the program, which owns it.
   template <typename T> const T *payload(T value) {
     auto owned = std::make_shared<const T>(std::move(value));
     const T *raw = owned.get();
     own(std::move(owned));
     return raw;
   }
-  /// "sm_100a" and the PTX version, as 100 * major + minor.
+  /// Returns the module's target, for example "sm_100a".
   virtual std::string_view target() const = 0;
 
 protected:
@@ -163,14 +170,16 @@ using DecodeFunction = void (*)(Decoder &decoder, Instruction &inst);
 class Registry {
 public:
   void add(std::string_view prefix, DecodeFunction decode);
-  /// The function of the longest prefix, or null. Prefixes end at a dot.
+  /// Returns the function of the longest matching prefix, or null. Prefixes end
+  /// at a dot.
   DecodeFunction find(std::string_view opcode) const;
 
 private:
   std::map<std::string, DecodeFunction, std::less<>> table;
 };
 
-/// Control flow, memory, collectives, named barriers (this library).
+/// Registers control flow, memory, collectives and named barriers (this
+/// library).
 void registerCore(Registry &registry);
 
 } // namespace ptxsim

@@ -21,19 +21,19 @@ namespace ptxsim {
 using Handler = Outcome (*)(Warp &warp, const Instruction &inst,
                             LaneMask active);
 
-/// Who has to be there before a handler runs.
+/// Which lanes must be present before a handler runs.
 enum class Convergence : uint8_t {
   /// Any lanes.
   None,
   /// Every lane of the warp that has not exited (.aligned).
   Aligned,
-  /// The lanes of `memberMask` (.sync with a mask operand): the warp loop
-  /// gathers them, the handler sees their union in `active`.
+  /// The lanes of `memberMask` (.sync with a mask operand). The warp loop
+  /// gathers them; the handler receives their union in `active`.
   Members,
 };
 
 /// A memory operand: base row + offset. Without a base the offset is the whole
-/// address. `space` is the space that the opcode or the symbol gives.
+/// address. The opcode or the symbol gives `space`.
 struct AddressOperand {
   Operand base;
   int64_t offset = 0;
@@ -42,19 +42,19 @@ struct AddressOperand {
 
 struct Instruction {
   Handler handler = nullptr;
-  /// Destinations and sources in order of the text, vectors spread out. They
+  /// Destinations and sources in the order of the text, vectors flattened. They
   /// point into the program's arena.
   std::span<const Operand> dst, src;
-  /// Memory operand, where there is exactly one that matters.
+  /// The memory operand, if exactly one matters.
   AddressOperand address;
-  /// Whatever the decoder of the family made of the modifiers; owned by the
+  /// The modifiers as decoded by the instruction's family; owned by the
   /// program.
   const void *payload = nullptr;
   Operand guard;
   bool guardNegated = false;
   Convergence convergence = Convergence::None;
   Operand memberMask;
-  /// Memory order, of what has one.
+  /// Memory order, if the instruction has one.
   race::Ordering order;
   /// Branch target and reconvergence point (immediate post-dominator), as
   /// indices into the function's code.

@@ -1,4 +1,4 @@
-//===- Program.h - A decoded entry and what it reaches ----------*- C++ -*-===//
+//===- Program.h - A decoded entry and its callees --------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +24,7 @@ namespace ptxsim {
 
 class Registry;
 
-/// Where a parameter or result of a function lies: rows of registers, or bytes
+/// Location of a parameter or result of a function: rows of registers, or bytes
 /// of the frame's local memory (for an entry: of the parameter bank).
 struct Slot {
   bool inRegisters = false;
@@ -41,7 +41,6 @@ struct Code {
   std::vector<Slot> parameters, results;
 };
 
-/// A constant row whose value is known at launch.
 /// A .shared variable, for messages: its address in the CTA, 0 if it is the
 /// dynamic one.
 struct SharedVariable {
@@ -51,6 +50,7 @@ struct SharedVariable {
   bool dynamic = false;
 };
 
+/// A constant row whose value is known at launch.
 struct Relocation {
   enum class Kind : uint8_t { Global, Shared, DynamicShared };
   Kind kind;
@@ -70,20 +70,20 @@ struct Program {
   std::vector<SharedVariable> sharedVariables;
   std::deque<std::vector<Operand>> arena;
   std::vector<std::shared_ptr<const void>> payloads;
-  /// Bytes of static shared memory from kSharedBase, and the alignment that
-  /// dynamic shared memory asks for.
+  /// Bytes of static shared memory from kSharedBase, and the alignment required
+  /// for dynamic shared memory.
   uint32_t staticSharedBytes = 0, dynamicAlign = 16;
   uint32_t parameterBytes = 0;
-  /// Register rows that the deepest chain of calls takes, and local bytes.
+  /// Register rows and local bytes of the deepest call chain.
   uint64_t stackRows = 0, stackLocal = 0;
 
-  /// Looks a decoded function up by its address (an index + 1, as mov of a
-  /// function's name gives it).
+  /// Decoded functions by address (an index + 1, the value that mov gives for a
+  /// function's name).
   std::vector<const Code *> functionTable;
 };
 
 /// Decodes `entry` and every function it calls. Throws Error (Unsupported) for
-/// a form that reachable code uses and the registry lacks.
+/// a form in reachable code that the registry lacks.
 std::unique_ptr<Program> decode(const syntax::Module &module,
                                 const syntax::Function &entry,
                                 const Registry &registry);
@@ -97,10 +97,10 @@ struct Module::Impl {
   mutable std::map<std::string, std::unique_ptr<Program>, std::less<>> programs;
 };
 
-/// Size, alignment of a variable in memory.
+/// Return the size and the alignment of a variable in memory.
 uint64_t sizeOf(const syntax::Variable &variable);
 uint32_t alignOf(const syntax::Variable &variable);
-/// Scalar type of a PTX type name ("f32"), Type::None if unknown.
+/// Returns the scalar type of a PTX type name ("f32"), Type::None if unknown.
 Type typeOf(std::string_view name);
 
 } // namespace ptxsim

@@ -1,4 +1,4 @@
-//===- Types.h - Words shared by the simulator's core -----------*- C++ -*-===//
+//===- Types.h - Types shared by the simulator's core -----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,7 +28,7 @@ class Machine;
 struct Instruction;
 
 /// A row of 32 lane values that an instruction names: a register of the current
-/// frame, or a constant row of the program. The top bit says which.
+/// frame, or a constant row of the program. The top bit selects between them.
 struct Operand {
   static constexpr uint32_t kConstant = 0x80000000u;
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
@@ -38,8 +38,8 @@ struct Operand {
   uint32_t index() const { return code & ~kConstant; }
 };
 
-/// State spaces. Const lies in global memory; a kernel's Param is one read-only
-/// bank, a function's Param lies in local memory.
+/// State spaces. Const resides in global memory. A kernel's Param is one
+/// read-only bank; a function's Param resides in local memory.
 enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 
 /// Generic addresses of the windowed spaces: window | 32-bit address. The low
@@ -50,25 +50,26 @@ constexpr uint64_t kLocalWindow = 0x0000FF2000000000ull;
 constexpr uint64_t kParamWindow = 0x0000FF3000000000ull;
 constexpr uint64_t kWindowMask = 0xFFFFFFFF00000000ull;
 
-/// Static shared memory starts here; the bytes before are the system's.
+/// Start of static shared memory; the system reserves the bytes before.
 constexpr uint32_t kSharedBase = 1024;
-/// Shared memory a CTA may have, static and dynamic, without the reserved KiB.
+/// Maximum shared memory of a CTA, static and dynamic, without the reserved
+/// KiB.
 constexpr uint32_t kSharedLimit = 232448;
 
-/// Local memory a thread may have (CUDA programming guide, technical
+/// Maximum local memory of a thread (CUDA programming guide, technical
 /// specifications per compute capability).
 constexpr uint32_t kLocalLimit = 512 * 1024;
 
-/// What a handler tells the warp loop.
+/// What the warp loop does after a handler returns.
 enum class Outcome : uint8_t {
-  /// Go on with the next instruction.
+  /// Continue with the next instruction.
   Next,
   /// The handler has set the program counter or split the lanes.
   Control,
   /// Not executed: the lanes sleep in Warp::wait and then execute it again.
   Retry,
-  /// Executed, but the lanes sleep in Warp::wait before they go on (a failed
-  /// try_wait: a soft wait, which may also end for no reason).
+  /// Executed, but the lanes sleep in Warp::wait before they continue (a failed
+  /// try_wait: a soft wait, which may also end without cause).
   NextAndWait,
   /// Executed; let another warp run first (nanosleep, a poll).
   Yield,

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the machine tells the race detector (Sim/Race): accesses, and the edges
-// of happens-before. lib/PTX/Sim/Race/README.md has the model. Everything is
-// told when an instruction is issued, so that nothing depends on the policy;
-// only signals of agents are told when they arrive.
+// The interface from the machine to the race detector (Sim/Race): accesses, and
+// the edges of happens-before. lib/PTX/Sim/Race/README.md describes the model.
+// The machine reports everything when an instruction is issued, so that nothing
+// depends on the policy; only signals of agents are reported when they arrive.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,53 +27,53 @@
 
 namespace ptxsim {
 
-/// What one release has published at a place in memory.
+/// The knowledge that one release has published at a place in memory.
 struct Published {
   uint32_t cluster = 0, rank = 0;
   race::Scope scope = race::Scope::Weak;
   race::Knowledge knows;
-  /// Which publication this is: who has taken it over once learns nothing from
-  /// it again. 0 where several may have been joined.
+  /// Identifies the publication: an actor that has absorbed it once learns
+  /// nothing from it again. 0 if several publications may have been joined.
   uint64_t version = 0;
 };
 using PublishedList = std::vector<Published>;
 
-/// What strong writes have left at a place in memory.
+/// The state that strong writes have left at a place in memory.
 struct Place {
   PublishedList releases;
-  /// What has come before the value that lies there, whatever its writes hand
-  /// on; by the cluster whose actors the clock is about.
+  /// What precedes the value stored there, even if its writes do not release;
+  /// indexed by the cluster whose actors the clock describes.
   std::map<uint32_t, race::VectorClock> flow;
 };
-/// By address.
+/// Places by address.
 using Places = std::unordered_map<uint64_t, Place>;
 
-/// Whether a program reads places in memory by strong operations, so that
-/// others may say there how far they are.
+/// Returns true if a program reads memory by strong operations, so that threads
+/// may communicate their progress there.
 bool readsStrongly(const Program &program);
 
-/// Races across the clusters of a launch. They run one after another, which
+/// Races across the clusters of a launch. The clusters run sequentially, which
 /// orders nothing.
 struct LaunchRaces {
   race::Shadow global{64};
   Places places;
-  /// Publications so far.
+  /// Number of publications so far.
   uint64_t versions = 0;
   bool isa = true;
   /// Whether values in memory may order the phases of mbarriers.
   bool valuesFlow = false;
-  /// Of the cluster that runs, and of those that have released to others.
+  /// Lanes of the running cluster, and of those that have released to others.
   race::LanesOfClusters lanes;
 };
 
-/// Operations of one warp that complete in prefixes: those between two calls
-/// of Races::close share a time.
+/// Operations of one warp that complete in prefixes. Operations between two
+/// calls of Races::close share a time.
 struct RaceStream {
   race::Actor actor = 0;
   race::Time time = 1;
   race::Kind kind = race::Kind::Thread;
   uint32_t warp = 0;
-  /// Of tcgen05.mma and cp: the warp's time when each lane last issued one.
+  /// For tcgen05.mma and cp: the warp's time when each lane last issued one.
   std::array<race::Time, 32> issued{};
 };
 
@@ -83,19 +83,19 @@ public:
   ~Races();
 
   // --- accesses ---
-  /// What `lanes` of the instruction do, one after another; valid until another
-  /// access begins.
+  /// Returns the access of `lanes` of the instruction, in lane order; valid
+  /// until another access begins.
   race::Access laneAccess(const Warp &warp, const Instruction &inst,
                           LaneMask lanes, Access access);
-  /// One lane of it, at a 32-bit shared::cluster address or a global one.
+  /// Add one lane to it, at a 32-bit shared::cluster or a global address.
   void shared(race::Access &access, unsigned lane, uint32_t address,
               uint32_t bytes);
   void global(race::Access &access, unsigned lane, uint64_t address,
               uint64_t bytes);
-  /// The stream of a warp; `key` tells streams of one kind apart.
+  /// Returns the stream of a warp; `key` distinguishes streams of one kind.
   RaceStream &stream(const Warp &warp, race::Kind kind, uint64_t key = 0);
-  /// An access to shared memory by an operation that `site` issues on a
-  /// stream, for the shadow of the CTA. One at a time is valid.
+  /// Returns an access to shared memory by an operation that `site` issues on a
+  /// stream, for the shadow of the CTA. Only one is valid at a time.
   race::Access sharedAccess(const RaceStream &stream, const Site &site,
                             Cta &cta, Access access);
   race::Shadow &shadowOf(const Cta &cta);
@@ -103,49 +103,51 @@ public:
                    uint32_t offset, uint32_t bytes, Access access);
   void asyncGlobal(const RaceStream &stream, const Site &site, uint64_t address,
                    uint64_t bytes, Access access);
-  /// Tensor memory; `key` is of an MMA, and 0 on its stream is tcgen05.cp.
-  /// Without a stream the warp itself acts.
+  /// Accesses tensor memory. `key` identifies an MMA; 0 on an MMA stream is
+  /// tcgen05.cp. Without a stream the warp itself performs the access.
   void tensor(RaceStream *stream, const Site &site, Cta &cta, uint8_t groups,
               uint32_t column, uint32_t count, Access access, uint64_t key = 0);
-  /// Deallocation touches all cells of the columns, which are fresh then.
+  /// Frees tensor memory: accesses all cells of the columns, then clears them.
   void tensorFreed(const Site &site, Cta &cta, uint32_t column, uint32_t count);
-  /// The init or inval of an mbarrier, and any other use of it.
+  /// Record the init or inval of an mbarrier, and any other use of it.
   void barrierInit(const Site &site, Cta &cta, uint32_t offset,
                    SyncPoint &point);
   void barrierUse(const Site &site, const Cta &cta, uint32_t offset,
                   SyncPoint &point, LaneMask lanes, bool signals = false);
-  /// An operation of the stream will signal the mbarrier: a use, too, and by
-  /// the async proxy unless it is cp.async.
+  /// Records that an operation of the stream will signal the mbarrier. The
+  /// signal is also a use, by the async proxy unless the operation is cp.async.
   void barrierSignal(const RaceStream &stream, const Site &site, const Cta &cta,
                      uint32_t offset, SyncPoint &point);
-  /// The stream's operations so far will signal a barrier in the CTA.
+  /// Records that the stream's operations so far will signal a barrier in the
+  /// CTA.
   void touch(const RaceStream &stream, const Site &site, const Cta &cta);
 
   // --- streams ---
-  /// Ends the time that the stream's operations share; what a signal of those
-  /// so far carries.
+  /// Ends the time that the stream's operations share, and returns the
+  /// knowledge that a signal of the operations so far carries.
   RaceTicket ticket(const Site &site, RaceStream &stream);
   /// Ends the shared time (a group is committed).
   void close(RaceStream &stream) { ++stream.time; }
-  /// The warp knows that all operations up to `time` are done.
+  /// Records that the warp knows that all operations up to `time` are done.
   void finished(const Warp &warp, RaceStream &stream, race::Time time);
   void finishedAll(const Warp &warp, RaceStream &stream);
 
-  // --- synchronisation ---
+  // --- synchronization ---
   void arrive(const Warp &warp, LaneMask lanes, SyncPoint &point,
               race::Ordering order, uint32_t rank);
   void arrive(const RaceTicket &ticket, SyncPoint &point);
-  /// Lanes do something that a phase needs, and hand on nothing: what they have
-  /// done comes before its completion all the same.
+  /// Records a contribution of lanes to a phase without a release: what they
+  /// have done before still precedes the phase's completion.
   void precede(const Warp &warp, LaneMask lanes, SyncPoint &point);
-  /// The warp goes on behind all that preceded the point.
+  /// Orders the warp after everything that preceded the point.
   void follow(const Warp &warp, const SyncPoint &point);
-  /// Lanes have seen that the last phase of an mbarrier is complete.
+  /// Records that lanes have observed that the last phase of an mbarrier is
+  /// complete.
   void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
-  /// `site` completes another phase: can it before all of them have seen the
-  /// last one?
+  /// Reports the waits for the last phase that are not ordered before `site`
+  /// completes another phase.
   void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
-  /// The phase is complete; wakes nobody, but those that wait acquire.
+  /// Completes the phase. Wakes no warps, but the waiting ones acquire.
   void complete(SyncPoint &point);
   void acquire(const Warp &warp, SyncPoint &point, race::Ordering order);
   void fence(const Warp &warp, LaneMask lanes, race::Ordering order);
@@ -153,15 +155,15 @@ public:
   void proxyFence(const Warp &warp, LaneMask lanes, bool shared, bool global);
   void tensorFenceBefore(const Warp &warp);
   void tensorFenceAfter(const Warp &warp);
-  /// The lanes have met, and what each did is ordered before what they all do.
+  /// Orders what each of the lanes did before what all of them do next.
   void lanesMeet(const Warp &warp, LaneMask lanes);
-  /// They execute a .sync or .aligned instruction, which waits for all of them:
-  /// what each did comes before it. In practice it is a meeting, by the manual
-  /// no matter of memory.
+  /// Records that the lanes execute a .sync or .aligned instruction, which
+  /// waits for all of them: what each did precedes it. Practice treats it like
+  /// lanesMeet; by the manual it does not order memory.
   void collective(const Warp &warp, LaneMask lanes);
 
-  /// The last lane of the warp has exited; with the last warp, judges what
-  /// still uses the CTA's shared memory.
+  /// Records that the last lane of the warp has exited. For the last warp,
+  /// reports the operations that still use the CTA's shared memory.
   void warpExits(const Warp &warp);
 
 private:
@@ -202,7 +204,7 @@ private:
 
   Cluster &cluster;
   LaunchRaces &launch;
-  /// Of the cluster in the grid, from 1, as moments have it.
+  /// Number of the cluster in the grid, from 1, as used in moments.
   uint32_t number;
   uint32_t ctaWarps;
   std::vector<WarpState> warps;
@@ -211,22 +213,22 @@ private:
   race::Actor nextActor;
   race::FenceLog fences, initFences;
   std::shared_ptr<race::Lanes> lanes;
-  /// Of shared memory.
+  /// Places in shared memory.
   Places places;
-  /// Whether a wait has seen a phase of an mbarrier.
+  /// Whether any wait has observed a phase of an mbarrier.
   bool phaseSeen = false;
   std::map<uint64_t, uint8_t> mmaKeys;
-  /// Finding and PTX line of what has been reported. Of a cluster alone, so
-  /// that counts do not hang on which clusters share a core.
+  /// Finding and PTX line of everything reported. Kept per cluster, so that
+  /// counts do not depend on which clusters share a core.
   std::set<std::pair<uint16_t, uint32_t>> reported;
-  /// The party that acts, while a shadow is asked.
+  /// The acting party while a shadow is queried.
   Site site;
   Access kind = Access::Read;
   Space space = Space::Global;
   const Cta *place = nullptr;
 };
 
-/// The race detector, or null where no enabled finding needs it.
+/// Returns the race detector, or null if no enabled finding needs it.
 inline Races *racesOf(const Site &site) {
   return site.warp->cluster.races.get();
 }
