@@ -24,6 +24,7 @@ const RoleRule *PartitionFamily::findRole(llvm::StringRef name) const {
   return found == roles.end() ? nullptr : found;
 }
 
-const PartitionFamily &tile::partitionFamilyOf(const schedule::Schedule &) {
-  return tcgen05Partition();
+const PartitionFamily &
+tile::partitionFamilyOf(const schedule::Schedule &schedule) {
+  return schedule::usesWgmma(schedule) ? wgmmaPartition() : tcgen05Partition();
 }

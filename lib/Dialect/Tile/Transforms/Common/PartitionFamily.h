@@ -49,7 +49,20 @@ struct PartitionFamily {
   /// later one runs first in an iteration: P·V of this block, then Q·K of the
   /// next.
   bool laterStageFirst;
+  /// Products of threads only begin at their op: what they read is free when
+  /// their result is awaited.
+  bool asyncProducts = false;
+  /// Threads of a consumer that signal a release: all of its warpgroup, or one
+  /// of each warp.
+  unsigned releaseArrivals = 128;
+  /// Where a CTA does several output tiles, its barriers go on from one to the
+  /// next, and so do the numbers of messages; else they begin again.
+  bool keepsBarriers = false;
 
+  /// Whether messages of a channel follow those of an earlier output tile.
+  bool repeats(const schedule::Schedule &schedule) const {
+    return keepsBarriers && schedule.scheduler != schedule::Scheduler::Single;
+  }
   /// The rule of the role `name`, with or without the number of an instance;
   /// null if the family has none.
   const RoleRule *findRole(llvm::StringRef name) const;
@@ -58,6 +71,7 @@ struct PartitionFamily {
 /// The family of the target that `schedule` names.
 const PartitionFamily &partitionFamilyOf(const schedule::Schedule &schedule);
 const PartitionFamily &tcgen05Partition();
+const PartitionFamily &wgmmaPartition();
 
 } // namespace fmha::tile
 

@@ -195,9 +195,16 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
       sorted, [&](Operation *a, Operation *b) { return key(a) < key(b); });
   bool rotates =
       llvm::any_of(sorted, [&](Operation *op) { return roundsOf(op); });
-  if (rotates)
-    for (auto [order, op] : llvm::enumerate(sorted))
-      stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
+  if (!rotates)
+    return;
+  for (auto [order, op] : llvm::enumerate(sorted))
+    stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
+  // What the role does besides its products comes after all of them.
+  Operation *loop = products.front()->getParentOfType<scf::ForOp>();
+  for (Operation *op : ops)
+    if (rules.lookup(op) == rules.lookup(products.front()) &&
+        !isa<DotOp>(op) && op->getParentOfType<scf::ForOp>() == loop)
+      stageAndOrder[op] = {0, products.size()};
 }
 
 void Assigner::orderProducts() {
@@ -272,7 +279,7 @@ struct TileAssignPartitionsPass
     : public fmha::tile::impl::TileAssignPartitionsBase<
           TileAssignPartitionsPass> {
   void runOnOperation() override {
-    if (!isTmemKernel(getOperation()))
+    if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||

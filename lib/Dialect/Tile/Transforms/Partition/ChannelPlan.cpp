@@ -43,8 +43,7 @@ Operation *fmha::tile::withSlices(Operation *op) {
   return op;
 }
 
-/// Whether `user` runs whenever `branch` takes its first region.
-static bool underSameCondition(scf::IfOp branch, Operation *user) {
+bool fmha::tile::isUnderSameCondition(scf::IfOp branch, Operation *user) {
   if (branch->isProperAncestor(user))
     return true;
   for (auto other = user->getParentOfType<scf::IfOp>(); other;
@@ -61,7 +60,7 @@ static Operation *sendPoint(Operation *maker, ArrayRef<Operation *> users) {
   auto isLeft = [&](Operation *parent) {
     if (auto branch = dyn_cast<scf::IfOp>(parent))
       return llvm::none_of(users, [&](Operation *user) {
-        return underSameCondition(branch, user);
+        return isUnderSameCondition(branch, user);
       });
     return isa<scf::ForOp>(parent) &&
            llvm::none_of(users, [&](Operation *user) {
@@ -75,7 +74,7 @@ static Operation *sendPoint(Operation *maker, ArrayRef<Operation *> users) {
 }
 
 bool PlannedChannel::isSentAfter(const Send &send) const {
-  return send.point->getParentOfType<scf::ForOp>() ||
+  return repeats || send.point->getParentOfType<scf::ForOp>() ||
          send.point != sends.back().point;
 }
 
@@ -125,6 +124,16 @@ struct Extent {
 static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
   return llvm::is_contained(a.consumers(), StringRef(b.producer)) &&
          llvm::is_contained(b.consumers(), StringRef(a.producer));
+}
+
+/// Whether a consumer of `channel` writes its own messages over those of it, so
+/// that both are free when `next` is:
+///   queries: load -> consumer, output over them: consumer -> store
+static bool takesOver(const PlannedChannel &next,
+                      const PlannedChannel &channel) {
+  return channel.repeats && &next != &channel &&
+         Extent::of(next.type).overlaps(Extent::of(channel.type)) &&
+         llvm::is_contained(channel.consumers(), StringRef(next.producer));
 }
 
 /// Products of one chain that all users of `channel` belong to; null if there
@@ -224,6 +233,7 @@ PlannedChannel &Planner::channelOf(Value tile) {
       return channel;
     }
   plan.push_back({producer.str(), "", type, {}, {}});
+  plan.back().repeats = family.repeats(info.schedule);
   return plan.back();
 }
 
@@ -243,6 +253,8 @@ void Planner::decideReleases(PlannedChannel &channel) {
   channel.unreleased =
       channel.sends.size() == 1 && !channel.isSentAfter(channel.sends.front());
   for (PlannedChannel &other : plan) {
+    if (takesOver(other, channel))
+      channel.releasedBy = &other;
     if (&other == &channel || !areReverse(channel, other))
       continue;
     if (channel.type == other.type)

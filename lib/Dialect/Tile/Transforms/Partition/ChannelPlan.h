@@ -50,6 +50,8 @@ struct PlannedChannel {
   /// that was made from this one.
   bool unreleased = false;
   const PlannedChannel *releasedBy = nullptr;
+  /// Whether the program runs several times on the same channels.
+  bool repeats = false;
 
   bool hasReleases() const { return !unreleased && !releasedBy; }
   unsigned depth() const {
@@ -71,6 +73,10 @@ using ChannelPlan = std::list<PlannedChannel>;
 mlir::FailureOr<ChannelPlan> planChannels(mlir::gpu::GPUFuncOp func,
                                           const KernelInfo &info,
                                           const PartitionFamily &family);
+
+/// Whether `user` runs where `branch` takes its first region: it stands in it, or
+/// in another branch on the same condition.
+bool isUnderSameCondition(mlir::scf::IfOp branch, mlir::Operation *user);
 
 /// The first product of the chain that `op` adds to, within its block and role.
 mlir::Operation *chainOf(mlir::Operation *op);

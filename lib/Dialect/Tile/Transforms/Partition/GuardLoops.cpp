@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/PartitionFamily.h"
 #include "Loops.h"
 #include "TileFlow.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
@@ -37,11 +39,7 @@ static bool isOnlyFor(Operation &op, scf::ForOp loop) {
 /// %r = scf.for %i = %lb to %ub step %c1 iter_args(%x = %init) { ... }
 /// ->
 /// %r = scf.if %has { %s = scf.for ...; yield %s } else { yield %init }
-static void guard(scf::ForOp loop) {
-  SmallVector<Operation *> loads;
-  for (Operation &op : *loop->getBlock())
-    if (isOnlyFor(op, loop))
-      loads.push_back(&op);
+static void guard(scf::ForOp loop, ArrayRef<Operation *> loads) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   auto branch = scf::IfOp::create(b, loc, loop.getResultTypes(),
@@ -62,7 +60,7 @@ namespace {
 struct TileGuardLoopsPass
     : public fmha::tile::impl::TileGuardLoopsBase<TileGuardLoopsPass> {
   void runOnOperation() override {
-    if (!isTmemKernel(getOperation()))
+    if (!isTiledKernel(getOperation()))
       return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
@@ -75,7 +73,21 @@ struct TileGuardLoopsPass
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      guard(loop);
+      guard(loop, loadsOf(loop));
+  }
+
+private:
+  /// The loads that go into the branch. Where messages are counted from one
+  /// output tile to the next, all are sent.
+  SmallVector<Operation *> loadsOf(scf::ForOp loop) {
+    auto attr = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
+    SmallVector<Operation *> loads;
+    if (partitionFamilyOf(attr.getValue()).repeats(attr.getValue()))
+      return loads;
+    for (Operation &op : *loop->getBlock())
+      if (isOnlyFor(op, loop))
+        loads.push_back(&op);
+    return loads;
   }
 };
 } // namespace

@@ -66,6 +66,8 @@ private:
   void insertAcquire(const PlannedChannel &channel, const Send &send);
   void insertPublish(const PlannedChannel &channel, const Send &send);
   void insertReleases();
+  SmallVector<Operation *> takersOf(Operation *product);
+  bool insertAsyncRelease(Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
   int64_t countIn(const PlannedChannel &channel, Operation *op);
@@ -118,7 +120,9 @@ void Inserter::declare() {
     SmallVector<StringRef> consumers = channel.consumers();
     unsigned taken = 0;
     for (StringRef role : consumers)
-      taken += arrivals(agentOf(role));
+      taken += channel.hasReleases() && agentOf(role) == Agent::Threads
+                   ? family.releaseArrivals
+                   : arrivals(agentOf(role));
     channels[&channel] = ChannelOp::create(
         b, ChannelType::get(b.getContext(), channel.type),
         b.getStringAttr(channel.name), from, agentOf(consumers.front()),
@@ -213,8 +217,13 @@ static Block *deliveryBlock(const Delivery &delivery) {
             llvm::is_contained(source.previous, loop);
     return all;
   };
+  auto isSent = [&](Block *block) {
+    auto branch = dyn_cast<scf::IfOp>(block->getParentOp());
+    return !branch || !delivery.uses.front()->source.isOfThisIteration() ||
+           isUnderSameCondition(branch, delivery.send->point);
+  };
   Block *block = first->getBlock();
-  while (!holds(block))
+  while (!holds(block) || !isSent(block))
     block = block->getParentOp()->getBlock();
   return block;
 }
@@ -281,8 +290,52 @@ void Inserter::insertReceive(Delivery &delivery) {
     use->use->set(made);
 }
 
+/// Ops of the role of `product` that take its result. Of a chain that a loop
+/// carries they are in the next iteration.
+SmallVector<Operation *> Inserter::takersOf(Operation *product) {
+  SmallVector<Operation *> takers;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    PartitionAttr partition = partitionOf(op);
+    if (!partition || !isTileOp(op) || chainOf(op) == chainOf(product) ||
+        partition.getRole() != partitionOf(product).getRole() ||
+        op->getParentOfType<scf::ForOp>() !=
+            product->getParentOfType<scf::ForOp>())
+      return;
+    for (Value operand : op->getOperands())
+      if (isa<TileType>(operand.getType()) &&
+          llvm::any_of(sourcesOf(operand), [&](const TileSource &source) {
+            return isa<DotOp>(source.op()) &&
+                   chainOf(source.op()) == chainOf(product);
+          }))
+        takers.push_back(op);
+  });
+  return takers;
+}
+
+/// Before the first op that takes the result of a product that only begins at
+/// its op; with the product's stage, and the number of the message made again.
+bool Inserter::insertAsyncRelease(Delivery &delivery) {
+  const Crossing &last = *delivery.uses.back();
+  PartitionAttr own = partitionOf(last.user);
+  if (!family.asyncProducts || !isa<DotOp>(last.user))
+    return false;
+  SmallVector<Operation *> takers = takersOf(last.user);
+  if (takers.empty() || !delivery.block->findAncestorOpInBlock(*takers[0]) ||
+      delivery.block != last.user->getBlock())
+    return false;
+  b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*takers[0]));
+  Value number = receivedNumber(delivery);
+  create<ReleaseOp>(
+      PartitionAttr::get(b.getContext(), own.getRole(), own.getStage(),
+                         partitionOf(takers[0]).getOrder()),
+      channels[delivery.channel], number);
+  return true;
+}
+
 /// After what the last user sends itself.
 void Inserter::insertRelease(Delivery &delivery) {
+  if (insertAsyncRelease(delivery))
+    return;
   const Crossing &last = *delivery.uses.back();
   Operation *anchor = delivery.block->findAncestorOpInBlock(*last.user);
   Operation *after = lastAfter.lookup(anchor);
@@ -364,7 +417,7 @@ void Inserter::run() {
 struct TileInsertChannelsPass
     : public fmha::tile::impl::TileInsertChannelsBase<TileInsertChannelsPass> {
   void runOnOperation() override {
-    if (!isTmemKernel(getOperation()))
+    if (!isTiledKernel(getOperation()))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) ||

@@ -305,7 +305,7 @@ LogicalResult Rotation::run() {
 struct TileRotateLoopsPass
     : public fmha::tile::impl::TileRotateLoopsBase<TileRotateLoopsPass> {
   void runOnOperation() override {
-    if (!isTmemKernel(getOperation()))
+    if (!isTiledKernel(getOperation()))
       return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](RoleOp role) {

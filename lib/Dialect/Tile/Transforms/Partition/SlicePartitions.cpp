@@ -339,7 +339,7 @@ struct TileSlicePartitionsPass
           TileSlicePartitionsPass> {
   void runOnOperation() override {
     gpu::GPUFuncOp func = getOperation();
-    if (!isTmemKernel(func))
+    if (!isTiledKernel(func))
       return;
     FailureOr<KernelInfo> info = readKernelInfo(func);
     if (failed(info) ||

@@ -1,0 +1,37 @@
+//===- WgmmaRoles.cpp - Roles of wgmma kernels ----------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   load          TMA loads
+//   consumer<n>   products and all arithmetic on a set of rows, a warpgroup each
+//   store         TMA stores
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/PartitionFamily.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static constexpr RoleRule roles[] = {
+    {"load", Agent::Tma, true, false,
+     [](Operation *op) { return isa<LoadOp>(op); }},
+    {"store", Agent::Tma, true, false,
+     [](Operation *op) { return isa<StoreOp>(op); }},
+    {"consumer", Agent::Threads, false, true, [](Operation *) { return true; }}};
+
+static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
+                                           {"Q", "load", "q"},
+                                           {"out", "consumer", "out"}};
+
+const PartitionFamily &tile::wgmmaPartition() {
+  static const PartitionFamily family = {
+      roles, channels, /*laterStageFirst=*/false, /*asyncProducts=*/true,
+      /*releaseArrivals=*/4, /*keepsBarriers=*/true};
+  return family;
+}
