@@ -197,20 +197,18 @@ void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
 
 void ProblemFlags::addField(FlagTable &table,
                             const schedule::ScheduleField &field) {
-  std::optional<unsigned> &value = overrides.*field.wanted;
   if (!field.words.empty()) {
     std::vector<std::string> words = {"auto"};
     words.insert(words.end(), field.words.begin(), field.words.end());
-    return table.addChoice(field.flag, words, field.help, [&value](size_t i) {
-      value.reset();
-      if (i)
-        value = unsigned(i - 1);
-    });
+    return table.addChoice(
+        field.flag, words, field.help, [this, &field](size_t i) {
+          field.parse(i ? field.words[i - 1] : "auto", overrides);
+        });
   }
   llvm::StringRef values = field.isPacking ? "auto|on|off|N" : "auto|N";
   table.add(field.flag, values, field.help,
-            [&field, &value](llvm::StringRef text) -> llvm::Error {
-              if (field.parse(text, value))
+            [this, &field](llvm::StringRef text) -> llvm::Error {
+              if (field.parse(text, overrides))
                 return llvm::Error::success();
               return failure("--" + llvm::Twine(field.flag) + ": expected " +
                              field.expected() + ", got '" + text + "'");

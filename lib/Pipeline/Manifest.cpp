@@ -338,7 +338,7 @@ static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (field.name == "q_tiles" || field.name == "kv_stages" ||
         field.get(schedule) != field.get(usual))
-      overrides.*field.wanted = field.get(schedule);
+      overrides.fix(field.choice, field.get(schedule));
   return overrides;
 }
 
@@ -359,7 +359,7 @@ static std::string scheduleFlags(const KernelSpec &spec,
                                  const std::string &scheduleText) {
   schedule::Overrides overrides = unusualFields(schedule);
   if (!isPlanned(spec, schedule, overrides)) {
-    overrides.pSlices = schedule.pSlices;
+    overrides.fix(schedule::Choice::PSlices, schedule.pSlices);
     if (!isPlanned(spec, schedule, overrides))
       return " --schedule='" + scheduleText + "'";
   }
@@ -368,7 +368,7 @@ static std::string scheduleFlags(const KernelSpec &spec,
   // What shapes a kernel most comes first.
   for (const schedule::ScheduleField &field :
        llvm::reverse(schedule::scheduleFields()))
-    if (overrides.*field.wanted)
+    if (overrides[field.choice])
       text += llvm::formatv(" --{0}={1}", field.flag,
                             field.print(field.get(schedule)));
   return text;

@@ -133,8 +133,7 @@ parseFields(const std::map<std::string, std::string> &fields) {
   schedule::Overrides overrides;
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (auto found = fields.find(std::string(field.name));
-        found != fields.end() &&
-        !field.parse(found->second, overrides.*field.wanted))
+        found != fields.end() && !field.parse(found->second, overrides))
       throw nb::value_error((str(field.name) + ": expected " +
                              field.expected() + ", got " + found->second)
                                 .c_str());

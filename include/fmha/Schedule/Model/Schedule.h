@@ -18,6 +18,7 @@
 #include "fmha/Schedule/Model/Capture.h"
 #include "fmha/Schedule/Model/Mask.h"
 
+#include <bitset>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,15 @@ enum class Accumulate { F32, F16 };
 /// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
 /// has not started.
 enum class Scheduler { Single, Static, Dynamic };
+
+/// The values of each of these, in their order, as text.
+inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16"};
+inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
+                                                      "registers"};
+inline constexpr std::string_view accumulateNames[] = {"f32", "f16"};
+inline constexpr std::string_view schedulerNames[] = {"single", "static",
+                                                      "dynamic"};
+inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// What is compiled in: lengths, batch and head counts are run-time values and
 /// appear only as hints (0 = unknown).
@@ -110,55 +120,10 @@ struct Role {
   bool operator==(const Role &) const = default;
 };
 
+/// Fields.def says what each field is.
 struct Schedule {
-  std::string target = "sm_100a";
-  /// Query tiles in flight per CTA, and the rows of each: 128, or 64 of one
-  /// tile, whose O may then have all columns of tensor memory. With wgmma 64,
-  /// and each tile has a warpgroup of its own.
-  unsigned qTiles = 2;
-  unsigned qTileRows = 128;
-  unsigned kvBlock = 128;
-  /// Query heads of one KV head that share a query tile: row r has query
-  /// r / pack_heads of the tile and head r mod pack_heads of the chunk of the
-  /// group that the CTA has. A group that is no multiple leaves rows empty.
-  unsigned packHeads = 1;
-  /// CTAs that issue one MMA together.
-  unsigned ctaGroup = 1;
-  /// Stages of the ring of K and V messages; of K messages alone if vStages
-  /// says how many V has.
-  unsigned kvStages = 3;
-  /// Stages of a ring of V's own; 0 lets V share the ring of K.
-  unsigned vStages = 0;
-  /// Columns of a K block that one message brings, whole 64-column panels; 0
-  /// brings all of them.
-  unsigned keyChunk = 0;
-  /// Keys of a V block that one message brings; 0 brings the block.
-  unsigned valueChunk = 0;
-  /// One message is both K and V of a block (Problem::vInK).
-  bool shareKv = false;
-  /// Columns of O that a CTA computes; 0 computes all, fewer leaves the others
-  /// to further CTAs of the grid, each with scores of its own.
-  unsigned oColumns = 0;
-  PPlacement pPlacement = PPlacement::Tmem;
-  /// Parts, of as many keys each, in which P is handed to the MMA role.
-  unsigned pSlices = 1;
-  /// Growth of a row maximum, in log2 units, below which O is not rescaled.
-  double rescaleThreshold = 8.0;
-  /// P is 2^pOffset times what it is relative to the maximum that is kept, so
-  /// that small terms stay above the least normal number of its type. Sums and
-  /// O lose the factor where they are written.
-  unsigned pOffset = 0;
-  Accumulate accumulate = Accumulate::F32;
-  /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
-  unsigned exp2EmulatedPercent = 0;
-  Scheduler scheduler = Scheduler::Single;
-  /// CTAs that an SM has at once: each gets its share of registers and of
-  /// shared memory, and works while another one waits.
-  unsigned ctasPerSm = 1;
-  /// Parts of the KV blocks of a row block, each a CTA's own; a second kernel
-  /// combines them.
-  unsigned splits = 1;
-  std::vector<Role> roles;
+#define FMHA_FIELD(type, member, name, value) type member = value;
+#include "fmha/Schedule/Model/Fields.def"
 
   const Role *findRole(std::string_view name) const;
   bool operator==(const Schedule &) const = default;
@@ -210,28 +175,33 @@ struct NextTile {
   static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
 };
 
+/// A field that a person may fix.
+enum class Choice : unsigned {
+#define FMHA_CHOICE(choice, ...) choice,
+#include "fmha/Schedule/Model/Fields.def"
+};
+inline constexpr unsigned choiceCount = 0
+#define FMHA_CHOICE(...) +1
+#include "fmha/Schedule/Model/Fields.def"
+    ;
+
 /// What a person or a flag fixes before planning; Overrides.h lists the fields.
-struct Overrides {
-  std::optional<unsigned> qTiles;
-  std::optional<unsigned> kvStages;
+class Overrides {
+public:
   PPlacement pPlacement = PPlacement::Auto;
-  std::optional<unsigned> qTileRows = {}, kvBlock = {}, pSlices = {};
-  /// `wholeGroup` for as many as hints say that a KV head has.
-  std::optional<unsigned> packHeads = {};
+  /// Of Choice::PackHeads: as many as hints say that a KV head has.
   static constexpr unsigned wholeGroup = 0;
-  std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
-                          oColumns = {};
-  /// 0 or 1.
-  std::optional<unsigned> shareKv = {};
-  /// By Scheduler.
-  std::optional<unsigned> scheduler = {};
-  std::optional<unsigned> ctasPerSm = {};
-  /// Per cent.
-  std::optional<unsigned> exp2Emulated = {};
-  /// Log2 of a factor.
-  std::optional<unsigned> pOffset = {};
-  std::optional<unsigned> splits = {};
+
+  /// Returns the value that a field is fixed at.
+  std::optional<unsigned> operator[](Choice choice) const;
+  /// Fixes a field, or leaves it open.
+  Overrides &fix(Choice choice, std::optional<unsigned> value);
   bool operator==(const Overrides &) const = default;
+
+private:
+  /// As usual where it is open.
+  Schedule wanted;
+  std::bitset<choiceCount> fixed;
 };
 
 /// A schedule that was looked at and not taken. It has no roles where those of

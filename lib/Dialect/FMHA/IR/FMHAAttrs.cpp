@@ -6,24 +6,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Roles and schedules are lists of `name = value`. One table per type names the
-// fields once, for the parser and for the printer; what a value looks like is
-// an overload of parseValue and printValue.
+// Roles and schedules are lists of `name = value`. One table per type has the
+// fields, for the parser and for the printer; what a value looks like is an
+// overload of parseValue and printValue.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fmha;
 using schedule::Mask;
-using schedule::PPlacement;
 using schedule::Role;
 using schedule::Schedule;
-using schedule::Scheduler;
 
 llvm::hash_code fmha::schedule::hash_value(const Mask &mask) {
   return llvm::hash_combine(mask.kind, mask.left, mask.right);
@@ -34,78 +33,64 @@ llvm::hash_code fmha::schedule::hash_value(const Role &role) {
                             role.registers);
 }
 
-llvm::hash_code fmha::schedule::hash_value(const Schedule &s) {
-  return llvm::hash_combine(
-      llvm::hash_combine(s.target, s.qTiles, s.qTileRows, s.kvBlock, s.ctaGroup,
-                         s.kvStages, s.pPlacement),
-      llvm::hash_combine(s.vStages, s.keyChunk, s.valueChunk, s.shareKv,
-                         s.oColumns, s.packHeads),
-      llvm::hash_combine(s.pSlices,
-                         llvm::bit_cast<uint64_t>(s.rescaleThreshold),
-                         s.pOffset, s.accumulate, s.exp2EmulatedPercent,
-                         s.scheduler, s.ctasPerSm, s.splits),
-      llvm::hash_combine_range(s.roles.begin(), s.roles.end()));
+/// Hashes what llvm::hash_value does not take.
+static llvm::hash_code hashOf(double value) {
+  return llvm::hash_value(llvm::bit_cast<uint64_t>(value));
+}
+static llvm::hash_code hashOf(const std::vector<Role> &roles) {
+  return llvm::hash_combine_range(roles.begin(), roles.end());
+}
+template <typename T> static llvm::hash_code hashOf(const T &value) {
+  using llvm::hash_value;
+  return hash_value(value);
+}
+
+llvm::hash_code fmha::schedule::hash_value(const Schedule &schedule) {
+  llvm::hash_code hash = 0;
+#define FMHA_FIELD(type, member, ...)                                          \
+  hash = llvm::hash_combine(hash, hashOf(schedule.member));
+#include "fmha/Schedule/Model/Fields.def"
+  return hash;
 }
 
 //===----------------------------------------------------------------------===//
 // Keywords
 //===----------------------------------------------------------------------===//
 
-namespace {
-template <typename T> struct Keyword {
-  T value;
-  StringLiteral text;
-};
+/// Words of an enumeration, in the order of its values.
+using Keywords = ArrayRef<std::string_view>;
 
-constexpr Keyword<Mask::Kind> maskKeywords[] = {
-    {Mask::None, "none"},
-    {Mask::Causal, "causal"},
-    {Mask::CausalTopLeft, "causal_top_left"}};
-constexpr Keyword<PPlacement> placementKeywords[] = {
-    {PPlacement::Auto, "auto"},
-    {PPlacement::Tmem, "tmem"},
-    {PPlacement::Smem, "smem"},
-    {PPlacement::Registers, "registers"}};
-constexpr Keyword<schedule::Accumulate> accumulateKeywords[] = {
-    {schedule::Accumulate::F32, "f32"}, {schedule::Accumulate::F16, "f16"}};
-constexpr Keyword<Scheduler> schedulerKeywords[] = {
-    {Scheduler::Single, "single"},
-    {Scheduler::Static, "static"},
-    {Scheduler::Dynamic, "dynamic"}};
-constexpr Keyword<bool> boolKeywords[] = {{false, "false"}, {true, "true"}};
+/// As attributes spell masks; command lines have dashes.
+static constexpr std::string_view maskKeywords[] = {"none", "causal",
+                                                    "causal_top_left"};
 
-template <typename Range> std::string listOf(const Range &entries) {
-  std::string list;
-  for (const auto &entry : entries)
-    list += (list.empty() ? "" : ", ") + entry.text.str();
-  return list;
-}
-
-template <typename T>
-ParseResult parseKeywordOf(AsmParser &parser, ArrayRef<Keyword<T>> keywords,
-                           T &value) {
+static ParseResult parseKeywordOf(AsmParser &parser, Keywords keywords,
+                                  unsigned &value) {
   SMLoc location = parser.getCurrentLocation();
+  auto expected = [&]() -> InFlightDiagnostic {
+    InFlightDiagnostic error = parser.emitError(location) << "expected one of ";
+    llvm::interleaveComma(keywords, error,
+                          [&](StringRef word) { error << word; });
+    return error;
+  };
   StringRef text;
   if (failed(parser.parseOptionalKeyword(&text)))
-    return parser.emitError(location) << "expected one of " << listOf(keywords);
-  for (const Keyword<T> &keyword : keywords) {
-    if (keyword.text == text) {
-      value = keyword.value;
-      return success();
-    }
-  }
-  return parser.emitError(location)
-         << "expected one of " << listOf(keywords) << ", got \"" << text << '"';
+    return expected();
+  const std::string_view *word = llvm::find(keywords, std::string_view(text));
+  if (word == keywords.end())
+    return expected() << ", got \"" << text << '"';
+  value = unsigned(word - keywords.begin());
+  return success();
 }
 
-template <typename T>
-void printKeywordOf(AsmPrinter &printer, ArrayRef<Keyword<T>> keywords,
-                    T value) {
-  for (const Keyword<T> &keyword : keywords)
-    if (keyword.value == value)
-      printer << keyword.text;
+template <typename Enum>
+static ParseResult parseKeywordOf(AsmParser &parser, Keywords keywords,
+                                  Enum &value) {
+  unsigned index = 0;
+  ParseResult result = parseKeywordOf(parser, keywords, index);
+  value = Enum(index);
+  return result;
 }
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Values of fields
@@ -162,34 +147,19 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   printer << *value;
 }
 
-static ParseResult parseValue(AsmParser &parser, bool &value) {
-  return parseKeywordOf<bool>(parser, boolKeywords, value);
-}
-static void printValue(AsmPrinter &printer, bool value) {
-  printKeywordOf<bool>(printer, boolKeywords, value);
-}
-
-static ParseResult parseValue(AsmParser &parser, PPlacement &value) {
-  return parseKeywordOf<PPlacement>(parser, placementKeywords, value);
-}
-static void printValue(AsmPrinter &printer, PPlacement value) {
-  printKeywordOf<PPlacement>(printer, placementKeywords, value);
-}
-
-static ParseResult parseValue(AsmParser &parser, schedule::Accumulate &value) {
-  return parseKeywordOf<schedule::Accumulate>(parser, accumulateKeywords,
-                                              value);
-}
-static void printValue(AsmPrinter &printer, schedule::Accumulate value) {
-  printKeywordOf<schedule::Accumulate>(printer, accumulateKeywords, value);
-}
-
-static ParseResult parseValue(AsmParser &parser, Scheduler &value) {
-  return parseKeywordOf<Scheduler>(parser, schedulerKeywords, value);
-}
-static void printValue(AsmPrinter &printer, Scheduler value) {
-  printKeywordOf<Scheduler>(printer, schedulerKeywords, value);
-}
+/// What has words.
+#define FMHA_WORDS(type, words)                                                \
+  static ParseResult parseValue(AsmParser &parser, type &value) {              \
+    return parseKeywordOf(parser, words, value);                               \
+  }                                                                            \
+  static void printValue(AsmPrinter &printer, type value) {                    \
+    printer << words[unsigned(value)];                                         \
+  }
+FMHA_WORDS(bool, schedule::switchNames)
+FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
+FMHA_WORDS(schedule::Accumulate, schedule::accumulateNames)
+FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
+#undef FMHA_WORDS
 
 static void printRole(AsmPrinter &printer, const Role &role);
 
@@ -243,29 +213,19 @@ constexpr Field<Role> roleFields[] = {
     field<Role, &Role::registers>("registers")};
 
 constexpr Field<Schedule> scheduleFields[] = {
-    field<Schedule, &Schedule::target>("target"),
-    field<Schedule, &Schedule::qTiles>("q_tiles"),
-    field<Schedule, &Schedule::qTileRows>("q_tile_rows"),
-    field<Schedule, &Schedule::kvBlock>("kv_block"),
-    field<Schedule, &Schedule::packHeads>("pack_heads"),
-    field<Schedule, &Schedule::ctaGroup>("cta_group"),
-    field<Schedule, &Schedule::kvStages>("kv_stages"),
-    field<Schedule, &Schedule::vStages>("v_stages"),
-    field<Schedule, &Schedule::keyChunk>("key_chunk"),
-    field<Schedule, &Schedule::valueChunk>("value_chunk"),
-    field<Schedule, &Schedule::shareKv>("share_kv"),
-    field<Schedule, &Schedule::oColumns>("o_columns"),
-    field<Schedule, &Schedule::pPlacement>("p_placement"),
-    field<Schedule, &Schedule::pSlices>("p_slices"),
-    field<Schedule, &Schedule::rescaleThreshold>("rescale_threshold"),
-    field<Schedule, &Schedule::pOffset>("p_offset"),
-    field<Schedule, &Schedule::accumulate>("accumulate"),
-    field<Schedule, &Schedule::exp2EmulatedPercent>("exp2_emulated"),
-    field<Schedule, &Schedule::scheduler>("scheduler"),
-    field<Schedule, &Schedule::ctasPerSm>("ctas_per_sm"),
-    field<Schedule, &Schedule::splits>("splits"),
-    field<Schedule, &Schedule::roles>("roles")};
+#define FMHA_FIELD(type, member, name, value)                                  \
+  field<Schedule, &Schedule::member>(name),
+#include "fmha/Schedule/Model/Fields.def"
+};
 } // namespace
+
+template <typename Struct>
+static std::string listOf(ArrayRef<Field<Struct>> fields) {
+  return llvm::join(
+      llvm::map_range(fields,
+                      [](const Field<Struct> &field) { return field.text; }),
+      ", ");
+}
 
 /// Parses one `name = value` of `fields` into `value`.
 template <typename Struct>
@@ -312,8 +272,7 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   Mask mask;
   llvm::StringSet<> seen;
-  if (parser.parseLess() ||
-      parseKeywordOf<Mask::Kind>(parser, maskKeywords, mask.kind))
+  if (parser.parseLess() || parseKeywordOf(parser, maskKeywords, mask.kind))
     return {};
   while (succeeded(parser.parseOptionalComma()))
     if (parseField<Mask>(parser, maskFields, seen, mask))
@@ -326,8 +285,7 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
 /// A bound that is absent is not printed: no number stands for it.
 void MaskAttr::print(AsmPrinter &printer) const {
   const Mask &mask = getValue();
-  printer << '<';
-  printKeywordOf<Mask::Kind>(printer, maskKeywords, mask.kind);
+  printer << '<' << maskKeywords[mask.kind];
   const std::optional<unsigned> bounds[] = {mask.left, mask.right};
   for (auto [field, bound] : llvm::zip_equal(maskFields, bounds))
     if (bound) {
