@@ -9,6 +9,7 @@
 #include "fmha/Pipeline/Manifest.h"
 #include "MergeManifest.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
@@ -29,7 +30,7 @@ using namespace fmha;
 namespace json = llvm::json;
 
 /// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
-static constexpr unsigned boxColumns = 64;
+static constexpr unsigned boxColumns = layout::PanelTile::panelColumns;
 
 /// Which operand the parameter of this name is; k2 and v2 are copied as k and
 /// v.

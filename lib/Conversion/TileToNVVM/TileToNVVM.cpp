@@ -13,6 +13,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -36,7 +37,7 @@ using namespace fmha;
 
 /// Bytes of a tensor map, which the driver encodes and nobody looks into.
 static constexpr unsigned tensorMapBytes = 128;
-static constexpr int32_t warpThreads = 32;
+static constexpr int32_t warpThreads = target::warpThreads;
 
 static const schedule::Schedule &scheduleOf(Operation *func) {
   return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
