@@ -280,7 +280,6 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   result["cta_group"] = schedule.ctaGroup;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["rescale_threshold"] = schedule.rescaleThreshold;
-  result["accumulate"] = str(schedule::stringify(schedule.accumulate));
   result["roles"] = roles;
   return result;
 }

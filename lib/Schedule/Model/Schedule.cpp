@@ -110,9 +110,6 @@ unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
 std::string_view fmha::schedule::stringify(DataType type) {
   return dataTypeNames[unsigned(type)];
 }
-std::string_view fmha::schedule::stringify(Accumulate type) {
-  return accumulateNames[unsigned(type)];
-}
 std::string_view fmha::schedule::stringify(Scheduler scheduler) {
   return schedulerNames[unsigned(scheduler)];
 }

@@ -29,8 +29,6 @@ namespace fmha::schedule {
 enum class DataType { F16, BF16 };
 /// Where the exponentiated score tile P waits for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
-/// The type of the sums of both matrix products.
-enum class Accumulate { F32, F16 };
 /// Who says which output tile a CTA does next. Single: a CTA does the tile of
 /// its number and no other. Static: as many CTAs as the GPU has SMs do every
 /// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
@@ -41,7 +39,6 @@ enum class Scheduler { Single, Static, Dynamic };
 inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16"};
 inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
                                                       "registers"};
-inline constexpr std::string_view accumulateNames[] = {"f32", "f16"};
 inline constexpr std::string_view schedulerNames[] = {"single", "static",
                                                       "dynamic"};
 inline constexpr std::string_view switchNames[] = {"false", "true"};
@@ -122,7 +119,7 @@ struct Role {
 
 /// Fields.def says what each field is.
 struct Schedule {
-#define FMHA_FIELD(type, member, name, value) type member = value;
+#define FMHA_FIELD(type, member, name, value, help) type member = value;
 #include "fmha/Schedule/Model/Fields.def"
 
   const Role *findRole(std::string_view name) const;
@@ -304,8 +301,7 @@ constexpr unsigned mostPOffset = 96;
 ///       memory holds all regions
 ///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
 ///       type; the threshold is 0 where the maximum, the sum or the output
-///       without division is asked for, which a late maximum would change;
-///       sums are of f32
+///       without division is asked for, which a late maximum would change
 ///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
 ///       unless it is of a head dim up to 80, or 113 to 128, with P in tensor
 ///       memory, without packed heads, lists of lengths, code that reads or an
@@ -357,7 +353,6 @@ std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);
 std::string_view stringify(PPlacement placement);
-std::string_view stringify(Accumulate type);
 std::string_view stringify(Scheduler scheduler);
 
 } // namespace fmha::schedule

@@ -157,7 +157,6 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   }
 FMHA_WORDS(bool, schedule::switchNames)
 FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
-FMHA_WORDS(schedule::Accumulate, schedule::accumulateNames)
 FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
 #undef FMHA_WORDS
 
@@ -213,7 +212,14 @@ constexpr Field<Role> roleFields[] = {
     field<Role, &Role::registers>("registers")};
 
 constexpr Field<Schedule> scheduleFields[] = {
-#define FMHA_FIELD(type, member, name, value)                                  \
+#define FMHA_CONSTANT(name, word, help)                                        \
+  {name,                                                                       \
+   [](AsmParser &parser, Schedule &) -> ParseResult {                          \
+     unsigned index = 0;                                                       \
+     return parseKeywordOf(parser, std::string_view(word), index);             \
+   },                                                                          \
+   [](AsmPrinter &printer, const Schedule &) { printer << word; }},
+#define FMHA_FIELD(type, member, name, ...)                                    \
   field<Schedule, &Schedule::member>(name),
 #include "fmha/Schedule/Model/Fields.def"
 };
