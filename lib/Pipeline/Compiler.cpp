@@ -178,8 +178,11 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
   }
-  if (problem.unnormalised)
-    add("unnormalised");
+  // That V lies in K, operands say.
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.kind == schedule::FactKind::Switch && problem.*fact.there &&
+        fact.there != &schedule::Facts::vInK)
+      add(fact.name);
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);

@@ -67,7 +67,7 @@
 // 576 columns in messages of 128 leave 64 for the last. V inside K of another size of
 // message is loaded by itself, and the kernel says that it lies there.
 // CHECK: gpu.module @fmha_fwd_kernel_3 {
-// CHECK: gpu.func {{.*}}fmha.problem = {{{.*}}v_in_k}
+// CHECK: gpu.func {{.*}}fmha.problem = #fmha.problem<{{.*}}v_in_k>
 // CHECK-COUNT-4: tile.load %arg1{{.*}} -> <128x128xbf16>
 // CHECK: tile.load %arg1[{{.*}}] column %c512 : {{.*}} -> <128x64xbf16>
 // CHECK-COUNT-4: tile.load %arg2{{.*}} -> <32x256xbf16>

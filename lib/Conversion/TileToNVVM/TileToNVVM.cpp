@@ -50,7 +50,7 @@ std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
   auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
   schedule::Problem problem = tile::readOptionalOperands(func);
   schedule::Scheduler scheduler = schedulerOf(func);
-  problem.lse =
+  problem.lse |=
       func.getNumArguments() > kernelParameters(problem, scheduler).size();
   return kernelParameters(problem, scheduler);
 }
@@ -103,7 +103,7 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     schedule::Problem problem = tile::readOptionalOperands(op);
-    problem.lse = op.getNumArguments() > kernelOperands(problem).size();
+    problem.lse |= op.getNumArguments() > kernelOperands(problem).size();
     std::vector<KernelParameter> parameters =
         kernelParameters(problem, schedulerOf(op));
     SmallVector<Type> types;

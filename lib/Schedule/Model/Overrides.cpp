@@ -44,12 +44,6 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
   schedule.*Field = Type(value);
 }
 
-std::string flagOf(std::string_view name) {
-  std::string flag(name);
-  std::ranges::replace(flag, '_', '-');
-  return flag;
-}
-
 template <auto Field>
 ScheduleField fieldOf(Choice choice, std::string_view name,
                       std::string_view help, const Values &values) {

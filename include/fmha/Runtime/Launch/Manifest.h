@@ -15,6 +15,7 @@
 #define FMHA_RUNTIME_LAUNCH_MANIFEST_H
 
 #include "fmha/Runtime/Launch/Names.h"
+#include "fmha/Schedule/Model/Facts.h"
 
 #include <optional>
 #include <string>
@@ -76,18 +77,14 @@ struct KernelLaunch {
 };
 
 /// What the kernels of attention and of fmha.merge have in common.
-struct KernelManifest : KernelLaunch {
+struct KernelManifest : KernelLaunch, schedule::Facts {
   std::string target;
   /// The one of the PTX's heading, which its text determines, or empty.
   std::string id;
   /// Of the output.
   ElementType outDtype = ElementType::BF16;
-  /// What is written for each row; the output is not divided by the sum.
-  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
-  /// Whether there is one more logit for each head.
-  bool sink = false;
 
-  /// Returns whether the kernel has that tensor, of those that both may have.
+  /// Returns whether the kernel has that tensor, of those that facts name.
   bool has(TensorName name) const;
 };
 
@@ -95,15 +92,9 @@ struct Manifest : KernelManifest {
   /// Of the inputs.
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
-  /// V is the first columns of K, in one buffer.
-  bool vInK = false;
-  /// The lists that the kernel reads.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
-  /// Whether the op has a score region, and the tensors that it reads.
-  bool score = false;
-  /// Whether there is a second KV segment, and its mask, named as `mask` is.
-  bool source2 = false, source2Lens = false;
+  /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
+  /// The tensors that the score region reads.
   std::vector<CaptureType> captures;
   /// "none", "causal" or "causal-top-left", and the window; none where absent.
   std::string mask;

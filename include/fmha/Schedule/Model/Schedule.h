@@ -16,6 +16,7 @@
 #define FMHA_SCHEDULE_MODEL_SCHEDULE_H
 
 #include "fmha/Schedule/Model/Capture.h"
+#include "fmha/Schedule/Model/Facts.h"
 #include "fmha/Schedule/Model/Mask.h"
 
 #include <bitset>
@@ -45,44 +46,20 @@ inline constexpr std::string_view switchNames[] = {"false", "true"};
 
 /// What is compiled in: lengths, batch and head counts are run-time values and
 /// appear only as hints (0 = unknown).
-struct Problem {
+struct Problem : Facts {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
   Mask mask;
-  bool lse = false;
-  /// So are the true maximum of a row's scores, and the sum of exponentials
-  /// that belongs to it.
-  bool rowMax = false, rowSum = false;
-  /// The output is the weighted sum, not divided by that sum; it is f32, and
-  /// not `dtype`.
-  bool unnormalised = false, outF32 = false;
-  /// The kernel is one of a split: what it writes has a leading dimension, the
-  /// number of the part.
-  bool isPart = false;
-  /// V is the first head_dim_v columns of K: one buffer, as in multi-head
-  /// latent attention.
-  bool vInK = false;
-  /// Lengths of K and V are read from memory, one a sequence; queries, keys and
-  /// values are packed, sequence behind sequence, and where each begins is read
-  /// from memory.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
-  /// A logit a head, read from memory, joins the denominator.
-  bool sink = false;
-  /// Code of the op's own makes scores of the products, and reads these.
-  bool score = false;
-  std::vector<Capture> captures;
-  /// It reads elements for each key, and not for a row or head alone.
-  bool scoreByKey = false;
-  /// It calls functions of many instructions, or divides.
-  bool scoreIsLong = false;
-  /// Keys and values of a second source under the same softmax, with a mask of
-  /// its own, none or causal; how many a sequence has may be read from memory.
-  bool source2 = false, source2Lens = false;
+  /// Of a second source.
   Mask mask2;
+  /// What code on scores reads.
+  std::vector<Capture> captures;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
+
+  bool operator==(const Problem &) const = default;
 
   /// Whether the tensor maps of keys and values end where a sequence does: of
   /// all sources if of one, since one message serves either.

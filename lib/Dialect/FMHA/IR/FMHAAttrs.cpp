@@ -6,14 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Roles and schedules are lists of `name = value`. One table per type has the
-// fields, for the parser and for the printer; what a value looks like is an
-// overload of parseValue and printValue.
+// Roles, schedules and problems are lists of `name = value`. One table per type
+// has the fields, for the parser and for the printer; what a value looks like
+// is an overload of parseValue and printValue.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,6 +51,17 @@ llvm::hash_code fmha::schedule::hash_value(const Schedule &schedule) {
 #define FMHA_FIELD(type, member, ...)                                          \
   hash = llvm::hash_combine(hash, hashOf(schedule.member));
 #include "fmha/Schedule/Model/Fields.def"
+  return hash;
+}
+
+llvm::hash_code fmha::hash_value(const KernelProblem &problem) {
+  llvm::hash_code hash = llvm::hash_combine(
+      problem.dtype, problem.headDim, problem.headDimV, problem.mask,
+      problem.mask2, hashOf(problem.scale.value_or(0)));
+  for (const schedule::Fact &fact : schedule::facts)
+    hash = llvm::hash_combine(hash, problem.*fact.there);
+  for (const schedule::Capture &capture : problem.captures)
+    hash = llvm::hash_combine(hash, capture.element, capture.rank);
   return hash;
 }
 
@@ -95,6 +107,8 @@ static ParseResult parseKeywordOf(AsmParser &parser, Keywords keywords,
 //===----------------------------------------------------------------------===//
 // Values of fields
 //===----------------------------------------------------------------------===//
+
+static void printMask(AsmPrinter &printer, const Mask &mask);
 
 static ParseResult parseValue(AsmParser &parser, std::string &value) {
   return parser.parseString(&value);
@@ -156,9 +170,65 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
     printer << words[unsigned(value)];                                         \
   }
 FMHA_WORDS(bool, schedule::switchNames)
+FMHA_WORDS(schedule::DataType, schedule::dataTypeNames)
 FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
 FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
 #undef FMHA_WORDS
+
+static ParseResult parseValue(AsmParser &parser, std::optional<double> &value) {
+  return parseValue(parser, value.emplace());
+}
+static void printValue(AsmPrinter &printer, std::optional<double> value) {
+  assert(value && "what is absent is not printed");
+  printValue(printer, *value);
+}
+
+static ParseResult parseValue(AsmParser &parser, Mask &mask) {
+  MaskAttr attribute;
+  if (parser.parseAttribute(attribute))
+    return failure();
+  mask = attribute.getValue();
+  return success();
+}
+static void printValue(AsmPrinter &printer, const Mask &mask) {
+  printer << "#fmha." << MaskAttr::getMnemonic();
+  printMask(printer, mask);
+}
+
+/// memref<?x?xf32> stands for a tensor of that rank and element type.
+static ParseResult parseCapture(AsmParser &parser,
+                                std::vector<schedule::Capture> &captures) {
+  SMLoc location = parser.getCurrentLocation();
+  Attribute attribute;
+  if (parser.parseAttribute(attribute))
+    return failure();
+  auto type = dyn_cast<TypeAttr>(attribute);
+  auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
+  if (!memref)
+    return parser.emitError(location)
+           << "expected captures to be memref types, got " << attribute;
+  captures.push_back(
+      {debugString(memref.getElementType()), unsigned(memref.getRank())});
+  return success();
+}
+static ParseResult parseValue(AsmParser &parser,
+                              std::vector<schedule::Capture> &captures) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parseCapture(parser, captures);
+  });
+}
+static void printValue(AsmPrinter &printer,
+                       const std::vector<schedule::Capture> &captures) {
+  printer << '[';
+  llvm::interleaveComma(captures, printer,
+                        [&](const schedule::Capture &capture) {
+                          printer << "memref<";
+                          for (unsigned n = 0; n < capture.rank; ++n)
+                            printer << "?x";
+                          printer << capture.element << '>';
+                        });
+  printer << ']';
+}
 
 static void printRole(AsmPrinter &printer, const Role &role);
 
@@ -190,17 +260,34 @@ template <typename Struct> struct Field {
   StringLiteral text;
   ParseResult (*parse)(AsmParser &, Struct &);
   void (*print)(AsmPrinter &, const Struct &);
+  bool (*isUsual)(const Struct &);
 };
 
 template <typename Struct, auto member>
 constexpr Field<Struct> field(StringLiteral name) {
+  return {
+      name,
+      [](AsmParser &parser, Struct &value) -> ParseResult {
+        return failure(parser.parseEqual() ||
+                       parseValue(parser, value.*member));
+      },
+      [](AsmPrinter &printer, const Struct &value) {
+        printer << " = ";
+        printValue(printer, value.*member);
+      },
+      [](const Struct &value) { return value.*member == Struct().*member; }};
+}
+
+/// A field whose name alone says that it is true.
+template <bool schedule::Facts::*member>
+constexpr Field<KernelProblem> fact(StringLiteral name) {
   return {name,
-          [](AsmParser &parser, Struct &value) {
-            return parseValue(parser, value.*member);
+          [](AsmParser &, KernelProblem &problem) -> ParseResult {
+            problem.*member = true;
+            return success();
           },
-          [](AsmPrinter &printer, const Struct &value) {
-            printValue(printer, value.*member);
-          }};
+          [](AsmPrinter &, const KernelProblem &) {},
+          [](const KernelProblem &problem) { return !(problem.*member); }};
 }
 
 constexpr Field<Mask> maskFields[] = {field<Mask, &Mask::left>("left"),
@@ -216,12 +303,26 @@ constexpr Field<Schedule> scheduleFields[] = {
   {name,                                                                       \
    [](AsmParser &parser, Schedule &) -> ParseResult {                          \
      unsigned index = 0;                                                       \
-     return parseKeywordOf(parser, std::string_view(word), index);             \
+     return failure(parser.parseEqual() ||                                     \
+                    parseKeywordOf(parser, std::string_view(word), index));    \
    },                                                                          \
-   [](AsmPrinter &printer, const Schedule &) { printer << word; }},
+   [](AsmPrinter &printer, const Schedule &) { printer << " = " << word; },    \
+   nullptr},
 #define FMHA_FIELD(type, member, name, ...)                                    \
   field<Schedule, &Schedule::member>(name),
 #include "fmha/Schedule/Model/Fields.def"
+};
+
+constexpr Field<KernelProblem> problemFields[] = {
+    field<KernelProblem, &KernelProblem::dtype>("dtype"),
+    field<KernelProblem, &KernelProblem::headDim>("head_dim"),
+    field<KernelProblem, &KernelProblem::headDimV>("head_dim_v"),
+    field<KernelProblem, &KernelProblem::mask>("mask"),
+    field<KernelProblem, &KernelProblem::scale>("scale"),
+    field<KernelProblem, &KernelProblem::mask2>("source2_mask"),
+    field<KernelProblem, &KernelProblem::captures>("captures"),
+#define FMHA_FACT(kind, member, name, ...) fact<&schedule::Facts::member>(name),
+#include "fmha/Schedule/Model/Facts.def"
 };
 } // namespace
 
@@ -250,16 +351,27 @@ static ParseResult parseField(AsmParser &parser, ArrayRef<Field<Struct>> fields,
            << name << '"';
   if (!seen.insert(name).second)
     return parser.emitError(location) << "field \"" << name << "\" given twice";
-  return failure(parser.parseEqual() || known->parse(parser, value));
+  return known->parse(parser, value);
 }
 
 template <typename Struct>
 static void printFields(AsmPrinter &printer, ArrayRef<Field<Struct>> fields,
                         const Struct &value) {
   llvm::interleaveComma(fields, printer, [&](const Field<Struct> &field) {
-    printer << field.text << " = ";
+    printer << field.text;
     field.print(printer, value);
   });
+}
+
+/// A bound that is absent is not printed: no number stands for it.
+static void printMask(AsmPrinter &printer, const Mask &mask) {
+  printer << '<' << maskKeywords[mask.kind];
+  for (const Field<Mask> &field : maskFields)
+    if (!field.isUsual(mask)) {
+      printer << ", " << field.text;
+      field.print(printer, mask);
+    }
+  printer << '>';
 }
 
 static void printRole(AsmPrinter &printer, const Role &role) {
@@ -288,17 +400,8 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<MaskAttr>(location, parser.getContext(), mask);
 }
 
-/// A bound that is absent is not printed: no number stands for it.
 void MaskAttr::print(AsmPrinter &printer) const {
-  const Mask &mask = getValue();
-  printer << '<' << maskKeywords[mask.kind];
-  const std::optional<unsigned> bounds[] = {mask.left, mask.right};
-  for (auto [field, bound] : llvm::zip_equal(maskFields, bounds))
-    if (bound) {
-      printer << ", " << field.text << " = ";
-      field.print(printer, mask);
-    }
-  printer << '>';
+  printMask(printer, getValue());
 }
 
 Attribute RoleAttr::parse(AsmParser &parser, Type) {
@@ -319,23 +422,58 @@ void RoleAttr::print(AsmPrinter &printer) const {
   printRole(printer, getValue());
 }
 
-Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+/// Parses `<name = value, ...>`.
+template <typename AttrT, typename Struct>
+static Attribute parseFields(AsmParser &parser,
+                             ArrayRef<Field<Struct>> fields) {
   SMLoc location = parser.getCurrentLocation();
-  Schedule value;
+  Struct value;
   llvm::StringSet<> seen;
-  auto parseOne = [&] {
-    return parseField<Schedule>(parser, scheduleFields, seen, value);
-  };
+  auto parseOne = [&] { return parseField(parser, fields, seen, value); };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseOne))
     return {};
-  return parser.getChecked<ScheduleAttr>(location, parser.getContext(), value);
+  return parser.getChecked<AttrT>(location, parser.getContext(), value);
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  return parseFields<ScheduleAttr, Schedule>(parser, scheduleFields);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << '<';
   printFields<Schedule>(printer, scheduleFields, getValue());
   printer << '>';
+}
+
+Attribute ProblemAttr::parse(AsmParser &parser, Type) {
+  return parseFields<ProblemAttr, KernelProblem>(parser, problemFields);
+}
+
+void ProblemAttr::print(AsmPrinter &printer) const {
+  SmallVector<Field<KernelProblem>> unusual;
+  for (const Field<KernelProblem> &field : problemFields)
+    if (!field.isUsual(getValue()))
+      unusual.push_back(field);
+  printer << '<';
+  printFields<KernelProblem>(printer, unusual, getValue());
+  printer << '>';
+}
+
+LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  KernelProblem problem) {
+  auto isCapture = [](const schedule::Capture &capture) {
+    return capture.rank <= schedule::maxCaptureRank &&
+           schedule::isCaptureElement(capture.element);
+  };
+  auto wrong = llvm::find_if_not(problem.captures, isCapture);
+  if (wrong != problem.captures.end())
+    return emitError() << "#fmha.problem P1: expected captures to be memref "
+                          "types of rank 0 to "
+                       << schedule::maxCaptureRank << " with elements "
+                       << schedule::captureElementList << ", got rank "
+                       << wrong->rank << " and elements " << wrong->element;
+  return success();
 }
 
 #define GET_ATTRDEF_CLASSES

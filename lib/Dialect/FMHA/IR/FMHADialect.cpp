@@ -65,22 +65,6 @@ bool isKernelSymbol(Attribute value) {
   return symbol && symbol.getNestedReferences().size() == 1;
 }
 
-/// The first entry of "captures" that is no type of what code on scores reads.
-Attribute findWrongCapture(DictionaryAttr problem) {
-  Attribute captures = problem.get("captures");
-  auto list = dyn_cast_or_null<ArrayAttr>(captures);
-  if (!list)
-    return captures;
-  auto isCapture = [](Attribute entry) {
-    auto type = dyn_cast<TypeAttr>(entry);
-    auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
-    return memref && memref.getRank() <= schedule::maxCaptureRank &&
-           schedule::isCaptureElement(debugString(memref.getElementType()));
-  };
-  const Attribute *wrong = llvm::find_if_not(list, isCapture);
-  return wrong == list.end() ? Attribute() : *wrong;
-}
-
 constexpr Discardable discardables[] = {
     {"fmha.kernel", "a symbol @module::@function",
      "fmha.attention or fmha.merge", isKernelSymbol,
@@ -91,8 +75,8 @@ constexpr Discardable discardables[] = {
     {"fmha.merge", "a dictionary", "llvm.func",
      [](Attribute value) { return isa<DictionaryAttr>(value); },
      [](Operation *op) { return isa<LLVM::LLVMFuncOp>(op); }},
-    {"fmha.problem", "a dictionary", "gpu.func or llvm.func",
-     [](Attribute value) { return isa<DictionaryAttr>(value); },
+    {"fmha.problem", "a #fmha.problem", "gpu.func or llvm.func",
+     [](Attribute value) { return isa<ProblemAttr>(value); },
      [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
     {"fmha.schedule", "a #fmha.schedule", "gpu.func or llvm.func",
      [](Attribute value) { return isa<ScheduleAttr>(value); },
@@ -175,16 +159,6 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
   if (!known->isPlace(op))
     return op->emitError() << quoted << ": expected it on " << known->place
                            << ", got it on " << op->getName();
-  if (name != "fmha.problem")
-    return success();
-  if (Attribute wrong =
-          findWrongCapture(cast<DictionaryAttr>(attribute.getValue())))
-    return op->emitError()
-           << quoted
-           << ": expected \"captures\" to be a list of memref types of rank 0 "
-              "to "
-           << schedule::maxCaptureRank << " with elements "
-           << schedule::captureElementList << ", got " << wrong;
   return success();
 }
 
