@@ -250,9 +250,9 @@ std::string fmha::idHeading(const std::string &id) {
 
 std::string fmha::launchManifest(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
+                                 const schedule::MemoryMap &map,
                                  const std::string &kernel,
                                  const std::string &id) {
-  schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
   schedule::Problem kernelProblem =
       schedule::kernelProblem(spec.problem, schedule);

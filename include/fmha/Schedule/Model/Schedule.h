@@ -317,6 +317,14 @@ MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
+/// The memory map of a schedule, or why there is none: the sentence of check()
+/// or of verify().
+struct CheckedMap {
+  MemoryMap map;
+  std::optional<std::string> error;
+};
+CheckedMap checkAndLayOut(const Problem &problem, const Schedule &schedule);
+
 /// Enumerates candidates, ranks those that pass check() by the cost model and
 /// returns the best. On failure `error` says which override or capacity made it
 /// impossible (that of the candidate that keeps most rules), and names the

@@ -140,11 +140,12 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   KernelInfo info;
   info.problem = problemOf(func);
   info.schedule = attr.getValue();
-  if (auto error = schedule::check(info.problem, info.schedule))
-    return func.emitError() << *error;
-  info.map = schedule::layOut(info.problem, info.schedule);
-  if (auto error = schedule::verify(info.problem, info.schedule, info.map))
-    return func.emitError() << *error;
+  const schedule::CheckedMap &checked =
+      attr.getContext()->getLoadedDialect<FMHADialect>()->getMap(info.problem,
+                                                                 attr);
+  if (checked.error)
+    return func.emitError() << *checked.error;
+  info.map = checked.map;
   if (failed(checkOffsets(func, info.schedule.pOffset)))
     return failure();
   return info;

@@ -35,6 +35,10 @@ struct KernelProblem : schedule::Problem {
   bool operator==(const KernelProblem &) const = default;
 };
 llvm::hash_code hash_value(const KernelProblem &problem);
+
+class ScheduleAttr;
+/// Maps that were computed.
+struct CheckedMaps;
 } // namespace fmha
 
 #include "fmha/Dialect/FMHA/IR/FMHADialect.h.inc"

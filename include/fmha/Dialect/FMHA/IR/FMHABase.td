@@ -47,6 +47,18 @@ def FMHA_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+
+    /// Returns the memory map of a kernel, or what is wrong with its schedule,
+    /// which has the planner's roles where it has none. Each pair is checked and
+    /// laid out once in a context.
+    const ::fmha::schedule::CheckedMap &
+    getMap(const ::fmha::schedule::Problem &problem,
+           ScheduleAttr schedule);
+
+  private:
+    std::unique_ptr<CheckedMaps> maps;
+
+  public:
   }];
 }
 
