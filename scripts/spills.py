@@ -3,13 +3,22 @@
 
     scripts/spills.py --minutes=30              from a seed, as long as one wants
     scripts/spills.py --targets=sm_90a          of one target alone
+    scripts/spills.py check                     whether each row of RegisterDemand.def is as its evidence has it
+    scripts/spills.py refit --minutes=30        the same, and searches kernels for rows that their evidence does not need
 
 A kernel is right if ptxas takes it, spills nothing, heeds setmaxnreg and adds no wait to wgmma. What a rule refuses is
-counted by the rule's number. A failure prints the command that repeats it. Exit status 0 if nothing failed."""
+counted by the rule's number. A failure prints the command that repeats it. Exit status 0 if nothing failed.
+
+A row is needed if ptxas spills the kernel of its evidence once the row is left out. Where the evidence lists values
+(--head-dim=264|320), the nearest one beyond the limit comes first: if only a later one is spilled, the limit may move.
+"refit" prints a table of all rows, and with --write puts the bytes that were spilled into RegisterDemand.def."""
 
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
+import functools
+import importlib
 import itertools
 import os
 import pathlib
@@ -70,6 +79,10 @@ WGMMA = {
 }
 
 
+# Flags that go with any op.
+SCHEDULE = ("--q-tiles=", "--q-tile-rows=", "--p-placement=", "--kv-stages=", "--scheduler=", "--ctas-per-sm=", "--exp2-emulated=", "--p-slices=")
+
+
 def draw(rng, targets):
     """The flags of one kernel."""
     target = rng.choice(targets)
@@ -86,21 +99,179 @@ def draw(rng, targets):
     return flags
 
 
-def assemble(tools, folder, number, flags):
-    """('right' or 'refused' or 'wrong', what to say)."""
-    ptx = os.path.join(folder, f"{number}.ptx")
-    made = subprocess.run([tools.fmha_compile, *flags, "-o", ptx], capture_output=True, text=True)
-    if made.returncode:
-        rule = RULE.search(made.stderr)
-        return ("refused", rule[1]) if made.returncode == 2 and rule else ("wrong", made.stderr)
-    target = next(flag for flag in flags if flag.startswith("--target=")).removeprefix("--target=")
+def compiled(tools, flags, ptx, code=None):
+    """What fmha-compile says, the kernel in `ptx`. `code` names a score region of test/Pipeline/Inputs/spills_functions.py."""
+    source = []
+    if code:
+        path = ptx + ".mlir"
+        dim = next(flag for flag in flags if flag.startswith("--head-dim=")).removeprefix("--head-dim=")
+        pathlib.Path(path).write_text(functions().TEXT.format(dim=dim, mask="causal" if "--causal" in flags else "none",
+                                                              code=functions().CODES[code]))
+        source, flags = [path], [flag for flag in flags if flag != "--causal" and not flag.startswith("--head-dim=")]
+    return subprocess.run([tools.fmha_compile, *source, *flags, "-o", ptx], capture_output=True, text=True)
+
+
+@functools.cache
+def functions():
+    sys.path.append(str(ROOT / "test/Pipeline/Inputs"))
+    return importlib.import_module("spills_functions")
+
+
+def ask(tools, target, ptx):
+    """(bytes of spill stores, whether the kernel is right, what ptxas says)."""
     done = subprocess.run([tools.ptxas, f"-arch={target}", "-v", ptx, "-o", os.devnull], capture_output=True, text=True)
-    os.remove(ptx)
     log = done.stdout + done.stderr
     spills = SPILL.findall(log)
     heeded = "ignored" not in log and "(C75" not in log
     clean = done.returncode == 0 and spills and all(pair == ("0", "0") for pair in spills) and heeded
+    return sum(int(stores) for stores, _ in spills), clean, log
+
+
+def target_of(flags):
+    return next((flag for flag in flags if flag.startswith("--target=")), "--target=sm_100a").removeprefix("--target=")
+
+
+def assemble(tools, folder, number, flags):
+    """('right' or 'refused' or 'wrong', what to say)."""
+    ptx = os.path.join(folder, f"{number}.ptx")
+    made = compiled(tools, flags, ptx)
+    if made.returncode:
+        rule = RULE.search(made.stderr)
+        return ("refused", rule[1]) if made.returncode == 2 and rule else ("wrong", made.stderr)
+    _, clean, log = ask(tools, target_of(flags), ptx)
+    os.remove(ptx)
     return ("right", "") if clean else ("wrong", log)
+
+
+@dataclasses.dataclass
+class Row:
+    """A row of RegisterDemand.def."""
+    name: str
+    reader: str
+    family: str
+    spilled: int
+    evidence: str
+    verdict: str = ""
+    bytes: int = 0
+
+    def kernels(self):
+        """(code or None, flags) of the evidence, the nearest value of a list first."""
+        words = self.evidence.split()
+        code = words.pop(0)[1:] if words[0].startswith("@") else None
+        target = [] if "--target=" in self.evidence else [f"--target={'sm_90a' if self.family == 'wgmma' else 'sm_100a'}"]
+        count = max(len(word.split("|")) for word in words)
+        for n in range(count):
+            flags = list(target)
+            for word in words:
+                name, _, values = word.partition("=")
+                values = values.split("|")
+                flags.append(f"{name}={values[min(n, len(values) - 1)]}" if values[0] else name)
+            yield code, flags
+
+    def widens(self):
+        """Whether it lets kernels pass, and refuses none."""
+        return self.reader == "C2" and self.name == "oneMatrix"
+
+
+def rows_of(tools):
+    listed = subprocess.run([tools.fmha_compile, "--list-demand"], capture_output=True, text=True, check=True).stdout
+    columns = (line.split("\t") for line in listed.splitlines())
+    return [Row(name, reader, family, int(spilled), evidence) for name, reader, family, spilled, evidence in columns]
+
+
+def without(tools, row, code, flags, ptx):
+    """(bytes, whether the row is needed, what to say) of a kernel if the row is left out; bytes of -1 if the row does not
+    matter to it."""
+    made = compiled(tools, flags, ptx, code)
+    if row.reader != "workaround" and not made.returncode:
+        return -1, False, "compiled with the row"
+    if row.reader == "C8" and f"row {row.name} " not in made.stderr:
+        return -1, False, "refused by another rule or row: " + made.stderr.strip()
+    if row.reader == "workaround":
+        if made.returncode:
+            return -1, False, made.stderr.strip()
+        before = pathlib.Path(ptx).read_text().split("\n.version")[-1]
+    made = compiled(tools, [*flags, f"--without-demand={row.name}"], ptx, code)
+    if made.returncode:
+        return -1, False, "refused without the row: " + made.stderr.strip()
+    if row.reader == "workaround" and pathlib.Path(ptx).read_text().split("\n.version")[-1] == before:
+        return -1, False, "the same kernel without the row"
+    spilled, clean, log = ask(tools, target_of(flags), ptx)
+    reason = "" if spilled or clean else next((line for line in log.splitlines() if "ignored" in line or "(C75" in line or "error" in line), log)
+    return spilled, not clean, reason
+
+
+def judge(tools, folder, row):
+    """Sets the verdict: needed, could be lower, or not needed."""
+    ptx = os.path.join(folder, f"{row.name}.ptx")
+    tried = []
+    for n, (code, flags) in enumerate(row.kernels()):
+        spilled, needed, text = without(tools, row, code, flags, ptx)
+        tried.append(text or f"{max(spilled, 0)} bytes")
+        if needed:
+            row.bytes = spilled
+            row.verdict = "needed" if n == 0 else f"could be lower: not needed by {n} nearer values, {spilled} bytes with {' '.join(flags)}"
+            if n == 0 and text:
+                row.verdict += f" ({text})"
+            return row
+    if row.widens():
+        row.verdict = "lets kernels pass"
+    else:
+        row.verdict = "not needed by its evidence: " + "; ".join(dict.fromkeys(tried))
+    return row
+
+
+def search(tools, folder, row, seed, end):
+    """Draws kernels near the evidence until ptxas spills one without the row, or time is up."""
+    rng = random.Random(f"{seed} {row.name}")
+    ptx = os.path.join(folder, f"search-{row.name}.ptx")
+    kernels = list(row.kernels())
+    tried = 0
+    while time.monotonic() < end:
+        code, flags = rng.choice(kernels)
+        # What the row is about stays, sizes vary; several tensors per op need more than the text of a score region has.
+        loose = () if rng.random() < 0.5 else ("--kv-block=",) if code else ("--kv-block=", "--head-dim=")
+        kept = [flag for flag in flags if not flag.startswith(loose)]
+        if loose and target_of(flags) == "sm_90a":
+            kept.append(f"--kv-block={rng.randrange(16, 209, 16)}")
+        names = {flag.partition("=")[0] for flag in kept} | ({"--head-dim-v"} if not loose else set())
+        drawn = [flag for flag in draw(rng, [target_of(flags)]) if flag.partition("=")[0] not in names]
+        if code:
+            drawn = [flag for flag in drawn if flag.startswith(SCHEDULE)]
+        flags = kept + drawn
+        spilled, needed, _ = without(tools, row, code, flags, ptx)
+        tried += spilled >= 0
+        if needed and spilled > 0:
+            return f"after {tried} kernels: {spilled} bytes of {'@' + code + ' ' if code else ''}{' '.join(flags)}"
+    return f"by none of {tried} kernels near it"
+
+
+def write(rows):
+    """Puts the bytes spilled into the table."""
+    path = ROOT / "include/fmha/Schedule/Rules/RegisterDemand.def"
+    text = path.read_text()
+    for row in rows:
+        text = re.sub(rf"(\({row.name}, [^\"]*?(?:\"[a-z0-9]+\"[^\"]*?)?, )\d+(,\s*\"{re.escape(row.evidence)}\")", rf"\g<1>{row.bytes}\g<2>", text)
+    path.write_text(text)
+
+
+def refit(tools):
+    """Judges all rows; returns whether each is needed and as the table has it."""
+    rows = [row for row in rows_of(tools) if not tools.rows or row.name in tools.rows]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(tools.jobs) as pool:
+        print("| row | read by | family | spilled, bytes | verdict | evidence |\n| --- | --- | --- | ---: | --- | --- |")
+        for row in pool.map(lambda row: judge(tools, folder, row), rows):
+            stale = " (the table says %d)" % row.spilled if row.bytes != row.spilled else ""
+            print(f"| {row.name} | {row.reader} | {row.family} | {row.bytes}{stale} | {row.verdict} | `{row.evidence}` |", flush=True)
+        lacking = [row for row in rows if row.verdict.startswith("not needed")]
+        if tools.mode == "refit" and lacking:
+            each = 60 * tools.minutes * tools.jobs / len(lacking)
+            for row, text in pool.map(lambda row: (row, search(tools, folder, row, tools.seed, time.monotonic() + each)), lacking):
+                print(f"{row.name}: needed {text}", flush=True)
+    if tools.write:
+        write(rows)
+    stale = [row for row in rows if row.bytes != row.spilled]
+    return 0 if not lacking and not (stale and tools.mode == "check") else 1
 
 
 def main():
@@ -111,7 +282,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS, help="drawn from (default: all)")
+    parser.add_argument("--rows", nargs="+", help="of the table (default: all)")
+    parser.add_argument("--write", action="store_true", help="put the bytes that ptxas spilled into the table")
+    parser.add_argument("mode", nargs="?", choices=["draw", "check", "refit"], default="draw")
     tools = parser.parse_args()
+    if tools.mode != "draw":
+        return refit(tools)
     print(f"seed {tools.seed}", flush=True)
     rng = random.Random(tools.seed)
     counts, rules = collections.Counter(), collections.Counter()

@@ -28,6 +28,7 @@
 |*   cache      false: do not use the kernel cache                            *|
 |*   name       name of the module text in diagnostics ("<module>")           *|
 |*   verify-kernels     false: do not verify the IR between levels            *|
+|*   verify-registers   true: take a schedule that ptxas does not spill       *|
 |*                                                                            *|
 |* "fmha-compile --help" lists all flags with their values. Messages name the *|
 |* option "head-dim" as that flag, "--head-dim".                              *|

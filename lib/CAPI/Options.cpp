@@ -40,6 +40,7 @@ static void addKeys(FlagTable &table, Options &options, bool isQuery) {
   addSwitch(table, "explain", options.explain);
   addSwitch(table, "cache", options.cache);
   addSwitch(table, "verify-kernels", options.verifyKernels);
+  addSwitch(table, "verify-registers", options.verifyRegisters);
 }
 
 static Error setOption(FlagTable &table, StringRef name,
@@ -117,6 +118,7 @@ static CompileOptions compileOptionsOf(const Options &options) {
   result.overrides = options.problem.overrides;
   result.hints = hintsOf(options.problem);
   result.verifyKernels = options.verifyKernels;
+  result.verifyRegisters = options.verifyRegisters;
   return result;
 }
 

@@ -21,6 +21,7 @@ struct Options {
   /// MLIR text, for queries.
   std::string module;
   bool cubin = false, explain = false, cache = true, verifyKernels = true;
+  bool verifyRegisters = false;
   /// Keys that describe the problem, as module text does.
   std::vector<std::string> problemKeys;
 };

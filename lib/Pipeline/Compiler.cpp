@@ -9,6 +9,7 @@
 #include "fmha/Pipeline/Compiler.h"
 #include "MergeModule.h"
 #include "ScoreText.h"
+#include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Query.h"
@@ -582,7 +583,9 @@ ScheduleText fmha::readSchedule(const std::string &text,
 CompileResult fmha::compile(const std::string &moduleText,
                             const std::string &name,
                             const CompileOptions &options) {
-  return Compilation(options).run(moduleText, name);
+  return compileVerified(options, [&](const CompileOptions &own) {
+    return Compilation(own).run(moduleText, name);
+  });
 }
 
 CompileResult fmha::compileMerge(const MergeSpec &spec,

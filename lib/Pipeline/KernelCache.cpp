@@ -77,7 +77,8 @@ std::string fmha::cacheKey(const KernelRequest &request) {
   writer.line("verify", Twine(options.verifyKernels));
   writer.line("report", Twine(request.report));
   writer.line("cubin", Twine(request.cubin));
-  if (request.cubin) {
+  writer.line("verify-registers", Twine(options.verifyRegisters));
+  if (request.cubin || options.verifyRegisters) {
     // Another version is another file; running ptxas for its version would cost
     // a process.
     std::string ptxas = findPtxas().value_or("");

@@ -53,9 +53,18 @@ static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
   addVerifiers(kernel, options);
 }
 
+void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
+  kernel.addPass(tile::createTileAssignPartitions());
+  kernel.addPass(tile::createTileElideZeroFills());
+  kernel.addPass(tile::createTileGuardLoops());
+  kernel.addPass(tile::createTileInsertChannels());
+  kernel.addPass(tile::createTileSlicePartitions());
+  kernel.addPass(tile::createTileRotateLoops());
+}
+
 static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
-  kernel.addPass(tile::createTileSpecialise());
+  buildWarpSpecializePipeline(kernel);
   kernel.addPass(tile::createTileWgmmaSpecialise());
   addVerifiers(kernel, options);
 }

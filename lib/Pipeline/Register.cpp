@@ -28,6 +28,7 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fmha;
@@ -53,6 +54,23 @@ struct ToPtxOptions : KernelPipelineOptions<ToPtxOptions> {
                              llvm::cl::init("sm_100a")};
 };
 
+/// The passes of warp specialization in a row, also by the name that one pass
+/// had.
+void registerWarpSpecialize() {
+  PassPipelineRegistration<> registration(
+      "tile-warp-specialize",
+      "Cut placed kernels into roles joined by channels (six passes)",
+      buildWarpSpecializePipeline);
+  PassPipelineRegistration<> old("tile-specialise",
+                                 "The old name of tile-warp-specialize",
+                                 [](OpPassManager &pm) {
+                                   llvm::errs()
+                                       << "note: tile-specialise is now called "
+                                          "tile-warp-specialize\n";
+                                   buildWarpSpecializePipeline(pm);
+                                 });
+}
+
 } // namespace
 
 void fmha::registerAllFmhaPasses() {
@@ -60,6 +78,7 @@ void fmha::registerAllFmhaPasses() {
   registerFmhaConversionPasses();
   tile::registerFmhaTilePasses();
   registerFmhaPipelinePasses();
+  registerWarpSpecialize();
   registerModulePipeline<ToPtxOptions>(
       "fmha-to-ptx", "From fmha.attention to a gpu.binary that holds PTX",
       [](OpPassManager &pm, const ToPtxOptions &options) {

@@ -5,19 +5,25 @@
 
 // 72 columns are 80, the next multiple of 16, and 40 are 48.
 // CHECK: gpu.module @fmha_fwd_kernel {
-// CHECK: %[[Q0:.*]] = tile.load %arg0[{{.*}}] {{.*}} : memref<?x?x?x72xbf16, {{.*}} -> <128x80xbf16>
-// CHECK: tile.load %arg0{{.*}} -> <128x80xbf16>
+// CHECK: %[[QV:.*]] = tile.view %arg0 {{.*}} : memref<?x?x?x72xbf16, {{.*}} -> <?x72xbf16>
+// CHECK: %[[Q0:.*]] = tile.load %[[QV]][{{.*}} -> <128x80xbf16>
+// CHECK: tile.load %[[QV]][{{.*}} -> <128x80xbf16>
+// CHECK: %[[KV:.*]] = tile.view %arg1 {{.*}} : memref<?x?x?x72xbf16, {{.*}} -> <?x72xbf16>
+// CHECK: %[[VV:.*]] = tile.view %arg2 {{.*}} : memref<?x?x?x40xbf16, {{.*}} -> <?x40xbf16>
 // CHECK: scf.for
-// CHECK: %[[K:.*]] = tile.load %arg1[{{.*}}] : memref<?x?x?x72xbf16, {{.*}} -> <128x80xbf16>
-// CHECK: %[[V:.*]] = tile.load %arg2[{{.*}}] : memref<?x?x?x40xbf16, {{.*}} -> <128x48xbf16>
+// CHECK: %[[K:.*]] = tile.load %[[KV]][{{.*}}] : <?x72xbf16> -> <128x80xbf16>
+// CHECK: %[[V:.*]] = tile.load %[[VV]][{{.*}}] : <?x40xbf16> -> <128x48xbf16>
 // CHECK-NOT: tile.slice
 // CHECK: tile.dot %[[Q0]], %[[K]] transpose_b {{.*}} -> <128x128xf32>
 // CHECK: tile.dot %{{.*}}, %[[V]] plus {{.*}} -> <128x48xf32>
-// CHECK: tile.store %{{.*}}, %arg3[{{.*}}] {{.*}} : <128x48xbf16>, memref<?x?x?x40xbf16
+// CHECK: %[[OV:.*]] = tile.view %arg3 {{.*}} -> <?x40xbf16>
+// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] {{.*}} : <128x48xbf16>, <?x40xbf16>
 
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
-// CHECK: tile.load %arg1{{.*}} -> <128x192xbf16>
-// CHECK: tile.load %arg2{{.*}} -> <128x128xbf16>
+// CHECK: %[[KV:.*]] = tile.view %arg1
+// CHECK: %[[VV:.*]] = tile.view %arg2
+// CHECK: tile.load %[[KV]][{{.*}} -> <128x192xbf16>
+// CHECK: tile.load %[[VV]][{{.*}} -> <128x128xbf16>
 
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
 // CHECK: tile.dot {{.*}} -> <128x256xf32>
@@ -31,17 +37,23 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %[[PASS]], %c256
 // CHECK: %[[REST:.*]] = arith.divui %[[ID]], %c2
 // CHECK: arith.remui %[[REST]], %{{.*}}
-// CHECK: %[[Q:.*]] = tile.load %arg0{{.*}} -> <128x512xbf16>
+// CHECK: %[[QV:.*]] = tile.view %arg0
+// CHECK: %[[Q:.*]] = tile.load %[[QV]][{{.*}} -> <128x512xbf16>
+// CHECK: %[[KV0:.*]] = tile.view %arg1 batch %{{[^ ]*}} head %{{[^ ]*}} rows %{{[^ ]*}} :
+// CHECK: %[[KV1:.*]] = tile.view %arg1 {{.*}} column %c128 :
+// CHECK: %[[KV2:.*]] = tile.view %arg1 {{.*}} column %c256 :
+// CHECK: %[[KV3:.*]] = tile.view %arg1 {{.*}} column %c384 :
+// CHECK: %[[VV:.*]] = tile.view %arg2 {{.*}} column %[[FIRST]] :
 // CHECK: scf.for
 // Four messages of 128 columns of K, two of 64 keys of V.
 // CHECK: %[[KEYS:.*]] = arith.muli %{{.*}}, %c128
-// CHECK: %[[K0:.*]] = tile.load %arg1[%{{.*}}, %[[KEYS]], %{{.*}}] : {{.*}} -> <128x128xbf16>
-// CHECK: %[[K1:.*]] = tile.load %arg1[{{.*}}] column %c128 : {{.*}} -> <128x128xbf16>
-// CHECK: tile.load %arg1[{{.*}}] column %c256 :
-// CHECK: %[[K3:.*]] = tile.load %arg1[{{.*}}] column %c384 :
-// CHECK: %[[V0:.*]] = tile.load %arg2[%{{.*}}, %[[KEYS]], %{{.*}}] column %[[FIRST]] : {{.*}} -> <64x256xbf16>
+// CHECK: %[[K0:.*]] = tile.load %[[KV0]][%[[KEYS]]] : {{.*}} -> <128x128xbf16>
+// CHECK: %[[K1:.*]] = tile.load %[[KV1]][%[[KEYS]]] : {{.*}} -> <128x128xbf16>
+// CHECK: tile.load %[[KV2]][%[[KEYS]]] :
+// CHECK: %[[K3:.*]] = tile.load %[[KV3]][%[[KEYS]]] :
+// CHECK: %[[V0:.*]] = tile.load %[[VV]][%[[KEYS]]] : {{.*}} -> <64x256xbf16>
 // CHECK: %[[LATER:.*]] = arith.addi %[[KEYS]], %c64
-// CHECK: %[[V1:.*]] = tile.load %arg2[%{{.*}}, %[[LATER]], %{{.*}}] column %[[FIRST]] : {{.*}} -> <64x256xbf16>
+// CHECK: %[[V1:.*]] = tile.load %[[VV]][%[[LATER]]] : {{.*}} -> <64x256xbf16>
 // Their products add up.
 // CHECK: %[[Q0:.*]] = tile.slice %[[Q]] from 0 {{.*}} -> <128x128xbf16>
 // CHECK: %[[S0:.*]] = tile.dot %[[Q0]], %[[K0]] transpose_b {tile
@@ -59,23 +71,30 @@
 // CHECK: %[[P1:.*]] = tile.slice %[[P]] from 64 {{.*}} -> <128x64xbf16>
 // CHECK: %[[O:.*]] = tile.dot %[[P1]], %[[V1]] plus %[[O0]]
 // CHECK: scf.yield %{{.*}}, %{{.*}}, %[[O]]
+// CHECK: %[[OV:.*]] = tile.view %arg3 {{.*}} column %[[FIRST]] : {{.*}} -> <?x512xbf16>
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0
 // CHECK: %[[ROWS:.*]] = arith.select %[[IS_FIRST]], %[[LENGTH]], %c0
-// CHECK: tile.store %{{.*}}, %arg3[{{.*}}] column %[[FIRST]] {{.*}} : <128x256xbf16>, memref<?x?x?x512xbf16
-// CHECK: tile.store_rows {{.*}} below %[[ROWS]]
+// CHECK: %[[LV:.*]] = tile.view %arg4 {{.*}} rows %[[ROWS]] :
+// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] {{.*}} : <128x256xbf16>, <?x512xbf16>
+// CHECK: tile.store_rows %{{.*}}, %[[LV]][
 
 // 576 columns in messages of 128 leave 64 for the last. V inside K of another size of
 // message is loaded by itself, and the kernel says that it lies there.
 // CHECK: gpu.module @fmha_fwd_kernel_3 {
 // CHECK: gpu.func {{.*}}fmha.problem = #fmha.problem<{{.*}}v_in_k>
-// CHECK-COUNT-4: tile.load %arg1{{.*}} -> <128x128xbf16>
-// CHECK: tile.load %arg1[{{.*}}] column %c512 : {{.*}} -> <128x64xbf16>
-// CHECK-COUNT-4: tile.load %arg2{{.*}} -> <32x256xbf16>
+// CHECK-COUNT-4: tile.view %arg1
+// CHECK: %[[LASTVIEW:.*]] = tile.view %arg1 {{.*}} column %c512 :
+// CHECK: %[[VV:.*]] = tile.view %arg2
+// CHECK-COUNT-4: tile.load %{{.*}} -> <128x128xbf16>
+// CHECK: tile.load %[[LASTVIEW]][{{.*}} -> <128x64xbf16>
+// CHECK-COUNT-4: tile.load %[[VV]][{{.*}} -> <32x256xbf16>
 
 // One message for both: V is columns of K.
 // CHECK: gpu.module @fmha_fwd_kernel_4 {
+// CHECK: %[[KV:.*]] = tile.view %arg1
+// CHECK-NOT: tile.view
 // CHECK: scf.for
-// CHECK: %[[K:.*]] = tile.load %arg1{{.*}} -> <128x192xbf16>
+// CHECK: %[[K:.*]] = tile.load %[[KV]][{{.*}} -> <128x192xbf16>
 // CHECK: %[[V:.*]] = tile.slice %[[K]] from 0 : <128x192xbf16> -> <128x128xbf16>
 // CHECK-NOT: tile.load
 // CHECK: tile.dot %{{.*}}, %[[K]] transpose_b

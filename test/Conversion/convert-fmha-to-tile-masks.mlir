@@ -34,13 +34,16 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[COUNT:.*]] = arith.subi %[[SEEN]], %[[BEGIN]]
 // CHECK: %[[KEYS:.*]] = arith.maxsi %[[COUNT]], %c0
 // CHECK: arith.ceildivui %[[KEYS]], %c128
+// CHECK: %[[QUERIES:.*]] = tile.view %arg0 batch
+// CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
+// CHECK: %[[VALUES:.*]] = tile.view %arg2 {{.*}} rows %[[KVLEN]] :
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
 // CHECK: %[[FROM:.*]] = arith.muli %[[J]], %c128
 // CHECK: %[[COLUMN:.*]] = arith.addi %[[FROM]], %[[BEGIN]]
 // CHECK: %[[LOWER:.*]] = arith.addi %[[OFFSET]], %c-300
-// CHECK: tile.load %arg1[%{{.*}}, %[[COLUMN]],
-// CHECK: tile.load %arg2[%{{.*}}, %[[COLUMN]],
-// CHECK: tile.mask %{{.*}} at[%[[FIRST]], %[[COLUMN]]] keys %[[KVLEN]] from %[[LOWER]] to %[[OFFSET]] {tile
+// CHECK: tile.load %[[KEYVIEW]][%[[COLUMN]]]
+// CHECK: tile.load %[[VALUES]][%[[COLUMN]]]
+// CHECK: tile.mask %{{.*}} at %[[QUERIES]][%[[FIRST]]], %[[KEYVIEW]][%[[COLUMN]]] from %[[LOWER]] to %[[OFFSET]] {tile
 
 // Row i sits at key i; rows beyond the last key see all of them.
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
@@ -49,7 +52,8 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[LAST:.*]] = arith.addi %[[END]], %[[ZERO:c0[_0-9]*]] : index
 // CHECK: %[[SEEN:.*]] = arith.minsi %[[LAST]], %[[KVLEN]]
 // CHECK: arith.maxsi %[[SEEN]]
-// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[ZERO]] {tile
+// CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[ZERO]] {tile
 
 // What lies behind the last row's place counts too, up to the last key.
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
@@ -57,5 +61,6 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[OFFSET:.*]] = arith.subi %[[KVLEN]],
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c7
 // CHECK: arith.minsi %[[LAST]], %[[KVLEN]]
+// CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
 // CHECK: %[[UPPER:.*]] = arith.addi %[[OFFSET]], %c7
-// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[UPPER]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[UPPER]] {tile

@@ -42,19 +42,23 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l, %logits: memref<8
 // CHECK: %[[ROW0:.*]] = arith.addi %[[FIRST]], %c0
 // CHECK: %[[ROW1:.*]] = arith.addi %[[FIRST]], %c8
 // CHECK: arith.addi %[[ROW1]], %c8
-// CHECK: tile.load %arg0[%[[BATCH]], %[[ROW0]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
-// CHECK: tile.load %arg0[%[[BATCH]], %[[ROW1]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
-// CHECK: tile.load %arg1[%[[BATCH]], %{{.*}}, %[[KVHEAD]]] :
-// CHECK: tile.modify %{{.*}} at[%[[ROW0]], %{{.*}}] heads 16 from %[[HEAD]]
+// CHECK: %[[QV:.*]] = tile.view %arg0 batch %[[BATCH]] head %[[HEAD]] of %[[COUNT]] group %[[KVHEAD]], %[[MEMBER]] rows %[[QLEN]] : {{.*}} -> <?x64xbf16, heads = 16>
+// CHECK: tile.load %[[QV]][%[[ROW0]]]
+// CHECK: tile.load %[[QV]][%[[ROW1]]]
+// CHECK: %[[KV:.*]] = tile.view %arg1 batch %[[BATCH]] head %[[KVHEAD]] rows %{{.*}} : {{.*}} -> <?x64xbf16>
+// CHECK: tile.modify %{{.*}} at %[[QV]][%[[ROW0]], %{{.*}}]
 // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[OWN:.*]]: index):
 // CHECK: fmha.read %{{.*}}[%[[OWN]]]
-// CHECK: tile.mask %{{.*}} at[%[[ROW0]], %{{.*}}] heads 16 keys
-// CHECK: %[[SINK:.*]] = tile.load_rows %{{.*}}[%[[HEAD]]] heads 16 of %[[COUNT]] by
+// CHECK: tile.mask %{{.*}} at %[[QV]][%[[ROW0]]], %[[KV]][
+// CHECK: %[[OV:.*]] = tile.view %arg3 batch %[[BATCH]] head %[[HEAD]] of %[[COUNT]] group %[[KVHEAD]], %[[MEMBER]] rows %[[QLEN]] : {{.*}} -> <?x64xbf16, heads = 16>
+// CHECK: %[[LV:.*]] = tile.view %arg4 batch %[[BATCH]] head %[[HEAD]] of %[[COUNT]] rows %[[QLEN]] : {{.*}} -> <?xf32, heads = 16>
+// CHECK: %[[LOGITS:.*]] = tile.view %{{.*}} head %[[HEAD]] of %[[COUNT]] : memref<?xf32> -> <f32, heads = 16>
+// CHECK: %[[SINK:.*]] = tile.load_rows %[[LOGITS]] by
 // CHECK: tile.add_sink %{{.*}} sink %[[SINK]]
-// CHECK: tile.store %{{.*}}, %arg3[%[[BATCH]], %[[ROW0]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
-// CHECK: tile.store_rows %{{.*}}, %arg4[%[[BATCH]], %[[HEAD]], %[[ROW0]]] heads 16 of %[[COUNT]] below %[[QLEN]]
-// CHECK: tile.store %{{.*}}, %arg3[%[[BATCH]], %[[ROW1]], %[[KVHEAD]]] heads 16 from %[[MEMBER]]
+// CHECK: tile.store %{{.*}}, %[[OV]][%[[ROW0]]]
+// CHECK: tile.store_rows %{{.*}}, %[[LV]][%[[ROW0]]]
+// CHECK: tile.store %{{.*}}, %[[OV]][%[[ROW1]]]
 
 // OFF: gpu.func
-// OFF-NOT: {{ heads }}
+// OFF-NOT: {{, heads = }}
 // OFF: gpu.return

@@ -34,9 +34,10 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %bias: memref<2x256x256xbf1
 // CHECK: %[[HEAD:.*]] = arith.remui %[[REST]], %[[HEADS:.*]] :
 // CHECK: %[[BATCH:.*]] = arith.divui %[[REST]], %[[HEADS]] :
 // CHECK: memref.load %[[LENS]][%[[BATCH]]]
+// CHECK: %[[QUERIES:.*]] = tile.view %[[Q]] batch
 // CHECK: scf.for
 // CHECK: %[[S:.*]] = tile.dot %{{.*}} transpose_b {
-// CHECK: %[[M:.*]] = tile.modify %[[S]] at[%[[ROW:.*]], %[[COL:.*]]] {{.*}} {
+// CHECK: %[[M:.*]] = tile.modify %[[S]] at %[[QUERIES]][%[[ROW:.*]], %[[COL:.*]]] {{.*}} {
 // CHECK-NEXT: ^bb0(%[[E:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK-NEXT: %[[SCALE:.*]] = arith.constant -2.500000e-01 : f32
 // CHECK-NEXT: %[[X:.*]] = arith.mulf %[[E]], %[[SCALE]] : f32
@@ -47,7 +48,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %bias: memref<2x256x256xbf1
 // CHECK-NEXT: fmha.read %[[BIAS]][%[[HEAD]], %[[R]], %[[N]]]
 // CHECK: fmha.read %[[BIAS]][%[[HEAD]], %[[J]], %[[ROWS]]]
 // CHECK: tile.yield
-// CHECK: %[[HIDDEN:.*]] = tile.mask %[[M]] at[%[[ROW]], %[[COL]]]
+// CHECK: %[[HIDDEN:.*]] = tile.mask %[[M]] at %[[QUERIES]][%[[ROW]]], %{{.*}}[%[[COL]]]
 // CHECK: tile.row_max %[[HIDDEN]], %{{.*}} scale 1.44269502
 
 // What arithmetic makes of constants may stand outside, where CSE or a person put it.

@@ -25,10 +25,12 @@ func.func @attention(%q: !b, %k: !b, %p: !t, %o: !b, %r: !t, %lse: !l, %lens: me
 // CHECK: %[[LEAST:.*]] = arith.maxsi %[[SAID]], %[[ZERO:c0[_0-9]*]]
 // CHECK: %[[KEYS:.*]] = arith.minsi %[[LEAST]], %[[ROWS]]
 // CHECK: arith.ceildivui %[[KEYS]], %c128
-// CHECK: tile.load %arg0[%[[BATCH]], %{{[^]]*}}] {tile.q_tile
-// CHECK: tile.load %arg1[%[[BATCH]], %{{[^]]*}}] within[%[[ZERO]], %[[KEYS]]]
-// CHECK: tile.mask %{{.*}} keys %[[KEYS]]
-// CHECK: tile.store %{{.*}}, %[[O]][%[[BATCH]], %{{[^]]*}}] {tile.q_tile
+// CHECK: tile.view %arg0 batch %[[BATCH]] head %{{[^ ]*}} rows %{{[^ ]*}} :
+// CHECK: %[[KV:.*]] = tile.view %arg1 batch %[[BATCH]] head %{{[^ ]*}} rows %[[KEYS]] from %[[ZERO]] :
+// CHECK: tile.load %[[KV]][
+// CHECK: tile.mask %{{.*}}, %[[KV]][
+// CHECK: %[[OV:.*]] = tile.view %[[O]] batch %[[BATCH]] head %{{[^ ]*}} rows %{{[^ ]*}} :
+// CHECK: tile.store %{{.*}}, %[[OV]][
 
 // Packed queries: the grid counts row blocks of the longest sequence, and a CTA behind
 // the end of its own visits no keys.
@@ -51,10 +53,13 @@ func.func @attention(%q: !b, %k: !b, %p: !t, %o: !b, %r: !t, %lse: !l, %lens: me
 // CHECK: %[[HAS:.*]] = arith.cmpi slt, %[[FIRST]], %[[LENGTH]]
 // CHECK: %[[KEYS:.*]] = arith.select %[[HAS]], %{{.*}}, %c0
 // CHECK: arith.ceildivui %[[KEYS]], %c128
-// CHECK: tile.load %arg0[%[[ZERO:c0[_0-9]*]], %[[FIRST]], %{{.*}}] within[%[[START]], %[[LENGTH]]]
-// CHECK: tile.load %arg1[%[[BATCH]], %{{[^]]*}}] :
-// CHECK: tile.store %{{.*}}, %arg3[%[[ZERO]], %[[FIRST]], %{{.*}}] within[%[[START]], %[[LENGTH]]]
-// CHECK: tile.store_rows %{{.*}}, %[[LSE]][%[[ZERO]], %{{.*}}, %[[FIRST]]] from %[[START]] below %[[LENGTH]]
+// CHECK: %[[QV:.*]] = tile.view %arg0 batch %[[ZERO:c0[_0-9]*]] head %{{[^ ]*}} rows %[[LENGTH]] from %[[START]] :
+// CHECK: tile.load %[[QV]][%[[FIRST]]]
+// CHECK: tile.view %arg1 batch %[[BATCH]] head %{{[^ ]*}} rows %{{[^ ]*}} :
+// CHECK: %[[OV:.*]] = tile.view %arg3 batch %[[ZERO]] head %{{[^ ]*}} rows %[[LENGTH]] from %[[START]] :
+// CHECK: %[[LV:.*]] = tile.view %[[LSE]] batch %[[ZERO]] head %{{[^ ]*}} rows %[[LENGTH]] from %[[START]] :
+// CHECK: tile.store %{{.*}}, %[[OV]][%[[FIRST]]]
+// CHECK: tile.store_rows %{{.*}}, %[[LV]][%[[FIRST]]]
 
 // Packed keys of which only the first count: the shorter length wins.
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
@@ -64,4 +69,4 @@ func.func @attention(%q: !b, %k: !b, %p: !t, %o: !b, %r: !t, %lse: !l, %lens: me
 // CHECK: %[[ALL:.*]] = arith.subi %[[END]], %[[START]]
 // CHECK: memref.load %[[LENS]]
 // CHECK: %[[KEYS:.*]] = arith.minsi %{{.*}}, %[[ALL]]
-// CHECK: tile.load %arg1[%[[ZERO:c0[_0-9]*]], %{{[^]]*}}] within[%[[START]], %[[KEYS]]]
+// CHECK: tile.view %arg1 batch %{{c0[_0-9]*}} head %{{[^ ]*}} rows %[[KEYS]] from %[[START]] :

@@ -4,7 +4,8 @@
 // RUN: fmha-opt %S/../Dialect/Tile/Inputs/slices.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile)' | FileCheck %s
 
 // CHECK: gpu.module @fmha_fwd_kernel {
-// CHECK: %[[V:.*]] = tile.load %arg2
+// CHECK: %[[VALUES:.*]] = tile.view %arg2
+// CHECK: %[[V:.*]] = tile.load %[[VALUES]][
 // CHECK: %[[X:.*]] = tile.mask
 // CHECK: %[[M:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], {{.*}} : <128x128xf32>
 // CHECK: %[[X0:.*]] = tile.slice %[[X]] from 0 {tile.q_tile = 0 : i32} : <128x128xf32> -> <128x64xf32>

@@ -24,9 +24,12 @@
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[COUNT]]
 // CHECK: %[[START:.*]] = arith.muli %[[J]]
 // CHECK: arith.addi %[[START]], %[[FIRST]]
-// CHECK: tile.write {{.*}} to %[[O]][%[[BATCH]],
-// CHECK: tile.store_rows %{{.*}}, %[[M]][%[[BATCH]],
-// CHECK: tile.store_rows %{{.*}}, %[[S]][%[[BATCH]],
+// CHECK: %[[OV:.*]] = tile.view %[[O]] batch %[[BATCH]] head
+// CHECK: %[[MV:.*]] = tile.view %[[M]] batch %[[BATCH]] head
+// CHECK: %[[SV:.*]] = tile.view %[[S]] batch %[[BATCH]] head
+// CHECK: tile.write {{.*}} to %[[OV]][
+// CHECK: tile.store_rows %{{.*}}, %[[MV]][
+// CHECK: tile.store_rows %{{.*}}, %[[SV]][
 
 // CHECK: llvm.func @fmha_combine(
 // CHECK-SAME: fmha.merge = {head_dim = 64 : i64, lse, output = "bf16", sink}

@@ -27,8 +27,9 @@ func.func @attention(%x: !t, %o: !t) {
 // CHECK: %[[SEEN:.*]] = arith.addi %[[INSIDE]], %[[OFFSET]]
 // CHECK: %[[KEYS:.*]] = arith.maxsi %[[SEEN]], %c0
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KEYS]], %c128
+// CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[BLOCKS]]
-// CHECK: tile.mask {{.*}} keys %[[KVLEN]] to %[[OFFSET]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[OFFSET]] {tile
 // No LSE is asked for.
 // CHECK-NOT: tile.lse
 

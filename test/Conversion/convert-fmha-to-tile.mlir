@@ -36,17 +36,21 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ROWBLOCK]], %c128
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %c0
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KVLEN]], %c128
-// CHECK: %[[QT:.*]] = tile.load %[[Q]][%[[BATCH]], %[[ROW]], %[[HEAD]]] {tile.q_tile = 0 : i32}
+// Where tiles lie is said once, ahead of the loop.
+// CHECK: %[[QV:.*]] = tile.view %[[Q]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] : {{.*}} -> <?x64xbf16>
+// CHECK: %[[QT:.*]] = tile.load %[[QV]][%[[ROW]]] {tile.q_tile = 0 : i32}
+// CHECK: %[[KV:.*]] = tile.view %[[K]] batch %[[BATCH]] head %[[KVHEAD]] rows %[[KVLEN]] :
+// CHECK: %[[VV:.*]] = tile.view %[[V]] batch %[[BATCH]] head %[[KVHEAD]] rows %[[KVLEN]] :
 // m = -inf, l = 0, O = 0
 // CHECK: %[[M0:.*]] = tile.fill 0xFF800000 {{.*}} : <128xf32>
 // CHECK: %[[L0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128xf32>
 // CHECK: %[[O0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128x64xf32>
 // CHECK: %[[R:.*]]:3 = scf.for %[[J:[^ ]*]] = %{{.*}} to %[[BLOCKS]] step %{{.*}} iter_args(%[[M:.*]] = %[[M0]], %[[SUM:.*]] = %[[L0]], %[[ACC:.*]] = %[[O0]])
 // CHECK: %[[COL:.*]] = arith.muli %[[J]], %c128
-// CHECK: %[[KT:.*]] = tile.load %[[K]][%[[BATCH]], %[[COL]], %[[KVHEAD]]]
-// CHECK: %[[VT:.*]] = tile.load %[[V]][%[[BATCH]], %[[COL]], %[[KVHEAD]]]
+// CHECK: %[[KT:.*]] = tile.load %[[KV]][%[[COL]]] :
+// CHECK: %[[VT:.*]] = tile.load %[[VV]][%[[COL]]] :
 // CHECK: %[[S:.*]] = tile.dot %[[QT]], %[[KT]] transpose_b
-// CHECK: %[[X:.*]] = tile.mask %[[S]] at{{.*}}%[[ROW]], %[[COL]]] keys %[[KVLEN]]
+// CHECK: %[[X:.*]] = tile.mask %[[S]] at %[[QV]][%[[ROW]]], %[[KV]][%[[COL]]] {tile
 // CHECK-NOT: causal
 // 0.125 x log2 e = 0.18033688, as f32 0.180336878; the threshold is the schedule's.
 // CHECK: %[[MAX:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], %[[M]] scale 0.18033687{{[0-9]*}} threshold 8.000000e+00
@@ -56,10 +60,12 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // CHECK: %[[OLD:.*]] = tile.rescale %[[ACC]], %[[ALPHA]]
 // CHECK: %[[NEW:.*]] = tile.dot %[[HALF]], %[[VT]] plus %[[OLD]]
 // CHECK: scf.yield %[[MAX]], %[[NEWSUM]], %[[NEW]]
+// CHECK: %[[OV:.*]] = tile.view %[[O]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] :
+// CHECK: %[[LV:.*]] = tile.view %[[L]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] : {{.*}} -> <?xf32>
 // CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[R]]#1
-// CHECK: tile.store %[[OUT]], %[[O]][%[[BATCH]], %[[ROW]], %[[HEAD]]]
+// CHECK: tile.store %[[OUT]], %[[OV]][%[[ROW]]]
 // CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[R]]#1 scale 0.18033687
-// CHECK: tile.store_rows %[[LSE]], %[[L]][%[[BATCH]], %[[HEAD]], %[[ROW]]] below %[[QLEN]]
+// CHECK: tile.store_rows %[[LSE]], %[[LV]][%[[ROW]]]
 // CHECK: gpu.return
 
 // Two tiles: 256 rows per CTA, the second 128 rows on, and one load of K and V.
@@ -67,8 +73,9 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // TWO: %[[FIRST:.*]] = arith.muli %{{.*}}, %c256
 // TWO: arith.addi %[[FIRST]], %c0
 // TWO: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c128
-// TWO: tile.load {{.*}}tile.q_tile = 0
-// TWO: tile.load {{.*}}, %[[SECOND]], {{.*}}tile.q_tile = 1
+// TWO: %[[QUERIES:.*]] = tile.view %{{.*}}
+// TWO: tile.load %[[QUERIES]][%{{.*}}] {tile.q_tile = 0
+// TWO: tile.load %{{.*}}[%[[SECOND]]] {tile.q_tile = 1
 // TWO: scf.for
 // TWO-COUNT-2: tile.load
 // TWO-NOT: tile.load

@@ -127,6 +127,7 @@ TEST(CacheKey, DependsOnEverythingThatAKernelDependsOn) {
   differs([](KernelRequest &r) { r.options.target = "sm_90a"; });
   differs([](KernelRequest &r) { r.options.from = Level::NVVM; });
   differs([](KernelRequest &r) { r.options.verifyKernels = false; });
+  differs([](KernelRequest &r) { r.options.verifyRegisters = true; });
   differs([](KernelRequest &r) { r.options.hints.batch = 7; });
   differs([](KernelRequest &r) { r.options.hints.qHeads = 7; });
   differs([](KernelRequest &r) { r.options.hints.kvHeads = 7; });

@@ -9,6 +9,7 @@
 #include "CompileFlags.h"
 #include "fmha/Pipeline/Embedded/AheadOfTime.h"
 #include "fmha/Runtime/Files.h"
+#include "fmha/Schedule/Rules/RegisterDemand.h"
 
 using namespace fmha;
 using namespace fmha::tools;
@@ -46,6 +47,10 @@ void CompileFlags::add(FlagTable &table) {
                   "verify capacities and synchronisation at each level "
                   "(default); =false leaves it out",
                   [this](bool on) { verifyKernels = on; });
+  table.addSwitch("verify-registers",
+                  "have ptxas assemble the kernel, and take the best runner-up "
+                  "of the plan that it does not spill",
+                  [this](bool on) { verifyRegisters = on; });
   table.addSwitch("cache",
                   "keep the kernel in FMHA_CACHE_DIR (default: fmha in the "
                   "user's cache folder), and take it from there",
@@ -57,6 +62,19 @@ void CompileFlags::add(FlagTable &table) {
                 "with --explain: draw tensor memory over time, shared memory "
                 "and the swizzle into DIR/*.svg",
                 drawTo);
+  table.group("Register demand (scripts/spills.py)");
+  table.addSwitch("list-demand",
+                  "print the rows that say what ptxas spills, and stop",
+                  [this](bool on) { listDemand = on; });
+  table.add("without-demand", "ROW",
+            "plan and compile as if that row were not there",
+            [](llvm::StringRef name) -> llvm::Error {
+              if (schedule::demand::ignoreRow(name.str()))
+                return llvm::Error::success();
+              return failure("--without-demand: expected a row that "
+                             "--list-demand prints, got '" +
+                             name + "'");
+            });
   table.group("Help");
   table.addSwitch("help", "print this and stop",
                   [this](bool on) { help = on; });
@@ -98,6 +116,13 @@ static llvm::Error checkLevels(const CompileFlags &flags) {
   if (flags.from && flags.problem.input.empty())
     return failure("--compile-from expects an input file at that level, got "
                    "none");
+  if (flags.verifyRegisters && (flags.emit == "mlir" || flags.emit == "llvm"))
+    return failure("--verify-registers asks ptxas about PTX; expected "
+                   "--emit=ptx, cubin or another that has it, got --emit=" +
+                   llvm::Twine(flags.emit));
+  if (flags.cache && !schedule::demand::ignoredRows().empty())
+    return failure("--without-demand makes kernels for measurements; expected "
+                   "no --cache with it");
   if (!flags.drawTo.empty() && !flags.explain)
     return failure("--svg draws what --explain reports; expected --explain "
                    "with it, got none");
@@ -197,5 +222,6 @@ CompileOptions fmha::tools::optionsOf(const CompileFlags &flags) {
   options.keepLevels = !flags.dumpTo.empty();
   options.keepLLVM = flags.emit == "llvm";
   options.verifyKernels = flags.verifyKernels;
+  options.verifyRegisters = flags.verifyRegisters;
   return options;
 }

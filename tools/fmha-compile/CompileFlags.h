@@ -21,7 +21,7 @@ struct CompileFlags {
   std::string emit = "ptx", output = "-", dumpTo, drawTo, function;
   std::optional<Level> from, to;
   bool explain = false, help = false, version = false, verifyKernels = true;
-  bool cache = false;
+  bool cache = false, verifyRegisters = false, listDemand = false;
 
   void add(FlagTable &table);
   /// Returns whether the output of --emit has kernels for several targets.

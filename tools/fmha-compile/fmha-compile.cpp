@@ -14,6 +14,7 @@
 #include "fmha/Runtime/Files.h"
 #include "fmha/Schedule/Report/Explain.h"
 #include "fmha/Schedule/Report/Pictures.h"
+#include "fmha/Schedule/Rules/RegisterDemand.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -149,6 +150,10 @@ llvm::Error run(llvm::ArrayRef<const char *> arguments) {
     return error;
   if (flags.help || flags.version) {
     flags.help ? printHelp(table) : printVersion(llvm::outs(), "fmha-compile");
+    return llvm::Error::success();
+  }
+  if (flags.listDemand) {
+    llvm::outs() << schedule::demand::listRows();
     return llvm::Error::success();
   }
   if (positional.size() > 1)

@@ -75,6 +75,9 @@ struct CompileOptions {
   bool keepLLVM = false;
   /// Verify capacities and synchronisation behind each level that has places.
   bool verifyKernels = true;
+  /// Ask ptxas about the kernel, and take the best runner-up of the plan that
+  /// it does not spill if it spills the best schedule. An error without ptxas.
+  bool verifyRegisters = false;
 };
 
 struct Diagnostic {

@@ -25,6 +25,10 @@ struct PipelineOptions {
   schedule::Hints hints = {};
 };
 
+/// Cuts placed kernels into roles: the passes of tile-warp-specialize, on
+/// gpu.func.
+void buildWarpSpecializePipeline(mlir::OpPassManager &kernel);
+
 /// Adds the passes that lead from the level before `level` to `level`. The
 /// pass manager is one for builtin.module.
 void addPhase(mlir::OpPassManager &pm, Level level,

@@ -52,12 +52,21 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
   return s;
 }
 
-/// p = 2^((s - m)·c), slice by slice; l' = l·alpha + sum p, in one piece.
+/// P in one piece is summed before it is rounded: there are not registers for
+/// both. Of slices each is rounded at once, so that its product can begin, and
+/// the sum, which nothing waits for, follows the last one.
 Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
                                               tile::RowMaxOp max,
                                               Value oldSum) {
   int64_t keys = plan.kvBlock / plan.pSlices;
+  TileType half = tileType(keys, op.getElementType());
+  Exponentials made;
   SmallVector<Value> exact;
+  auto sum = [&](Value p) {
+    made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
+                                           max.getAlpha(), offsetAttr()),
+                    tile);
+  };
   for (unsigned n = 0; n < plan.pSlices; ++n) {
     Value x = part(tile, s, n * keys, keys);
     exact.push_back(mark(
@@ -65,17 +74,13 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
                              offsetAttr(),
                              b.getI32IntegerAttr(plan.exp2EmulatedPercent)),
         tile));
+    if (plan.pSlices == 1)
+      sum(exact.front());
+    made.slices.push_back(
+        mark(tile::CastOp::create(b, half, exact.back()), tile));
   }
-  Value p = exact.front();
-  if (exact.size() > 1)
-    p = mark(tile::JoinOp::create(b, s.getType(), exact), tile);
-  Exponentials made;
-  made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
-                                         max.getAlpha(), offsetAttr()),
-                  tile);
-  TileType half = tileType(keys, op.getElementType());
-  for (Value slice : exact)
-    made.slices.push_back(mark(tile::CastOp::create(b, half, slice), tile));
+  if (plan.pSlices > 1)
+    sum(mark(tile::JoinOp::create(b, s.getType(), exact), tile));
   return made;
 }
 
@@ -105,9 +110,9 @@ Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
   SmallVector<Value> captures;
   for (unsigned n = 0; n < op.getCaptures().size(); ++n)
     captures.push_back(operand("capture" + std::to_string(n)));
-  ScorePlace place{
-      at.sequence,       at.head,          at.rows[tile], keys.column,
-      at.queries.length, keys.keys.length, headsAttr(),   Value()};
+  ScorePlace place{queryView,        at.sequence, at.head,
+                   at.rows[tile],    keys.column, at.queries.length,
+                   keys.keys.length, Value()};
   if (keys.second)
     place.source = select(keys.second, index(1), index(0));
   return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
@@ -125,9 +130,9 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
              tile);
   if (hasScoreCode())
     s = buildScoreCode(at, tile, s, keys);
-  s = mark(tile::MaskOp::create(b, s.getType(), s, at.rows[tile], keys.column,
-                                keys.keys.length, keys.lower, keys.upper,
-                                headsAttr()),
+  s = mark(tile::MaskOp::create(b, s.getType(), s, queryView, at.rows[tile],
+                                keys.column, keys.views.keys.front(),
+                                keys.lower, keys.upper),
            tile);
   auto max = mark(tile::RowMaxOp::create(
                       b, rowType(), rowType(), s, state.max, softmaxScale(),
@@ -142,26 +147,18 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
 }
 
 /// Where V is the first columns of K, and shares its message, it is a slice.
-BlockTiles KernelBuilder::loadBlock(const Coordinates &at,
-                                    const KeyBlock &keys) {
-  const Sequence &from = keys.keys;
-  auto load = [&](unsigned argument, int64_t rows, int64_t columns, Value row,
-                  Value column) -> Value {
+BlockTiles KernelBuilder::loadBlock(const KeyBlock &keys) {
+  auto load = [&](Value view, int64_t rows, int64_t columns, Value row) {
     TileType type = TileType::get(b.getContext(), {rows, columns},
                                   op.getElementType(), Attribute());
-    Value other =
-        keys.second ? operand(argument == Key ? "k2" : "v2") : Value();
-    return tile::LoadOp::create(b, type, func.getArgument(argument), from.batch,
-                                row, at.kvHead, /*member=*/Value(), column,
-                                from.start, from.limit(), Value(),
-                                /*heads=*/IntegerAttr(), other, keys.second);
+    return tile::LoadOp::create(b, type, row, view, Value()).getResult();
   };
   Value firstKey = keys.column;
   BlockTiles block;
   int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
-  for (auto [n, column] : llvm::enumerate(chunkColumns)) {
+  for (auto [n, view] : llvm::enumerate(keys.views.keys)) {
     int64_t columns = std::min(chunk, keyColumns() - int64_t(n) * chunk);
-    block.keys.push_back(load(Key, plan.kvBlock, columns, firstKey, column));
+    block.keys.push_back(load(view, plan.kvBlock, columns, firstKey));
   }
   if (plan.shareKv) {
     block.values = {slice(block.keys.front(), 0, outputColumns())};
@@ -170,35 +167,64 @@ BlockTiles KernelBuilder::loadBlock(const Coordinates &at,
   int64_t rows = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
   for (int64_t n = 0; n < plan.kvBlock; n += rows) {
     Value row = n ? make<arith::AddIOp>(firstKey, index(n)) : firstKey;
-    block.values.push_back(load(Values, rows, outputColumns(), row, at.column));
+    block.values.push_back(load(keys.views.values, rows, outputColumns(), row));
   }
   return block;
+}
+
+/// Returns the values of `body`, which stands in a branch where the CTA may
+/// have no rows for `tile`, or else `otherwise`:
+///   %s:3 = scf.if %active { ...; yield %max, %sum, %acc } else { yield %old }
+SmallVector<Value>
+KernelBuilder::ifActive(unsigned tile, ValueRange otherwise,
+                        function_ref<SmallVector<Value>()> body) {
+  if (!active[tile])
+    return body();
+  bool yields = !otherwise.empty();
+  auto branch =
+      scf::IfOp::create(b, otherwise.getTypes(), active[tile], yields);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> values = body();
+  if (yields) {
+    scf::YieldOp::create(b, values);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, otherwise);
+  }
+  return branch.getResults();
 }
 
 void KernelBuilder::buildBlock(const Coordinates &at, ArrayRef<Value> queries,
                                Value block, SmallVectorImpl<State> &states) {
   KeyBlock keys = buildKeyBlock(at, block);
-  BlockTiles tiles = loadBlock(at, keys);
-  for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-    states[tile] =
-        buildStep(at, tile, queries[tile], tiles, keys, states[tile]);
+  BlockTiles tiles = loadBlock(keys);
+  for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
+    State &state = states[tile];
+    SmallVector<Value> made = ifActive(tile, state.values(), [&] {
+      return buildStep(at, tile, queries[tile], tiles, keys, state).values();
+    });
+    state = {made[0], made[1], made[2]};
+  }
 }
 
 void KernelBuilder::build() {
   Coordinates at = buildCoordinates();
+  queryView = view(func.getArgument(Query), placeOfQueries(at), plan.packHeads);
+  active.resize(plan.qTiles);
+  if (schedule::skipsEmptyTiles(plan))
+    active[1] = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at.rows[1],
+                                      at.queries.length);
   SmallVector<Value> queries;
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
     queries.push_back(mark(
         tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
-                             func.getArgument(Query), at.queries.batch,
-                             at.rows[tile], isPacked() ? at.kvHead : at.head,
-                             at.member, Value(), at.queries.start,
-                             at.queries.limit(), Value(), headsAttr(), Value(),
-                             Value()),
+                             at.rows[tile], queryView, Value()),
         tile));
   chunkColumns = {Value()};
   for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
     chunkColumns.push_back(index(n));
+  if (!second)
+    keyViews = viewKeys(at, at.keys, /*isSecond=*/Value());
   SmallVector<Value> initial = buildInitialState();
   Value blocks = at.blocks;
   if (second)

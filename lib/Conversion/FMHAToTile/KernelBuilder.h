@@ -30,9 +30,6 @@ namespace fmha {
 /// or `length` rows from `start` on. All of type index.
 struct Sequence {
   mlir::Value batch, start, length;
-
-  /// What a copy of some of the rows says of them.
-  mlir::Value limit() const { return start ? length : mlir::Value(); }
 };
 
 /// What one CTA knows of its place in the grid, all of type index.
@@ -69,6 +66,17 @@ struct SecondKeys {
   mlir::Value offset, firstKey, blocks;
 };
 
+/// Views of the chunks of the columns of K, and of V.
+struct KeyViews {
+  llvm::SmallVector<mlir::Value> keys;
+  mlir::Value values;
+};
+
+/// Views of what the kernel writes, and of the sinks; null where it has none.
+struct OutputViews {
+  mlir::Value output, lse, rowMax, rowSum, sinks;
+};
+
 /// What one KV block has, in the loop over blocks.
 struct KeyBlock {
   /// The keys of its source, of which it has those from `column` on.
@@ -78,6 +86,7 @@ struct KeyBlock {
   mlir::Value lower, upper;
   /// Whether it is of the second source; null if there is none.
   mlir::Value second;
+  KeyViews views;
 };
 
 /// Messages of one KV block: chunks of the columns of K, of the keys of V.
@@ -88,6 +97,8 @@ struct BlockTiles {
 /// Running maximum, running sum and output accumulator of one query tile.
 struct State {
   mlir::Value max, sum, acc;
+
+  llvm::SmallVector<mlir::Value> values() const { return {max, sum, acc}; }
 };
 
 /// P of one block and one query tile in 16 bits, in slices of keys, and the
@@ -123,11 +134,6 @@ private:
   template <typename OpTy> mlir::Value make(mlir::Value lhs, mlir::Value rhs) {
     return OpTy::create(b, lhs, rhs);
   }
-  /// What ops of packed rows say: the heads, absent where there is one.
-  mlir::IntegerAttr headsAttr() {
-    return isPacked() ? b.getI32IntegerAttr(plan.packHeads)
-                      : mlir::IntegerAttr();
-  }
   /// Log2 of the factor that P has, and the accumulator with it.
   mlir::IntegerAttr offsetAttr() { return b.getI32IntegerAttr(plan.pOffset); }
   bool isPacked() { return plan.packHeads > 1; }
@@ -141,6 +147,10 @@ private:
   int64_t keyColumns() { return schedule::paddedColumns(op.getHeadDim()); }
   int64_t outputColumns() {
     return schedule::outputColumns(op.getProblem(), plan);
+  }
+  tile::ViewOp view(mlir::Value source, const tile::ViewPlace &place,
+                    uint32_t heads = 1) {
+    return tile::ViewOp::create(b, source, place, heads);
   }
   mlir::Value slice(mlir::Value tile, int64_t first, int64_t count) {
     auto type = llvm::cast<tile::TileType>(tile.getType());
@@ -195,11 +205,17 @@ private:
                               const schedule::Mask &mask);
   void buildSecond(const Coordinates &at);
   KeyBlock buildKeyBlock(const Coordinates &at, mlir::Value block);
+  tile::ViewPlace placeOfQueries(const Coordinates &at);
+  KeyViews viewKeys(const Coordinates &at, const Sequence &keys,
+                    mlir::Value isSecond);
   mlir::Value select(mlir::Value second, mlir::Value of2, mlir::Value of1);
   llvm::SmallVector<mlir::Value> buildInitialState();
+  llvm::SmallVector<mlir::Value>
+  ifActive(unsigned tile, mlir::ValueRange otherwise,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
   void buildBlock(const Coordinates &at, llvm::ArrayRef<mlir::Value> queries,
                   mlir::Value block, llvm::SmallVectorImpl<State> &states);
-  BlockTiles loadBlock(const Coordinates &at, const KeyBlock &keys);
+  BlockTiles loadBlock(const KeyBlock &keys);
   mlir::Value buildScores(unsigned tile, mlir::Value query,
                           llvm::ArrayRef<mlir::Value> keys);
   Exponentials buildExponentials(unsigned tile, mlir::Value s,
@@ -213,15 +229,17 @@ private:
   void buildPass(Coordinates &at, mlir::Value &id);
   mlir::Value buildHeads(Coordinates &at, mlir::Value id, mlir::Value heads,
                          mlir::Value kvHeads);
-  mlir::Value buildSink(const Coordinates &at, unsigned tile);
   void buildSplit(Coordinates &at, mlir::Value &id);
   void takePart(Coordinates &at);
   mlir::Value buildOutputBatch(const Coordinates &at);
-  void buildOutput(const Coordinates &at, unsigned tile, mlir::Value acc,
-                   mlir::Value sum);
-  void buildRowOutputs(const Coordinates &at, unsigned tile, const State &state,
-                       mlir::Value sink, mlir::Value rows);
+  void buildOutput(mlir::Value view, mlir::Value row, unsigned tile,
+                   mlir::Value acc, mlir::Value sum);
+  OutputViews viewOutputs(const Coordinates &at);
+  void buildRowOutputs(const OutputViews &views, mlir::Value row, unsigned tile,
+                       const State &state, mlir::Value sink);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
+  void buildTileEpilogue(const OutputViews &views, mlir::Value row,
+                         unsigned tile, const State &state);
 
   AttentionOp op;
   const schedule::Schedule &plan;
@@ -230,6 +248,13 @@ private:
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;
   std::optional<SecondKeys> second;
+  /// Views that are made before the loop; of the keys, where there is one
+  /// source of them.
+  mlir::Value queryView;
+  KeyViews keyViews;
+  /// Whether the CTA has rows for each query tile; null where its work is done
+  /// in any case.
+  llvm::SmallVector<mlir::Value> active;
   /// First columns of the chunks of K, made before the loop; null for 0.
   llvm::SmallVector<mlir::Value> chunkColumns;
 };

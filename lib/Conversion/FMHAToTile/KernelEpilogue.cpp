@@ -12,88 +12,100 @@ using namespace mlir;
 using namespace fmha;
 using tile::TileType;
 
-/// The logit of each row's head in log2 units; null if there is none.
-Value KernelBuilder::buildSink(const Coordinates &at, unsigned tile) {
-  Value sinks = operand("sink");
-  if (!sinks)
-    return Value();
-  FloatAttr log2e = b.getF32FloatAttr(float(llvm::numbers::log2e));
-  return mark(tile::LoadRowsOp::create(b, rowType(), sinks, at.head, at.count,
-                                       log2e, headsAttr()),
-              tile);
-}
-
 /// The output of one query tile; `sum` has the sink in it where one counts.
-void KernelBuilder::buildOutput(const Coordinates &at, unsigned tile, Value acc,
+void KernelBuilder::buildOutput(Value view, Value row, unsigned tile, Value acc,
                                 Value sum) {
-  const Sequence &queries = at.queries;
   bool undivided = problem.unnormalised;
-  Type element = problem.outF32 ? b.getF32Type() : op.getElementType();
+  Type element = cast<tile::ViewType>(view.getType()).getElementType();
   TileType type = tileType(outputColumns(), element);
   if (element.isF32()) {
-    mark(tile::WriteOp::create(b, acc, sum, type, func.getArgument(Output),
-                               at.outputBatch, at.rows[tile], at.head, at.count,
-                               at.column, queries.start, queries.length,
-                               undivided, plan.pOffset, headsAttr()),
+    mark(tile::WriteOp::create(b, acc, sum, type, view, row, undivided,
+                               plan.pOffset),
          tile);
     return;
   }
   Value out = mark(
       tile::NormalizeOp::create(b, type, acc, sum, undivided, plan.pOffset),
       tile);
-  mark(tile::StoreOp::create(b, out, func.getArgument(Output), at.outputBatch,
-                             at.rows[tile], isPacked() ? at.kvHead : at.head,
-                             at.member, at.column, queries.start,
-                             queries.limit(), headsAttr()),
-       tile);
+  mark(tile::StoreOp::create(b, out, view, row), tile);
 }
 
-/// LSE, maximum and sum of each row, as far as they are asked for; `rows` is
-/// how many this CTA may write.
-void KernelBuilder::buildRowOutputs(const Coordinates &at, unsigned tile,
-                                    const State &state, Value sink,
-                                    Value rows) {
-  auto store = [&](const char *name, Value value) {
-    mark(tile::StoreRowsOp::create(b, value, operand(name), at.outputBatch,
-                                   at.head, at.rows[tile], at.count,
-                                   at.queries.start, rows, headsAttr()),
-         tile);
+/// Every pass has what there is once a row; the first one writes it, for the
+/// others there are no rows.
+OutputViews KernelBuilder::viewOutputs(const Coordinates &at) {
+  OutputViews views;
+  tile::ViewPlace place = placeOfQueries(at);
+  place.batch = at.outputBatch;
+  place.column = at.column;
+  views.output = view(func.getArgument(Output), place, plan.packHeads);
+  place.kvHead = place.member = place.column = Value();
+  if ((problem.lse || problem.rowMax || problem.rowSum) && at.column) {
+    Value first =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at.column, index(0));
+    place.length = arith::SelectOp::create(b, first, place.length, index(0));
+  }
+  auto viewOf = [&](const char *name) {
+    Value tensor = operand(name);
+    return tensor ? view(tensor, place, plan.packHeads).getResult() : Value();
   };
-  if (problem.lse)
-    store("lse", mark(tile::LseOp::create(b, rowType(), state.max, state.sum,
-                                          sink, softmaxScale()),
-                      tile));
+  views.lse = viewOf("lse");
+  views.rowMax = viewOf("row_max");
+  views.rowSum = viewOf("row_sum");
+  place.batch = place.start = place.length = Value();
+  if (problem.lse || !problem.unnormalised)
+    views.sinks = viewOf("sink");
+  return views;
+}
+
+/// LSE, maximum and sum of each row, as far as they are asked for.
+void KernelBuilder::buildRowOutputs(const OutputViews &views, Value row,
+                                    unsigned tile, const State &state,
+                                    Value sink) {
+  auto store = [&](Value view, Value value) {
+    mark(tile::StoreRowsOp::create(b, value, view, row), tile);
+  };
+  if (views.lse)
+    store(views.lse, mark(tile::LseOp::create(b, rowType(), state.max,
+                                              state.sum, sink, softmaxScale()),
+                          tile));
   // The loop's maximum is one of products, which softmax scales to base 2.
-  if (problem.rowMax) {
+  if (views.rowMax) {
     double scale = softmaxScale().getValueAsDouble() * llvm::numbers::ln2;
-    store("row_max",
+    store(views.rowMax,
           mark(tile::ScaleOp::create(b, rowType(), state.max,
                                      b.getF32FloatAttr(float(scale))),
                tile));
   }
-  if (problem.rowSum)
-    store("row_sum", state.sum);
+  if (views.rowSum)
+    store(views.rowSum, state.sum);
 }
 
-/// Every pass has what there is once a row; the first one writes it, for the
-/// others no row is below the length.
 void KernelBuilder::buildEpilogue(const Coordinates &at, ValueRange results) {
-  Value rows = at.queries.length;
-  if ((problem.lse || problem.rowMax || problem.rowSum) && at.column) {
-    Value first =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at.column, index(0));
-    rows = arith::SelectOp::create(b, first, rows, index(0));
-  }
+  OutputViews views = viewOutputs(at);
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
     State state{results[3 * tile], results[3 * tile + 1],
                 results[3 * tile + 2]};
-    Value total = state.sum, sink = buildSink(at, tile);
-    // A sink counts where something is divided by the sum.
-    if (sink && !problem.unnormalised)
-      total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
-                                           sink, softmaxScale()),
-                   tile);
-    buildOutput(at, tile, state.acc, total);
-    buildRowOutputs(at, tile, state, sink, rows);
+    ifActive(tile, {}, [&] {
+      buildTileEpilogue(views, at.rows[tile], tile, state);
+      return SmallVector<Value>();
+    });
   }
+}
+
+void KernelBuilder::buildTileEpilogue(const OutputViews &views, Value row,
+                                      unsigned tile, const State &state) {
+  Value total = state.sum, sink;
+  // Sinks are taken in log2 units.
+  if (views.sinks)
+    sink = mark(tile::LoadRowsOp::create(
+                    b, rowType(), views.sinks,
+                    b.getF32FloatAttr(float(llvm::numbers::log2e))),
+                tile);
+  // A sink counts where something is divided by the sum.
+  if (sink && !problem.unnormalised)
+    total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
+                                         sink, softmaxScale()),
+                 tile);
+  buildOutput(views.output, row, tile, state.acc, total);
+  buildRowOutputs(views, row, tile, state, sink);
 }

@@ -39,6 +39,29 @@ void KernelBuilder::buildSecond(const Coordinates &at) {
   second = {own.keys, own.offset, own.firstKey, own.blocks};
 }
 
+/// Views of the keys and values of `keys`: of the second source where
+/// `isSecond` holds, if it is there.
+KeyViews KernelBuilder::viewKeys(const Coordinates &at, const Sequence &keys,
+                                 Value isSecond) {
+  tile::ViewPlace place;
+  place.batch = keys.batch;
+  place.head = at.kvHead;
+  place.start = keys.start;
+  place.length = keys.length;
+  place.second = isSecond;
+  auto viewAt = [&](Argument tensor, const char *other, Value column) {
+    place.other = isSecond ? operand(other) : Value();
+    place.column = column;
+    return view(func.getArgument(tensor), place).getResult();
+  };
+  KeyViews views;
+  for (Value column : chunkColumns)
+    views.keys.push_back(viewAt(Key, "k2", column));
+  if (!plan.shareKv)
+    views.values = viewAt(Values, "v2", at.column);
+  return views;
+}
+
 /// Blocks of source 2 follow those of source 1:
 ///   second = block >= blocks of source 1
 ///   column = second ? (block - blocks of source 1)·keys : first + block·keys
@@ -57,6 +80,7 @@ KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
     made.upper = shifted(at.offset, *right);
   if (mask.left)
     made.lower = shifted(at.offset, -int64_t(*mask.left));
+  made.views = keyViews;
   if (!second)
     return made;
   made.second =
@@ -80,5 +104,6 @@ KeyBlock KernelBuilder::buildKeyBlock(const Coordinates &at, Value block) {
   if (bounded || made.upper)
     made.upper = pick(bounded ? second->offset : index(unbounded),
                       made.upper ? made.upper : index(unbounded));
+  made.views = viewKeys(at, made.keys, made.second);
   return made;
 }

@@ -229,3 +229,18 @@ Value KernelBuilder::buildBlockCount(const Coordinates &at,
   }
   return make<arith::CeilDivUIOp>(keys, index(plan.kvBlock));
 }
+
+/// Where the rows of the queries lie; of packed heads both as a query head and
+/// as a member of a KV head's group.
+tile::ViewPlace KernelBuilder::placeOfQueries(const Coordinates &at) {
+  tile::ViewPlace place;
+  place.batch = at.queries.batch;
+  place.head = at.head;
+  place.count = at.count;
+  place.member = at.member;
+  if (isPacked())
+    place.kvHead = at.kvHead;
+  place.start = at.queries.start;
+  place.length = at.queries.length;
+  return place;
+}

@@ -60,11 +60,11 @@ static Value valueIn(ImplicitLocOpBuilder &b, IRMapping &mapping, Value value) {
 tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
                                     Value scores, const ScorePlace &place,
                                     ValueRange captures) {
-  auto made = tile::ModifyOp::create(
-      b, scores.getType(), scores, place.row, place.column,
-      place.heads ? place.head : Value(), place.heads);
+  auto made = tile::ModifyOp::create(b, scores.getType(), scores, place.view,
+                                     place.row, place.column);
+  bool packed = made.getQueries().getType().isPacked();
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Type> types(place.heads ? 4 : 3, b.getIndexType());
+  SmallVector<Type> types(packed ? 4 : 3, b.getIndexType());
   types.front() = b.getF32Type();
   SmallVector<Location> locations(types.size(), op.getLoc());
   Block *body = b.createBlock(&made.getBody(), {}, types, locations);
@@ -73,8 +73,8 @@ tile::ModifyOp fmha::buildScoreCode(ImplicitLocOpBuilder &b, AttentionOp op,
   Value scaled = arith::MulFOp::create(b, body->getArgument(0), scale);
   SmallVector<Value> arguments = {scaled,
                                   place.sequence,
-                                  place.heads ? Value(body->getArgument(3))
-                                              : place.head,
+                                  packed ? Value(body->getArgument(3))
+                                         : place.head,
                                   body->getArgument(1),
                                   body->getArgument(2),
                                   place.queries,

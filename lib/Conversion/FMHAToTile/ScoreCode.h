@@ -16,12 +16,11 @@
 
 namespace fmha {
 
-/// Where the scores of a tile are, all of type index: `row` and `column` are
-/// those of its first element, and so is `head` where its rows are packed of as
-/// many as `heads` says.
+/// Where the scores of a tile are, all but the view of the queries of type
+/// index: `row` and `column` are those of its first element, and so is `head`
+/// where the view packs heads; `queries` and `keys` are lengths.
 struct ScorePlace {
-  mlir::Value sequence, head, row, column, queries, keys;
-  mlir::IntegerAttr heads;
+  mlir::Value view, sequence, head, row, column, queries, keys;
   /// The number of the source of the keys; null if there is one.
   mlir::Value source;
 };

@@ -14,16 +14,61 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
+namespace {
+
+// All coefficients are fitted, in clocks of an H200 per unit in their name:
+// `key` is a key of the block, `column` one of the mean of both head dims,
+// `panel` 64 keys and columns that a load brings for each stage in flight,
+// `mma` and `mufu` a clock that the unit is busy by the model.
+
+/// Fitted to the 3048 launches of `benchmark/hopper.py search`, 2026-11-22
+/// (CostWgmma.h); `results/h200-2026-11-23.json` has the choices that they
+/// lead to.
+namespace one {
+constexpr double waits = 157, waitsPerKey = 1.996, waitsPerColumn = 2.491;
+constexpr double perMma = 0.5451, perMufu = 0.8491;
+/// P written to shared memory: by the warpgroup, and by each consumer.
+constexpr double smemWaits = 62.1, smemWaitsPerKey = 0.3247,
+                 smemPerKey = 0.4655;
+/// The first tile of a CTA, and one that follows another.
+constexpr double firstPerColumn = 29.713, firstPerBlock = 1.3055;
+constexpr double nextTile = 581.4, nextPerColumn = 20.545,
+                 nextPerBlock = 0.8187;
+/// A key that an edge of the mask crosses.
+constexpr double edgePerKey = 6.34;
+} // namespace one
+
+/// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23; no page has them.
+namespace several {
+constexpr double waits = 550.9, waitsPerKey = 1.145, waitsPerPanel = 2.635;
+constexpr double perMma = 0.3556, perMufu = 0.9626;
+/// Of a tile: its waits, those of a CTA that ends where tiles differ, those of
+/// a loop where they do not, and its work.
+constexpr double tileWaitsPerColumn = 28.557, unevenEnd = 1158.8,
+                 evenLoop = 190.4;
+constexpr double tilePerColumn = 3.1004, tilePerUnit = 0.6243;
+} // namespace several
+
+/// Clocks of a launch outside its CTAs: fitted, the run is not recorded.
+constexpr double launch = 3000;
+
+double meanColumns(const KernelModel &kernel) {
+  return (kernel.headDim + kernel.headDimV) / 2.0;
+}
+
+} // namespace
+
 /// Of one consumer beside those of other CTAs. Their rings are short, and each
 /// brings keys of its own.
 static WgmmaBlock blockOfSeveral(const KernelModel &kernel, double mma,
                                  double exponentials) {
   constexpr double held = 2;
-  double keys = kernel.keys, columns = (kernel.headDim + kernel.headDimV) / 2.0;
+  double keys = kernel.keys, columns = meanColumns(kernel);
   double stages = kernel.ringBytes / std::max<double>(kernel.messageBytes, 1);
   double panels = keys * columns / 64 / std::max(stages - held, 0.5);
-  double waits = 550.9 + 1.145 * keys + 2.635 * panels;
-  double each = 0.3556 * mma + 0.9626 * exponentials;
+  double waits = several::waits + several::waitsPerKey * keys +
+                 several::waitsPerPanel * panels;
+  double each = several::perMma * mma + several::perMufu * exponentials;
   return {waits + each, waits / kernel.ctasPerSm + each};
 }
 
@@ -31,13 +76,13 @@ WgmmaBlock fmha::schedule::wgmmaBlock(const KernelModel &kernel, double mma,
                                       double exponentials) {
   if (kernel.ctasPerSm > 1)
     return blockOfSeveral(kernel, mma, exponentials);
-  double keys = kernel.keys, columns = (kernel.headDim + kernel.headDimV) / 2.0;
-  bool shared = kernel.pPlacement == PPlacement::Smem;
-  double waits = 157 + 1.996 * keys + 2.491 * columns;
-  double each = 0.5451 * mma + 0.8491 * exponentials;
-  if (shared) {
-    waits += 62.1 + 0.3247 * keys;
-    each += 0.4655 * keys;
+  double keys = kernel.keys;
+  double waits = one::waits + one::waitsPerKey * keys +
+                 one::waitsPerColumn * meanColumns(kernel);
+  double each = one::perMma * mma + one::perMufu * exponentials;
+  if (kernel.pPlacement == PPlacement::Smem) {
+    waits += one::smemWaits + one::smemWaitsPerKey * keys;
+    each += one::smemPerKey * keys;
   }
   return {waits + each, waits + kernel.tiles * each};
 }
@@ -48,20 +93,18 @@ namespace {
 /// its epilogue run beside nothing. Of the next tile the keys and queries are
 /// there by then; a new CTA begins by asking for them.
 double ofTile(const KernelModel &kernel, double block, bool follows) {
-  double columns = (kernel.headDim + kernel.headDimV) / 2.0;
-  return follows ? 581.4 + 20.545 * columns + 0.8187 * block
-                 : 29.713 * columns + 1.3055 * block;
+  double columns = meanColumns(kernel);
+  return follows ? one::nextTile + one::nextPerColumn * columns +
+                       one::nextPerBlock * block
+                 : one::firstPerColumn * columns + one::firstPerBlock * block;
 }
 
 /// What a tile takes at the edges of its mask.
 double ofEdges(const KernelModel &kernel, const Mask &mask) {
-  constexpr double perKey = 6.34;
   double rows = double(queriesPerCta(kernel));
   unsigned edges = mask.rightBound().has_value() + mask.left.has_value();
-  return perKey * edges * std::max<double>(kernel.keys, rows);
+  return one::edgePerKey * edges * std::max<double>(kernel.keys, rows);
 }
-
-constexpr double launch = 3000;
 
 /// Of several CTAs an SM: each waits for itself at the ends of its tiles, and
 /// the others work beside it.
@@ -69,14 +112,15 @@ double launchOfSeveral(const KernelModel &kernel, const Cost &block,
                        const Blocks &blocks, double tiles, double mean,
                        bool uneven, double sms) {
   double ctas = kernel.ctasPerSm;
-  double columns = (kernel.headDim + kernel.headDimV) / 2.0;
+  double columns = meanColumns(kernel);
   double units = block.qkClocks + block.pvClocks + block.of(Unit::Mufu);
-  double waits = 28.557 * columns;
+  double waits = several::tileWaitsPerColumn * columns;
   if (uneven && !kernel.persistent)
-    waits += 1158.8;
+    waits += several::unevenEnd;
   if (!uneven && kernel.persistent)
-    waits += 190.4;
-  double works = 3.1004 * columns + 0.6243 * units;
+    waits += several::evenLoop;
+  double works =
+      several::tilePerColumn * columns + several::tilePerUnit * units;
   double tile = waits / ctas + works;
   double ofSm = tiles / sms, blocksOfSm = ofSm * mean;
   if (uneven && !kernel.persistent) {

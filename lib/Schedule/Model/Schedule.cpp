@@ -75,6 +75,10 @@ bool fmha::schedule::usesWgmma(const Schedule &schedule) {
   return gpu && gpu->hasWgmma;
 }
 
+bool fmha::schedule::skipsEmptyTiles(const Schedule &schedule) {
+  return schedule.qTiles > 1 && !usesWgmma(schedule);
+}
+
 unsigned fmha::schedule::paddedColumns(unsigned dim) {
   constexpr unsigned step = 16;
   return (dim + step - 1) / step * step;
@@ -115,21 +119,4 @@ std::string_view fmha::schedule::stringify(Scheduler scheduler) {
 }
 std::string_view fmha::schedule::stringify(PPlacement placement) {
   return placementNames[unsigned(placement)];
-}
-
-bool fmha::schedule::hasWideProducts(const Problem &problem) {
-  constexpr unsigned widest = 14 * 16;
-  return problem.headDim > widest;
-}
-
-bool fmha::schedule::hasWideProductsInLoop(const Problem &problem,
-                                           const Schedule &schedule) {
-  constexpr unsigned twelveSteps = 12 * 16;
-  bool crowded = problem.source2 && schedule.qTiles == 2;
-  return hasWideProducts(problem) || (crowded && problem.headDim > twelveSteps);
-}
-
-bool fmha::schedule::fillsUniformRegisters(const Problem &problem,
-                                           const Schedule &schedule) {
-  return schedule.qTiles == 2 && hasWideProducts(problem);
 }

@@ -344,22 +344,21 @@ namespace {
 /// Later rules rely on earlier ones: sizes mean nothing before the extents that
 /// they are made of.
 constexpr Entry entries[] = {
-    {1, checkTarget},    {3, checkTiles},        {2, checkHeadDims},
-    {8, checkChunks},    {8, checkSlices},       {8, checkSharing},
-    {2, checkTmem},      {8, checkCtasPerSm},    {4, checkCtaGroup},
-    {5, checkPlacement}, {8, checkScore},        {8, checkPackedScore},
-    {8, checkEmulation}, {8, checkLoop},         {8, checkPackedLists},
-    {6, checkSmem},      {8, checkWideProducts}, {8, checkFeatures},
-    {7, checkThreshold}, {9, checkRoles},        {10, checkWarps}};
+    {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
+    {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
+    {2, checkTmem},      {8, checkCtasPerSm}, {4, checkCtaGroup},
+    {5, checkPlacement}, {8, checkDemand},    {8, checkLoopDemand},
+    {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
+    {9, checkRoles},     {10, checkWarps}};
 
 /// The same order where MMAs are wgmma: what tensor memory limits, registers
 /// do.
 constexpr Entry wgmmaEntries[] = {
-    {1, checkTarget},        {3, checkWgmmaTiles}, {2, checkHeadDims},
-    {8, checkWgmmaFeatures}, {8, checkChunks},     {2, checkWgmmaRegisters},
-    {8, checkWgmmaLoop},     {4, checkCtaGroup},   {5, checkWgmmaPlacement},
-    {6, checkSmem},          {8, checkFeatures},   {7, checkThreshold},
-    {9, checkRoles},         {10, checkWarps}};
+    {1, checkTarget},         {3, checkWgmmaTiles}, {2, checkHeadDims},
+    {8, checkWgmmaFeatures},  {8, checkDemand},     {8, checkChunks},
+    {2, checkWgmmaRegisters}, {8, checkLoopDemand}, {4, checkCtaGroup},
+    {5, checkWgmmaPlacement}, {6, checkSmem},       {8, checkFeatures},
+    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps}};
 
 std::span<const Entry> entriesOf(const target::Target *gpu) {
   if (gpu && gpu->hasWgmma)

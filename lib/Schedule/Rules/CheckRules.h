@@ -69,18 +69,17 @@ struct KnownRole {
 };
 
 std::span<const KnownRole> wgmmaRoles();
+/// Registers of a consumer's threads, of the planner's roles.
+unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
 Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
-Complaint checkScore(const Case &c);
-Complaint checkPackedScore(const Case &c);
-Complaint checkPackedLists(const Case &c);
-Complaint checkWideProducts(const Case &c);
-Complaint checkLoop(const Case &c);
-Complaint checkEmulation(const Case &c);
+/// The limits of RegisterDemand.def, and those of loops over tiles alone: after
+/// all that the scheduler does not change, so that `single` is a way out.
+Complaint checkDemand(const Case &c);
+Complaint checkLoopDemand(const Case &c);
 Complaint checkWgmmaTiles(const Case &c);
 Complaint checkWgmmaFeatures(const Case &c);
 Complaint checkWgmmaRegisters(const Case &c);
-Complaint checkWgmmaLoop(const Case &c);
 Complaint checkWgmmaPlacement(const Case &c);
 
 } // namespace fmha::schedule

@@ -7,32 +7,46 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckRules.h"
-#include "WgmmaRegisters.h"
 
 #include <algorithm>
 #include <bit>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 using namespace fmha;
 using namespace fmha::schedule;
 
+namespace {
+/// Registers per thread of a consumer, and of the warpgroup that loads.
+struct Share {
+  unsigned consumer, producer;
+};
+} // namespace
+
 /// 65536 registers of an SM: with three consumers 160 each leave 32 for the
 /// warpgroup that loads (FlashAttention-3's counts). With two, 240 would leave
 /// 24, in which ptxas 13.0 spills what loads from lists of sequences keep (4 to
-/// 12 bytes); 232 cost 0.2 % of the time on an H200. Beside one nobody needs to
-/// give any away, unless the SM has other CTAs.
+/// 12 bytes); 232 cost 0.2 % of the time on an H200. One consumer leaves all
+/// others as many, unless the SM has other CTAs.
+static Share shareOf(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr Share shares[] = {{248, 248}, {232, 40}, {160, 32}};
+  // check() refuses other counts.
+  if (ctasPerSm <= 1)
+    return shares[std::clamp(qTiles, 1u, 3u) - 1];
+  constexpr unsigned groups = 2;
+  unsigned producer = ctasPerSm == 2 ? 40 : 24;
+  return {groups * registersAtLaunch(groups * 128, ctasPerSm) - producer,
+          producer};
+}
+
+unsigned fmha::schedule::consumerRegisters(unsigned qTiles,
+                                           unsigned ctasPerSm) {
+  return shareOf(qTiles, ctasPerSm).consumer;
+}
+
 std::vector<Role> fmha::schedule::consumerRoles(unsigned qTiles,
                                                 unsigned ctasPerSm) {
-  constexpr std::pair<unsigned, unsigned> shares[] = {
-      {248, 248}, {232, 40}, {160, 32}};
-  // check() refuses other counts.
-  auto [consumer, producer] = shares[std::clamp(qTiles, 1u, 3u) - 1];
-  if (ctasPerSm > 1) {
-    constexpr unsigned groups = 2;
-    producer = ctasPerSm == 2 ? 40 : 24;
-    consumer = groups * registersAtLaunch(groups * 128, ctasPerSm) - producer;
-  }
+  auto [consumer, producer] = shareOf(qTiles, ctasPerSm);
   std::vector<Role> roles = {{"load", 0, 1, producer},
                              {"store", 1, 1, producer},
                              {"spare", 2, 2, producer}};
@@ -76,100 +90,16 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
   return std::nullopt;
 }
 
-/// With P in shared memory ptxas 13.0 spills up to 128 bytes at an eighth, with
-/// P in registers in none of 200 kernels at a quarter and at a half.
+/// Those that FMA units can take over from the unit that they spare.
 static Complaint checkWgmmaEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
-  if (s.exp2EmulatedPercent > most)
-    return "C8: expected exp2_emulated of at most " + str(most) +
-           " per cent on " + s.target +
-           ", beyond which the FMA units have more to do than those that it "
-           "spares, got " +
-           str(s.exp2EmulatedPercent);
-  if (s.exp2EmulatedPercent && s.pPlacement != PPlacement::Registers)
-    return "C8: expected p_placement to be registers on " + s.target +
-           " with exp2_emulated, for which a consumer has too few registers "
-           "beside P on its way to shared memory; take registers or "
-           "exp2_emulated = 0";
-  return std::nullopt;
-}
-
-/// What a loop over tiles leaves too few registers for in any of several
-/// consumers, or of several CTAs of an SM, or nothing. 4 to 180 bytes were
-/// spilled of head dims of 176 and more with splits and polynomials, or with
-/// splits, a left bound and a second source; 4 to 8 of head_dim_v 256 and 512
-/// with a second source, an f32 output, and bounds or packed heads; 4 to 68
-/// with lists, a left bound, and packed heads or a softcap; 44 of several
-/// passes with lists, ALiBi, polynomials and an f32 output.
-static std::string refusedByTwo(const Case &c) {
-  constexpr unsigned mostColumns = 192;
-  const Problem &p = c.problem;
-  if (c.schedule.splits > 1)
-    return "splits";
-  if (c.schedule.oColumns && c.schedule.oColumns < p.headDimV)
-    return "o_columns below head_dim_v";
-  if (p.source2 && p.headDimV > mostColumns)
-    return "a second source of keys above a head_dim_v of " + str(mostColumns);
-  return hasLists(p) && p.mask.left
-             ? "lists of lengths and a left bound of the window"
-             : "";
-}
-
-/// What three have too few registers for besides: warps that load have 32 or 24
-/// for what says where the blocks of a tile are, and consumers 160 or 136 for
-/// what they keep from tile to tile (4 to 120 bytes). Three tiles are refused
-/// code that reads for each key in every schedule.
-static std::string refusedByThree(const Case &c) {
-  const Problem &p = c.problem;
-  if (p.source2)
-    return "a second source of keys";
-  if (p.outF32)
-    return "an output of f32";
-  if (p.scoreByKey)
-    return "code on scores that reads for each key (a bias or a mask)";
-  return c.schedule.ctasPerSm > 2 && hasLists(p) ? "lists of lengths" : "";
-}
-
-/// Behind the registers that a consumer needs, so that the scheduler `single`
-/// is a way out.
-Complaint fmha::schedule::checkWgmmaLoop(const Case &c) {
-  const Schedule &s = c.schedule;
-  bool ctas = s.ctasPerSm > 1;
-  unsigned count = ctas ? s.ctasPerSm : s.qTiles;
-  if (s.scheduler == Scheduler::Single || count == 1)
+  if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
-  std::string what = refusedByTwo(c);
-  bool one = !what.empty();
-  if (!one && count > 2)
-    what = refusedByThree(c);
-  if (what.empty())
-    return std::nullopt;
-  std::string field = ctas ? "ctas_per_sm" : "q_tiles";
-  return "C8: expected " + field + (one ? " = 1" : " of at most 2") + " on " +
-         s.target + " with scheduler " + std::string(stringify(s.scheduler)) +
-         " and " + what + ", which roles have too few registers for, got " +
-         str(count) + "; take " + field + " = " + (one ? "1" : "2") +
-         " or the scheduler single";
-}
-
-/// ptxas 13.0 spills there (an error function times the score: 36 to 104 bytes
-/// of three consumers, up to 136 in a loop over tiles).
-static Complaint checkWgmmaLongScore(const Case &c) {
-  const Schedule &s = c.schedule;
-  if (!c.problem.scoreIsLong)
-    return std::nullopt;
-  auto must = [&](const std::string &what, const std::string &got) {
-    return "C8: expected " + what + " on " + s.target +
-           " with code on scores that calls long functions or divides, which "
-           "needs more registers than a consumer has otherwise, got " +
-           got + "; take it so, or leave the choice to the planner";
-  };
-  if (s.scheduler != Scheduler::Single)
-    return must("scheduler = single", std::string(stringify(s.scheduler)));
-  if (s.qTiles == 3)
-    return must("q_tiles of at most 2", "3");
-  return s.ctasPerSm == 3 ? Complaint(must("ctas_per_sm of at most 2", "3"))
-                          : std::nullopt;
+  return "C8: expected exp2_emulated of at most " + str(most) +
+         " per cent on " + s.target +
+         ", beyond which the FMA units have more to do than those that it "
+         "spares, got " +
+         str(s.exp2EmulatedPercent);
 }
 
 /// Fields that no pass of these targets builds yet.
@@ -195,111 +125,10 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
                 "since no pass builds it otherwise");
   if (s.shareKv)
     return must("share_kv", "false", 1, "since no pass builds it otherwise");
-  // ptxas 13.0 spills there: 160 registers do not hold what is read as well.
-  if (c.problem.scoreByKey && s.qTiles == 3)
-    return "C8: expected q_tiles of at most 2 on " + s.target +
-           " with code on scores that reads for each key (a bias or a mask), "
-           "which three consumers have too few registers for, got 3; take "
-           "q_tiles = 2";
-  // 4 to 12 bytes were spilled of 4 of some 150 kernels, whatever the head dim:
-  // the first key of a row is one number more for each of two rows.
-  constexpr unsigned mostKeys = 112;
-  if (s.qTiles == 3 && s.pPlacement == PPlacement::Smem && c.problem.score &&
-      c.problem.mask.left && s.kvBlock > mostKeys)
-    return "C8: expected kv_block of at most " + str(mostKeys) + " on " +
-           s.target +
-           " with three consumers, P in shared memory, code on scores and a "
-           "left bound, for which 160 registers are too few otherwise, got " +
-           str(s.kvBlock);
-  if (Complaint complaint = checkWgmmaLongScore(c))
-    return complaint;
   if (s.scheduler == Scheduler::Dynamic)
     return "C8: expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
   return std::nullopt;
-}
-
-/// Passes of so many columns. Beside others rule C8 takes them in no loop.
-static std::string passesOf(const Schedule &s, unsigned columns) {
-  bool loops = s.scheduler != Scheduler::Single;
-  bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
-  return "o_columns of at most " + str(columns) +
-         (loops && beside ? " with the scheduler single" : "");
-}
-
-/// Registers that each thread of a CTA starts with.
-static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
-  constexpr unsigned group = 128;
-  return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
-}
-
-/// All of a CTA is compiled for the registers that its threads start with, and
-/// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
-static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
-  constexpr unsigned beside = 30;
-  return atLaunch(qTiles, ctasPerSm) - beside;
-}
-
-static Complaint checkAccumulators(const Schedule &s,
-                                   const WgmmaRegisters &sizes) {
-  constexpr unsigned panel = 64, step = 16;
-  unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
-  unsigned widest = std::max(sizes.scores, sizes.outputs);
-  if (widest <= most)
-    return std::nullopt;
-  std::vector<std::string> ways;
-  if (s.ctasPerSm > 1)
-    ways.push_back("fewer ctas_per_sm");
-  else if (s.qTiles > 2 && widest <= mostAccumulators(2, 1))
-    ways.push_back("two query tiles");
-  std::string narrower;
-  if (sizes.outputs > most)
-    narrower = passesOf(s, 2 * most / panel * panel);
-  if (sizes.scores > most)
-    narrower += (narrower.empty() ? "" : " and ") +
-                ("kv_block of at most " + str(2 * most / step * step));
-  ways.push_back(narrower);
-  return "C2: a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
-         " registers where " +
-         (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
-          : s.qTiles == 1 ? std::string("a CTA has one consumer")
-                          : "a CTA has " + str(s.qTiles) + " consumers") +
-         ", of which ptxas leaves " + str(most) + " to S or O, got " +
-         str(widest) + " (one for each 2 columns); take " + anyOf(ways);
-}
-
-/// What would leave a consumer more registers.
-static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
-  constexpr unsigned panel = 64, leastKeys = 16;
-  std::vector<std::string> ways;
-  if (c.schedule.qTiles == 3)
-    ways.push_back("two query tiles");
-  else if (c.schedule.ctasPerSm > 1)
-    ways.push_back("fewer ctas_per_sm");
-  if (c.schedule.kvBlock > leastKeys)
-    ways.push_back("a smaller kv_block");
-  // Passes are of whole panels.
-  if (unsigned columns = (2 * outputs - 1) / panel * panel)
-    ways.push_back(passesOf(c.schedule, columns));
-  if (ways.empty())
-    ways.push_back("fewer tensors for code on scores");
-  return ways;
-}
-
-Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
-  WgmmaRegisters sizes(c.problem, c.schedule);
-  if (Complaint complaint = checkAccumulators(c.schedule, sizes))
-    return complaint;
-  unsigned needed = sizes.all(), there = sizes.there;
-  if (needed <= there)
-    return std::nullopt;
-  return "C2: a consumer needs " + str(needed) + " registers a thread (S " +
-         str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
-         str(sizes.probabilities) +
-         (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
-         "), " + str(there) + " are there beside what softmax " +
-         (c.problem.score ? "and code on scores need" : "needs") + "; take " +
-         anyOf(waysToFit(c, sizes.outputs));
 }
 
 Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {

@@ -12,16 +12,18 @@ func.func @fill_half() {
 // -----
 
 func.func @load_rank(%t: memref<?x?x?x1xf16>, %i: index) {
+  %v = tile.view %t batch %i head %i rows %i : memref<?x?x?x1xf16> -> !tile.view<?x1xf16>
   // expected-error@+1 {{result #0 must be tile of rank 2, but got '!tile.tile<128xf16>'}}
-  %0 = tile.load %t[%i, %i, %i] : memref<?x?x?x1xf16> -> !tile.tile<128xf16>
+  %0 = tile.load %v[%i] : !tile.view<?x1xf16> -> !tile.tile<128xf16>
   return
 }
 
 // -----
 
 func.func @store_rank(%t: memref<?x?x?x1xf16>, %i: index, %v: !tile.tile<128xf16>) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x1xf16> -> !tile.view<?x1xf16>
   // expected-error@+1 {{operand #0 must be tile of rank 2, but got '!tile.tile<128xf16>'}}
-  tile.store %v, %t[%i, %i, %i] : !tile.tile<128xf16>, memref<?x?x?x1xf16>
+  tile.store %v, %o[%i] : !tile.tile<128xf16>, !tile.view<?x1xf16>
   return
 }
 
@@ -43,9 +45,10 @@ func.func @scale_type(%v: !tile.tile<128xbf16>) {
 
 // -----
 
-func.func @mask_type(%v: !tile.tile<128x128xbf16>, %i: index) {
+func.func @mask_type(%v: !tile.tile<128x128xbf16>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
   // expected-error@+1 {{operand #0 must be tile of rank 2 that holds f32, but got '!tile.tile<128x128xbf16>'}}
-  %0 = tile.mask %v at [%i, %i] keys %i : !tile.tile<128x128xbf16>
+  %0 = tile.mask %v at %q[%i], %q[%i] : !tile.tile<128x128xbf16>, !tile.view<?x64xbf16>, !tile.view<?x64xbf16>
   return
 }
 
@@ -215,5 +218,13 @@ func.func @exp2_share(%s: !tile.tile<128x128xf32>, %m: !tile.tile<128xf32>) {
 func.func @exp2_offset(%s: !tile.tile<128x128xf32>, %m: !tile.tile<128xf32>) {
   // expected-error@+1 {{attribute 'offset' failed to satisfy constraint: 32-bit signless integer attribute whose minimum value is 0 whose maximum value is 96}}
   %0 = tile.exp2 %s, %m scale 0.5 offset 97 : !tile.tile<128x128xf32>, !tile.tile<128xf32>
+  return
+}
+
+// -----
+
+func.func @lse_sink_type(%m: !tile.tile<128xf32>, %s: !tile.tile<64xf32>) {
+  // expected-error@+1 {{expected a sink of the sum's type '!tile.tile<128xf32>', got '!tile.tile<64xf32>'}}
+  %0 = tile.lse %m, %m sink %s as !tile.tile<64xf32> scale 0.5 : !tile.tile<128xf32>
   return
 }

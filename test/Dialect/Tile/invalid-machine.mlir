@@ -355,9 +355,10 @@ func.func @gather_result(%bias: memref<?xf32>, %i: vector<8xindex>) {
 
 // -----
 
-func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %i: index) {
+func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
   // expected-error@+1 {{expected a region of ('f32', 'index', 'index'), got ('f32', 'index')}}
-  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  %0 = tile.modify %s at %q[%i, %i] : !tile.tile<128x128xf32>, !tile.view<?x64xbf16> {
   ^bb0(%e: f32, %row: index):
     tile.yield %e : f32
   }
@@ -367,7 +368,7 @@ func.func @modify_arguments(%s: !tile.tile<128x128xf32>, %i: index) {
 // -----
 
 func.func @tma_load_other(%t: memref<?x?x?x64xbf16>, %i: index, %p: !llvm.ptr<3>, %b: !tile.barrier<3>) {
-  // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got a tensor alone}}
+  // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got another tensor alone}}
   "tile.tma_load"(%t, %i, %i, %i, %p, %b, %i, %t) {column = 0 : i32, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0>}
       : (memref<?x?x?x64xbf16>, index, index, index, !llvm.ptr<3>, !tile.barrier<3>, index, memref<?x?x?x64xbf16>) -> ()
   return
@@ -375,19 +376,21 @@ func.func @tma_load_other(%t: memref<?x?x?x64xbf16>, %i: index, %p: !llvm.ptr<3>
 
 // -----
 
-func.func @modify_end(%s: !tile.tile<128x128xf32>, %i: index) {
+func.func @modify_end(%s: !tile.tile<128x128xf32>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
   // expected-error@+1 {{expected tile.yield at the end of the region}}
-  %0 = "tile.modify"(%s, %i, %i) ({
+  %0 = "tile.modify"(%s, %q, %i, %i) ({
   ^bb0(%e: f32, %row: index, %column: index):
     %x = arith.addf %e, %e : f32
-  }) : (!tile.tile<128x128xf32>, index, index) -> !tile.tile<128x128xf32>
+  }) : (!tile.tile<128x128xf32>, !tile.view<?x64xbf16>, index, index) -> !tile.tile<128x128xf32>
   return
 }
 
 // -----
 
-func.func @modify_results(%s: !tile.tile<128x128xf32>, %i: index) {
-  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+func.func @modify_results(%s: !tile.tile<128x128xf32>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  %0 = tile.modify %s at %q[%i, %i] : !tile.tile<128x128xf32>, !tile.view<?x64xbf16> {
   ^bb0(%e: f32, %row: index, %column: index):
     // expected-error@+1 {{expected ops of one result and no region in a tile.modify}}
     %sum, %carry = arith.addui_extended %row, %column : index, i1
@@ -398,8 +401,9 @@ func.func @modify_results(%s: !tile.tile<128x128xf32>, %i: index) {
 
 // -----
 
-func.func @modify_vectors(%s: !tile.tile<128x128xf32>, %i: index) {
-  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+func.func @modify_vectors(%s: !tile.tile<128x128xf32>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  %0 = tile.modify %s at %q[%i, %i] : !tile.tile<128x128xf32>, !tile.view<?x64xbf16> {
   ^bb0(%e: f32, %row: index, %column: index):
     // expected-error@+1 {{expected a number as the result of each op in a tile.modify, got 'vector<2xf32>'; write it for one score}}
     %two = vector.broadcast %e : f32 to vector<2xf32>
@@ -410,8 +414,9 @@ func.func @modify_vectors(%s: !tile.tile<128x128xf32>, %i: index) {
 
 // -----
 
-func.func @modify_nothing(%s: !tile.tile<128x128xf32>, %i: index) {
-  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+func.func @modify_nothing(%s: !tile.tile<128x128xf32>, %t: memref<?x?x?x64xbf16>, %i: index) {
+  %q = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+  %0 = tile.modify %s at %q[%i, %i] : !tile.tile<128x128xf32>, !tile.view<?x64xbf16> {
   ^bb0(%e: f32, %row: index, %column: index):
     // expected-error@+1 {{expected ops of one result and no region in a tile.modify}}
     gpu.barrier

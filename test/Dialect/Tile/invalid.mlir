@@ -3,57 +3,10 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @load_slot(%t: memref<?x?x?x64xf16>, %i: index, %slot: !tile.tile<128x64xf16, #tile.smem<offset = 0>>) {
+  %v = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf16> -> !tile.view<?x64xf16>
   // expected-error@+1 {{expected a slot of the result's type '!tile.tile<128x64xf16, #tile.smem<offset = 1024>>', got '!tile.tile<128x64xf16, #tile.smem<offset = 0>>'}}
-  %0 = tile.load %t[%i, %i, %i] into %slot as !tile.tile<128x64xf16, #tile.smem<offset = 0>>
-      : memref<?x?x?x64xf16> -> !tile.tile<128x64xf16, #tile.smem<offset = 1024>>
-  return
-}
-
-// -----
-
-func.func @load_rank(%t: memref<?x?x64xf16>, %i: index) {
-  // expected-error@+1 {{expected a memref [batch, length, heads, dim], got rank 3}}
-  %0 = tile.load %t[%i, %i, %i] : memref<?x?x64xf16> -> !tile.tile<128x64xf16>
-  return
-}
-
-// -----
-
-func.func @load_element(%t: memref<?x?x?x64xf16>, %i: index) {
-  // expected-error@+1 {{expected a tile of 'f16', got 'bf16'}}
-  %0 = tile.load %t[%i, %i, %i] : memref<?x?x?x64xf16> -> !tile.tile<128x64xbf16>
-  return
-}
-
-// -----
-
-func.func @store_columns(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x128xf16>) {
-  // expected-error@+1 {{expected at most 64 tile columns, the memref's head dim of 64 rounded up to 16, got 128}}
-  tile.store %v, %t[%i, %i, %i] : !tile.tile<128x128xf16>, memref<?x?x?x64xf16>
-  return
-}
-
-// -----
-
-func.func @store_rows_rank(%t: memref<?x?x?xf32>, %i: index, %v: !tile.tile<128x64xf32>) {
-  // expected-error@+1 {{expected one element a row, got '!tile.tile<128x64xf32>'}}
-  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128x64xf32>, memref<?x?x?xf32>
-  return
-}
-
-// -----
-
-func.func @store_rows_memref(%t: memref<?x?xf32>, %i: index, %v: !tile.tile<128xf32>) {
-  // expected-error@+1 {{expected a memref [batch, heads, length] of 'f32', got 'memref<?x?xf32>'}}
-  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128xf32>, memref<?x?xf32>
-  return
-}
-
-// -----
-
-func.func @store_rows_element(%t: memref<?x?x?xf16>, %i: index, %v: !tile.tile<128xf32>) {
-  // expected-error@+1 {{expected a memref [batch, heads, length] of 'f32', got 'memref<?x?x?xf16>'}}
-  tile.store_rows %v, %t[%i, %i, %i] below %i : !tile.tile<128xf32>, memref<?x?x?xf16>
+  %0 = tile.load %v[%i] into %slot as !tile.tile<128x64xf16, #tile.smem<offset = 0>>
+      : !tile.view<?x64xf16> -> !tile.tile<128x64xf16, #tile.smem<offset = 1024>>
   return
 }
 
@@ -116,14 +69,6 @@ func.func @wait_for_stores(%v: vector<32xi32>) {
 
 // -----
 
-func.func @load_columns(%t: memref<?x?x?x40xf16>, %i: index) {
-  // expected-error@+1 {{expected at most 48 tile columns, the memref's head dim of 40 rounded up to 16, got 64}}
-  %0 = tile.load %t[%i, %i, %i] : memref<?x?x?x40xf16> -> !tile.tile<128x64xf16>
-  return
-}
-
-// -----
-
 func.func @slice_rows(%q: !tile.tile<128x64xf16>) {
   // expected-error@+1 {{expected 128 rows of 'f16' as the input has, got '!tile.tile<64x64xf16>'}}
   %0 = tile.slice %q from 0 : !tile.tile<128x64xf16> -> !tile.tile<64x64xf16>
@@ -174,67 +119,36 @@ func.func @slice_tmem(%p: !tile.tile<128x128xf16, #tile.tmem<column = 64>>) {
 
 // -----
 
-func.func @load_start(%t: memref<?x?x?x64xf16>, %i: index) {
-  // expected-error@+1 {{expected start and length of a sequence, or neither, got a start alone}}
-  %0 = "tile.load"(%t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0>}
-      : (memref<?x?x?x64xf16>, index, index, index, index) -> !tile.tile<128x64xf16>
-  return
-}
-
-// -----
-
-func.func @store_length(%t: memref<?x?x?x64xf16>, %i: index, %v: !tile.tile<128x64xf16>) {
-  // expected-error@+1 {{expected start and length of a sequence, or neither, got a length alone}}
-  "tile.store"(%v, %t, %i, %i, %i, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 1>}
-      : (!tile.tile<128x64xf16>, memref<?x?x?x64xf16>, index, index, index, index) -> ()
-  return
-}
-
-// -----
-
-func.func @load_other(%t: memref<?x?x?x64xf16>, %u: memref<?x?x?x72xf16>, %i: index, %c: i1) {
-  // expected-error@+1 {{expected the other tensor to have the type of the first, 'memref<?x?x?x64xf16>', got 'memref<?x?x?x72xf16>'}}
-  %0 = tile.load %t or %u : memref<?x?x?x72xf16> if %c[%i, %i, %i] : memref<?x?x?x64xf16> -> !tile.tile<128x64xf16>
-  return
-}
-
-// -----
-
 func.func @write_shape(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>, %s: !tile.tile<128xf32>) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
   // expected-error@+1 {{expected a value of the shape of '!tile.tile<128x32xf32>', got '!tile.tile<128x64xf32>'}}
-  "tile.write"(%v, %s, %t, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 1>, tile = !tile.tile<128x32xf32>}> : (!tile.tile<128x64xf32>, !tile.tile<128xf32>, memref<?x?x?x64xf32>, index, index, index, index) -> ()
-  return
-}
-
-// -----
-
-func.func @load_condition(%t: memref<?x?x?x64xf16>, %i: index, %c: i1) {
-  // expected-error@+1 {{expected another tensor and the condition that takes it, or neither, got a condition alone}}
-  %0 = "tile.load"(%t, %i, %i, %i, %c) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1>}
-      : (memref<?x?x?x64xf16>, index, index, index, i1) -> !tile.tile<128x64xf16>
+  "tile.write"(%v, %s, %o, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>, tile = !tile.tile<128x32xf32>}> : (!tile.tile<128x64xf32>, !tile.tile<128xf32>, !tile.view<?x64xf32>, index) -> ()
   return
 }
 
 // -----
 
 func.func @write_rows(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>, %s: !tile.tile<64xf32>) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
   // expected-error@+1 {{expected a sum for each of 128 rows, got '!tile.tile<64xf32>'}}
-  tile.write %v over %s : !tile.tile<128x64xf32>, !tile.tile<64xf32> as !tile.tile<128x64xf32> to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32>
+  tile.write %v over %s : !tile.tile<128x64xf32>, !tile.tile<64xf32> as !tile.tile<128x64xf32> to %o[%i] : !tile.view<?x64xf32>
   return
 }
 
 // -----
 
 func.func @write_without_sum(%t: memref<?x?x?x64xf32>, %i: index, %v: !tile.tile<128x64xf32>) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xf32> -> !tile.view<?x64xf32>
   // expected-error@+1 {{expected a value and the sums of its rows, or neither}}
-  "tile.write"(%v, %t, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 0, 1, 1, 1, 1, 0, 0, 0, 1>, tile = !tile.tile<128x64xf32>}> : (!tile.tile<128x64xf32>, memref<?x?x?x64xf32>, index, index, index, index) -> ()
+  "tile.write"(%v, %o, %i) <{operandSegmentSizes = array<i32: 1, 0, 1, 1>, tile = !tile.tile<128x64xf32>}> : (!tile.tile<128x64xf32>, !tile.view<?x64xf32>, index) -> ()
   return
 }
 
 // -----
 
 func.func @write_half(%t: memref<?x?x?x64xbf16>, %i: index) {
+  %o = tile.view %t batch %i head %i rows %i : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
   // expected-error@+1 {{expected a tile of rank 2 that holds f32, got '!tile.tile<128x64xbf16>'}}
-  tile.write as !tile.tile<128x64xbf16> to %t[%i, %i, %i] below %i : memref<?x?x?x64xbf16>
+  tile.write as !tile.tile<128x64xbf16> to %o[%i] : !tile.view<?x64xbf16>
   return
 }

@@ -12,33 +12,40 @@
 !q = !tile.tile<128x64xbf16>
 !s = !tile.tile<128x128xf32>
 !row = !tile.tile<128xf32>
+!packed = !tile.view<?x64xbf16, heads = 16>
 !slot = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
 
 // CHECK-LABEL: func.func @memory
 func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot,
                   %sinks: memref<?xf32>, %out: memref<?x?x?x64xf32>) {
-  // CHECK: tile.load %{{.*}}[{{.*}}] heads 16 from %{{.*}} : memref<{{.*}}> -> <128x64xbf16>
-  %0 = tile.load %t[%b, %r, %h] heads 16 from %r : !tensor -> !q
-  // CHECK: tile.load %{{.*}}[{{.*}}] heads 128 from %{{.*}} column %{{.*}} within[%{{.*}}, %{{.*}}] into %{{.*}} as
-  %1 = tile.load %t[%b, %r, %h] heads 128 from %r column %r within [%r, %h] into %slot as !slot : !tensor -> !slot
-  // CHECK: tile.store %{{.*}}, %{{.*}}[{{.*}}] heads 2 from %{{.*}} column %{{.*}} within[%{{.*}}, %{{.*}}] : <128x64xbf16>
-  tile.store %o, %t[%b, %r, %h] heads 2 from %r column %r within [%r, %h] : !q, !tensor
-  // CHECK: tile.store_rows %{{.*}}, %{{.*}}[{{.*}}] heads 16 of %{{.*}} from %{{.*}} below %{{.*}} : <128xf32>, memref
-  tile.store_rows %row, %l[%b, %h, %r] heads 16 of %h from %r below %r : !row, !lse
-  // CHECK: tile.write as {{.*}} to %{{.*}}[{{.*}}] heads 16 of %{{.*}} column %{{.*}} from %{{.*}} below %{{.*}} undivided : memref
-  tile.write as !tile.tile<128x64xf32> to %out[%b, %r, %h] heads 16 of %h column %r from %r below %r undivided : memref<?x?x?x64xf32>
-  // CHECK: tile.load_rows %{{.*}}[%{{.*}}] heads 16 of %{{.*}} by 5.000000e-01 : memref<?xf32> -> <128xf32>
-  %2 = tile.load_rows %sinks[%h] heads 16 of %r by 0.5 : memref<?xf32> -> !row
+  %v = tile.view %t batch %b head %h of %r group %b, %h rows %r : !tensor -> !packed
+  %rows = tile.view %l batch %b head %h of %r rows %r from %b : !lse -> !tile.view<?xf32, heads = 16>
+  %wide = tile.view %out batch %b head %h of %r rows %r from %b column %h : memref<?x?x?x64xf32> -> !tile.view<?x64xf32, heads = 16>
+  %logits = tile.view %sinks head %h of %r : memref<?xf32> -> !tile.view<f32, heads = 16>
+  // CHECK: tile.load %{{.*}}[%{{.*}}] : <?x64xbf16, heads = 16> -> <128x64xbf16>
+  %0 = tile.load %v[%r] : !packed -> !q
+  // CHECK: tile.load %{{.*}}[%{{.*}}] into %{{.*}} as {{.*}} : <?x64xbf16, heads = 16> -> <128x64xbf16, #tile.smem<offset = 0>>
+  %1 = tile.load %v[%r] into %slot as !slot : !packed -> !slot
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}] : <128x64xbf16>, <?x64xbf16, heads = 16>
+  tile.store %o, %v[%r] : !q, !packed
+  // CHECK: tile.store_rows %{{.*}}, %{{.*}}[%{{.*}}] : <128xf32>, <?xf32, heads = 16>
+  tile.store_rows %row, %rows[%r] : !row, !tile.view<?xf32, heads = 16>
+  // CHECK: tile.write as {{.*}} to %{{.*}}[%{{.*}}] undivided : <?x64xf32, heads = 16>
+  tile.write as !tile.tile<128x64xf32> to %wide[%r] undivided : !tile.view<?x64xf32, heads = 16>
+  // CHECK: tile.load_rows %{{.*}} by 5.000000e-01 : <f32, heads = 16> -> <128xf32>
+  %2 = tile.load_rows %logits by 0.5 : !tile.view<f32, heads = 16> -> !row
   return
 }
 
 // CHECK-LABEL: func.func @scores
-func.func @scores(%s: !s, %i: index) {
-  // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] heads 16 keys %{{.*}} to %{{.*}} : <128x128xf32>
-  %0 = tile.mask %s at [%i, %i] heads 16 keys %i to %i : !s
-  // CHECK: tile.modify %{{.*}} at[%{{.*}}, %{{.*}}] heads 16 from %{{.*}} : <128x128xf32> {
+func.func @scores(%s: !s, %t: !tensor, %i: index) {
+  %q = tile.view %t batch %i head %i of %i rows %i : !tensor -> !packed
+  %k = tile.view %t batch %i head %i rows %i : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.mask %{{.*}} at %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] to %{{.*}} : <128x128xf32>, <?x64xbf16, heads = 16>, <?x64xbf16>
+  %0 = tile.mask %s at %q[%i], %k[%i] to %i : !s, !packed, !tile.view<?x64xbf16>
+  // CHECK: tile.modify %{{.*}} at %{{.*}}[%{{.*}}, %{{.*}}] : <128x128xf32>, <?x64xbf16, heads = 16> {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
-  %1 = tile.modify %s at [%i, %i] heads 16 from %i : !s {
+  %1 = tile.modify %s at %q[%i, %i] : !s, !packed {
   ^bb0(%e: f32, %row: index, %key: index, %head: index):
     tile.yield %e : f32
   }

@@ -15,17 +15,19 @@
 !o = !tile.tile<128x64xf32>
 !row = !tile.tile<128xf32>
 !slot = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!view = !tile.view<?x64xbf16>
 
 // CHECK-LABEL: func.func @written
-func.func @written(%t: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index, %o: !o, %row: !row) -> (!q, !row) {
-  // CHECK: tile.write %{{.*}} over %{{.*}} : !tile.tile<128x64xf32>, !tile.tile<128xf32> as !tile.tile<128x64xf32> to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] below %{{.*}} : memref
-  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
-  // CHECK: tile.write %{{.*}} over %{{.*}} to %{{.*}}[{{.*}}] column %{{.*}} from %{{.*}} below %{{.*}} undivided : memref
-  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] column %i from %i below %i undivided : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
-  // CHECK: tile.write as !tile.tile<128x64xf32> to %{{.*}}[{{.*}}] below
-  tile.write as !o to %t[%i, %i, %i] below %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
-  // CHECK: tile.write %{{.*}} below %{{.*}} undivided offset 8 : memref
-  tile.write %o over %row : !o, !row as !o to %t[%i, %i, %i] below %i undivided offset 8 : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
+func.func @written(%out: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index, %o: !o, %row: !row) -> (!q, !row) {
+  %t = tile.view %out batch %i head %i rows %i : memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>> -> !tile.view<?x64xf32>
+  // CHECK: tile.write %{{.*}} over %{{.*}} : !tile.tile<128x64xf32>, !tile.tile<128xf32> as !tile.tile<128x64xf32> to %{{.*}}[%{{.*}}] : <?x64xf32>
+  tile.write %o over %row : !o, !row as !o to %t[%i] : !tile.view<?x64xf32>
+  // CHECK: tile.write %{{.*}} over %{{.*}} to %{{.*}}[%{{.*}}] undivided : <?x64xf32>
+  tile.write %o over %row : !o, !row as !o to %t[%i] undivided : !tile.view<?x64xf32>
+  // CHECK: tile.write as !tile.tile<128x64xf32> to %{{.*}}[%{{.*}}] : <?x64xf32>
+  tile.write as !o to %t[%i] : !tile.view<?x64xf32>
+  // CHECK: tile.write %{{.*}} undivided offset 8 : <?x64xf32>
+  tile.write %o over %row : !o, !row as !o to %t[%i] undivided offset 8 : !tile.view<?x64xf32>
   // CHECK: tile.normalize %{{.*}}, %{{.*}} undivided : <128x64xf32>, <128xf32> to <128x64xbf16>
   %n = tile.normalize %o, %row undivided : !o, !row to !q
   // CHECK: tile.scale %{{.*}} by 1.250000e-01 : <128xf32>
@@ -34,31 +36,23 @@ func.func @written(%t: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>, %i: index, %
 }
 
 // CHECK-LABEL: func.func @memory
-func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot, %c: i1) {
-  // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : memref<{{.*}}> -> <128x64xbf16>
-  %0 = tile.load %t[%b, %r, %h] : !tensor -> !q
-  // CHECK: tile.load {{.*}} into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
-  %1 = tile.load %t[%b, %r, %h] into %slot as !slot : !tensor -> !slot
-  // CHECK: tile.load %{{.*}}[{{.*}}] column %{{.*}} into %{{.*}} as !tile.tile
-  %2 = tile.load %t[%b, %r, %h] column %r into %slot as !slot : !tensor -> !slot
+func.func @memory(%t: !tensor, %l: !lse, %b: index, %r: index, %h: index, %o: !q, %row: !row, %slot: !slot) {
+  %v = tile.view %t batch %b head %h rows %r : !tensor -> !view
+  %lses = tile.view %l batch %b head %h rows %r : !lse -> !tile.view<?xf32>
+  // CHECK: tile.load %{{.*}}[%{{.*}}] : <?x64xbf16> -> <128x64xbf16>
+  %0 = tile.load %v[%r] : !view -> !q
+  // CHECK: tile.load %{{.*}}[%{{.*}}] into %{{.*}} as !tile.tile<128x64xbf16, #tile.smem<offset = 0>> : <?x64xbf16>
+  %1 = tile.load %v[%r] into %slot as !slot : !view -> !slot
   // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16> -> <128x16xbf16>
   %3 = tile.slice %0 from 32 : !q -> !tile.tile<128x16xbf16>
   // CHECK: tile.join %{{.*}}, %{{.*}} : !tile.tile<128x16xbf16>, !tile.tile<128x16xbf16> -> <128x32xbf16>
   %j = tile.join %3, %3 : !tile.tile<128x16xbf16>, !tile.tile<128x16xbf16> -> !tile.tile<128x32xbf16>
   // CHECK: tile.slice %{{.*}} from 32 : <128x64xbf16, #tile.smem<offset = 0>> -> <128x16xbf16, #tile.smem<offset = 64>>
   %4 = tile.slice %1 from 32 : !slot -> !tile.tile<128x16xbf16, #tile.smem<offset = 64>>
-  // CHECK: tile.load %{{.*}}[{{.*}}] column %{{.*}} within[%{{.*}}, %{{.*}}] into %{{.*}} as !tile.tile
-  %within = tile.load %t[%b, %r, %h] column %r within [%r, %h] into %slot as !slot : !tensor -> !slot
-  // CHECK: tile.load %{{.*}} or %{{.*}} : memref<{{.*}}> if %{{.*}}[{{.*}}] : memref
-  %either = tile.load %t or %t : !tensor if %c[%b, %r, %h] : !tensor -> !q
-  // CHECK: tile.store %{{.*}}, %{{.*}}[{{.*}}] within[%{{.*}}, %{{.*}}] : <128x64xbf16>, memref
-  tile.store %o, %t[%b, %r, %h] within [%r, %h] : !q, !tensor
-  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] column %{{.*}} : <128x64xbf16>, memref
-  tile.store %o, %t[%b, %r, %h] column %r : !q, !tensor
-  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : <128x64xbf16>, memref
-  tile.store %o, %t[%b, %r, %h] : !q, !tensor
-  // CHECK: tile.store_rows %{{.*}}, %{{.*}}[{{.*}}] below %{{.*}} : <128xf32>, memref
-  tile.store_rows %row, %l[%b, %h, %r] below %r : !row, !lse
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}] : <128x64xbf16>, <?x64xbf16>
+  tile.store %o, %v[%r] : !q, !view
+  // CHECK: tile.store_rows %{{.*}}, %{{.*}}[%{{.*}}] : <128xf32>, <?xf32>
+  tile.store_rows %row, %lses[%r] : !row, !tile.view<?xf32>
   return
 }
 
@@ -78,17 +72,20 @@ func.func @products(%q: !q, %k: !q, %p: !p, %acc: !o, %c: i1) {
 }
 
 // CHECK-LABEL: func.func @softmax
-func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memref<?xf32>) {
+func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %t: !tensor, %i: index, %sinks: memref<?xf32>) {
+  %q = tile.view %t batch %i head %i rows %i : !tensor -> !view
+  %k = tile.view %t batch %i head %i rows %i : !tensor -> !view
+  %logits = tile.view %sinks head %i : memref<?xf32> -> !tile.view<f32>
   // CHECK: tile.fill 0xFF800000 : <128xf32>
   %0 = tile.fill 0xFF800000 : !row
   // CHECK: tile.scale %{{.*}} by -5.000000e-01 : <128x128xf32>
   %1 = tile.scale %s by -0.5 : !s
-  // CHECK: tile.mask %{{.*}} at[%{{.*}}, %{{.*}}] keys %{{.*}} : <128x128xf32>
-  %2 = tile.mask %s at [%i, %i] keys %i : !s
-  // CHECK: tile.mask {{.*}} keys %{{.*}} to %{{.*}} : <128x128xf32>
-  %3 = tile.mask %s at [%i, %i] keys %i to %i : !s
-  // CHECK: tile.mask {{.*}} from %{{.*}} to %{{.*}} : <128x128xf32>
-  %window = tile.mask %s at [%i, %i] keys %i from %i to %i : !s
+  // CHECK: tile.mask %{{.*}} at %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] : <128x128xf32>, <?x64xbf16>, <?x64xbf16>
+  %2 = tile.mask %s at %q[%i], %k[%i] : !s, !view, !view
+  // CHECK: tile.mask {{.*}}] to %{{.*}} : <128x128xf32>
+  %3 = tile.mask %s at %q[%i], %k[%i] to %i : !s, !view, !view
+  // CHECK: tile.mask {{.*}}] from %{{.*}} to %{{.*}} : <128x128xf32>
+  %window = tile.mask %s at %q[%i], %k[%i] from %i to %i : !s, !view, !view
   // CHECK: %{{.*}}, %{{.*}} = tile.row_max %{{.*}}, %{{.*}} scale 1.250000e-01 threshold 8.000000e+00 : <128x128xf32>, <128xf32>
   %max, %alpha = tile.row_max %s, %m scale 0.125 threshold 8.0 : !s, !row
   // CHECK: tile.exp2 %{{.*}}, %{{.*}} scale 1.250000e-01 : <128x128xf32>, <128xf32>
@@ -111,8 +108,8 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
   %smaller = tile.normalize %acc, %l offset 8 : !o, !row to !q
   // CHECK: tile.lse %{{.*}}, %{{.*}} scale 1.250000e-01 : <128xf32>
   %9 = tile.lse %m, %l scale 0.125 : !row
-  // CHECK: tile.load_rows %{{.*}}[%{{.*}}] by 5.000000e-01 : memref<?xf32> -> <128xf32>
-  %logit = tile.load_rows %sinks[%i] by 0.5 : memref<?xf32> -> !row
+  // CHECK: tile.load_rows %{{.*}} by 5.000000e-01 : <f32> -> <128xf32>
+  %logit = tile.load_rows %logits by 0.5 : !tile.view<f32> -> !row
   // CHECK: tile.lse %{{.*}}, %{{.*}} sink %{{.*}} as !tile.tile<128xf32> scale 1.250000e-01 : <128xf32>
   %sunk = tile.lse %m, %l sink %logit as !row scale 0.125 : !row
   // CHECK: tile.add_sink %{{.*}}, %{{.*}} sink %{{.*}} scale 1.250000e-01 : <128xf32>
@@ -121,11 +118,13 @@ func.func @softmax(%s: !s, %acc: !o, %m: !row, %l: !row, %i: index, %sinks: memr
 }
 
 // CHECK-LABEL: func.func @code
-func.func @code(%s: !tile.tile<128x128xf32>, %i: index, %slopes: memref<?xf32, strided<[1]>, #gpu.address_space<global>>) {
-  // CHECK: tile.modify %{{.*}} at[%[[I:.*]], %[[I]]] : <128x128xf32> {
+func.func @code(%s: !tile.tile<128x128xf32>, %t: !tensor, %i: index, %slopes: memref<?xf32, strided<[1]>, #gpu.address_space<global>>) {
+  // CHECK: %[[Q:.*]] = tile.view
+  %q = tile.view %t batch %i head %i rows %i : !tensor -> !view
+  // CHECK: tile.modify %{{.*}} at %[[Q]][%[[I:.*]], %[[I]]] : <128x128xf32>, <?x64xbf16> {
   // CHECK-NEXT: ^bb0(%[[E:.*]]: f32, %{{.*}}: index, %[[J:.*]]: index):
   // CHECK-NEXT: %[[SLOPE:.*]] = fmha.read %{{.*}}[%[[J]]] : memref<?xf32, strided<[1]>, #gpu.address_space<global>>
-  %0 = tile.modify %s at [%i, %i] : !tile.tile<128x128xf32> {
+  %0 = tile.modify %s at %q[%i, %i] : !tile.tile<128x128xf32>, !view {
   ^bb0(%e: f32, %row: index, %key: index):
     %slope = fmha.read %slopes[%key] : memref<?xf32, strided<[1]>, #gpu.address_space<global>>
     %y = arith.addf %e, %slope : f32

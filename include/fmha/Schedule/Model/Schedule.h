@@ -199,16 +199,6 @@ struct Plan {
   std::vector<Rejected> rejected;
 };
 
-/// Whether the descriptors of products of wide heads leave the MMA role few
-/// uniform registers for other numbers: ptxas 13.0 keeps all up to 14 steps of
-/// 16 columns.
-bool hasWideProducts(const Problem &problem);
-/// Whether they do so in a loop over tiles: there 13 and 14 steps of two tiles
-/// do as well beside a second source.
-bool hasWideProductsInLoop(const Problem &problem, const Schedule &schedule);
-/// Whether those of two tiles leave none.
-bool fillsUniformRegisters(const Problem &problem, const Schedule &schedule);
-
 /// Registers that each thread of a CTA of `threads` starts with, out of the
 /// 65536 of an SM, which has as many such CTAs: ptxas takes multiples of 8.
 /// setmaxnreg moves registers inside this pool and no others.
@@ -218,6 +208,11 @@ unsigned registersAtLaunch(unsigned threads, unsigned ctasPerSm = 1);
 /// are in registers, and a warpgroup does all the work of its query tile. An
 /// unknown target counts as one with tensor memory.
 bool usesWgmma(const Schedule &schedule);
+
+/// Whether a CTA without rows for its second query tile leaves out that tile's
+/// work. With wgmma a warpgroup computes it on zeros: the other ones wait for
+/// it in any case.
+bool skipsEmptyTiles(const Schedule &schedule);
 
 /// The roles that the planner gives to a CTA of `qTiles` query tiles and blocks
 /// of `kvBlock` keys, with tensor memory, some of whose exponentials are
@@ -262,9 +257,8 @@ constexpr unsigned mostPOffset = 96;
 /// begins with the number of its rule:
 ///
 ///   C1  the target is known, and attention can be compiled for it
-///   C2  head_dim and head_dim_v are multiples of 8 (16 bytes, TMA's unit), and
-///       tensor memory holds S and O of every query tile; with wgmma registers
-///       hold S, O and P of one, of several CTAs of an SM their share
+///   C2  head dims are multiples of 8 (16 bytes, TMA's unit); S, O and, with
+///       wgmma, P fit tensor memory or the registers of RegisterDemand.def
 ///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
 ///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
 ///       at most the rows of a tile. With wgmma one to three tiles of 64 rows
@@ -279,21 +273,12 @@ constexpr unsigned mostPOffset = 96;
 ///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
 ///       type; the threshold is 0 where the maximum, the sum or the output
 ///       without division is asked for, which a late maximum would change
-///   C8  exp2_emulated is at most 25 per cent, and 0 beside another query tile
-///       unless it is of a head dim up to 80, or 113 to 128, with P in tensor
-///       memory, without packed heads, lists of lengths, code that reads or an
-///       f32 output (with wgmma 50 per cent, and P in registers); there are at
-///       most 256 splits; chunks and slices of P divide their block, o_columns
-///       are whole panels, no chunk is wider than its head, and above head dim
-///       256 one of K has at most 256 columns unless K is shared or tiles have
-///       64 rows; share_kv needs a V that is the first columns of K;
-///       ctas_per_sm is 1 with tensor memory; what leaves softmax no registers
-///       beside another query tile: see lib/Schedule/README.md
+///   C8  each field has a value that some pass builds and that lies within the
+///       limits of RegisterDemand.def, beyond which ptxas spills
 ///   C9  the roles are those that passes know, each with its number of warps
 ///   C10 every warp of every warpgroup has one role
-///   C11 setmaxnreg can set every count, roles of a warpgroup agree, the sum
-///       over all threads fits the register file, and no role has fewer than
-///       the planner gives it, below which ptxas was not seen not to spill
+///   C11 setmaxnreg can set every count, which roles of a warpgroup share and
+///       the register file holds, and which is no less than the planner's
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 

@@ -39,22 +39,47 @@ void TileDialect::initialize() {
       >();
 }
 
+LogicalResult
+PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      StringRef role, unsigned stage, unsigned) {
+  if (role.empty())
+    return emitError() << "expected the name of a role";
+  if (stage > 1)
+    return emitError() << "expected stage 0 or 1, got " << stage;
+  return success();
+}
+
 /// As many query tiles as a schedule can have.
 static constexpr int64_t mostQueryTiles = 3;
+
+static LogicalResult verifyQueryTile(Operation *op, Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (number && number.getType().isSignlessInteger(32) &&
+      number.getInt() >= 0 && number.getInt() < mostQueryTiles)
+    return success();
+  return op->emitError() << "\"tile.q_tile\": expected an i32 from 0 to "
+                         << mostQueryTiles - 1 << ", the query tile, got "
+                         << value;
+}
+
+static LogicalResult verifyPartition(Operation *op, Attribute value) {
+  if (isa<PartitionAttr>(value))
+    return success();
+  return op->emitError()
+         << "\"tile.partition\": expected a #tile.partition, got " << value;
+}
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
   std::string quoted = '"' + name.str() + '"';
-  if (name != "tile.q_tile")
+  if (name != "tile.q_tile" && name != "tile.partition")
     return op->emitError() << "unknown attribute " << quoted
-                           << " of the prefix tile.: expected tile.q_tile";
-  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (!number || !number.getType().isSignlessInteger(32) ||
-      number.getInt() < 0 || number.getInt() >= mostQueryTiles)
-    return op->emitError() << quoted << ": expected an i32 from 0 to "
-                           << mostQueryTiles - 1 << ", the query tile, got "
-                           << attribute.getValue();
+                           << " of the prefix tile.: expected tile.q_tile or "
+                              "tile.partition";
+  if (failed(name == "tile.q_tile" ? verifyQueryTile(op, attribute.getValue())
+                                   : verifyPartition(op, attribute.getValue())))
+    return failure();
   if (op->getDialect() != this)
     return op->emitError() << quoted << ": expected it on an op of the tile "
                            << "dialect, got it on " << op->getName();

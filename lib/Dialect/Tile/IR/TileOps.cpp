@@ -38,114 +38,8 @@ static void addEffectsOfPlaces(
 #include "fmha/Dialect/Tile/IR/TileOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// Memory
+// Tiles of tiles
 //===----------------------------------------------------------------------===//
-
-/// A tile and the memref it comes from or goes to: [batch, length, heads, dim].
-static LogicalResult verifyTileOfMemref(Operation *op, TileType tile,
-                                        MemRefType memref) {
-  if (memref.getRank() != 4)
-    return op->emitOpError()
-           << "expected a memref [batch, length, heads, dim], got rank "
-           << memref.getRank();
-  if (memref.getElementType() != tile.getElementType())
-    return op->emitOpError() << "expected a tile of " << memref.getElementType()
-                             << ", got " << tile.getElementType();
-  int64_t headDim = memref.getDimSize(3), most = llvm::alignTo(headDim, 16);
-  if (!memref.isDynamicDim(3) && tile.getColumns() > most)
-    return op->emitOpError()
-           << "expected at most " << most << " tile columns, the memref's head "
-           << "dim of " << headDim << " rounded up to 16, got "
-           << tile.getColumns();
-  return success();
-}
-
-/// Rows of one sequence have a first one and a number.
-template <typename CopyOp> static LogicalResult verifyWithin(CopyOp op) {
-  if (bool(op.getStart()) == bool(op.getLength()))
-    return success();
-  return op.emitOpError() << "expected start and length of a sequence, or "
-                             "neither, got "
-                          << (op.getStart() ? "a start" : "a length")
-                          << " alone";
-}
-
-/// The heads that rows are packed of fill whole rows of the tile; where they
-/// are there, so is `beside`, what says which ones they are.
-template <typename OpTy>
-static LogicalResult verifyHeads(OpTy op, TileType tile) {
-  int64_t heads = op.getHeads().value_or(1);
-  if (heads <= tile.getRows())
-    return success();
-  return op.emitOpError() << "expected at most as many heads as the tile has "
-                             "rows, "
-                          << tile.getRows() << ", got " << heads;
-}
-template <typename OpTy>
-static LogicalResult verifyHeads(OpTy op, TileType tile, StringRef name,
-                                 Value beside) {
-  if (bool(op.getHeads()) != bool(beside))
-    return op.emitOpError()
-           << "expected a number of heads and " << name << ", or neither, got "
-           << (beside ? name : "the number") << " alone";
-  return verifyHeads(op, tile);
-}
-
-/// Another tensor is taken on a condition.
-template <typename CopyOp> static LogicalResult verifyOther(CopyOp op) {
-  if (bool(op.getOther()) != bool(op.getSecond()))
-    return op.emitOpError()
-           << "expected another tensor and the condition that "
-              "takes it, or neither, got "
-           << (op.getOther() ? "a tensor" : "a condition") << " alone";
-  if (op.getOther() && op.getOther().getType() != op.getSrc().getType())
-    return op.emitOpError()
-           << "expected the other tensor to have the type of "
-              "the first, "
-           << op.getSrc().getType() << ", got " << op.getOther().getType();
-  return success();
-}
-
-LogicalResult TmaLoadOp::verify() { return verifyOther(*this); }
-
-LogicalResult LoadOp::verify() {
-  if (failed(verifyWithin(*this)) || failed(verifyOther(*this)) ||
-      failed(verifyHeads(*this, getType(), "a first one", getMember())))
-    return failure();
-  if (getInto() && getInto().getType() != getType())
-    return emitOpError() << "expected a slot of the result's type " << getType()
-                         << ", got " << getInto().getType();
-  return verifyTileOfMemref(*this, getType(),
-                            cast<MemRefType>(getSrc().getType()));
-}
-
-LogicalResult StoreOp::verify() {
-  if (failed(verifyWithin(*this)) ||
-      failed(
-          verifyHeads(*this, getValue().getType(), "a first one", getMember())))
-    return failure();
-  return verifyTileOfMemref(*this, getValue().getType(),
-                            cast<MemRefType>(getDest().getType()));
-}
-
-LogicalResult WriteOp::verify() {
-  auto tile = cast<TileType>(getTile());
-  if (tile.getShape().size() != 2 || !tile.getElementType().isF32())
-    return emitOpError() << "expected a tile of rank 2 that holds f32, got "
-                         << tile;
-  if (bool(getValue()) != bool(getSum()))
-    return emitOpError() << "expected a value and the sums of its rows, or "
-                            "neither";
-  if (getValue() && getValue().getType().getShape() != tile.getShape())
-    return emitOpError() << "expected a value of the shape of " << tile
-                         << ", got " << getValue().getType();
-  if (getSum() && getSum().getType().getRows() != tile.getRows())
-    return emitOpError() << "expected a sum for each of " << tile.getRows()
-                         << " rows, got " << getSum().getType();
-  if (failed(verifyHeads(*this, tile, "a count", getCount())))
-    return failure();
-  return verifyTileOfMemref(*this, tile, cast<MemRefType>(getDest().getType()));
-}
 
 LogicalResult SliceOp::verify() {
   TileType from = getInput().getType(), to = getType();
@@ -207,28 +101,6 @@ LogicalResult JoinOp::verify() {
   return success();
 }
 
-LogicalResult LoadRowsOp::verify() {
-  auto memref = cast<MemRefType>(getSrc().getType());
-  Type element = getType().getElementType();
-  if (memref.getRank() != 1 || memref.getElementType() != element)
-    return emitOpError() << "expected a list of " << element << ", got "
-                         << memref;
-  return verifyHeads(*this, getType(), "a count", getCount());
-}
-
-LogicalResult StoreRowsOp::verify() {
-  auto memref = cast<MemRefType>(getDest().getType());
-  TileType tile = getValue().getType();
-  if (failed(verifyHeads(*this, tile, "a count", getCount())))
-    return failure();
-  if (tile.getShape().size() != 1)
-    return emitOpError() << "expected one element a row, got " << tile;
-  if (memref.getRank() != 3 || memref.getElementType() != tile.getElementType())
-    return emitOpError() << "expected a memref [batch, heads, length] of "
-                         << tile.getElementType() << ", got " << memref;
-  return success();
-}
-
 LogicalResult MoveOp::verify() {
   TileType from = getInput().getType(), to = getType();
   if (from.getShape() != to.getShape() ||
@@ -268,31 +140,6 @@ LogicalResult LseOp::verify() {
                        << getSum().getType() << ", got " << getSink().getType();
 }
 
-LogicalResult ModifyOp::verify() {
-  Builder b(getContext());
-  if (failed(verifyHeads(*this, getType(), "a first one", getHead())))
-    return failure();
-  SmallVector<Type> expected(getHeads() ? 4 : 3, b.getIndexType());
-  expected.front() = b.getF32Type();
-  Block &body = getBody().front();
-  if (body.empty() || !isa<YieldOp>(body.back()))
-    return emitOpError() << "expected tile.yield at the end of the region";
-  for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumResults() != 1 || inner.getNumRegions())
-      return inner.emitOpError()
-             << "expected ops of one result and no region in a tile.modify";
-    Type type = inner.getResult(0).getType();
-    if (!type.isIntOrIndexOrFloat())
-      return inner.emitOpError() << "expected a number as the result of each "
-                                    "op in a tile.modify, got "
-                                 << type << "; write it for one score";
-  }
-  if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
-    return success();
-  return emitOpError() << "expected a region of (" << TypeRange(expected)
-                       << "), got (" << getBody().getArgumentTypes() << ")";
-}
-
 LogicalResult GatherOp::verify() {
   Type held = getSrc().getType().getElementType();
   if (!schedule::isCaptureElement(debugString(held)) || held.isInteger(1))
@@ -321,8 +168,6 @@ LogicalResult GatherOp::verify() {
                          << getType();
   return success();
 }
-
-LogicalResult MaskOp::verify() { return verifyHeads(*this, getType()); }
 
 LogicalResult DotOp::verify() {
   TileType a = getA().getType(), b = getB().getType(), d = getType();

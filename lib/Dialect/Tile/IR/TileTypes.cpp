@@ -58,6 +58,10 @@ void TileType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+static bool isElement(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32();
+}
+
 using EmitError = function_ref<InFlightDiagnostic()>;
 
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
@@ -188,7 +192,7 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (extent < 1 || extent > largestExtent)
       return emitError() << "expected static extents from 1 to "
                          << largestExtent << ", got " << extent;
-  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
+  if (!isElement(elementType))
     return emitError() << "a tile holds f16, bf16 or f32, got " << elementType;
   return place ? verifyPlace(emitError, shape, elementType, place) : success();
 }
@@ -250,6 +254,75 @@ TileType TileType::withElementType(Type type) const {
 
 TileType TileType::asRowVector(Type type) const {
   return get(getContext(), getShape().take_front(), type, getPlace());
+}
+
+//===----------------------------------------------------------------------===//
+// ViewType
+//===----------------------------------------------------------------------===//
+
+// ?x128xbf16, heads = 16
+Type ViewType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  uint32_t heads = 1;
+  if (parser.parseLess() || parser.parseDimensionList(shape) ||
+      parser.parseType(elementType))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("heads") || parser.parseEqual() ||
+       parser.parseInteger(heads)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<ViewType>(parser.getContext(), shape, elementType,
+                                     heads);
+}
+
+void ViewType::print(AsmPrinter &printer) const {
+  printer << '<';
+  for (int64_t extent : getShape())
+    (ShapedType::isDynamic(extent) ? printer << '?' : printer << extent) << 'x';
+  printer << getElementType();
+  if (isPacked())
+    printer << ", heads = " << getHeads();
+  printer << '>';
+}
+
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               uint32_t heads) {
+  if (shape.size() > 2)
+    return emitError() << "a view has rank 0 to 2, got rank " << shape.size();
+  if (!shape.empty() && !ShapedType::isDynamic(shape.front()))
+    return emitError() << "expected ? rows, which are numbers of the run, got "
+                       << shape.front();
+  if (!isElement(elementType))
+    return emitError() << "a view holds f16, bf16 or f32, got " << elementType;
+  if (!llvm::isPowerOf2_32(heads))
+    return emitError() << "expected a power of two as the number of packed "
+                          "heads, got "
+                       << heads;
+  return success();
+}
+
+ViewType ViewType::of(MemRefType memref, uint32_t heads) {
+  constexpr int64_t rows = ShapedType::kDynamic;
+  if (!isElement(memref.getElementType()))
+    return {};
+  SmallVector<int64_t> shape;
+  switch (memref.getRank()) {
+  case 4:
+    shape = {rows, memref.getDimSize(3)};
+    break;
+  case 3:
+    shape = {rows};
+    break;
+  case 1:
+    break;
+  default:
+    return {};
+  }
+  return get(memref.getContext(), shape, memref.getElementType(), heads);
 }
 
 //===----------------------------------------------------------------------===//

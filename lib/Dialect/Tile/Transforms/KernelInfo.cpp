@@ -162,7 +162,7 @@ struct StageText {
 /// By KernelStage.
 constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
                                     {"placed", "tile-place"},
-                                    {"specialised", "tile-specialise"},
+                                    {"specialised", "tile-warp-specialize"},
                                     {"synchronised", "tile-lower-channels"},
                                     {"machine", "tile-distribute"}};
 

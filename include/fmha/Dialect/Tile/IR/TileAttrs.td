@@ -81,6 +81,23 @@ def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment"> {
   }];
 }
 
+def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
+  let summary = "Which role does an op, and when";
+  let description = [{
+    Stands on ops of the placed level as `tile.partition`, written by `tile-assign-partitions` or by hand; the passes after it
+    obey it. `role` is the name of a role of the schedule. In a loop an op of `stage` s runs s iterations after the ops of
+    stage 0 of its iteration, and ops of a role run in ascending `order`, those of the same order as the program has them.
+
+    Example: `#tile.partition<role = "mma", stage = 1, order = 2>`.
+
+    Constraints: `stage` is 0 or 1.
+  }];
+  let parameters = (ins StringRefParameter<>:$role, DefaultValuedParameter<"unsigned", "0">:$stage,
+                        DefaultValuedParameter<"unsigned", "0">:$order);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, what, cases> {
   let cppNamespace = "::fmha::tile";
@@ -127,8 +144,6 @@ def Tile_BoxColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<
 def Tile_SliceColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, Tile_MultipleOf<16>]>;
 /// Log2 of a factor that exponentials have.
 def Tile_ExponentAttr : DefaultValuedAttr<ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<96>]>, "0">;
-/// Query heads of a group that a tile has rows of.
-def Tile_HeadsAttr : ConfinedAttr<I32Attr, [IntPositivePowerOf2]>;
 /// Columns that tcgen05.alloc and dealloc take.
 def Tile_TmemColumnsAttr : ConfinedAttr<I32Attr, [IntIsOneOf<[32, 64, 128, 256, 512]>]>;
 def Tile_TmemColumnAttr : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<511>]>;

@@ -22,7 +22,7 @@ def Tile_Dialect : Dialect {
 
     | level | what is added |
     | --- | --- |
-    | tiled | ops on tile values: `load`, `dot`, `mask`, `row_max`, `exp2`, `row_sum`, `cast`, `rescale`, `normalize`, `store` |
+    | tiled | `view`, ops on tile values: `load`, `dot`, `mask`, `row_max`, `exp2`, `row_sum`, `cast`, `rescale`, `normalize`, `store` |
     | placed | every tile type names its place (`#tile.smem`, `#tile.tmem`, `#tile.registers`), `move` changes it |
     | specialised | `specialise`, `role`, `channel` with `acquire`, `publish`, `receive`, `release` |
     | machine | `wait`, `arrive`, `tma_load`, `mma`, `commit`, `tmem_load`, `tmem_store`, …: one op, one instruction |

@@ -33,106 +33,134 @@ class Tile_ValueOp<string mnemonic, list<Trait> traits = []>
 // Memory
 //===----------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "A tile of rows of one head, zero where the tensor ends";
+def Tile_ViewOp : Tile_Op<"view", [AttrSizedOperandSegments, Pure]> {
+  let summary = "The rows of one sequence and head of a tensor";
   let description = [{
-    Rows `row` to `row` + rows of `src`[`batch`, :, `head`, :], columns from `column` on, 0 if it is absent. Rows at or
-    beyond the length and columns at or beyond the head dim read as zero and touch no memory. `into` is the slot that the
-    tile is to lie in, once it has one.
+    Says once where tiles come from or go to, so that `tile.load` and the other ops on rows add a row only. It reads no
+    memory. `source` is [`batch`, length, `head`, dim], [`batch`, `head`, length] or a list [`head`]. The view has `rows`
+    rows: those of the batch, or, `from` a row of the length dimension on, those of one sequence of several, which must
+    lie inside the tensor. Without `from` the rows end where the tensor does, for `tile.load` and `tile.store` at least,
+    which leave that to the tensor map. `column` is the first column, 0 if it is absent.
 
-    `within` [start, length] makes it rows of one sequence: row 0 lies at `start` of the length dimension, and rows at or
-    beyond `length` read as zero, whatever the tensor holds there. The sequence must lie inside the tensor.
+    A view whose type has `heads` p packs rows of p query heads, those from `head` on, of which the group has as many as
+    `of` says. `group` names the same head as a tensor map counts it: by its KV head and its number among the query heads
+    of that one.
 
-    `heads` p `from` m packs p query heads into the rows: `head` is then a KV head, to whose group of query heads m counts,
-    and row r of the tile is row `row` + r / p of the group's head m + r mod p. Heads that the group does not have read as
-    zero. How many it has, q_heads / kv_heads, is said by the tensor map.
-
-    `or` another tensor `if` a condition holds reads that one instead of `src`.
+    `or` another tensor `if` a condition holds views that one instead of `source`. Where a loop goes through the keys of
+    two sources, it makes the view of each block.
 
     ```mlir
-    %k = tile.load %K[%batch, %col, %head] : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
-    %v = tile.load %V[%batch, %col, %head] column %first
-        : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x256xbf16>
-    %l = tile.load %K or %K2 : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> if %second[%batch, %col, %head]
-        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
-    %w = tile.load %V[%batch, %col, %head] within [%start, %kv_len]
-        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
-    %q = tile.load %Q[%batch, %row, %kv_head] heads 16 from %member
-        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.tile<128x128xbf16>
+    %k = tile.view %K batch %batch head %head rows %n
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
+    %v = tile.view %V batch %batch head %head rows %n column %first
+        : memref<?x?x?x512xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x512xbf16>
+    %w = tile.view %V batch %zero head %head rows %kv_len from %start
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
+    %b = tile.view %K or %K2 : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> if %second batch %batch head %head rows %n
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16>
+    %q = tile.view %Q batch %batch head %first of %count group %kv_head, %member rows %q_len
+        : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x128xbf16, heads = 16>
+    %l = tile.view %L batch %batch head %head rows %q_len
+        : memref<?x?x?xf32, strided<[?, ?, ?]>> -> !tile.view<?xf32>
+    %s = tile.view %sinks head %first of %count : memref<?xf32> -> !tile.view<f32, heads = 16>
     ```
 
-    Constraints: the tile has no more columns than the head dim rounded up to 16; `heads` is a power of two of at most the
-    tile's rows, and stands beside the head that it begins with; the other tensor has the type of `src`.
+    Constraints: the type is that of the source's rows; a list has no batch and no rows, others have both; only rows
+    of several columns have a first one, a group or another tensor; packed heads and their number stand together, and
+    a group with them alone; the other tensor has the type of `source`.
   }];
-  let arguments = (ins AnyMemRef:$src, Index:$batch, Index:$row, Index:$head, Optional<Index>:$member,
-                       Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length,
-                       Optional<Tile_TileType>:$into, OptionalAttr<Tile_HeadsAttr>:$heads,
-                       Optional<AnyMemRef>:$other, Optional<I1>:$second);
-  let results = (outs Tile_Matrix:$result);
+  let arguments = (ins AnyMemRef:$source, Optional<AnyMemRef>:$other, Optional<I1>:$second, Optional<Index>:$batch,
+                       Index:$head, Optional<Index>:$count, Optional<Index>:$kv_head, Optional<Index>:$member,
+                       Optional<Index>:$column, Optional<Index>:$start, Optional<Index>:$length);
+  let results = (outs Tile_ViewType:$result);
   let assemblyFormat = [{
-    $src (`or` $other^ `:` type($other) `if` $second)? `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)?
-    (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
-    (`into` $into^ `as` type($into))? attr-dict `:` type($src) `->` type($result)
+    $source (`or` $other^ `:` type($other) `if` $second)? (`batch` $batch^)? `head` $head (`of` $count^)?
+    (`group` $kv_head^ `,` $member)? (`rows` $length^)? (`from` $start^)? (`column` $column^)?
+    attr-dict `:` type($source) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "const ::fmha::tile::ViewPlace &":$place,
+                                 CArg<"uint32_t", "1">:$heads)>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Heads that rows are packed of, if they are.
+    std::optional<uint32_t> getHeads() {
+      return getType().isPacked() ? std::optional(getType().getHeads()) : std::nullopt;
+    }
+    /// The head that a copy by TMA names: of packed ones the KV head.
+    ::mlir::Value getCopyHead() { return getKvHead() ? getKvHead() : getHead(); }
+  }];
 }
 
-def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Writes the part of a tile that lies inside the tensor";
+/// An op on rows of a view, whose `tile.view` it finds.
+class Tile_RowsOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits> {
+  let hasVerifier = 1;
+  let extraClassDeclaration = "ViewOp getViewOp();";
+  let extraClassDefinition = [{
+    ::fmha::tile::ViewOp $cppClass::getViewOp() { return getView().getDefiningOp<ViewOp>(); }
+  }];
+}
+
+def Tile_LoadOp : Tile_RowsOp<"load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A tile of rows of a view, zero where that ends";
   let description = [{
-    Columns of the tile go to columns from `column` on, 0 if it is absent; rows and columns that the tensor does not have
-    are not written. `within` [start, length] makes it rows of one sequence, as for `tile.load`: rows at or beyond `length`
-    are not written; nor are heads that the group does not have, with `heads` as for `tile.load`.
+    Rows `row` to `row` + rows of the view. Rows and columns that it does not have, and heads that its group does not
+    have, read as zero and touch no memory. `into` is the slot that the tile is to lie in, once it has one.
 
     ```mlir
-    tile.store %o, %O[%batch, %row, %head] : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
-    tile.store %o, %O[%zero, %row, %head] within [%start, %q_len]
-        : !tile.tile<128x128xbf16>, memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+    %t = tile.load %k[%row] : !tile.view<?x128xbf16> -> !tile.tile<128x128xbf16>
+    %q = tile.load %packed[%row] : !tile.view<?x128xbf16, heads = 16> -> !tile.tile<128x128xbf16>
+    ```
+
+    Constraints: the view is made by a `tile.view` of rows of several columns, and names the group of packed heads;
+    the tile has no more columns than the head dim rounded up to 16, and at least as many rows as heads are packed.
+  }];
+  let arguments = (ins Index:$row, Tile_ViewType:$view, Optional<Tile_TileType>:$into);
+  let results = (outs Tile_Matrix:$result);
+  let assemblyFormat = [{
+    $view `[` $row `]` (`into` $into^ `as` type($into))? attr-dict `:` type($view) `->` type($result)
+  }];
+}
+
+def Tile_StoreOp : Tile_RowsOp<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes the part of a tile that lies inside a view";
+  let description = [{
+    Rows and columns that the view does not have, and heads that its group does not have, are not written.
+
+    ```mlir
+    tile.store %t, %o[%row] : !tile.tile<128x128xbf16>, !tile.view<?x128xbf16>
     ```
 
     Constraints: as for `tile.load`.
   }];
-  let arguments = (ins Tile_Matrix:$value, AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head,
-                       Optional<Index>:$member, Optional<Index>:$column, Optional<Index>:$start,
-                       Optional<Index>:$length, OptionalAttr<Tile_HeadsAttr>:$heads);
-  let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $row `,` $head `]` (`heads` $heads^ `from` $member)? (`column` $column^)? (`within` `[` $start^ `,` $length `]`)?
-    attr-dict `:` type($value) `,` type($dest)
-  }];
-  let hasVerifier = 1;
+  let arguments = (ins Tile_Matrix:$value, Tile_ViewType:$view, Index:$row);
+  let assemblyFormat = "$value `,` $view `[` $row `]` attr-dict `:` type($value) `,` type($view)";
 }
 
-def Tile_WriteOp : Tile_Op<"write", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Divides each row by its sum and writes it in f32, for the rows below `length`";
+def Tile_WriteOp : Tile_RowsOp<"write", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Divides each row by its sum and writes it in f32, where the view has the row";
   let description = [{
-    Row r of `value`, divided by its sum, goes to `dest`[`batch`, `row` + r, `head`, :] where `row` + r < `length`, columns
-    from `column` on, 0 if it is absent; columns that `dest` does not have are not written. A row with sum 0 is written as
-    zeros, and so is a `tile` without a value. With `undivided` rows are written as they are, but for the
-    factor 2^`offset` that exponentials had and that leaves rows either way; with `start` they lie as many
-    rows behind that one. `heads` p `of` n is as for `tile.store_rows`.
+    Row r of `value`, divided by its sum, goes to row `row` + r of the view; what the view does not have is not
+    written. A row with sum 0 is written as zeros, and so is a `tile` without a value. With `undivided` rows are
+    written as they are, but for the factor 2^`offset` that exponentials had and that leaves rows either way.
 
     The threads write from their registers: a tile of f32 in shared memory would be twice as large as the query's, whose
     place the output takes.
 
     ```mlir
     tile.write %acc over %l : !tile.tile<128x128xf32>, !tile.tile<128xf32> as !tile.tile<128x128xf32>
-        to %O[%batch, %row, %head] below %q_len : memref<?x?x?x128xf32, strided<[?, ?, ?, 1]>>
-    tile.write as !tile.tile<128x128xf32> to %O[%batch, %row, %head] below %q_len
-        : memref<?x?x?x128xf32, strided<[?, ?, ?, 1]>>
+        to %o[%row] : !tile.view<?x128xf32>
+    tile.write as !tile.tile<128x128xf32> to %o[%row] : !tile.view<?x128xf32>
     ```
 
-    Constraints: as for `tile.load`; `tile` is the value's shape; `heads` stands beside a count.
+    Constraints: the view is made by a `tile.view` of rows of several columns; the tile as for `tile.load`; `tile` is
+    the value's shape.
   }];
   let arguments = (ins Optional<Tile_F32Matrix>:$value, Optional<Tile_F32Row>:$sum, TypeAttrOf<Tile_TileType>:$tile,
-                       AnyMemRef:$dest, Index:$batch, Index:$row, Index:$head, Optional<Index>:$count,
-                       Optional<Index>:$column, Optional<Index>:$start, Index:$length, UnitAttr:$undivided,
-                       Tile_ExponentAttr:$offset, OptionalAttr<Tile_HeadsAttr>:$heads);
+                       Tile_ViewType:$view, Index:$row, UnitAttr:$undivided, Tile_ExponentAttr:$offset);
   let assemblyFormat = [{
-    ($value^ `over` $sum `:` type($value) `,` type($sum))? `as` $tile `to` $dest `[` $batch `,` $row `,` $head `]`
-    (`heads` $heads^ `of` $count)? (`column` $column^)? (`from` $start^)? `below` $length (`undivided` $undivided^)?
-    (`offset` $offset^)? attr-dict `:` type($dest)
+    ($value^ `over` $sum `:` type($value) `,` type($sum))? `as` $tile `to` $view `[` $row `]`
+    (`undivided` $undivided^)? (`offset` $offset^)? attr-dict `:` type($view)
   }];
-  let hasVerifier = 1;
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
@@ -172,51 +200,38 @@ def Tile_JoinOp : Tile_Op<"join", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_LoadRowsOp : Tile_Op<"load_rows", [MemoryEffects<[MemRead]>]> {
+def Tile_LoadRowsOp : Tile_RowsOp<"load_rows", [MemoryEffects<[MemRead]>]> {
   let summary = "One number a row, that of the row's head";
   let description = [{
-    Every row has `src`[`head`]·`factor`. With `heads` p `of` n row r has that of head `head` + r mod p, or of the last of
-    the n heads from `head` on where there is none.
+    Every row has the view's number of its head, times `factor`. Rows of heads that the group does not have take the
+    number of the last one.
 
     ```mlir
-    %s = tile.load_rows %sinks[%head] by 1.442695 : memref<?xf32> -> !tile.tile<128xf32>
-    %t = tile.load_rows %sinks[%head] heads 16 of %count by 1.442695 : memref<?xf32> -> !tile.tile<128xf32>
+    %t = tile.load_rows %s by 1.442695 : !tile.view<f32> -> !tile.tile<128xf32>
     ```
 
-    Constraints: `src` is a list of the result's elements; `heads` is as for `tile.load`, and stands beside a count.
+    Constraints: the view is made by a `tile.view` of a list of the result's elements; the tile has at least as many
+    rows as heads are packed.
   }];
-  let arguments = (ins AnyMemRef:$src, Index:$head, Optional<Index>:$count, F32Attr:$factor,
-                       OptionalAttr<Tile_HeadsAttr>:$heads);
+  let arguments = (ins Tile_ViewType:$view, F32Attr:$factor);
   let results = (outs Tile_F32Row:$result);
-  let assemblyFormat = [{
-    $src `[` $head `]` (`heads` $heads^ `of` $count)? `by` $factor attr-dict `:` type($src) `->` type($result)
-  }];
-  let hasVerifier = 1;
+  let assemblyFormat = "$view `by` $factor attr-dict `:` type($view) `->` type($result)";
 }
 
-def Tile_StoreRowsOp : Tile_Op<"store_rows", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
-  let summary = "Writes one number a row, for the rows below `length`";
+def Tile_StoreRowsOp : Tile_RowsOp<"store_rows", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes one number a row, where the view has the row";
   let description = [{
-    Row r of `value` goes to `dest`[`batch`, `head`, `row` + r] where `row` + r < `length`; with `start` to as many rows
-    behind that one. With `heads` p `of` n row r is row `row` + r / p of head `head` + r mod p, and is written only if that
-    is one of the n heads from `head` on.
+    Row r of `value` goes to row `row` + r of the view; rows and heads that it does not have are not written.
 
     ```mlir
-    tile.store_rows %lse, %L[%batch, %head, %row] below %q_len : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
-    tile.store_rows %lse, %L[%batch, %head, %row] heads 16 of %count below %q_len
-        : !tile.tile<128xf32>, memref<?x?x?xf32, strided<[?, ?, ?]>>
+    tile.store_rows %lse, %l[%row] : !tile.tile<128xf32>, !tile.view<?xf32>
     ```
 
-    Constraints: `heads` is as for `tile.load`, and stands beside a count.
+    Constraints: the view is made by a `tile.view` of one number a row; the tile has at least as many rows as heads
+    are packed.
   }];
-  let arguments = (ins Tile_TileType:$value, AnyMemRef:$dest, Index:$batch, Index:$head, Index:$row,
-                       Optional<Index>:$count, Optional<Index>:$start, Index:$length,
-                       OptionalAttr<Tile_HeadsAttr>:$heads);
-  let assemblyFormat = [{
-    $value `,` $dest `[` $batch `,` $head `,` $row `]` (`heads` $heads^ `of` $count)? (`from` $start^)? `below` $length
-    attr-dict `:` type($value) `,` type($dest)
-  }];
-  let hasVerifier = 1;
+  let arguments = (ins Tile_TileType:$value, Tile_ViewType:$view, Index:$row);
+  let assemblyFormat = "$value `,` $view `[` $row `]` attr-dict `:` type($value) `,` type($view)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,17 +292,17 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     key. The region also takes numbers and memrefs of the kernel around it; its ops are those of a region `score` of
     `fmha.attention`. Rows and keys that the sequence does not have give values that do not matter.
 
-    With `heads` p `from` h row i is query row `row` + i / p of head h + i mod p, and the region takes that head as well; heads
-    that the group does not have give values that do not matter either.
+    Where the view of the queries packs heads, `row` counts its rows, and the region takes the head of row i as well;
+    heads that the group does not have give values that do not matter either.
 
     ```mlir
-    %x = tile.modify %s at [%row, %col] : !tile.tile<128x128xf32> {
+    %x = tile.modify %s at %q[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16> {
     ^bb0(%e: f32, %i: index, %j: index):
       %b = fmha.read %bias[%head, %i, %j] : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>
       %y = arith.addf %e, %b : f32
       tile.yield %y : f32
     }
-    %z = tile.modify %s at [%row, %col] heads 16 from %head : !tile.tile<128x128xf32> {
+    %z = tile.modify %s at %packed[%row, %col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16, heads = 16> {
     ^bb0(%e: f32, %i: index, %j: index, %h: index):
       %b = fmha.read %bias[%h, %i, %j] : memref<?x?x?xf32, strided<[?, ?, 1]>, #gpu.address_space<global>>
       %y = arith.addf %e, %b : f32
@@ -295,16 +310,17 @@ def Tile_ModifyOp : Tile_SameTypeOp<"modify", [SingleBlock]> {
     }
     ```
 
-    Constraints: `heads` is as for `tile.load`.
+    Constraints: the view is made by a `tile.view` of rows of several columns; the tile has at least as many rows as
+    heads are packed.
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Optional<Index>:$head,
-                       OptionalAttr<Tile_HeadsAttr>:$heads);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_ViewType:$queries, Index:$row, Index:$col);
   let results = (outs Tile_F32Matrix:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $input `at` `[` $row `,` $col `]` (`heads` $heads^ `from` $head)? attr-dict `:` type($input) $body
+    $input `at` $queries `[` $row `,` $col `]` attr-dict `:` type($input) `,` type($queries) $body
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = "ViewOp getQueriesOp();";
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"ModifyOp">]> {
@@ -317,26 +333,33 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"ModifyOp">]> {
 def Tile_MaskOp : Tile_SameTypeOp<"mask", [AttrSizedOperandSegments]> {
   let summary = "Minus infinity where a query row may not see a key";
   let description = [{
-    Element (i, j) stays if key k = `col` + j is below `kv_len` and `row` + i + `lower` <= k <= `row` + i + `upper`. A
-    bound that is absent hides nothing. Bounds are numbers of the run, so that blocks of one loop may have bands of
-    their own; of a row that sits at key r + offset and sees `left` keys before and `right` behind its own they are
-    offset - left and offset + right. They are computed in 32 bits: all of row, bounds and keys, and sums of two, fit.
-    With `heads` n row i of the tile is query row `row` + i / n.
+    Element (i, j) stays if the view of the keys has row k = `col` + j and `row` + i + `lower` <= k <= `row` + i +
+    `upper`. A bound that is absent hides nothing. Bounds are numbers of the run, so that blocks of one loop may have
+    bands of their own; of a row that sits at key r + offset and sees `left` keys before and `right` behind its own they
+    are offset - left and offset + right. They are computed in 32 bits: all of row, bounds and keys, and sums of two, fit.
+    Where the view of the queries packs n heads, row i of the tile is query row `row` + i / n.
 
     ```mlir
-    %x = tile.mask %s at [%row, %col] keys %kv_len : !tile.tile<128x128xf32>
-    %y = tile.mask %s at [%row, %col] keys %kv_len from %lower to %upper : !tile.tile<128x128xf32>
-    %z = tile.mask %s at [%row, %col] heads 16 keys %kv_len to %upper : !tile.tile<128x128xf32>
+    %x = tile.mask %s at %q[%row], %k[%col] : !tile.tile<128x128xf32>, !tile.view<?x128xbf16>, !tile.view<?x128xbf16>
+    %y = tile.mask %s at %q[%row], %k[%col] from %lower to %upper
+        : !tile.tile<128x128xf32>, !tile.view<?x128xbf16>, !tile.view<?x128xbf16>
     ```
+
+    Constraints: the views are made by `tile.view` of rows of several columns; the tile has at least as many rows as
+    heads are packed, and heads of keys are not.
   }];
-  let arguments = (ins Tile_F32Matrix:$input, Index:$row, Index:$col, Index:$kv_len, Optional<Index>:$lower,
-                       Optional<Index>:$upper, OptionalAttr<Tile_HeadsAttr>:$heads);
+  let arguments = (ins Tile_F32Matrix:$input, Tile_ViewType:$queries, Index:$row, Index:$col, Tile_ViewType:$keys,
+                       Optional<Index>:$lower, Optional<Index>:$upper);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = [{
-    $input `at` `[` $row `,` $col `]` (`heads` $heads^)? `keys` $kv_len (`from` $lower^)? (`to` $upper^)?
-    attr-dict `:` type($input)
+    $input `at` $queries `[` $row `]` `,` $keys `[` $col `]` (`from` $lower^)? (`to` $upper^)?
+    attr-dict `:` type($input) `,` type($queries) `,` type($keys)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ViewOp getQueriesOp();
+    ViewOp getKeysOp();
+  }];
 }
 
 def Tile_RowMaxOp

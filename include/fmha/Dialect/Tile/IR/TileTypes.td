@@ -82,6 +82,28 @@ def Tile_BarrierType : Tile_TypeDef<"Barrier", "barrier"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_ViewType : Tile_TypeDef<"View", "view"> {
+  let summary = "Rows of a tensor that tiles come from or go to";
+  let description = [{
+    What `tile.view` makes. The shape is that of one sequence of one head: `!tile.view<?x128xbf16>` has rows of 128
+    columns, `!tile.view<?xf32>` a number a row, and `!tile.view<f32>` one number for all rows of a head. With
+    `heads` p, as in `!tile.view<?x128xbf16, heads = 16>`, rows of p query heads are packed: row r of a tile is row
+    r / p of head r mod p.
+
+    Constraints: rank 0 to 2, as many rows as the kernel is told; element type f16, bf16 or f32; `heads` is a power
+    of two.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        DefaultValuedParameter<"uint32_t", "1">:$heads);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The view of a memref [batch, length, heads, dim], [batch, heads, length] or [heads]; null of another rank.
+    static ViewType of(::mlir::MemRefType memref, uint32_t heads = 1);
+    bool isPacked() const { return getHeads() > 1; }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles of one shape
 //===----------------------------------------------------------------------===//

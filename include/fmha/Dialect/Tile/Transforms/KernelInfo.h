@@ -9,7 +9,7 @@
 #ifndef FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
 #define FMHA_DIALECT_TILE_TRANSFORMS_KERNELINFO_H
 
-#include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Schedule/Rules/RegisterDemand.h"
 
 #include "mlir/Support/LLVM.h"
 
@@ -29,6 +29,12 @@ struct KernelInfo {
   schedule::Schedule schedule;
   schedule::MemoryMap map;
 };
+
+using schedule::demand::Workaround;
+/// Whether ptxas spills registers of the kernel unless passes do `what`.
+inline bool needs(Workaround what, const KernelInfo &info) {
+  return schedule::demand::needs(what, info.problem, info.schedule);
+}
 
 /// Fails with a diagnostic on `func`, a kernel of ours, as `isTiledKernel`
 /// tells, if its target cannot hold its schedule, or its operands are not those

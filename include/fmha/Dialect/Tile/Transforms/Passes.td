@@ -41,35 +41,145 @@ def TilePlace : Tile_Pass<"tile-place"> {
   }];
 }
 
-def TileSpecialise : Tile_Pass<"tile-specialise"> {
-  let summary = "Cut the sequential program into roles joined by channels";
+def TileAssignPartitions : Tile_Pass<"tile-assign-partitions"> {
+  let summary = "Say of every op on tiles which role does it, and when";
   let description = [{
-    load, mma, softmax0, softmax1, correction and store each keep their part of the loop over KV blocks; every value that
-    crosses from one to another goes through a `tile.channel`. The MMA role is rotated: scores of block 0, then for each
-    block the product of block j and the scores of block j + 1, then the last product. Where P lies over its scores the
-    scores of block j + 1 are released by the channel of P: the role waits for the commit of product j before it issues
-    them, since nothing else orders the two (lib/Dialect/Tile/README.md). With two query tiles the other tile's MMAs
-    stand in between. Each message of K and of V has its dot: where a block comes in chunks they form chains, and a chunk is
-    released as soon as it is read.
+    Writes `tile.partition` on the ops of a placed kernel, from the table of the kernel family: loads belong to one role,
+    products to another, and so on. Ops on registers that share tiles are one instance of their role (softmax0, softmax1).
+    A product that needs another one of its iteration through other roles is of stage 1; products of one instance follow each
+    other, in the order that the family's table says. An attribute that is there already stays: a person may write some or all
+    of them.
 
     Before:
     ```mlir
-    scf.for %j = ... {
-      %s = tile.dot %q, %k transpose_b : ...
-      ...
-      %o = tile.dot %p, %v plus %acc : ...
-    }
+    %s = tile.dot %q, %k transpose_b : ...
+    %x = tile.move %s : ...
+    ```
+    After:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b {tile.partition = #tile.partition<role = "mma", order = 1>} : ...
+    %x = tile.move %s {tile.partition = #tile.partition<role = "softmax0">} : ...
+    ```
+  }];
+}
+
+def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
+  let summary = "Let the first product of a loop overwrite its accumulator";
+  let description = [{
+    No instruction fills tensor memory. Where a loop carries an accumulator from a fill with 0 on, the first iteration
+    multiplies without adding and does not rescale, and what comes after the loop takes zeros if it has no iteration.
+
+    Before:
+    ```mlir
+    %acc = tile.fill 0.0 : !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+    %r = scf.for %i = ... iter_args(%a = %acc) {
+      %b = tile.rescale %a, %alpha : ...
+      %c = tile.dot %p, %v plus %b : ...
     ```
     After, shortened:
     ```mlir
-    %p = tile.channel "p0" from threads to mma arrivals 128, 1 : ...
-    %s = tile.channel "s0" from mma to threads arrivals 1, 128 released_by "p0" : ...
-    tile.specialise {
-      tile.role "mma" warps 13 to 14 registers 72 single_thread { ... }
-      tile.role "softmax0" warps 0 to 4 registers 184 { ... }
+    %acc = ub.poison : !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+    %r = scf.for %i = ... iter_args(%a = %acc) {
+      %b = scf.if %not_first { tile.rescale ... } else { yield %a }
+      %c = tile.dot %p, %v plus %b if %not_first : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::fmha::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
+  ];
+}
+
+def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
+  let summary = "Put each loop on tiles into a branch in which it runs at least once";
+  let description = [{
+    Loads that only the loop uses go into the branch with it, so that a role which makes them for another one leaves them out
+    when that one does not take them.
+
+    Before:
+    ```mlir
+    %q = tile.load ...
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%m = %init) { ... }
+    ```
+    After:
+    ```mlir
+    %has = arith.cmpi sgt, %n, %c0 : index
+    %r = scf.if %has {
+      %q = tile.load ...
+      %s = scf.for %i = %c0 to %n step %c1 iter_args(%m = %init) { ... }
+      scf.yield %s
+    } else {
+      scf.yield %init
     }
     ```
-    A kernel that is not placed, or is past this level, is an error; so it is for the passes before and behind.
+  }];
+}
+
+def TileInsertChannels : Tile_Pass<"tile-insert-channels"> {
+  let summary = "Put a channel on every edge between roles";
+  let description = [{
+    A tile that one role makes and another one uses crosses through a `tile.channel`; tiles of one producer and one place share
+    it. The producer acquires a slot before the first op that writes it and publishes after the last one; the consumer
+    receives before its first use in its order, and releases after its last one. The number of a message is that of the
+    messages before it in the program. A channel of one message needs no release, nor does an accumulator that goes to and fro;
+    where a tile that goes the other way lies over it, the release of that one frees both, and of messages that one chain
+    of products takes the last one's release frees all.
+
+    Before:
+    ```mlir
+    %k = tile.load %K[...] {tile.partition = #tile.partition<role = "load">} : ...
+    %s = tile.dot %q, %k transpose_b {tile.partition = #tile.partition<role = "mma">} : ...
+    ```
+    After, without the attributes:
+    ```mlir
+    %slot = tile.acquire %kv[%n] : ...
+    %k = tile.load %K[...] into %slot : ...
+    tile.publish %kv[%n] : ...
+    %own = tile.receive %kv[%n] : ...
+    %s = tile.dot %q, %own transpose_b : ...
+    tile.release %kv[%n] : ...
+    ```
+  }];
+}
+
+def TileSlicePartitions : Tile_Pass<"tile-slice-partitions"> {
+  let summary = "Cut a program with channels into its roles";
+  let description = [{
+    Each role of the schedule keeps its ops, the loops and branches around them and what these carry of its tiles; it makes its
+    own index values. Conditions around all that a role does stand once, around its loops.
+
+    After, shortened:
+    ```mlir
+    tile.specialise {
+      tile.role "mma" warps 13 to 14 registers 72 single_thread { scf.for ... { tile.dot ... } }
+      tile.role "softmax0" warps 0 to 4 registers 184 { scf.for ... { tile.row_max ... } }
+    }
+    ```
+  }];
+}
+
+def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
+  let summary = "Overlap the stages of a role's loop";
+  let description = [{
+    A loop of a role with ops of two stages begins with stage 0 of the first iteration, goes on with stage 1 of an iteration
+    and stage 0 of the next one, in the order that the ops' attributes say, and ends with stage 1 of the last one. Values that
+    stage 1 takes from stage 0 are carried by the loop. The attributes are dropped.
+
+    Before:
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      tile.dot ... {tile.partition = #tile.partition<role = "mma", order = 1>}              // scores of block i
+      tile.dot ... {tile.partition = #tile.partition<role = "mma", stage = 1, order = 0>}   // product of block i
+    }
+    ```
+    After:
+    ```mlir
+    tile.dot ...                                                                            // scores of block 0
+    scf.for %i = %c0 to %last step %c1 {
+      tile.dot ...                                                                          // product of block i
+      tile.dot ...                                                                          // scores of block i + 1
+    }
+    tile.dot ...                                                                            // product of the last block
+    ```
   }];
 }
 

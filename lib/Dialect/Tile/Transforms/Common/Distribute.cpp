@@ -176,6 +176,23 @@ static Type convertTile(TileType type) {
   return VectorType::get({ownColumns(type)}, type.getElementType());
 }
 
+/// Erases `op` and what it alone uses, if nothing uses it.
+static void eraseIfDead(Operation *op) {
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  for (Value operand : operands)
+    eraseIfDead(operand.getDefiningOp());
+}
+
+void tile::eraseViews(gpu::GPUFuncOp func) {
+  SmallVector<ViewOp> views;
+  func.walk([&](ViewOp view) { views.push_back(view); });
+  for (ViewOp view : views)
+    eraseIfDead(view);
+}
+
 namespace {
 
 struct TileDistributePass
@@ -191,8 +208,10 @@ struct TileDistributePass
     SpecialiseOp specialise = findSpecialise();
     if (!specialise)
       return;
-    if (failed(distribute(specialise, *info)) ||
-        failed(lowerSpecialise(specialise, *info)))
+    if (failed(distribute(specialise, *info)))
+      return signalPassFailure();
+    eraseViews(getOperation());
+    if (failed(lowerSpecialise(specialise, *info)))
       signalPassFailure();
   }
 

@@ -14,6 +14,7 @@
 #include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -87,27 +88,29 @@ struct OwnRow {
 template <typename OpTy>
 OwnRow ownRowAt(mlir::ImplicitLocOpBuilder &b, OpTy op, mlir::Value query,
                 llvm::function_ref<mlir::Value()> member) {
+  ViewOp view = op.getViewOp();
   mlir::Value row =
       mlir::arith::AddIOp::create(b, op.getRow(), toIndex(b, query));
-  OwnRow own{row, op.getHead(),
+  OwnRow own{row, view.getHead(),
              mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::slt,
-                                         row, op.getLength())};
-  if (op.getHeads()) {
+                                         row, view.getLength())};
+  if (view.getHeads()) {
     mlir::Value head = toIndex(b, member());
     mlir::Value there = mlir::arith::CmpIOp::create(
-        b, mlir::arith::CmpIPredicate::slt, head, op.getCount());
+        b, mlir::arith::CmpIPredicate::slt, head, view.getCount());
     own.inside = mlir::arith::AndIOp::create(b, own.inside, there);
     own.head = mlir::arith::AddIOp::create(b, own.head, head);
   }
-  if (op.getStart())
-    own.row = mlir::arith::AddIOp::create(b, op.getStart(), own.row);
+  if (view.getStart())
+    own.row = mlir::arith::AddIOp::create(b, view.getStart(), own.row);
   return own;
 }
 /// For the row that a thread has, or shares.
 template <typename OpTy>
 OwnRow ownRow(mlir::ImplicitLocOpBuilder &b, OpTy op, TileType tile) {
-  return ownRowAt(b, op, threadQuery(b, tile, op.getHeads()),
-                  [&] { return threadHead(b, tile, *op.getHeads()); });
+  std::optional<uint32_t> heads = op.getViewOp().getHeads();
+  return ownRowAt(b, op, threadQuery(b, tile, heads),
+                  [&] { return threadHead(b, tile, *heads); });
 }
 /// if (condition) { body }
 void inIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
@@ -179,6 +182,10 @@ void populateDistributeOutput(mlir::RewritePatternSet &patterns,
                               const DistributeContext &context);
 
 /// tile.specialise -> branches over the warp index, with prologue and epilogue.
+/// Erases the views, which no op takes any more, and the numbers that no other
+/// op uses.
+void eraseViews(mlir::gpu::GPUFuncOp func);
+
 mlir::LogicalResult lowerSpecialise(SpecialiseOp op, const KernelInfo &info);
 
 } // namespace fmha::tile

@@ -56,7 +56,7 @@ private:
   void lowerReceive(ReceiveOp op);
   void lowerPublish(PublishOp op);
   void lowerRelease(ReleaseOp op);
-  Value rowsOf(Value tensor, Value other, Value second);
+  Value rowsOf(ViewOp view);
   template <typename CopyOp>
   std::pair<Value, Value> boxRow(CopyOp op, Value extent);
   std::pair<Value, Value> loadRow(LoadOp op);
@@ -273,21 +273,22 @@ Value ChannelLowering::panelAddress(TileType tile, Value stage, int64_t panel) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-Value ChannelLowering::rowsOf(Value tensor, Value other, Value second) {
-  Value rows = memref::DimOp::create(b, tensor, 1);
-  if (!other)
+Value ChannelLowering::rowsOf(ViewOp view) {
+  Value rows = memref::DimOp::create(b, view.getSource(), 1);
+  if (!view.getOther())
     return rows;
-  return arith::SelectOp::create(b, second, memref::DimOp::create(b, other, 1),
-                                 rows);
+  return arith::SelectOp::create(
+      b, view.getSecond(), memref::DimOp::create(b, view.getOther(), 1), rows);
 }
 
 /// Row and end of a copy's boxes, as tile.tma_load wants them: of a sequence
 /// the row counts from as many rows before its end as the tensor has.
 template <typename CopyOp>
 std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value extent) {
-  Value before = arith::SubIOp::create(b, extent, op.getLength());
+  ViewOp view = op.getViewOp();
+  Value before = arith::SubIOp::create(b, extent, view.getLength());
   return {arith::AddIOp::create(b, before, op.getRow()),
-          arith::AddIOp::create(b, op.getStart(), op.getLength())};
+          arith::AddIOp::create(b, view.getStart(), view.getLength())};
 }
 
 /// For a box wholly outside its map a GPU reads at the map's address, which for
@@ -297,9 +298,10 @@ std::pair<Value, Value> ChannelLowering::boxRow(CopyOp op, Value extent) {
 /// its results are not stored.
 ///   row = min(row, extent - 1), end = max(end, 1)
 std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
-  if (!op.getStart())
+  ViewOp view = op.getViewOp();
+  if (!view.getStart())
     return {op.getRow(), Value()};
-  Value extent = rowsOf(op.getSrc(), op.getOther(), op.getSecond());
+  Value extent = rowsOf(view);
   auto [row, end] = boxRow(op, extent);
   Value last = arith::SubIOp::create(b, extent, index(1));
   return {arith::MinSIOp::create(b, row, last),
@@ -313,47 +315,51 @@ std::pair<Value, Value> ChannelLowering::loadRow(LoadOp op) {
 ///   column + 64, 176 columns in parts of 128 -> min(column + 64, 128)
 std::pair<int32_t, Value> ChannelLowering::panelColumn(LoadOp op,
                                                        int64_t panel) {
+  ViewOp view = op.getViewOp();
   int64_t first = panel * panelColumns, width = op.getType().getColumns();
-  int64_t last = cast<MemRefType>(op.getSrc().getType()).getShape().back() - 1;
-  if (!op.getStart() || !op.getColumn() || last / width * width + first <= last)
-    return {int32_t(first), op.getColumn()};
-  Value column = arith::AddIOp::create(b, op.getColumn(), index(first));
+  int64_t last = view.getType().getShape().back() - 1;
+  if (!view.getStart() || !view.getColumn() ||
+      last / width * width + first <= last)
+    return {int32_t(first), view.getColumn()};
+  Value column = arith::AddIOp::create(b, view.getColumn(), index(first));
   return {0, arith::MinSIOp::create(b, column,
                                     index(last / panelColumns * panelColumns))};
 }
 
-/// %t = tile.load %k[...] into %slot ->
+/// %t = tile.load %k[%row] into %slot ->
 ///   tile.arrive_expect_tx %full[%stage] bytes 32768
-///   tile.tma_load %k[...] column 0 to %p0 signals %full[%stage]
-///   tile.tma_load %k[...] column 64 to %p1 signals %full[%stage]
+///   tile.tma_load %K[...] column 0 to %p0 signals %full[%stage]
+///   tile.tma_load %K[...] column 64 to %p1 signals %full[%stage]
 /// Boxes are whole, and count as such, where the tensor ends inside one.
 void ChannelLowering::lowerLoad(LoadOp op) {
   auto acquired = op.getInto().getDefiningOp<AcquireOp>();
   Barriers &own = barriersOf(acquired.getChannel());
   TileType tile = op.getType();
+  ViewOp view = op.getViewOp();
   Value stage = stageOf(own.channel.getDepth(), acquired.getMessage());
   ArriveExpectTxOp::create(b, own.full, stage, int32_t(tile.getBytes()));
   auto [row, end] = loadRow(op);
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel) {
     auto [column, more] = panelColumn(op, panel);
-    TmaLoadOp::create(b, op.getSrc(), op.getBatch(), row, op.getHead(),
-                      op.getMember(), column, more, end,
+    TmaLoadOp::create(b, view.getSource(), view.getBatch(), row,
+                      view.getCopyHead(), view.getMember(), column, more, end,
                       panelAddress(tile, stage, panel), own.full, stage,
-                      op.getOther(), op.getSecond());
+                      view.getOther(), view.getSecond());
   }
   op.erase();
 }
 
 void ChannelLowering::lowerStore(StoreOp op) {
   TileType tile = op.getValue().getType();
+  ViewOp view = op.getViewOp();
   std::pair<Value, Value> place(op.getRow(), Value());
-  if (op.getStart())
-    place = boxRow(op, rowsOf(op.getDest(), Value(), Value()));
+  if (view.getStart())
+    place = boxRow(op, rowsOf(view));
   for (int64_t panel = 0; panel * panelColumns < tile.getColumns(); ++panel)
-    TmaStoreOp::create(b, panelAddress(tile, index(0), panel), op.getDest(),
-                       op.getBatch(), place.first, op.getHead(), op.getMember(),
-                       int32_t(panel * panelColumns), op.getColumn(),
-                       place.second);
+    TmaStoreOp::create(b, panelAddress(tile, index(0), panel), view.getSource(),
+                       view.getBatch(), place.first, view.getCopyHead(),
+                       view.getMember(), int32_t(panel * panelColumns),
+                       view.getColumn(), place.second);
   // Shared memory must outlive the reads of the copy.
   TmaStoreWaitOp::create(b);
   op.erase();
@@ -413,7 +419,7 @@ LogicalResult ChannelLowering::run() {
     if (auto load = dyn_cast<LoadOp>(op)) {
       if (!load.getInto() || !load.getInto().getDefiningOp<AcquireOp>())
         return load.emitOpError()
-               << "has no acquired slot; run tile-specialise first";
+               << "has no acquired slot; run tile-warp-specialize first";
       if (!load.getType().getSmem())
         return load.emitOpError()
                << "expected a tile in shared memory, which TMA copies to, got "

@@ -31,12 +31,10 @@ struct RowPlace {
 
   /// Where each thread has one row, or shares it.
   static RowPlace ofThread(mlir::ImplicitLocOpBuilder &b, ModifyOp op) {
-    return {[&b, op]() mutable {
-              return threadQuery(b, op.getType(), op.getHeads());
-            },
-            [&b, op]() mutable {
-              return threadHead(b, op.getType(), *op.getHeads());
-            }};
+    TileType tile = op.getType();
+    std::optional<uint32_t> heads = op.getQueriesOp().getHeads();
+    return {[=, &b] { return threadQuery(b, tile, heads); },
+            [=, &b] { return threadHead(b, tile, *heads); }};
   }
 };
 
@@ -49,9 +47,11 @@ struct RowPlace {
 ///   vector<4xf32>
 class RowCode {
 public:
-  RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const RowPlace &place)
-      : b(b), body(op.getBody().front()) {
-    if (op.getHeads())
+  RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,
+          const RowPlace &place)
+      : b(b), body(op.getBody().front()),
+        choosesByElement(needs(Workaround::ChoicesByElement, info)) {
+    if (op.getQueriesOp().getHeads() && needs(Workaround::RowsBeforeLoop, info))
       loop = op->getParentOfType<mlir::scf::ForOp>();
     makeRow(op, place);
     varying.insert(body.getArgument(0));
@@ -81,7 +81,7 @@ public:
     for (mlir::Operation &inner : body.without_terminator()) {
       if (!varying.contains(inner.getResult(0)))
         continue;
-      if (isChoice(inner)) {
+      if (choosesByElement && isChoice(inner)) {
         run.push_back(&inner);
         continue;
       }
@@ -93,10 +93,7 @@ public:
                   count);
   }
 
-  /// The same in a block of its own, which keys, never negative, always enter:
-  /// ptxas 13.0 otherwise begins long code of all pieces of a row at once, in
-  /// loops over tiles any code on keys, and spills what they compute (1.7 KB, a
-  /// sine beside another tile).
+  /// The same in a block of its own, which keys, never negative, always enter.
   mlir::Value applyInBlock(mlir::Value scores, mlir::Value first) {
     mlir::Value always =
         mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::sge, first,
@@ -146,22 +143,20 @@ private:
   /// Row and head of this thread.
   void makeRow(ModifyOp op, const RowPlace &place) {
     mlir::OpBuilder::InsertionGuard guard(b);
-    moveAhead({op.getRow(), op.getHead()});
+    ViewOp queries = op.getQueriesOp();
+    moveAhead({op.getRow(), queries.getHead()});
     mlir::Value row = toIndex(b, place.row());
     mapping.map(body.getArgument(1),
                 mlir::arith::AddIOp::create(b, op.getRow(), row));
-    if (!op.getHeads())
+    if (!queries.getHeads())
       return;
     mlir::Value head = toIndex(b, place.head());
     mapping.map(body.getArgument(3),
-                mlir::arith::AddIOp::create(b, op.getHead(), head));
+                mlir::arith::AddIOp::create(b, queries.getHead(), head));
   }
 
-  /// Of packed heads each thread has a row's numbers of its own. Read beside
-  /// the scores they make ptxas 13.0 spill a row where another tile has its
-  /// share of registers, or a block a source (560 bytes, ALiBi), so that they
-  /// are made in front of the loop, unless they are another block's in each
-  /// turn.
+  /// Of packed heads each thread has a row's numbers of its own, which are made
+  /// in front of the loop unless they are another block's in each turn.
   mlir::Value buildOfRow(mlir::Operation &inner) {
     mlir::OpBuilder::InsertionGuard guard(b);
     moveAhead(
@@ -249,8 +244,7 @@ private:
            llvm::isa<mlir::arith::SelectOp>(op);
   }
 
-  /// Element by element: there are eight predicates, and those of a vector
-  /// would be kept in registers until the vector is picked by them.
+  /// Element by element.
   void buildByElement(llvm::ArrayRef<mlir::Operation *> run,
                       mlir::IRMapping &values, int64_t count) {
     llvm::SmallVector<llvm::SmallVector<mlir::Value>> results(run.size());
@@ -278,6 +272,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Block &body;
+  bool choosesByElement;
   /// Null where all is made beside the scores.
   mlir::scf::ForOp loop;
   mlir::IRMapping mapping;

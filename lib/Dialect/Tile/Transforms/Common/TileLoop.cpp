@@ -43,7 +43,7 @@ void tile::syncAround(ImplicitLocOpBuilder &b, const KernelInfo &info) {
 void TileLoop::prepare(Block &entry) {
   if (!isNeeded())
     return;
-  ofTile = TileNumbers::of(entry, rereadsExtents());
+  ofTile = TileNumbers::of(entry, needs(Workaround::RereadExtents, info));
   first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (isDynamic())
     answered = BarrierOp::create(b, BarrierType::get(b.getContext(), 1),

@@ -56,13 +56,6 @@ private:
   bool isDynamic() const {
     return info.schedule.scheduler == schedule::Scheduler::Dynamic;
   }
-  /// Whether every tile reads anew what the grid is counted with. Kept from
-  /// tile to tile such numbers, and what is computed of them, meet the MMA
-  /// role's descriptors in the uniform registers, and ptxas 13.0 spills (4
-  /// bytes, of packed heads with lists of lengths).
-  bool rereadsExtents() const {
-    return schedule::hasWideProductsInLoop(info.problem, info.schedule);
-  }
   unsigned place(unsigned offset) const {
     return info.map.findSmem("next_tile")->offset + offset;
   }

@@ -11,15 +11,70 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
+/// Returns what `op` reads: its numbers, and in place of a view those that it
+/// reads there.
+static SmallVector<Value> readBy(Operation *op) {
+  SmallVector<Value> read;
+  auto add = [&](std::initializer_list<Value> values) {
+    llvm::copy_if(values, std::back_inserter(read),
+                  [](Value value) { return bool(value); });
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LoadOp, StoreOp>([&](auto copy) {
+        ViewOp at = copy.getViewOp();
+        add({at.getBatch(), copy.getRow(), at.getCopyHead(), at.getMember(),
+             at.getColumn(), at.getStart(),
+             at.getStart() ? at.getLength() : Value()});
+      })
+      .Case([&](WriteOp write) {
+        ViewOp at = write.getViewOp();
+        add({at.getBatch(), write.getRow(), at.getHead(), at.getCount(),
+             at.getColumn(), at.getStart(), at.getLength()});
+      })
+      .Case([&](StoreRowsOp store) {
+        ViewOp at = store.getViewOp();
+        add({at.getBatch(), at.getHead(), store.getRow(), at.getCount(),
+             at.getStart(), at.getLength()});
+      })
+      .Case([&](LoadRowsOp load) {
+        add({load.getViewOp().getHead(), load.getViewOp().getCount()});
+      })
+      .Case([&](ModifyOp modify) {
+        ViewOp at = modify.getQueriesOp();
+        add({modify.getRow(), modify.getCol(),
+             at.getHeads() ? at.getHead() : Value()});
+      })
+      .Case([&](MaskOp mask) {
+        add({mask.getRow(), mask.getCol(), mask.getKeysOp().getLength(),
+             mask.getLower(), mask.getUpper()});
+      })
+      .Case<ViewOp>([](auto) {})
+      .Default([&](Operation *other) {
+        read.assign(other->operand_begin(), other->operand_end());
+      });
+  return read;
+}
+
+/// Whether an op reads the value at `use`, if need be through a view.
+static bool isRead(OpOperand &use) {
+  auto view = dyn_cast<ViewOp>(use.getOwner());
+  return !view || llvm::any_of(view->getUsers(), [&](Operation *user) {
+    return llvm::is_contained(readBy(user), use.get());
+  });
+}
+
 SetVector<Value> tile::usedOfOthers(Region &region) {
   SetVector<Value> used;
   region.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
+    if (!op->use_empty() && llvm::none_of(op->getUses(), isRead))
+      return;
+    for (Value operand : readBy(op))
       if (!region.isAncestor(operand.getParentRegion()))
         used.insert(operand);
   });
@@ -64,9 +119,34 @@ Value TileNumbers::remake(ImplicitLocOpBuilder &b, Value value,
   return made.lookup(value);
 }
 
+/// Makes the views that `role` takes of the numbers in `placed`, and what views
+/// have that the role does not read.
+void TileNumbers::placeViews(ImplicitLocOpBuilder &b, RoleOp role,
+                             IRMapping &made, const IRMapping &placed) const {
+  SetVector<Value> left;
+  role.getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (ops.contains(operand.getDefiningOp()) &&
+          !role.getBody().isAncestor(operand.getParentRegion()))
+        left.insert(operand);
+  });
+  for (Value value : left) {
+    auto view = value.getDefiningOp<ViewOp>();
+    if (!view) {
+      replaceInRole(role, value, remake(b, value, made));
+      continue;
+    }
+    IRMapping own;
+    for (Value operand : view->getOperands())
+      own.map(operand, placed.contains(operand) ? placed.lookup(operand)
+                                                : remake(b, operand, made));
+    replaceInRole(role, value, b.clone(*view, own)->getResult(0));
+  }
+}
+
 void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role, Value tile,
                         bool uniform) const {
-  IRMapping made;
+  IRMapping made, placed;
   for (Operation *op : ops)
     if (isa<gpu::BlockIdOp>(op))
       made.map(op->getResult(0), tile);
@@ -77,7 +157,9 @@ void TileNumbers::place(ImplicitLocOpBuilder &b, RoleOp role, Value tile,
     if (uniform && here.getType().isIndex())
       here = UniformOp::create(b, here);
     replaceInRole(role, value, here);
+    placed.map(value, here);
   }
+  placeViews(b, role, made, placed);
 }
 
 void TileNumbers::eraseDead() {

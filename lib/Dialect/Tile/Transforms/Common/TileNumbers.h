@@ -24,7 +24,7 @@
 namespace fmha::tile {
 
 /// What `region` uses and others define: also values in a loop over tiles that
-/// the region is yet to be moved into.
+/// the region is yet to be moved into. A view counts for what is read of it.
 llvm::SetVector<mlir::Value> usedOfOthers(mlir::Region &region);
 
 /// Has `role` use `here`, which stands ahead of it, in place of `value`.
@@ -45,6 +45,8 @@ public:
 private:
   mlir::Value remake(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                      mlir::IRMapping &made) const;
+  void placeViews(mlir::ImplicitLocOpBuilder &b, RoleOp role,
+                  mlir::IRMapping &made, const mlir::IRMapping &placed) const;
 
   llvm::SetVector<mlir::Operation *> ops;
 };

@@ -70,33 +70,7 @@ private:
   }
   void ifThen(Value condition, function_ref<void()> body,
               function_ref<void()> otherwise = nullptr);
-  /// The steps of a product of wide heads, for two tiles, leave no uniform
-  /// register for the number of blocks and the first of them, which all roles
-  /// use: ptxas 13.0 spills them unless each role has its own. In the load role
-  /// coordinates would then be spilled instead.
-  bool fillsUniformRegisters() const {
-    return schedule::fillsUniformRegisters(info.problem, info.schedule);
-  }
-  /// Nor do they leave any for where the tile lies and its sequence begins:
-  /// each role computes that for itself, as it does in a loop over tiles. So it
-  /// does beside long code on scores, which leaves no register either, and
-  /// where code on scores reads beside a second source: the first row stays in
-  /// registers there for as long as both last (4 bytes of a causal ALiBi).
-  bool remakesNumbers() const {
-    const schedule::Problem &p = info.problem;
-    bool keepsRows = p.source2 && !p.captures.empty();
-    return !tiles.isNeeded() && hasTmem() &&
-           (fillsUniformRegisters() || p.scoreIsLong || keepsRows);
-  }
-  /// Whether the role that took tensor memory frees it behind its loop over
-  /// tiles. Behind all roles its warp has to be told from others, by a
-  /// predicate that ptxas 13.0 keeps throughout them, and spills beside wide
-  /// products. Beside others, without it, ptxas spills what the grid is counted
-  /// with.
-  bool freesInRole() const {
-    return tiles.isNeeded() &&
-           schedule::hasWideProductsInLoop(info.problem, info.schedule);
-  }
+  bool needs(Workaround what) const { return tile::needs(what, info); }
   unsigned tmemOffset() const {
     return info.map.findSmem("tmem_address")->offset;
   }
@@ -113,8 +87,6 @@ private:
   RoleOp mma;
   Value warpIndex, thread;
   unsigned warps = 0;
-  /// Whether the kernel reads where sequences begin, or how long they are.
-  bool hasLists = false;
 };
 
 void WarpSwitch::ifThen(Value condition, function_ref<void()> body,
@@ -147,21 +119,13 @@ static bool endsLoop(Value number, Region &region) {
   });
 }
 
-/// Behind a minimum or maximum ptxas 13.0 no longer knows that a number is the
-/// same in all threads: one from a list of lengths, the first key of a window
-/// or of a part of the keys, or the first row where a window ends behind it and
-/// code on scores counts from it. It and what it meets then take a register
-/// of each thread throughout the roles, and some are spilled. Nothing above the
-/// roles depends on a thread. Parameters and constants need nothing, nor what
-/// is used once.
+/// Nothing above the roles depends on a thread. Parameters and constants need
+/// nothing, nor what is used once.
 void WarpSwitch::makeNumbersUniform(RoleOp role) {
-  const schedule::Problem &problem = info.problem;
-  bool hasFirstKey = problem.mask.left || info.schedule.splits > 1;
-  bool hasFirstRow = problem.mask.right && !problem.captures.empty();
-  if (!hasLists && !hasFirstKey && !hasFirstRow && !fillsUniformRegisters())
+  if (!needs(Workaround::UniformNumbers))
     return;
-  bool boundsOnly = fillsUniformRegisters() && role.getSingleThread();
-  auto *isWanted = boundsOnly ? endsLoop : isUsedInLoop;
+  bool endsOnly = role.getSingleThread() && needs(Workaround::UniformEndsAlone);
+  auto *isWanted = endsOnly ? endsLoop : isUsedInLoop;
   for (Value number : usedOfOthers(role.getBody())) {
     Operation *from = number.getDefiningOp();
     if (!number.getType().isIndex() ||
@@ -199,7 +163,7 @@ void WarpSwitch::freeTmem() {
 /// Nobody may leave while the tensor memory is in use, and it must be freed. A
 /// loop over tiles ends behind a barrier of its own.
 void WarpSwitch::buildEpilogue() {
-  if (!hasTmem() || freesInRole())
+  if (!hasTmem() || needs(Workaround::FreeInRole))
     return;
   if (!tiles.isNeeded()) {
     SyncWarpOp::create(b);
@@ -225,7 +189,7 @@ void WarpSwitch::buildRole(RoleOp role) {
     leader ? ifThen(leader, inlineBody) : inlineBody();
   };
   if (!tiles.isNeeded()) {
-    if (remakesNumbers())
+    if (needs(Workaround::OwnNumbers))
       ownNumbers.place(b, role, gpu::BlockIdOp::create(b, gpu::Dimension::x));
     makeNumbersUniform(role);
     return inlineFor(elect());
@@ -235,7 +199,7 @@ void WarpSwitch::buildRole(RoleOp role) {
     makeNumbersUniform(role);
     inlineFor(leader);
   });
-  if (hasTmem() && freesInRole() && role == mma)
+  if (role == mma && needs(Workaround::FreeInRole))
     freeTmem();
 }
 
@@ -307,9 +271,8 @@ LogicalResult WarpSwitch::run() {
     return failure();
   // The base address is read behind the prologue that stores it.
   b.setInsertionPoint(hasTmem() ? op->getPrevNode() : op.getOperation());
-  hasLists = !op->getBlock()->getOps<memref::LoadOp>().empty();
   tiles.prepare(*op->getBlock());
-  if (remakesNumbers())
+  if (needs(Workaround::OwnNumbers))
     ownNumbers = TileNumbers::of(*op->getBlock(), /*withExtents=*/true);
   buildPrologue();
   b.setInsertionPoint(op);

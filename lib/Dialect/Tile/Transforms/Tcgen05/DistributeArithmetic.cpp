@@ -139,7 +139,8 @@ struct DistributeMask : public DistributePattern<MaskOp> {
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(rewriter);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, masked(b, op.getType(), x, own));
+    bool perBound = needs(Workaround::SelectPerBound, context.info);
+    scf::YieldOp::create(b, masked(b, op.getType(), x, own, perBound));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, x);
     rewriter.replaceOp(op, branch.getResults());
@@ -156,7 +157,8 @@ private:
       return arith::AddIOp::create(b, v, constantI32(b, n));
     };
     Value column = toI32(op.getCol());
-    Value end = arith::SubIOp::create(b, toI32(op.getKvLen()), column);
+    Value end =
+        arith::SubIOp::create(b, toI32(op.getKeysOp().getLength()), column);
     Seen common{Value(), end}, own = common;
     // Of the tile's first row, from the block's first key.
     auto place = [&](Value bound) -> Value {
@@ -171,7 +173,8 @@ private:
     }
     if (op.getLower()) {
       Value first = place(op.getLower());
-      int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+      int64_t rows =
+          op.getType().getRows() / op.getQueries().getType().getHeads();
       common.first = add(first, rows - 1);
       own.first = arith::AddIOp::create(b, first, query(b, op));
     }
@@ -182,7 +185,7 @@ private:
   }
 
   static Value query(ImplicitLocOpBuilder &b, MaskOp op) {
-    return threadQuery(b, op.getType(), op.getHeads());
+    return threadQuery(b, op.getType(), op.getQueriesOp().getHeads());
   }
 
   /// A limit that counts from the block's first column, counted from the first
@@ -207,22 +210,24 @@ private:
         b, DenseElementsAttr::get(type, ArrayRef<int32_t>(places)));
   }
 
+  /// Selects once for each bound if `perBound`, and for both together if not.
   static Value masked(ImplicitLocOpBuilder &b, TileType tile, Value x,
-                      const Seen &own) {
+                      const Seen &own, bool perBound) {
     Value indices = placesOfColumns(b, tile);
     Type type = indices.getType();
     Value none = broadcast(b, constantF32(b, -infinity), x.getType());
-    auto keep = [&](arith::CmpIPredicate seen, Value limit) {
-      Value live =
-          arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
-      x = arith::SelectOp::create(b, live, x, none);
+    auto isSeen = [&](arith::CmpIPredicate seen, Value limit) -> Value {
+      return arith::CmpIOp::create(b, seen, indices, broadcast(b, limit, type));
     };
-    keep(arith::CmpIPredicate::slt, own.end);
-    // Not both conditions in one: a select takes its predicate at once, while
-    // ptxas keeps those that are combined in registers, and spills.
-    if (own.first)
-      keep(arith::CmpIPredicate::sge, own.first);
-    return x;
+    Value live = isSeen(arith::CmpIPredicate::slt, own.end);
+    if (own.first && !perBound)
+      live = arith::AndIOp::create(
+          b, live, isSeen(arith::CmpIPredicate::sge, own.first));
+    x = arith::SelectOp::create(b, live, x, none);
+    if (!own.first || !perBound)
+      return x;
+    return arith::SelectOp::create(
+        b, isSeen(arith::CmpIPredicate::sge, own.first), x, none);
   }
 };
 
@@ -294,15 +299,17 @@ struct DistributeLoadRows : public DistributePattern<LoadRowsOp> {
   matchAndRewrite(LoadRowsOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value head = op.getHead();
-    if (std::optional<uint32_t> heads = op.getHeads()) {
+    ViewOp view = op.getViewOp();
+    Value head = view.getHead();
+    if (std::optional<uint32_t> heads = view.getHeads()) {
       Value own = toIndex(b, threadHead(b, op.getType(), *heads));
-      Value last = arith::SubIOp::create(b, op.getCount(),
+      Value last = arith::SubIOp::create(b, view.getCount(),
                                          arith::ConstantIndexOp::create(b, 1));
       head =
           arith::AddIOp::create(b, head, arith::MinSIOp::create(b, own, last));
     }
-    Value number = memref::LoadOp::create(b, op.getSrc(), ValueRange{head});
+    Value number =
+        memref::LoadOp::create(b, view.getSource(), ValueRange{head});
     Value factor =
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
     rewriter.replaceOpWithNewOp<arith::MulFOp>(op, number, factor);
@@ -353,8 +360,9 @@ struct DistributeStoreRows : public DistributePattern<StoreRowsOp> {
       own.inside = arith::AndIOp::create(b, own.inside, isLeftHalf(b));
     auto branch = scf::IfOp::create(b, own.inside, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
-    memref::StoreOp::create(b, adaptor.getValue(), op.getDest(),
-                            ValueRange{op.getBatch(), own.head, own.row});
+    ViewOp view = op.getViewOp();
+    memref::StoreOp::create(b, adaptor.getValue(), view.getSource(),
+                            ValueRange{view.getBatch(), own.head, own.row});
     rewriter.eraseOp(op);
     return success();
   }

@@ -32,14 +32,16 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType tile = op.getType();
     Value x = adaptor.getInput(), first = firstKey(b, op);
-    RowCode code(b, op, RowPlace::ofThread(b, op));
+    RowCode code(b, op, context.info, RowPlace::ofThread(b, op));
     // Piece by piece, for the sake of registers; keys of one slice follow each
     // other.
     int64_t columns = ownColumns(tile), inSlice = columns / slicesOf(tile);
     int64_t pitch = tile.getColumns() / slicesOf(tile);
-    int64_t piece =
-        std::gcd(inSlice, code.isLong() ? longPieceColumns : shortPieceColumns);
-    bool apart = code.isLong() || (loopsOverTiles() && code.readsKeys());
+    bool isLong = code.isLong();
+    int64_t piece = std::gcd(inSlice, columnsOfPiece(isLong));
+    bool apart =
+        (isLong && needs(Workaround::BlockOfLong, context.info)) ||
+        (code.readsKeys() && needs(Workaround::BlockOfKeys, context.info));
     SmallVector<Value> parts;
     for (int64_t column = 0; column < columns; column += piece) {
       int64_t place = column / inSlice * pitch + column % inSlice;
@@ -55,15 +57,11 @@ struct DistributeModify : public DistributePattern<ModifyOp> {
   }
 
 private:
-  /// There ptxas 13.0 makes what follows from keys alone, distances for ALiBi,
-  /// of all columns ahead of their scores (200 bytes of spill stores).
-  bool loopsOverTiles() const {
-    return context.info.schedule.scheduler != schedule::Scheduler::Single;
+  int64_t columnsOfPiece(bool isLong) const {
+    if (!needs(Workaround::ShortPieces, context.info))
+      return 16;
+    return isLong ? 2 : 4;
   }
-
-  /// ptxas 13.0 begins several pieces at once, and with 16 columns to a piece
-  /// spills (280 bytes, ALiBi on two sources in a loop over tiles).
-  static constexpr int64_t longPieceColumns = 2, shortPieceColumns = 4;
 
   /// The key of this thread's first column.
   static Value firstKey(ImplicitLocOpBuilder &b, ModifyOp op) {

@@ -149,11 +149,12 @@ private:
                          Value column, Value values) {
     constexpr int64_t step = 8;
     auto tile = cast<TileType>(op.getTile());
-    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
-    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    ViewOp view = op.getViewOp();
+    int64_t dim = view.getType().getShape().back();
+    bool whole = !view.getColumn() && tile.getColumns() == dim;
     Value first = arith::IndexCastOp::create(b, b.getIndexType(), column);
-    if (op.getColumn())
-      first = arith::AddIOp::create(b, first, op.getColumn());
+    if (view.getColumn())
+      first = arith::AddIOp::create(b, first, view.getColumn());
     int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
     for (int64_t n = 0; n < count; n += step) {
       Value at =
@@ -173,12 +174,14 @@ private:
   static void storeStep(ImplicitLocOpBuilder &b, WriteOp op, const OwnRow &own,
                         Value column, Value values) {
     constexpr int64_t width = 4;
+    ViewOp view = op.getViewOp();
     int64_t count = cast<VectorType>(values.getType()).getDimSize(0);
     for (int64_t n = 0; n < count; n += width) {
       Value at = arith::AddIOp::create(b, column,
                                        arith::ConstantIndexOp::create(b, n));
-      vector::StoreOp::create(b, slice(b, values, n, width), op.getDest(),
-                              ValueRange{op.getBatch(), own.row, own.head, at});
+      vector::StoreOp::create(
+          b, slice(b, values, n, width), view.getSource(),
+          ValueRange{view.getBatch(), own.row, own.head, at});
     }
   }
 };

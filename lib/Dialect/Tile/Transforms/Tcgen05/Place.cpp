@@ -50,6 +50,7 @@ private:
   void placeNormalize(NormalizeOp op);
   void placeSum(Operation *op, OpOperand &sum);
   void placeLoop(scf::ForOp op);
+  void placeBranch(scf::IfOp op);
 
   Attribute registers(unsigned slices = 1) {
     return RegistersAttr::get(ctx, slices);
@@ -99,7 +100,7 @@ bool anyUse(OpOperand &) { return true; }
 /// K and V messages share a ring, unless V has one of its own; its stages are
 /// as large as the largest message.
 Attribute Placer::ringPlace(LoadOp op) {
-  bool isValue = op.getSrc() == func.getArgument(2);
+  bool isValue = op.getViewOp().getSource() == func.getArgument(2);
   const schedule::SmemRegion *region =
       info.map.findSmem(isValue && info.schedule.vStages ? "V" : "KV");
   auto own = cast<TileType>(op.getType())
@@ -195,6 +196,14 @@ void Placer::placeLoop(scf::ForOp op) {
   }
 }
 
+/// Else a branch hands on what the loop carries, which has places already.
+void Placer::placeBranch(scf::IfOp op) {
+  if (op.getNumResults())
+    for (auto [result, old] :
+         llvm::zip(op.getResults(), op.elseYield().getOperands()))
+      result.setType(old.getType());
+}
+
 LogicalResult Placer::placeOp(Operation *op) {
   std::optional<unsigned> tile = queryTileOf(op);
   if (tile && *tile >= info.schedule.qTiles)
@@ -202,7 +211,7 @@ LogicalResult Placer::placeOp(Operation *op) {
            << "expected a tile.q_tile below the schedule's "
            << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp, SliceOp, tile::YieldOp>(op) && !tile)
+      !isa<ViewOp, LoadOp, SliceOp, tile::YieldOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";
@@ -217,6 +226,7 @@ LogicalResult Placer::placeOp(Operation *op) {
         placeSum(write, *write.getSumMutable().begin());
       })
       .Case<scf::ForOp>([&](scf::ForOp loop) { placeLoop(loop); })
+      .Case<scf::IfOp>([&](scf::IfOp branch) { placeBranch(branch); })
       .Case<FillOp>([&](FillOp fill) {
         bool row = fill.getType().getShape().size() == 1;
         setPlace(fill.getResult(),

@@ -188,7 +188,7 @@ LogicalResult TraceReader::readLoad(LoadOp op, Steps &steps) {
   auto acquired =
       op.getInto() ? op.getInto().getDefiningOp<AcquireOp>() : AcquireOp();
   if (!acquired)
-    return op.emitOpError() << "has no acquired slot; run tile-specialise "
+    return op.emitOpError() << "has no acquired slot; run tile-warp-specialize "
                                "first";
   const ChannelBarriers &own = channels.find(acquired.getChannel())->second;
   TileType type = op.getType();

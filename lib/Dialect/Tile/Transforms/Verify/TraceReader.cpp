@@ -493,7 +493,7 @@ LogicalResult TraceReader::readOp(Operation *op, Steps &steps) {
     return readSpecialise(roles, steps), success();
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return declareBarrier(barrier), success();
-  if (isa<ChannelOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+  if (isa<ChannelOp, ViewOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
     return success();
   if (isa_and_nonnull<TileDialect>(op->getDialect()) &&
       !isa<TmemAddressOp, TileCountOp>(op))

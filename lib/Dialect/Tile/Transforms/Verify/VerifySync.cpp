@@ -59,7 +59,7 @@ LogicalResult checkRoles(gpu::GPUFuncOp func) {
   WalkResult result = func.walk([](ChannelOp channel) -> WalkResult {
     return channel.emitOpError()
            << "expected a tile.specialise with the roles that it joins, got "
-              "none; run tile-specialise first";
+              "none; run tile-warp-specialize first";
   });
   return failure(result.wasInterrupted());
 }

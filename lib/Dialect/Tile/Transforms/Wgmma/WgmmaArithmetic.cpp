@@ -133,12 +133,16 @@ private:
   /// Keys that the block has, and the key of the tile's first row plus `bound`,
   /// counted from the block's first one.
   static Value keys(ImplicitLocOpBuilder &b, MaskOp op) {
-    return arith::SubIOp::create(b, toI32(b, op.getKvLen()),
+    return arith::SubIOp::create(b, toI32(b, op.getKeysOp().getLength()),
                                  toI32(b, op.getCol()));
   }
   static Value place(ImplicitLocOpBuilder &b, MaskOp op, Value bound) {
     Value at = arith::AddIOp::create(b, toI32(b, op.getRow()), toI32(b, bound));
     return arith::SubIOp::create(b, at, toI32(b, op.getCol()));
+  }
+
+  static Value query(ImplicitLocOpBuilder &b, MaskOp op, int64_t row) {
+    return fragmentQuery(b, row, op.getQueriesOp().getHeads());
   }
 
   static Value isEdge(ImplicitLocOpBuilder &b, MaskOp op) {
@@ -151,7 +155,8 @@ private:
                               constantI32(b, op.getType().getColumns()));
     if (!op.getLower())
       return edge;
-    int64_t rows = op.getType().getRows() / op.getHeads().value_or(1);
+    int64_t rows =
+        op.getType().getRows() / op.getQueries().getType().getHeads();
     Value last = add(b, place(b, op, op.getLower()), rows - 1);
     Value hides = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, last,
                                         constantI32(b, 0));
@@ -165,9 +170,8 @@ private:
     for (int64_t row = 0; row < fragmentRows; ++row) {
       own[row] = all;
       if (op.getUpper()) {
-        Value behind =
-            arith::AddIOp::create(b, add(b, place(b, op, op.getUpper()), 1),
-                                  fragmentQuery(b, row, op.getHeads()));
+        Value behind = arith::AddIOp::create(
+            b, add(b, place(b, op, op.getUpper()), 1), query(b, op, row));
         own[row] = arith::MinSIOp::create(b, all, behind);
       }
       own[row] = arith::SubIOp::create(b, own[row], fragmentColumn(b));
@@ -178,7 +182,7 @@ private:
     Value own[fragmentRows];
     for (int64_t row = 0; row < fragmentRows; ++row) {
       Value first = arith::AddIOp::create(b, place(b, op, op.getLower()),
-                                          fragmentQuery(b, row, op.getHeads()));
+                                          query(b, op, row));
       own[row] = arith::SubIOp::create(b, first, fragmentColumn(b));
     }
     return bothRows(b, own[0], own[1]);
@@ -289,12 +293,13 @@ struct LoadRowsFragment : public FragmentPattern<LoadRowsOp> {
         arith::ConstantOp::create(b, cast<TypedAttr>(op.getFactorAttr()));
     Value rows[fragmentRows];
     for (int64_t row = 0; row < fragmentRows; ++row) {
-      if (row && !op.getHeads()) {
+      if (row && !op.getView().getType().isPacked()) {
         rows[row] = rows[0];
         continue;
       }
       Value number =
-          memref::LoadOp::create(b, op.getSrc(), ValueRange{head(b, op, row)});
+          memref::LoadOp::create(b, op.getViewOp().getSource(),
+                                 ValueRange{head(b, op.getViewOp(), row)});
       rows[row] = arith::MulFOp::create(b, number, factor);
     }
     rewriter.replaceOp(op, bothRows(b, rows[0], rows[1]));
@@ -302,14 +307,14 @@ struct LoadRowsFragment : public FragmentPattern<LoadRowsOp> {
   }
 
 private:
-  static Value head(ImplicitLocOpBuilder &b, LoadRowsOp op, int64_t row) {
-    std::optional<uint32_t> heads = op.getHeads();
+  static Value head(ImplicitLocOpBuilder &b, ViewOp view, int64_t row) {
+    std::optional<uint32_t> heads = view.getHeads();
     if (!heads)
-      return op.getHead();
+      return view.getHead();
     Value own = toIndex(b, fragmentHead(b, row, *heads));
-    Value last = arith::SubIOp::create(b, op.getCount(),
+    Value last = arith::SubIOp::create(b, view.getCount(),
                                        arith::ConstantIndexOp::create(b, 1));
-    return arith::AddIOp::create(b, op.getHead(),
+    return arith::AddIOp::create(b, view.getHead(),
                                  arith::MinSIOp::create(b, own, last));
   }
 };

@@ -150,8 +150,10 @@ struct TileWgmmaDistributePass
     if (ops.empty())
       return;
     SpecialiseOp specialise = *ops.begin();
-    if (failed(distribute(specialise, *info)) ||
-        failed(lowerSpecialise(specialise, *info)))
+    if (failed(distribute(specialise, *info)))
+      return signalPassFailure();
+    eraseViews(getOperation());
+    if (failed(lowerSpecialise(specialise, *info)))
       signalPassFailure();
   }
 

@@ -76,8 +76,9 @@ void storeFragment(mlir::ImplicitLocOpBuilder &b, TileType to,
 /// As ownRow() of Distribute.h, for row `row` of this thread's two.
 template <typename OpTy>
 OwnRow fragmentOwnRow(mlir::ImplicitLocOpBuilder &b, OpTy op, int64_t row) {
-  return ownRowAt(b, op, fragmentQuery(b, row, op.getHeads()),
-                  [&] { return fragmentHead(b, row, *op.getHeads()); });
+  std::optional<uint32_t> heads = op.getViewOp().getHeads();
+  return ownRowAt(b, op, fragmentQuery(b, row, heads),
+                  [&] { return fragmentHead(b, row, *heads); });
 }
 
 void populateWgmmaArithmetic(mlir::RewritePatternSet &patterns,

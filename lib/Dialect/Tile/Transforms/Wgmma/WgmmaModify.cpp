@@ -25,8 +25,8 @@ struct ModifyFragment : public FragmentPattern<ModifyOp> {
     Value x = adaptor.getInput(), made = x;
     Value first =
         arith::AddIOp::create(b, op.getCol(), toIndex(b, fragmentColumn(b)));
-    RowCode codes[fragmentRows] = {{b, op, place(b, op, 0)},
-                                   {b, op, place(b, op, 1)}};
+    RowCode codes[fragmentRows] = {{b, op, info, place(b, op, 0)},
+                                   {b, op, info, place(b, op, 1)}};
     for (int64_t n = 0; n < fragmentSize(op.getType()); n += fragmentStep) {
       Value key = arith::AddIOp::create(
           b, first, arith::ConstantIndexOp::create(b, n / fragmentStep * 8));
@@ -45,13 +45,9 @@ private:
   static constexpr int64_t neighbours = 2;
 
   static RowPlace place(ImplicitLocOpBuilder &b, ModifyOp op, int64_t row) {
-    auto makeRow = [&b, op, row]() mutable {
-      return fragmentQuery(b, row, op.getHeads());
-    };
-    auto makeHead = [&b, op, row]() mutable {
-      return fragmentHead(b, row, *op.getHeads());
-    };
-    return {makeRow, makeHead};
+    std::optional<uint32_t> heads = op.getQueriesOp().getHeads();
+    return {[=, &b] { return fragmentQuery(b, row, heads); },
+            [=, &b] { return fragmentHead(b, row, *heads); }};
   }
 };
 

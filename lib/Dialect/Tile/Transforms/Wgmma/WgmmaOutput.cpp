@@ -71,18 +71,19 @@ private:
                        Value elements) {
     constexpr int64_t step = 8, width = 2;
     auto tile = cast<TileType>(op.getTile());
-    int64_t dim = cast<MemRefType>(op.getDest().getType()).getDimSize(3);
-    bool whole = !op.getColumn() && tile.getColumns() == dim;
+    ViewOp view = op.getViewOp();
+    int64_t dim = view.getType().getShape().back();
+    bool whole = !view.getColumn() && tile.getColumns() == dim;
     Value first = toIndex(b, fragmentColumn(b));
-    if (op.getColumn())
-      first = arith::AddIOp::create(b, first, op.getColumn());
+    if (view.getColumn())
+      first = arith::AddIOp::create(b, first, view.getColumn());
     for (int64_t n = 0; n < tile.getColumns(); n += step) {
       Value at =
           arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n));
       auto store = [&] {
         vector::StoreOp::create(
-            b, slice(b, elements, n / step * width, width), op.getDest(),
-            ValueRange{op.getBatch(), own.row, own.head, at});
+            b, slice(b, elements, n / step * width, width), view.getSource(),
+            ValueRange{view.getBatch(), own.row, own.head, at});
       };
       if (whole) {
         store();
@@ -105,12 +106,13 @@ struct StoreRowsFragment : public FragmentPattern<StoreRowsOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           fragmentColumn(b), constantI32(b, 0));
+    ViewOp view = op.getViewOp();
     for (int64_t row = 0; row < fragmentRows; ++row) {
       OwnRow own = fragmentOwnRow(b, op, row);
       inIf(b, arith::AndIOp::create(b, own.inside, isFirst), [&] {
         memref::StoreOp::create(
             b, vector::ExtractOp::create(b, adaptor.getValue(), row),
-            op.getDest(), ValueRange{op.getBatch(), own.head, own.row});
+            view.getSource(), ValueRange{view.getBatch(), own.head, own.row});
       });
     }
     rewriter.eraseOp(op);

@@ -110,7 +110,7 @@ LogicalResult FragmentPlacer::checkMark(Operation *op) {
            << "expected a tile.q_tile below the schedule's "
            << info.schedule.qTiles << " query tiles, got " << int(*tile);
   if (op->getDialect() && isa<TileDialect>(op->getDialect()) &&
-      !isa<LoadOp, tile::YieldOp>(op) && !tile)
+      !isa<ViewOp, LoadOp, tile::YieldOp>(op) && !tile)
     return op->emitOpError()
            << "has no tile.q_tile mark; tiled kernels carry one on every op of "
               "a query tile";

@@ -15,7 +15,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Common/SpecialiseParts.h"
 #include "WgmmaParts.h"
 #include "WgmmaTiles.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
@@ -171,6 +170,8 @@ void WgmmaSpecialiser::loadInto(LoadOp original, Value channel, Value message,
                                 IRMapping &numbers) {
   Value slot =
       AcquireOp::create(b, original.getType(), channel, message).getResult();
+  // The batch, then the row, then the rest of the view.
+  mapNumber(original.getViewOp().getBatch(), numbers);
   auto made = cast<LoadOp>(clone(original, numbers));
   made->removeAttr("tile.q_tile");
   made.getIntoMutable().assign(slot);
@@ -518,6 +519,16 @@ void WgmmaSpecialiser::run() {
   b.createBlock(&all.getBody());
   for (const schedule::Role &role : info.schedule.roles)
     buildRole(role);
+}
+
+/// Erases the sequential program, uses before definitions.
+void eraseSequential(gpu::GPUFuncOp func) {
+  Block &entry = func.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
+    if (isa<scf::ForOp>(op) ||
+        (queryTileOf(&op) && isa<TileDialect>(op.getDialect())) ||
+        isOpTriviallyDead(&op))
+      op.erase();
 }
 
 struct TileWgmmaSpecialisePass

@@ -87,22 +87,16 @@ private:
   Value count, grid, several;
 };
 
-/// Behind a minimum or a load ptxas no longer knows that a number is the same
-/// in all threads. One thread alone has nobody to ask.
-bool needsUniform(RoleOp role, const KernelInfo &info, Block &entry) {
-  bool hasLists = !entry.getOps<memref::LoadOp>().empty();
-  return !role.getSingleThread() &&
-         (hasLists || info.problem.mask.left || info.schedule.splits > 1);
-}
-
 /// Makes anew, at the start of `body`, what `role` uses and a tile decides.
 void placeRole(ImplicitLocOpBuilder &b, RoleOp role, const KernelInfo &info,
                Block *body) {
   Block &entry = role->getParentOp()->getBlock()->getParent()->front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
-  TileNumbers::of(entry).place(b, role, body->getArgument(0),
-                               needsUniform(role, info, entry));
+  // One thread alone has no other that may differ.
+  bool uniform =
+      !role.getSingleThread() && needs(Workaround::UniformTileNumbers, info);
+  TileNumbers::of(entry).place(b, role, body->getArgument(0), uniform);
 }
 
 } // namespace

@@ -2,11 +2,13 @@
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-expand-math)))' --split-input-file --verify-diagnostics
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 gpu.module @kernels {
-  gpu.func @double(%i: index) kernel {
+  gpu.func @double(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %d = arith.extf %e : f32 to f64
       // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.sin of 'f64'; convert its arguments to one of those}}
@@ -19,11 +21,13 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 gpu.module @kernels {
-  gpu.func @whole(%i: index) kernel {
+  gpu.func @whole(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %n = arith.index_cast %key : index to i32
       // expected-error @below {{expected functions that targets compute, got math.ipowi; write a power of integers as products}}
@@ -36,11 +40,13 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 gpu.module @kernels {
-  gpu.func @index(%i: index) kernel {
+  gpu.func @index(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       // expected-error @below {{expected functions of f32, f16, bf16 or integers, got math.fpowi of 'index'}}
       %a = math.fpowi %e, %key : f32, index

@@ -3,6 +3,7 @@
 
 // RUN: fmha-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-expand-math)))' --split-input-file | FileCheck %s
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // What the units make stays, and so does what may be approximate.
@@ -15,9 +16,10 @@
 // CHECK-NEXT: %[[F:.*]] = math.sin %[[D]] fastmath<afn> : f32
 // CHECK-NEXT: tile.yield %[[F]]
 gpu.module @kernels {
-  gpu.func @kept(%i: index) kernel {
+  gpu.func @kept(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %a = math.exp %e : f32
       %b = math.log %a : f32
@@ -32,6 +34,7 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // Whole turns go in three steps; the sine of what is left is upstream's, and no more than 1.
@@ -47,9 +50,10 @@ gpu.module @kernels {
 // CHECK: arith.minimumf
 // CHECK: arith.maximumf
 gpu.module @kernels {
-  gpu.func @sine(%i: index) kernel {
+  gpu.func @sine(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %a = math.sin %e : f32
       tile.yield %a : f32
@@ -60,6 +64,7 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // A whole power is products, one over them below zero.
@@ -71,9 +76,10 @@ gpu.module @kernels {
 // CHECK: arith.divf %{{.*}}, %[[CUBE]] : f32
 // CHECK-NOT: math.log
 gpu.module @kernels {
-  gpu.func @product(%i: index) kernel {
+  gpu.func @product(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %three = arith.constant -3.0 : f32
       %a = math.powf %e, %three : f32
@@ -85,6 +91,7 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // Of any other power the logarithm is a polynomial, and the exponential the unit's; the sign is looked at.
@@ -95,9 +102,10 @@ gpu.module @kernels {
 // CHECK: math.exp
 // CHECK: math.copysign %{{.*}}, %[[E]] : f32
 gpu.module @kernels {
-  gpu.func @power(%i: index) kernel {
+  gpu.func @power(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %a = math.powf %e, %e : f32
       tile.yield %a : f32
@@ -108,6 +116,7 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // In 16 bits a function is that of f32; quotients of its own are approximate, those of the region are not.
@@ -119,9 +128,10 @@ gpu.module @kernels {
 // CHECK: %[[R:.*]] = arith.truncf %{{.*}} : f32 to f16
 // CHECK: arith.divf %[[R]], %[[H]] : f16
 gpu.module @kernels {
-  gpu.func @narrow(%i: index) kernel {
+  gpu.func @narrow(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %h = arith.truncf %e : f32 to f16
       %a = math.erf %h : f16
@@ -135,6 +145,7 @@ gpu.module @kernels {
 
 // -----
 
+!t = memref<?x?x?x64xbf16>
 !x = !tile.tile<128x128xf32>
 
 // CHECK-LABEL: gpu.func @kinds
@@ -144,9 +155,10 @@ gpu.module @kernels {
 // CHECK: %[[M:.*]] = arith.minimumf %[[E]], %[[B:.*]] : f32
 // CHECK: arith.maximumf %[[M]], %[[A:.*]] : f32
 gpu.module @kernels {
-  gpu.func @kinds(%i: index) kernel {
+  gpu.func @kinds(%q: !t, %i: index) kernel {
     %x = tile.fill 1.0 : !x
-    %y = tile.modify %x at [%i, %i] : !x {
+    %queries = tile.view %q batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %y = tile.modify %x at %queries[%i, %i] : !x, !tile.view<?x64xbf16> {
     ^bb0(%e: f32, %row: index, %key: index):
       %n = math.isnan %e : f32
       %f = math.isinf %e : f32

@@ -21,6 +21,10 @@ gpu.module @kernels {
     // CHECK: %[[H:.*]] = gpu.block_id z
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
     %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!q>
+    %queries = tile.view %q batch %b head %h rows %r : !t -> !tile.view<?x128xf16>
+    %queries2 = tile.view %q batch %b head %h rows %h from %b : !t -> !tile.view<?x128xf16>
+    %output = tile.view %o batch %b head %h rows %r : !t -> !tile.view<?x128xf16>
+    %output2 = tile.view %o batch %b head %h rows %r from %b : !t -> !tile.view<?x128xf16>
     tile.specialise {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // Both boxes together: 128 x 128 x 2 bytes, one arrival.
@@ -32,7 +36,7 @@ gpu.module @kernels {
         // CHECK: tile.tma_load %[[Q]][%[[B]], %[[R]], %[[H]]] column 64 to %[[P1]] signals %[[FULL]]
         // CHECK-NOT: tile.tma_load
         %slot = tile.acquire %ch[%b] : !tile.channel<!q> -> !q
-        %0 = tile.load %q[%b, %r, %h] into %slot as !q : !t -> !q
+        %0 = tile.load %queries[%r] into %slot as !q : !tile.view<?x128xf16> -> !q
       }
       // Of a sequence, rows count from as many before its end as the tensor has: length -
       // within + row, and the end is start + within. A box behind the sequence begins at
@@ -49,7 +53,7 @@ gpu.module @kernels {
       // CHECK: tile.tma_load %[[Q]][%[[B]], %[[ROW]], %[[H]]] column 64 before %[[END]] to
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         %slot = tile.acquire %ch[%r] : !tile.channel<!q> -> !q
-        %0 = tile.load %q[%b, %r, %h] within [%b, %h] into %slot as !q : !t -> !q
+        %0 = tile.load %queries2[%r] into %slot as !q : !tile.view<?x128xf16> -> !q
       }
       // CHECK: tile.role "store"
       tile.role "store" warps 14 to 15 registers 136 single_thread {
@@ -58,10 +62,10 @@ gpu.module @kernels {
         // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %[[R]], %[[H]]] column 64
         // Shared memory must outlive the copies: one wait for both.
         // CHECK-NEXT: tile.tma_store_wait
-        tile.store %0, %o[%b, %r, %h] : !q, !t
+        tile.store %0, %output[%r] : !q, !tile.view<?x128xf16>
         // CHECK: %[[END:.*]] = arith.addi %[[B]], %[[R]]
         // CHECK: tile.tma_store %{{.*}} to %[[O]][%[[B]], %{{.*}}, %[[H]]] column 0 before %[[END]]
-        tile.store %0, %o[%b, %r, %h] within [%b, %r] : !q, !t
+        tile.store %0, %output2[%r] : !q, !tile.view<?x128xf16>
       }
     }
     gpu.return
@@ -76,6 +80,8 @@ gpu.module @kernels {
     // CHECK: %[[C:.*]] = gpu.block_id z
     %c = gpu.block_id z
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
+    %values = tile.view %v batch %b head %b rows %r from %b column %c : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x176xf16>
+    %values2 = tile.view %v batch %b head %b rows %r column %c : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !tile.view<?x176xf16>
     tile.specialise {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         // CHECK: tile.tma_load {{.*}} column 0 behind %[[C]] before
@@ -83,13 +89,13 @@ gpu.module @kernels {
         // CHECK: %[[COLUMN:.*]] = arith.minsi %[[NEXT]], %c128
         // CHECK: tile.tma_load {{.*}} column 0 behind %[[COLUMN]] before
         %slot = tile.acquire %ch[%b] : !tile.channel<!q> -> !q
-        %0 = tile.load %v[%b, %r, %b] column %c within [%b, %r] into %slot as !q : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !q
+        %0 = tile.load %values[%r] into %slot as !q : !tile.view<?x176xf16> -> !q
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread {
         // CHECK: tile.tma_load {{.*}} column 0 behind %[[C]] to
         // CHECK: tile.tma_load {{.*}} column 64 behind %[[C]] to
         %slot = tile.acquire %ch[%r] : !tile.channel<!q> -> !q
-        %0 = tile.load %v[%b, %r, %b] column %c into %slot as !q : memref<?x?x?x176xf16, strided<[?, ?, ?, 1]>> -> !q
+        %0 = tile.load %values2[%r] into %slot as !q : !tile.view<?x176xf16> -> !q
       }
     }
     gpu.return

@@ -6,7 +6,8 @@
 gpu.module @other {
   gpu.func @other(%t: memref<?x?x?x64xbf16>) kernel {
     %c0 = arith.constant 0 : index
-    %0 = tile.load %t[%c0, %c0, %c0] : memref<?x?x?x64xbf16> -> !tile.tile<128x64xbf16>
+    %view = tile.view %t batch %c0 head %c0 rows %c0 : memref<?x?x?x64xbf16> -> !tile.view<?x64xbf16>
+    %0 = tile.load %view[%c0] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16>
     gpu.return
   }
 }
@@ -24,8 +25,9 @@ gpu.module @no_slot {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
-    %0 = tile.load %q[%c0, %c0, %c0] : !t -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+    %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
+    %0 = tile.load %queries[%c0] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
     gpu.return
   }
 }
@@ -46,8 +48,9 @@ gpu.module @not_acquired {
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %slot = tile.slot %c0 : !k
-    // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
-    %0 = tile.load %q[%c0, %c0, %c0] into %slot as !k : !t -> !k
+    %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
+    %0 = tile.load %queries[%c0] into %slot as !k : !tile.view<?x64xbf16> -> !k
     gpu.return
   }
 }
@@ -66,8 +69,9 @@ gpu.module @store_registers {
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
     %c0 = arith.constant 0 : index
     %0 = tile.fill 0.0 : !tile.tile<128x64xbf16, #tile.registers>
+    %output = tile.view %o batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     // expected-error@+1 {{expected a tile in shared memory, which TMA copies from, got '!tile.tile<128x64xbf16, #tile.registers>'}}
-    tile.store %0, %o[%c0, %c0, %c0] : !tile.tile<128x64xbf16, #tile.registers>, !t
+    tile.store %0, %output[%c0] : !tile.tile<128x64xbf16, #tile.registers>, !tile.view<?x64xbf16>
     gpu.return
   }
 }
@@ -141,8 +145,9 @@ gpu.module @no_shared_memory {
     %ch = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!q>
     %c0 = arith.constant 0 : index
     %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
+    %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
-    %0 = tile.load %q[%c0, %c0, %c0] into %slot as !q : !t -> !q
+    %0 = tile.load %queries[%c0] into %slot as !q : !tile.view<?x64xbf16> -> !q
     gpu.return
   }
 }

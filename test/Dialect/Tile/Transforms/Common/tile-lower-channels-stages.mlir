@@ -10,7 +10,7 @@
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiled {
-  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a tiled one; run tile-place first}}
+  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a tiled one; run tile-place first}}
   gpu.func @tiled(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32>
     gpu.return
@@ -26,7 +26,7 @@ gpu.module @tiled {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @placed {
-  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a placed one; run tile-specialise first}}
+  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a placed one; run tile-warp-specialize first}}
   gpu.func @placed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
     gpu.return
@@ -42,7 +42,7 @@ gpu.module @placed {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @synchronised {
-  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a synchronised one: tile-lower-channels has been run on it already}}
+  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a synchronised one: tile-lower-channels has been run on it already}}
   gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
@@ -58,7 +58,7 @@ gpu.module @synchronised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
-  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-specialise makes it, got a machine one: tile-lower-channels has been run on it already}}
+  // expected-error@+1 {{tile-lower-channels expects a specialised kernel, as tile-warp-specialize makes it, got a machine one: tile-lower-channels has been run on it already}}
   gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.sync_cta
     gpu.return

@@ -38,6 +38,7 @@ gpu.module @kernels {
     %p = tile.channel "p" from threads to mma arrivals 128, 1 : !tile.channel<!p>
     %r = tile.channel "r" from threads to threads arrivals 128, 128 : !tile.channel<!r>
     %out = tile.channel "o" from threads to tma arrivals 128, 1 unreleased : !tile.channel<!o>
+    %keys = tile.view %k batch %n head %n rows %n : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       // CHECK: tile.role "load"
       tile.role "load" warps 12 to 13 registers 136 single_thread {
@@ -55,7 +56,7 @@ gpu.module @kernels {
         // CHECK: %[[DEST:.*]] = llvm.getelementptr %[[BASE]][%[[AT32]]]
         // CHECK: tile.tma_load %[[K]][{{.*}}] column 0 to %[[DEST]] signals %[[KFULL]][%[[STAGE]]]
         %slot = tile.acquire %kv[%n] : !tile.channel<!k> -> !k
-        %0 = tile.load %k[%n, %n, %n] into %slot as !k : !t -> !k
+        %0 = tile.load %keys[%n] into %slot as !k : !tile.view<?x64xbf16> -> !k
         // The copy itself says that it is done.
         // CHECK-NOT: tile.{{arrive|commit}}
         tile.publish %kv[%n] : !tile.channel<!k>

@@ -23,6 +23,9 @@ gpu.module @kernels {
     %len = gpu.block_id z
     %offset = gpu.thread_id y
     // CHECK: tile.set_registers 216
+    %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
+    %keys = tile.view %k batch %row head %row rows %len : !t -> !tile.view<?x64xbf16>
+    %lses = tile.view %l batch %col head %offset rows %len : !l -> !tile.view<?xf32>
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 0xFF800000 : !row
@@ -50,7 +53,7 @@ gpu.module @kernels {
         // CHECK: arith.select %[[LIVE]], %[[IN:[^,]*]], %{{.*}} : vector<128xi1>, vector<128xf32>
         // CHECK: } else {
         // CHECK-NEXT: scf.yield %[[IN]]
-        %y = tile.mask %x at [%row, %col] keys %len to %offset : !x
+        %y = tile.mask %x at %queries[%row], %keys[%col] to %offset : !x, !tile.view<?x64xbf16>, !tile.view<?x64xbf16>
         // The maximum moves if it grows by more than the threshold, alpha is 1 else;
         // ogt is false for a row without keys, where the growth is NaN.
         // CHECK: %[[GROWN:.*]] = arith.cmpf ogt, %{{.*}}, %[[THRESHOLD:.*]] : f32
@@ -75,7 +78,7 @@ gpu.module @kernels {
         // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[R]], %[[LEN]]
         // CHECK: scf.if %[[INSIDE]]
         // CHECK-NEXT: memref.store %[[NEW]], %[[L]][%[[COL]], %[[OFFSET]], %[[R]]]
-        tile.store_rows %sum, %l[%col, %offset, %row] below %len : !row, !l
+        tile.store_rows %sum, %lses[%row] : !row, !tile.view<?xf32>
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }

@@ -20,6 +20,7 @@ gpu.module @kernels {
     // CHECK: %[[COL:.*]] = gpu.block_id y
     %row = gpu.block_id x
     %col = gpu.block_id y
+    %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
@@ -42,7 +43,7 @@ gpu.module @kernels {
         // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [0], strides = [1]} : vector<4xf32> into vector<128xf32>
         // CHECK: vector.insert_strided_slice %{{.*}}, %{{.*}} {offsets = [124], strides = [1]}
         // CHECK-NOT: tile.modify
-        %y = tile.modify %x at [%row, %col] : !x {
+        %y = tile.modify %x at %queries[%row, %col] : !x, !tile.view<?x64xbf16> {
         ^bb0(%e: f32, %i: index, %j: index):
           %twice = arith.addi %i, %i : index
           %slope = fmha.read %bias[%i, %twice] : !b
@@ -75,6 +76,7 @@ gpu.module @loops {
       attributes {fmha.schedule = #loop, fmha.problem = #fmha.problem<score>} {
     %row = gpu.block_id x
     %col = gpu.block_id y
+    %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         // CHECK: %[[X:.*]] = arith.constant dense<1.000000e+00> : vector<128xf32>
@@ -88,7 +90,7 @@ gpu.module @loops {
         // CHECK-COUNT-31: scf.if {{.*}} -> (vector<4xf32>)
         // The row is put together behind the last of them.
         // CHECK: vector.insert_strided_slice %[[FIRST]], %{{.*}} {offsets = [0], strides = [1]} : vector<4xf32> into vector<128xf32>
-        %y = tile.modify %x at [%row, %col] : !x {
+        %y = tile.modify %x at %queries[%row, %col] : !x, !tile.view<?x64xbf16> {
         ^bb0(%e: f32, %i: index, %j: index):
           %n = arith.index_cast %j : index to i32
           %f = arith.sitofp %n : i32 to f32
@@ -97,7 +99,7 @@ gpu.module @loops {
         }
         // CHECK-NOT: -> (vector<4xf32>)
         // CHECK: math.tanh %{{.*}} : vector<4xf32>
-        %z = tile.modify %y at [%row, %col] : !x {
+        %z = tile.modify %y at %queries[%row, %col] : !x, !tile.view<?x64xbf16> {
         ^bb0(%e: f32, %i: index, %j: index):
           %s = math.tanh %e : f32
           tile.yield %s : f32

@@ -20,6 +20,10 @@ gpu.module @kernels {
     // CHECK: %[[COUNT:.*]] = gpu.block_id y
     %i = gpu.block_id x
     %count = gpu.block_id y
+    %queries = tile.view %q batch %i head %i of %i rows %i : !t -> !tile.view<?x64xbf16, heads = 16>
+    %keys = tile.view %k batch %i head %i rows %i : !t -> !tile.view<?x64xbf16>
+    %logits = tile.view %sinks head %i of %count : memref<?xf32> -> !tile.view<f32, heads = 16>
+    %lses = tile.view %lse batch %i head %i of %count rows %i : !l -> !tile.view<?xf32, heads = 16>
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %x = tile.fill 1.0 : !x
@@ -29,13 +33,13 @@ gpu.module @kernels {
         // CHECK: %[[QUERY:.*]] = arith.shrui %[[THREAD]], %c4_i32
         // CHECK: arith.addi %[[BEHIND]], %[[QUERY]]
         // CHECK: arith.addi %[[PLACE]], %c7_i32
-        %y = tile.mask %x at [%i, %i] heads 16 keys %i from %i to %i : !x
+        %y = tile.mask %x at %queries[%i], %keys[%i] from %i to %i : !x, !tile.view<?x64xbf16, heads = 16>, !tile.view<?x64xbf16>
         // CHECK: %[[ROW:.*]] = arith.index_cast %[[QUERY]] : i32 to index
         // CHECK: %[[MEMBER:.*]] = arith.andi %[[THREAD]], %c15_i32
         // CHECK: %[[HEAD:.*]] = arith.index_cast %[[MEMBER]] : i32 to index
         // CHECK: %[[OWNHEAD:.*]] = arith.addi %[[I]], %[[HEAD]] : index
         // CHECK: arith.index_cast %[[OWNHEAD]] : index to i32
-        %z = tile.modify %y at [%i, %i] heads 16 from %i : !x {
+        %z = tile.modify %y at %queries[%i, %i] : !x, !tile.view<?x64xbf16, heads = 16> {
         ^bb0(%e: f32, %r: index, %j: index, %h: index):
           %number = arith.index_cast %h : index to i32
           %f = arith.sitofp %number : i32 to f32
@@ -49,7 +53,7 @@ gpu.module @kernels {
         // CHECK: %[[AT:.*]] = arith.addi %[[I]], %[[THERE]] : index
         // CHECK: %[[LOGIT:.*]] = memref.load %[[SINKS]][%[[AT]]]
         // CHECK: arith.mulf %[[LOGIT]], %{{.*}} : f32
-        %s = tile.load_rows %sinks[%i] heads 16 of %count by 1.5 : memref<?xf32> -> !row
+        %s = tile.load_rows %logits by 1.5 : !tile.view<f32, heads = 16> -> !row
         %e = tile.lse %max, %alpha sink %s as !row scale 1.0 : !row
         // CHECK: %[[OWNROW:.*]] = arith.addi %[[I]], %[[ROW]] : index
         // CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[OWNROW]], %{{.*}}
@@ -57,7 +61,7 @@ gpu.module @kernels {
         // CHECK: %[[INSIDE:.*]] = arith.andi %[[BELOW]], %[[ISHEAD]]
         // CHECK: scf.if %[[INSIDE]]
         // CHECK: memref.store %{{.*}}, %[[LSE]][%{{.*}}, %[[OWNHEAD]], %[[OWNROW]]]
-        tile.store_rows %e, %lse[%i, %i, %i] heads 16 of %count below %i : !row, !l
+        tile.store_rows %e, %lses[%i] : !row, !tile.view<?xf32, heads = 16>
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }
@@ -72,6 +76,8 @@ gpu.module @kernels {
     %i = gpu.block_id x
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index
+    %queries = tile.view %q batch %i head %i of %i rows %i : !t -> !tile.view<?x64xbf16, heads = 16>
+    %lses = tile.view %lse batch %i head %i of %i rows %i : !l -> !tile.view<?xf32, heads = 16>
     tile.specialise {
       tile.role "softmax0" warps 0 to 4 registers 216 {
         %m = tile.fill 0.0 : !row
@@ -82,7 +88,7 @@ gpu.module @kernels {
         // CHECK: arith.select %{{.*}}, %[[SLOPE]], %{{.*}} : f32
         %l = scf.for %j = %zero to %i step %one iter_args(%old = %m) -> (!row) {
           %x = tile.fill 1.0 : !x
-          %z = tile.modify %x at [%i, %j] heads 16 from %i : !x {
+          %z = tile.modify %x at %queries[%i, %j] : !x, !tile.view<?x64xbf16, heads = 16> {
           ^bb0(%e: f32, %r: index, %key: index, %h: index):
             %slope = fmha.read %slopes[%h] : memref<?xf32, #gpu.address_space<global>>
             %first = arith.cmpi eq, %j, %zero : index
@@ -94,7 +100,7 @@ gpu.module @kernels {
           %s = tile.row_sum %z, %old, %old : !x, !row
           scf.yield %s : !row
         }
-        tile.store_rows %l, %lse[%i, %i, %i] heads 16 of %i below %i : !row, !l
+        tile.store_rows %l, %lses[%i] : !row, !tile.view<?xf32, heads = 16>
       }
       tile.role "mma" warps 13 to 14 registers 136 single_thread { tile.sync_warp }
     }

@@ -26,7 +26,7 @@ gpu.module @tiled {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @placed {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a placed one; run tile-specialise first}}
+  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a placed one; run tile-warp-specialize first}}
   gpu.func @placed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
     gpu.return

@@ -6,9 +6,11 @@
 // A CTA has 64 rows. Two panels of Q; S, P over its upper half, and O in the same lanes.
 // CHECK: gpu.module @fmha_fwd_kernel {
 // CHECK: arith.ceildivui %{{.*}}, %c64
-// CHECK: tile.load %arg0{{.*}} -> <64x128xbf16, #tile.smem<offset = 0>>
+// CHECK: %[[Q:.*]] = tile.view %arg0
+// CHECK: tile.load %[[Q]][{{.*}} -> <64x128xbf16, #tile.smem<offset = 0>>
+// CHECK: %[[K:.*]] = tile.view %arg1
 // CHECK: tile.fill 0.0{{.*}} : <64x128xf32, #tile.tmem<column = 128>>
-// CHECK: tile.load %arg1{{.*}} -> <128x128xbf16, #tile.smem<offset = 16384, stages = 2>>
+// CHECK: tile.load %[[K]][{{.*}} -> <128x128xbf16, #tile.smem<offset = 16384, stages = 2>>
 // CHECK: %[[S:.*]] = tile.dot {{.*}} transpose_b {{.*}} -> <64x128xf32, #tile.tmem<column = 0>>
 // CHECK: tile.move %[[S]] {{.*}} to <64x128xf32, #tile.registers>
 // CHECK: tile.move {{.*}} to <64xf32, #tile.smem<offset = [[STATS:[0-9]+]]>>

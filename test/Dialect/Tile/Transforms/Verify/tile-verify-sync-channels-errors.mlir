@@ -33,10 +33,11 @@ gpu.module @no_slot {
   gpu.func @no_slot(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased : !tile.channel<!q>
     %c0 = arith.constant 0 : index
+    %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
-        // expected-error@+1 {{has no acquired slot; run tile-specialise first}}
-        %0 = tile.load %q[%c0, %c0, %c0] : !t -> !q
+        // expected-error@+1 {{has no acquired slot; run tile-warp-specialize first}}
+        %0 = tile.load %queries[%c0] : !tile.view<?x64xbf16> -> !q
       }
     }
     gpu.return
@@ -56,11 +57,12 @@ gpu.module @no_shared_memory {
   gpu.func @no_shared_memory(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!q>
     %c0 = arith.constant 0 : index
+    %queries = tile.view %q batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
     tile.specialise {
       tile.role "load" warps 12 to 13 registers 136 single_thread {
         %slot = tile.acquire %ch[%c0] : !tile.channel<!q> -> !q
         // expected-error@+1 {{expected a tile in shared memory, which TMA copies to, got '!tile.tile<128x64xbf16, #tile.tmem<column = 0>>'}}
-        %0 = tile.load %q[%c0, %c0, %c0] into %slot as !q : !t -> !q
+        %0 = tile.load %queries[%c0] into %slot as !q : !tile.view<?x64xbf16> -> !q
       }
     }
     gpu.return
@@ -122,7 +124,7 @@ gpu.module @other_loop {
 !s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
 gpu.module @no_roles {
   gpu.func @no_roles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
-    // expected-error@+1 {{'tile.channel' op expected a tile.specialise with the roles that it joins, got none; run tile-specialise first}}
+    // expected-error@+1 {{'tile.channel' op expected a tile.specialise with the roles that it joins, got none; run tile-warp-specialize first}}
     %s = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!s>
     %c0 = arith.constant 0 : index
     %0 = tile.receive %s[%c0] : !tile.channel<!s> -> !s

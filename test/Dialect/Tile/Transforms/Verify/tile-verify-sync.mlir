@@ -8,7 +8,7 @@
 // PASSES-NEXT: tile-wgmma-place
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
-// PASSES: tile-specialise
+// PASSES: tile-rotate-loops
 // PASSES-NEXT: tile-wgmma-specialise
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync

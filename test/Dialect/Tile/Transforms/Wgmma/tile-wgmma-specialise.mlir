@@ -14,15 +14,17 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 }
 
 // CHECK-LABEL: gpu.func
+// CHECK: %[[KEYS:.*]] = tile.view %arg1
+// CHECK: %[[VALUES:.*]] = tile.view %arg2
 // CHECK: %[[KV:.*]] = tile.channel "kv" from tma to threads arrivals 1, 8 :
 // CHECK: %[[Q0:.*]] = tile.channel "q0" from tma to threads arrivals 1, 128 unreleased
 // CHECK: %[[O0:.*]] = tile.channel "out0" from threads to tma arrivals 128, 1 unreleased
 // CHECK: tile.role "load" warps 0 to 1 {{.*}} single_thread
 // CHECK: scf.for %[[J:.*]] =
 // CHECK: tile.acquire %[[KV]]
-// CHECK: tile.load %arg1
+// CHECK: tile.load %[[KEYS]][
 // CHECK: tile.acquire %[[KV]]
-// CHECK: tile.load %arg2
+// CHECK: tile.load %[[VALUES]][
 // CHECK: tile.role "store" warps 1 to 2
 // CHECK: tile.receive %[[O0]]
 // CHECK: tile.store
@@ -92,11 +94,18 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t) {
 // TILES: tile.role "load"
 // TILES: tile.tile_count
 // TILES: scf.while (%{{.*}} = %block_id_x, %{{.*}} = %[[ZERO:.*]], %{{.*}} = %[[ZERO]])
+// A role makes the views of its tile, of the numbers that it reads.
+// TILES: ^bb0(%[[TILE:[a-z0-9]+]]: index,
+// TILES-NEXT: %[[REST:.*]] = arith.divui %[[TILE]]
+// TILES-NEXT: %[[BATCH:.*]] = arith.divui %[[REST]]
+// TILES-DAG: %[[QUERIES:.*]] = tile.view %arg0 batch %[[BATCH]]
+// TILES-DAG: %[[KEYS:.*]] = tile.view %arg1 batch %[[BATCH]]
+// TILES-DAG: %[[VALUES:.*]] = tile.view %arg2 batch %[[BATCH]]
 // TILES: scf.if
-// TILES: tile.load %arg1
-// TILES: tile.load %arg2
-// TILES: tile.load %arg0
-// TILES: tile.load %arg0
+// TILES: tile.load %[[KEYS]][
+// TILES: tile.load %[[VALUES]][
+// TILES: tile.load %[[QUERIES]][
+// TILES: tile.load %[[QUERIES]][
 // TILES: scf.for
 // TILES: tile.role "store"
 // TILES: scf.while

@@ -1,7 +1,7 @@
 // Channels and message numbers of rings that K and V share, have for themselves, or
 // fill with one message for both.
 
-// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-specialise,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,cse)))' | FileCheck %s
 
 // The ring is that of the larger message.
 // CHECK: gpu.module @fmha_fwd_kernel {
@@ -48,12 +48,12 @@
 // CHECK: tile.release %[[KV]][%c3]
 // CHECK: scf.for %[[J:[^ ]*]] =
 // CHECK: %[[TURN:.*]] = arith.muli %[[J]], %c6
-// CHECK: %[[N5:.*]] = arith.addi %[[TURN]], %c5
 // CHECK: %[[N4:.*]] = arith.addi %[[TURN]], %c4
 // CHECK: %[[V0:.*]] = tile.receive %[[KV]][%[[N4]]] {{.*}} -> <64x256xbf16
 // CHECK: %[[LATER:.*]] = arith.cmpi sgt, %[[J]], %c0
 // CHECK: %[[O0:.*]] = tile.dot %{{.*}}, %[[V0]] plus {{.*}} if %[[LATER]]
 // CHECK: tile.release %[[KV]][%[[N4]]]
+// CHECK: %[[N5:.*]] = arith.addi %[[TURN]], %c5
 // CHECK: %[[V1:.*]] = tile.receive %[[KV]][%[[N5]]]
 // The second chunk adds to the first in every block.
 // CHECK: tile.dot %{{.*}}, %[[V1]] plus %[[O0]] as !tile.tile<128x256xf32, #tile.tmem<column = 128>> :

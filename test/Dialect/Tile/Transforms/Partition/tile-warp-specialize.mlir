@@ -1,7 +1,7 @@
 // One query tile cut into roles: who waits for what, and who signals it. `kv`
 // carries K of block j as message 2j and V as 2j + 1; all else of block j is j.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-specialise,cse)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,cse)))' \
 // RUN:   | FileCheck %s
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
@@ -15,6 +15,12 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // Query blocks of the grid, then KV blocks of this CTA.
 // CHECK: arith.ceildivui
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui
+// Views stay above the roles, which take them from there.
+// CHECK: %[[QV:.*]] = tile.view %[[Q]] batch
+// CHECK: %[[KEYS:.*]] = tile.view %[[K]] batch
+// CHECK: %[[VALUES:.*]] = tile.view %[[V]] batch
+// CHECK: %[[OV:.*]] = tile.view %[[O]] batch
+// CHECK: %[[LV:.*]] = tile.view %[[LSE]] batch
 // 128 threads of a warpgroup signal one by one; TMA and MMA signal once.
 // CHECK: %[[KV:.*]] = tile.channel "kv" from tma to mma arrivals 1, 1 :
 // CHECK: %[[CQ:.*]] = tile.channel "q0" from tma to mma arrivals 1, 1 unreleased :
@@ -44,7 +50,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: tile.acquire %[[STATS]][%[[BLOCKS]]]
 // CHECK: tile.publish %[[STATS]][%[[BLOCKS]]]
 // CHECK: tile.lse %[[STATE]]#0, %[[STATE]]#1
-// CHECK: tile.store_rows {{.*}}%[[LSE]][
+// CHECK: tile.store_rows {{.*}}%[[LV]][
 
 // CHECK: tile.role "softmax1"
 // CHECK-NOT: tile.receive
@@ -74,16 +80,16 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: tile.role "load" warps 12 to 13 registers {{[0-9]+}} single_thread
 // CHECK: scf.if
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[CQ]][%c0
-// CHECK: tile.load %[[Q]]{{.*}} into %[[SLOT]]
+// CHECK: tile.load %[[QV]][%{{.*}}] into %[[SLOT]]
 // CHECK: scf.for %[[J:[^ ]*]] =
-// CHECK: %[[ROW:.*]] = arith.muli %[[J]], %c128
 // CHECK: %[[EVEN:.*]] = arith.muli %[[J]], %c2
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[EVEN]]]
-// CHECK: tile.load %[[K]][%{{.*}}, %[[ROW]], %{{.*}}] into %[[SLOT]]
+// CHECK: %[[ROW:.*]] = arith.muli %[[J]], %c128
+// CHECK: tile.load %[[KEYS]][%[[ROW]]] into %[[SLOT]]
 // CHECK: tile.publish %[[KV]][%[[EVEN]]]
 // CHECK: %[[N:.*]] = arith.addi %[[EVEN]], %c1
 // CHECK: %[[SLOT:.*]] = tile.acquire %[[KV]][%[[N]]]
-// CHECK: tile.load %[[V]][%{{.*}}, %[[ROW]], %{{.*}}] into %[[SLOT]]
+// CHECK: tile.load %[[VALUES]][%[[ROW]]] into %[[SLOT]]
 // CHECK: tile.publish %[[KV]][%[[N]]]
 // Nobody waits for slots that nobody fills again.
 // CHECK-NEXT: }
@@ -91,7 +97,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 
 // CHECK: tile.role "store" warps 14 to 15 registers {{[0-9]+}} single_thread
 // CHECK: %[[TILE:.*]] = tile.receive %[[OUT]][%c0
-// CHECK: tile.store %[[TILE]], %[[O]][
+// CHECK: tile.store %[[TILE]], %[[OV]][
 // CHECK: tile.role "spare"
 // The sequential program is gone.
 // CHECK-NOT: tile.{{[a-z]}}

@@ -1,0 +1,250 @@
+//===- ViewOps.cpp - Views, and the ops on rows of them ---------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fmha/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+void ViewOp::build(OpBuilder &b, OperationState &state, Value source,
+                   const ViewPlace &at, uint32_t heads) {
+  auto type = ViewType::of(cast<MemRefType>(source.getType()), heads);
+  build(b, state, type, source, at.other, at.second, at.batch, at.head,
+        at.count, at.kvHead, at.member, at.column, at.start, at.length);
+}
+
+/// Two operands of which neither stands alone.
+static LogicalResult verifyBoth(Operation *op, Value a, StringRef nameOfA,
+                                Value b, StringRef nameOfB) {
+  if (bool(a) == bool(b))
+    return success();
+  return op->emitOpError() << "expected " << nameOfA << " and " << nameOfB
+                           << ", or neither, got " << (a ? nameOfA : nameOfB)
+                           << " alone";
+}
+
+/// Another tensor is taken on a condition.
+static LogicalResult verifyOther(Operation *op, Value source, Value other,
+                                 Value second) {
+  if (failed(verifyBoth(op, other, "another tensor", second,
+                        "the condition that takes it")))
+    return failure();
+  if (other && other.getType() != source.getType())
+    return op->emitOpError()
+           << "expected the other tensor to have the type of the first, "
+           << source.getType() << ", got " << other.getType();
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  return verifyOther(*this, getSrc(), getOther(), getSecond());
+}
+
+/// Each rank has its operands: those that it needs, and those that it may have.
+static LogicalResult verifyOperandsOfRank(ViewOp op) {
+  struct Operand {
+    StringRef name;
+    Value value;
+    size_t leastRank;
+    bool needed;
+  };
+  const Operand operands[] = {{"a batch", op.getBatch(), 1, true},
+                              {"rows", op.getLength(), 1, true},
+                              {"a first row", op.getStart(), 1, false},
+                              {"a first column", op.getColumn(), 2, false},
+                              {"a group", op.getKvHead(), 2, false},
+                              {"another tensor", op.getOther(), 2, false}};
+  size_t rank = op.getType().getShape().size();
+  for (const Operand &operand : operands) {
+    bool allowed = rank >= operand.leastRank;
+    std::string least = std::to_string(operand.leastRank);
+    if (operand.value ? !allowed : allowed && operand.needed)
+      return op.emitOpError()
+             << "expected " << operand.name
+             << (allowed ? "" : " only in a view of rank " + least + " or more")
+             << ", got " << (operand.value ? "it" : "none") << " in "
+             << op.getType();
+  }
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  auto memref = cast<MemRefType>(getSource().getType());
+  ViewType expected = ViewType::of(memref, getType().getHeads());
+  if (!expected)
+    return emitOpError() << "expected a memref [batch, length, heads, dim], "
+                            "[batch, heads, length] or [heads] of f16, bf16 or "
+                            "f32, got "
+                         << memref;
+  if (getType() != expected)
+    return emitOpError() << "expected " << expected << ", the rows of "
+                         << memref << ", got " << getType();
+  if (failed(verifyOperandsOfRank(*this)) ||
+      failed(verifyOther(*this, getSource(), getOther(), getSecond())) ||
+      failed(verifyBoth(*this, getKvHead(), "a KV head", getMember(),
+                        "a member of its group")))
+    return failure();
+  if (getType().isPacked() != bool(getCount()))
+    return emitOpError() << "expected the number of heads and the type of a "
+                            "view that packs some, or neither, got "
+                         << (getCount() ? "the number" : "the type")
+                         << " alone";
+  if (getKvHead() && !getCount())
+    return emitOpError() << "expected a group only of packed heads, got it in "
+                         << getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops on rows
+//===----------------------------------------------------------------------===//
+
+/// What takes a view reads the op that makes it.
+static LogicalResult verifyView(Operation *op, TypedValue<ViewType> view,
+                                size_t rank) {
+  if (!view.getDefiningOp<ViewOp>())
+    return op->emitOpError()
+           << "expected a view as the result of tile.view, where the op that "
+              "takes it reads its place, got "
+           << view;
+  if (view.getType().getShape().size() != rank)
+    return op->emitOpError()
+           << "expected a view of rank " << rank << ", got " << view.getType();
+  return success();
+}
+
+/// The heads that rows are packed of fill whole rows of the tile.
+static LogicalResult verifyHeads(Operation *op, TileType tile, ViewType view) {
+  if (view.getHeads() <= tile.getRows())
+    return success();
+  return op->emitOpError()
+         << "expected at most as many heads as the tile has rows, "
+         << tile.getRows() << ", got " << view.getHeads();
+}
+
+/// A tile and the view that it comes from or goes to.
+static LogicalResult verifyTileOfView(Operation *op, TileType tile,
+                                      TypedValue<ViewType> view, size_t rank) {
+  ViewType type = view.getType();
+  if (failed(verifyView(op, view, rank)) || failed(verifyHeads(op, tile, type)))
+    return failure();
+  if (type.getElementType() != tile.getElementType())
+    return op->emitOpError() << "expected a tile of " << type.getElementType()
+                             << ", got " << tile.getElementType();
+  if (rank != 2 || ShapedType::isDynamic(type.getShape().back()))
+    return success();
+  int64_t headDim = type.getShape().back(), most = llvm::alignTo(headDim, 16);
+  if (tile.getColumns() > most)
+    return op->emitOpError()
+           << "expected at most " << most << " tile columns, the view's head "
+           << "dim of " << headDim << " rounded up to 16, got "
+           << tile.getColumns();
+  return success();
+}
+
+/// A tensor map of packed heads counts them in their group.
+static LogicalResult verifyCopy(Operation *op, TileType tile,
+                                TypedValue<ViewType> view) {
+  if (failed(verifyTileOfView(op, tile, view, 2)))
+    return failure();
+  if (view.getType().isPacked() && !view.getDefiningOp<ViewOp>().getKvHead())
+    return op->emitOpError() << "expected a view that names the group of its "
+                                "packed heads, by which TMA copies, got none";
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (getInto() && getInto().getType() != getType())
+    return emitOpError() << "expected a slot of the result's type " << getType()
+                         << ", got " << getInto().getType();
+  return verifyCopy(*this, getType(), getView());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyCopy(*this, getValue().getType(), getView());
+}
+
+LogicalResult WriteOp::verify() {
+  auto tile = cast<TileType>(getTile());
+  if (tile.getShape().size() != 2 || !tile.getElementType().isF32())
+    return emitOpError() << "expected a tile of rank 2 that holds f32, got "
+                         << tile;
+  if (bool(getValue()) != bool(getSum()))
+    return emitOpError() << "expected a value and the sums of its rows, or "
+                            "neither";
+  if (getValue() && getValue().getType().getShape() != tile.getShape())
+    return emitOpError() << "expected a value of the shape of " << tile
+                         << ", got " << getValue().getType();
+  if (getSum() && getSum().getType().getRows() != tile.getRows())
+    return emitOpError() << "expected a sum for each of " << tile.getRows()
+                         << " rows, got " << getSum().getType();
+  return verifyTileOfView(*this, tile, getView(), 2);
+}
+
+LogicalResult LoadRowsOp::verify() {
+  return verifyTileOfView(*this, getType(), getView(), 0);
+}
+
+LogicalResult StoreRowsOp::verify() {
+  TileType tile = getValue().getType();
+  if (tile.getShape().size() != 1)
+    return emitOpError() << "expected one element a row, got " << tile;
+  return verifyTileOfView(*this, tile, getView(), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops on scores
+//===----------------------------------------------------------------------===//
+
+ViewOp MaskOp::getQueriesOp() { return getQueries().getDefiningOp<ViewOp>(); }
+ViewOp MaskOp::getKeysOp() { return getKeys().getDefiningOp<ViewOp>(); }
+ViewOp ModifyOp::getQueriesOp() { return getQueries().getDefiningOp<ViewOp>(); }
+
+LogicalResult MaskOp::verify() {
+  if (failed(verifyView(*this, getQueries(), 2)) ||
+      failed(verifyView(*this, getKeys(), 2)))
+    return failure();
+  if (getKeys().getType().isPacked())
+    return emitOpError() << "expected a view of keys of one head, got "
+                         << getKeys().getType();
+  return verifyHeads(*this, getType(), getQueries().getType());
+}
+
+LogicalResult ModifyOp::verify() {
+  Builder b(getContext());
+  if (failed(verifyView(*this, getQueries(), 2)) ||
+      failed(verifyHeads(*this, getType(), getQueries().getType())))
+    return failure();
+  SmallVector<Type> expected(getQueries().getType().isPacked() ? 4 : 3,
+                             b.getIndexType());
+  expected.front() = b.getF32Type();
+  Block &body = getBody().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return emitOpError() << "expected tile.yield at the end of the region";
+  for (Operation &inner : body.without_terminator()) {
+    if (inner.getNumResults() != 1 || inner.getNumRegions())
+      return inner.emitOpError()
+             << "expected ops of one result and no region in a tile.modify";
+    Type type = inner.getResult(0).getType();
+    if (!type.isIntOrIndexOrFloat())
+      return inner.emitOpError() << "expected a number as the result of each "
+                                    "op in a tile.modify, got "
+                                 << type << "; write it for one score";
+  }
+  if (TypeRange(getBody().getArgumentTypes()) == TypeRange(expected))
+    return success();
+  return emitOpError() << "expected a region of (" << TypeRange(expected)
+                       << "), got (" << getBody().getArgumentTypes() << ")";
+}

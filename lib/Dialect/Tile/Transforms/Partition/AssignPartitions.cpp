@@ -1,0 +1,287 @@
+//===- AssignPartitions.cpp - Which role does which op --------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/PartitionFamily.h"
+#include "TileFlow.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEASSIGNPARTITIONS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+class Assigner {
+public:
+  Assigner(gpu::GPUFuncOp func, const PartitionFamily &family)
+      : func(func), family(family) {}
+  LogicalResult run();
+
+private:
+  void eraseUnused();
+  void collect();
+  const RoleRule *ruleOf(Operation *op);
+  const RoleRule *ruleByNeighbors(Operation *op);
+  LogicalResult findRules();
+  void findInstances();
+  unsigned roundsOf(Operation *op);
+  void orderProducts();
+  void orderLoop(ArrayRef<Operation *> products);
+  void assignSlices();
+  void write();
+
+  using Classes = llvm::EquivalenceClasses<Operation *>;
+  /// Numbers the classes of `members` in the order of their first op.
+  static llvm::DenseMap<Operation *, unsigned>
+  number(const Classes &classes, ArrayRef<Operation *> members);
+
+  struct Edge {
+    TileSource source;
+    Operation *user;
+  };
+
+  gpu::GPUFuncOp func;
+  const PartitionFamily &family;
+  /// Ops that a role does, in the order of the program.
+  SmallVector<Operation *> ops;
+  SmallVector<Edge> edges;
+  llvm::DenseMap<Operation *, SmallVector<unsigned>> edgesOf;
+  llvm::DenseMap<Operation *, const RoleRule *> rules;
+  llvm::DenseMap<Operation *, unsigned> instances, rounds;
+  llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> stageAndOrder;
+};
+
+void Assigner::collect() {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isTileOp(op) || isMemorySlice(op))
+      return;
+    ops.push_back(op);
+    for (Value operand : op->getOperands()) {
+      if (!isa<TileType>(operand.getType()))
+        continue;
+      for (TileSource &source : sourcesOf(operand)) {
+        for (Operation *end : {source.op(), op})
+          edgesOf[end].push_back(edges.size());
+        edges.push_back({source, op});
+      }
+    }
+  });
+}
+
+/// Moves and fills belong to what they are made for.
+static bool isNeutral(Operation *op) { return isa<MoveOp, FillOp>(op); }
+
+const RoleRule *Assigner::ruleOf(Operation *op) {
+  if (PartitionAttr written = partitionOf(op))
+    return family.findRole(written.getRole());
+  if (isNeutral(op))
+    return nullptr;
+  const RoleRule *rule = llvm::find_if(
+      family.roles, [&](const RoleRule &role) { return role.owns(op); });
+  return rule == family.roles.end() ? nullptr : rule;
+}
+
+/// A move to memory is done by the role that made its input, a move or fill of
+/// registers by the role that uses the result.
+const RoleRule *Assigner::ruleByNeighbors(Operation *op) {
+  bool toMemory = isa<MoveOp>(op) && isInMemory(op->getResult(0));
+  for (unsigned number : edgesOf[op]) {
+    const Edge &edge = edges[number];
+    Operation *other = toMemory ? edge.source.op() : edge.user;
+    if (other != op)
+      if (const RoleRule *rule = rules.lookup(other))
+        return rule;
+  }
+  return nullptr;
+}
+
+LogicalResult Assigner::findRules() {
+  for (Operation *op : ops) {
+    rules[op] = ruleOf(op);
+    if (PartitionAttr written = partitionOf(op); written && !rules[op])
+      return op->emitOpError()
+             << "expected a role that the target's kernels have, got \""
+             << written.getRole() << '"';
+  }
+  // A move may follow another one.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation *op : ops)
+      if (!rules[op])
+        changed |= (rules[op] = ruleByNeighbors(op)) != nullptr;
+  }
+  return success();
+}
+
+llvm::DenseMap<Operation *, unsigned>
+Assigner::number(const Classes &classes, ArrayRef<Operation *> members) {
+  llvm::DenseMap<Operation *, unsigned> numbers, made;
+  for (Operation *op : members)
+    made[op] = numbers.try_emplace(classes.getLeaderValue(op), numbers.size())
+                   .first->second;
+  return made;
+}
+
+/// Ops of a role that share tiles, and the products on them, are one instance.
+void Assigner::findInstances() {
+  Classes classes;
+  SmallVector<Operation *> members;
+  auto isMember = [&](Operation *op) {
+    const RoleRule *rule = rules.lookup(op);
+    return rule && (rule->perInstance || isa<DotOp>(op));
+  };
+  for (Operation *op : ops)
+    if (isMember(op)) {
+      members.push_back(op);
+      classes.insert(op);
+    }
+  for (const Edge &edge : edges)
+    if (isMember(edge.source.op()) && isMember(edge.user))
+      classes.unionSets(edge.source.op(), edge.user);
+  instances = number(classes, members);
+}
+
+/// How often a tile goes from a product to another role and back within one
+/// iteration before `op` can run.
+unsigned Assigner::roundsOf(Operation *op) {
+  auto [known, isNew] = rounds.try_emplace(op, 0);
+  if (!isNew)
+    return known->second;
+  unsigned most = 0;
+  for (unsigned number : edgesOf[op]) {
+    const Edge &edge = edges[number];
+    Operation *from = edge.source.op();
+    if (edge.user != op || !edge.source.isOfThisIteration() ||
+        from->getParentOfType<scf::ForOp>() !=
+            op->getParentOfType<scf::ForOp>())
+      continue;
+    most =
+        std::max(most, roundsOf(from) + (isa<DotOp>(from) && !isa<DotOp>(op)));
+  }
+  return rounds[op] = most;
+}
+
+/// Products of an instance follow each other, the later stage first or last.
+void Assigner::orderLoop(ArrayRef<Operation *> products) {
+  SmallVector<Operation *> sorted(products);
+  auto key = [&](Operation *op) {
+    int stage = std::min(roundsOf(op), 1u);
+    return std::pair(instances[op], family.laterStageFirst ? -stage : stage);
+  };
+  llvm::stable_sort(
+      sorted, [&](Operation *a, Operation *b) { return key(a) < key(b); });
+  bool rotates =
+      llvm::any_of(sorted, [&](Operation *op) { return roundsOf(op); });
+  if (rotates)
+    for (auto [order, op] : llvm::enumerate(sorted))
+      stageAndOrder[op] = {std::min(roundsOf(op), 1u), order};
+}
+
+void Assigner::orderProducts() {
+  llvm::MapVector<Operation *, SmallVector<Operation *>> loops;
+  for (Operation *op : ops)
+    if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isa<DotOp>(op))
+      loops[loop].push_back(op);
+  for (auto &[loop, products] : loops)
+    orderLoop(products);
+}
+
+/// A slice of memory is an address: each user has its own.
+///   %k0 = tile.slice %k ...; tile.dot %q, %k0; tile.dot %p, %k0
+/// ->
+///   %k0 = tile.slice %k ...; tile.dot %q, %k0
+///   %k1 = tile.slice %k ...; tile.dot %p, %k1
+void Assigner::assignSlices() {
+  SmallVector<Operation *> slices;
+  func.walk([&](SliceOp op) {
+    if (isMemorySlice(op))
+      slices.push_back(op);
+  });
+  for (Operation *slice : slices) {
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses())) {
+      PartitionAttr partition = partitionOf(use.getOwner());
+      if (!partition)
+        continue;
+      Operation *own = OpBuilder(use.getOwner()).clone(*slice);
+      setPartition(own, partition);
+      use.set(own->getResult(0));
+    }
+    if (slice->use_empty())
+      slice->erase();
+  }
+}
+
+void Assigner::write() {
+  for (Operation *op : ops) {
+    const RoleRule *rule = rules.lookup(op);
+    if (!rule || partitionOf(op))
+      continue;
+    std::string name(rule->name);
+    if (rule->perInstance)
+      name += std::to_string(instances[op]);
+    auto [stage, order] = stageAndOrder.lookup(op);
+    setPartition(op, PartitionAttr::get(op->getContext(), name, stage, order));
+  }
+}
+
+/// A tile that nothing takes is not made: no role would wait until its memory
+/// is free.
+void Assigner::eraseUnused() {
+  func.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isTileOp(op) && op->getNumResults() && op->use_empty())
+      op->erase();
+  });
+}
+
+LogicalResult Assigner::run() {
+  eraseUnused();
+  collect();
+  if (failed(findRules()))
+    return failure();
+  findInstances();
+  orderProducts();
+  write();
+  assignSlices();
+  return success();
+}
+
+struct TileAssignPartitionsPass
+    : public fmha::tile::impl::TileAssignPartitionsBase<
+          TileAssignPartitionsPass> {
+  void runOnOperation() override {
+    if (!isTmemKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) ||
+        failed(
+            expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
+        failed(
+            Assigner(getOperation(), partitionFamilyOf(info->schedule)).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

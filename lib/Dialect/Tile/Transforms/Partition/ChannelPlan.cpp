@@ -1,0 +1,363 @@
+//===- ChannelPlan.cpp - The channels that a program needs ----------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelPlan.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+//===----------------------------------------------------------------------===//
+// Structure of the program
+//===----------------------------------------------------------------------===//
+
+Operation *fmha::tile::chainOf(Operation *op) {
+  while (auto dot = dyn_cast<DotOp>(op)) {
+    Operation *before = dot.getAcc() ? dot.getAcc().getDefiningOp() : nullptr;
+    if (!isa_and_nonnull<DotOp>(before) ||
+        before->getBlock() != op->getBlock() ||
+        partitionOf(before).getRole() != partitionOf(op).getRole())
+      break;
+    op = before;
+  }
+  return op;
+}
+
+Operation *fmha::tile::withSlices(Operation *op) {
+  while (Operation *before = op->getPrevNode()) {
+    if (!isMemorySlice(before))
+      break;
+    op = before;
+  }
+  return op;
+}
+
+/// Whether `user` runs whenever `branch` takes its first region.
+static bool underSameCondition(scf::IfOp branch, Operation *user) {
+  if (branch->isProperAncestor(user))
+    return true;
+  for (auto other = user->getParentOfType<scf::IfOp>(); other;
+       other = other->getParentOfType<scf::IfOp>())
+    if (other.getCondition() == branch.getCondition() &&
+        other.thenBlock()->findAncestorOpInBlock(*user))
+      return true;
+  return false;
+}
+
+/// A message goes out where its users take it: after a branch that they are not
+/// in, whichever way the branch goes, and after a loop that they are not in.
+static Operation *sendPoint(Operation *maker, ArrayRef<Operation *> users) {
+  auto isLeft = [&](Operation *parent) {
+    if (auto branch = dyn_cast<scf::IfOp>(parent))
+      return llvm::none_of(users, [&](Operation *user) {
+        return underSameCondition(branch, user);
+      });
+    return isa<scf::ForOp>(parent) &&
+           llvm::none_of(users, [&](Operation *user) {
+             return parent->isProperAncestor(user);
+           });
+  };
+  Operation *point = maker;
+  while (isLeft(point->getParentOp()))
+    point = point->getParentOp();
+  return point;
+}
+
+bool PlannedChannel::isSentAfter(const Send &send) const {
+  return send.point->getParentOfType<scf::ForOp>() ||
+         send.point != sends.back().point;
+}
+
+const Send *PlannedChannel::findSend(Value tile) const {
+  const Send *found =
+      llvm::find_if(sends, [&](const Send &send) { return send.tile == tile; });
+  return found == sends.end() ? nullptr : found;
+}
+
+SmallVector<StringRef> PlannedChannel::consumers() const {
+  llvm::SetVector<StringRef> roles;
+  for (const Crossing &use : uses)
+    roles.insert(partitionOf(use.user).getRole());
+  return roles.takeVector();
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Columns of lanes of tensor memory, or bytes of shared memory.
+struct Extent {
+  bool isTmem;
+  int64_t begin, end;
+  unsigned lane;
+
+  static Extent of(TileType type) {
+    if (TmemAttr tmem = type.getTmem()) {
+      int64_t columns = type.getColumns() *
+                        type.getElementType().getIntOrFloatBitWidth() / 32;
+      return {true, tmem.getColumn(), tmem.getColumn() + columns,
+              tmem.getLane()};
+    }
+    SmemAttr smem = type.getSmem();
+    int64_t begin = smem.getOffset();
+    return {false, begin, begin + smem.getStages() * type.getStagePitch(), 0};
+  }
+  bool overlaps(const Extent &other) const {
+    return isTmem == other.isTmem && lane == other.lane && begin < other.end &&
+           other.begin < end;
+  }
+  auto start() const { return std::tuple(isTmem, lane, begin); }
+};
+} // namespace
+
+static bool areReverse(const PlannedChannel &a, const PlannedChannel &b) {
+  return llvm::is_contained(a.consumers(), StringRef(b.producer)) &&
+         llvm::is_contained(b.consumers(), StringRef(a.producer));
+}
+
+/// Products of one chain that all users of `channel` belong to; null if there
+/// are several.
+static Operation *onlyChain(const PlannedChannel &channel) {
+  Operation *chain = chainOf(channel.uses.front().user);
+  bool all = llvm::all_of(channel.uses, [&](const Crossing &use) {
+    return isa<DotOp>(use.user) && chainOf(use.user) == chain;
+  });
+  return all ? chain : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Planner
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Planner {
+public:
+  Planner(gpu::GPUFuncOp func, const KernelInfo &info,
+          const PartitionFamily &family)
+      : func(func), info(info), family(family) {}
+  FailureOr<ChannelPlan> run();
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult visitUse(Operation *user, OpOperand &use);
+  PlannedChannel &channelOf(Value tile);
+  void planSends(PlannedChannel &channel);
+  void decideReleases(PlannedChannel &channel);
+  void joinChains();
+  std::tuple<bool, unsigned, size_t> nameChannel(PlannedChannel &channel);
+  void nameChannels();
+  bool isIn(StringRef region, TileType type, StringRef &number);
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  const PartitionFamily &family;
+  ChannelPlan plan;
+};
+
+LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
+  StringRef role = partitionOf(user).getRole();
+  std::optional<TileSource> other;
+  SmallVector<TileSource> sources = sourcesOf(use.get());
+  for (TileSource &source : sources) {
+    PartitionAttr maker = partitionOf(source.op());
+    if (!maker)
+      return source.op()->emitOpError() << "expected a tile.partition; run "
+                                           "tile-assign-partitions first";
+    if (maker.getRole() == role)
+      continue;
+    if (!isInMemory(source.value))
+      return user->emitOpError()
+             << "role \"" << role << "\" uses a tile that role \""
+             << maker.getRole()
+             << "\" has in registers: expected a tile.move through shared or "
+                "tensor memory";
+    if (other && partitionOf(other->op()).getRole() != maker.getRole())
+      return user->emitOpError() << "expected one role to make the tile, got \""
+                                 << partitionOf(other->op()).getRole()
+                                 << "\" and \"" << maker.getRole() << '"';
+    if (!other)
+      other = source;
+  }
+  if (other)
+    channelOf(other->value).uses.push_back({*other, &use, user});
+  return success();
+}
+
+LogicalResult Planner::visit(Operation *op) {
+  if (!isTileOp(op) || isMemorySlice(op) || !partitionOf(op))
+    return success();
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<TileType>(operand.get().getType()))
+      continue;
+    Operation *maker = operand.get().getDefiningOp();
+    uses.push_back(maker && isMemorySlice(maker) ? &maker->getOpOperand(0)
+                                                 : &operand);
+  }
+  for (OpOperand *use : uses)
+    if (failed(visitUse(op, *use)))
+      return failure();
+  return success();
+}
+
+PlannedChannel &Planner::channelOf(Value tile) {
+  StringRef producer = partitionOf(tile.getDefiningOp()).getRole();
+  auto type = cast<TileType>(tile.getType());
+  for (PlannedChannel &channel : plan)
+    if (channel.producer == producer &&
+        Extent::of(channel.type).start() == Extent::of(type).start()) {
+      if (channel.type.getBytes() < type.getBytes())
+        channel.type = type;
+      return channel;
+    }
+  plan.push_back({producer.str(), "", type, {}, {}});
+  return plan.back();
+}
+
+void Planner::planSends(PlannedChannel &channel) {
+  llvm::MapVector<Value, SmallVector<Operation *>> users;
+  for (const Crossing &use : channel.uses)
+    users[use.source.value].push_back(use.user);
+  for (auto &[tile, all] : users)
+    channel.sends.push_back({tile, sendPoint(tile.getDefiningOp(), all)});
+}
+
+/// A channel of one message needs no release, nor does an accumulator that goes
+/// to and fro. Where a message goes the other way through the same memory, its
+/// release frees both:
+///   S: mma -> softmax, P over it: softmax -> mma
+void Planner::decideReleases(PlannedChannel &channel) {
+  channel.unreleased =
+      channel.sends.size() == 1 && !channel.isSentAfter(channel.sends.front());
+  for (PlannedChannel &other : plan) {
+    if (&other == &channel || !areReverse(channel, other))
+      continue;
+    if (channel.type == other.type)
+      channel.unreleased = true;
+    else if (Extent::of(channel.type).overlaps(Extent::of(other.type)) &&
+             isa<DotOp>(other.uses.front().user))
+      channel.releasedBy = &other;
+  }
+}
+
+/// Messages that one chain of products takes are free when the last of them is.
+void Planner::joinChains() {
+  llvm::MapVector<std::pair<StringRef, Operation *>,
+                  SmallVector<PlannedChannel *>>
+      chains;
+  for (PlannedChannel &channel : plan)
+    if (channel.hasReleases() && channel.depth() == 1)
+      if (Operation *chain = onlyChain(channel))
+        chains[{channel.producer, chain}].push_back(&channel);
+  for (auto &[chain, channels] : chains) {
+    llvm::stable_sort(channels, [](PlannedChannel *a, PlannedChannel *b) {
+      return a->uses.back().user->isBeforeInBlock(b->uses.back().user);
+    });
+    for (PlannedChannel *channel : ArrayRef(channels).drop_back())
+      channel->releasedBy = channels.back();
+  }
+  for (PlannedChannel &channel : plan)
+    while (channel.releasedBy && channel.releasedBy->releasedBy)
+      channel.releasedBy = channel.releasedBy->releasedBy;
+}
+
+/// Whether a region of the memory map of that name, perhaps with a number
+/// behind it, holds the start of `type`.
+bool Planner::isIn(StringRef name, TileType type, StringRef &number) {
+  auto isCalled = [&](const std::string &region) {
+    number = region;
+    return number.consume_front(name) && llvm::all_of(number, llvm::isDigit);
+  };
+  if (TmemAttr tmem = type.getTmem())
+    return llvm::any_of(info.map.tmem, [&](const schedule::TmemRegion &region) {
+      return isCalled(region.name) && region.lane == tmem.getLane() &&
+             tmem.getColumn() >= region.column &&
+             tmem.getColumn() < region.column + region.columns;
+    });
+  unsigned offset = type.getSmem().getOffset();
+  return llvm::any_of(info.map.smem, [&](const schedule::SmemRegion &region) {
+    return isCalled(region.name) && offset >= region.offset &&
+           offset < region.offset + region.bytes * region.stages;
+  });
+}
+
+/// Names `channel`, and returns what channels are sorted by: rings that all
+/// instances share come first.
+std::tuple<bool, unsigned, size_t>
+Planner::nameChannel(PlannedChannel &channel) {
+  const RoleRule *role = family.findRole(channel.producer);
+  for (auto [rank, rule] : llvm::enumerate(family.channels)) {
+    StringRef number;
+    bool isThere = rule.with.empty() || info.map.findSmem(rule.with) ||
+                   info.map.findTmem(rule.with);
+    if (family.findRole(rule.producer) != role || !isThere ||
+        !isIn(rule.region, channel.type, number))
+      continue;
+    channel.name = (rule.name + number).str();
+    unsigned instance = 0;
+    bool isOwn = !number.getAsInteger(10, instance);
+    return {isOwn, instance, rank};
+  }
+  channel.name = channel.producer + ".out";
+  return {true, ~0u, family.channels.size()};
+}
+
+/// Channels of one name are parts of one tile: "p0.0", "p0.1", ...
+void Planner::nameChannels() {
+  llvm::DenseMap<const PlannedChannel *, std::tuple<bool, unsigned, size_t>>
+      ranks;
+  llvm::StringMap<SmallVector<PlannedChannel *>> named;
+  for (PlannedChannel &channel : plan) {
+    ranks[&channel] = nameChannel(channel);
+    named[channel.name].push_back(&channel);
+  }
+  for (auto &entry : named) {
+    SmallVector<PlannedChannel *> &same = entry.second;
+    if (same.size() == 1)
+      continue;
+    llvm::stable_sort(same, [](PlannedChannel *a, PlannedChannel *b) {
+      return Extent::of(a->type).start() < Extent::of(b->type).start();
+    });
+    for (auto [n, channel] : llvm::enumerate(same))
+      channel->name += "." + std::to_string(n);
+  }
+  plan.sort([&](const PlannedChannel &a, const PlannedChannel &b) {
+    return std::tie(ranks[&a], a.name) < std::tie(ranks[&b], b.name);
+  });
+}
+
+FailureOr<ChannelPlan> Planner::run() {
+  SmallVector<Operation *> ops;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    if (failed(visit(op)))
+      return failure();
+  for (PlannedChannel &channel : plan)
+    planSends(channel);
+  for (PlannedChannel &channel : plan)
+    decideReleases(channel);
+  joinChains();
+  nameChannels();
+  return std::move(plan);
+}
+
+} // namespace
+
+FailureOr<ChannelPlan> fmha::tile::planChannels(gpu::GPUFuncOp func,
+                                                const KernelInfo &info,
+                                                const PartitionFamily &family) {
+  return Planner(func, info, family).run();
+}

@@ -1,0 +1,81 @@
+//===- GuardLoops.cpp - Loops inside of a branch that they run ------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Loops.h"
+#include "TileFlow.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEGUARDLOOPS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha::tile;
+
+/// Whether the loads before `loop` that only its body uses may be left out with
+/// it.
+static bool isOnlyFor(Operation &op, scf::ForOp loop) {
+  return isa<LoadOp>(op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+           return loop->isProperAncestor(user);
+         });
+}
+
+/// %r = scf.for %i = %lb to %ub step %c1 iter_args(%x = %init) { ... }
+/// ->
+/// %r = scf.if %has { %s = scf.for ...; yield %s } else { yield %init }
+static void guard(scf::ForOp loop) {
+  SmallVector<Operation *> loads;
+  for (Operation &op : *loop->getBlock())
+    if (isOnlyFor(op, loop))
+      loads.push_back(&op);
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  auto branch = scf::IfOp::create(b, loc, loop.getResultTypes(),
+                                  hasIterations(loop), /*withElse=*/true);
+  loop->replaceAllUsesWith(branch.getResults());
+  OpBuilder then = branch.getThenBodyBuilder();
+  OpBuilder otherwise = branch.getElseBodyBuilder();
+  if (loop.getNumResults()) {
+    then.setInsertionPoint(scf::YieldOp::create(then, loc, loop.getResults()));
+    scf::YieldOp::create(otherwise, loc, loop.getInitArgs());
+  }
+  for (Operation *op : loads)
+    op->moveBefore(then.getInsertionBlock(), then.getInsertionPoint());
+  loop->moveBefore(then.getInsertionBlock(), then.getInsertionPoint());
+}
+
+namespace {
+struct TileGuardLoopsPass
+    : public fmha::tile::impl::TileGuardLoopsBase<TileGuardLoopsPass> {
+  void runOnOperation() override {
+    if (!isTmemKernel(getOperation()))
+      return;
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) {
+      bool hasTiles = loop->walk([](Operation *op) {
+                            return isTileOp(op) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+      if (hasTiles && !alwaysRuns(loop))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      guard(loop);
+  }
+};
+} // namespace

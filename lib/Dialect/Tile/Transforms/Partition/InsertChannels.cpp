@@ -1,0 +1,381 @@
+//===- InsertChannels.cpp - A channel on every edge between roles ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelPlan.h"
+#include "Loops.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEINSERTCHANNELS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// Uses of one message by one role in one stage, which share a receive.
+struct Delivery {
+  const PlannedChannel *channel;
+  const Send *send;
+  SmallVector<const Crossing *> uses;
+  /// The block in which the message is received and released.
+  Block *block = nullptr;
+  Value message;
+  /// Receives of one op are sorted by this.
+  unsigned rank = 0;
+};
+
+/// A sum of index values and a constant.
+struct MessageNumber {
+  Value value;
+  int64_t known = 0;
+  void add(ImplicitLocOpBuilder &b, Value more) {
+    value = value ? Value(arith::AddIOp::create(b, value, more)) : more;
+  }
+};
+
+class Inserter {
+public:
+  Inserter(gpu::GPUFuncOp func, const ChannelPlan &plan,
+           const PartitionFamily &family)
+      : func(func), plan(plan), family(family),
+        b(func.getLoc(), func.getContext()) {}
+  void run();
+
+private:
+  void declare();
+  void collectDeliveries(const PlannedChannel &channel);
+  unsigned rankOf(const Delivery &delivery);
+  void insertReceive(Delivery &delivery);
+  void insertAcquire(const PlannedChannel &channel, const Send &send);
+  void insertPublish(const PlannedChannel &channel, const Send &send);
+  void insertReleases();
+  void insertRelease(Delivery &delivery);
+
+  int64_t countIn(const PlannedChannel &channel, Operation *op);
+  void addSent(const PlannedChannel &channel, Operation *op,
+               MessageNumber &number);
+  Value numberOf(const PlannedChannel &channel, Operation *point,
+                 function_ref<Value(scf::ForOp)> iteration);
+  Value sentNumber(const PlannedChannel &channel, const Send &send);
+  Value receivedNumber(const Delivery &delivery);
+  Agent agentOf(StringRef role) { return family.findRole(role)->agent; }
+  template <typename OpTy, typename... Args>
+  OpTy create(PartitionAttr like, Args &&...args) {
+    auto made = OpTy::create(b, std::forward<Args>(args)...);
+    setPartition(made, like);
+    return made;
+  }
+
+  gpu::GPUFuncOp func;
+  const ChannelPlan &plan;
+  const PartitionFamily &family;
+  ImplicitLocOpBuilder b;
+  llvm::DenseMap<const PlannedChannel *, Value> channels;
+  SmallVector<Delivery> deliveries;
+  /// The last op after `key`'s own that belongs to it: publishes, then
+  /// releases.
+  llvm::DenseMap<Operation *, Operation *> lastAfter;
+};
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+/// Threads that signal: all of a warpgroup, or the one of a TMA or MMA role.
+static unsigned arrivals(Agent agent) {
+  constexpr unsigned groupThreads = 128;
+  return agent == Agent::Threads ? groupThreads : 1;
+}
+
+void Inserter::declare() {
+  Operation *first = nullptr;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    first = partitionOf(op) ? op : nullptr;
+    return first ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!first)
+    return;
+  b.setInsertionPoint(func.getBody().front().findAncestorOpInBlock(*first));
+  for (const PlannedChannel &channel : plan) {
+    Agent from = agentOf(channel.producer);
+    SmallVector<StringRef> consumers = channel.consumers();
+    unsigned taken = 0;
+    for (StringRef role : consumers)
+      taken += arrivals(agentOf(role));
+    channels[&channel] = ChannelOp::create(
+        b, ChannelType::get(b.getContext(), channel.type),
+        b.getStringAttr(channel.name), from, agentOf(consumers.front()),
+        arrivals(from), taken, channel.unreleased,
+        channel.releasedBy ? b.getStringAttr(channel.releasedBy->name)
+                           : StringAttr());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Message numbers
+//===----------------------------------------------------------------------===//
+
+/// Messages that `op` sends: of a loop in one iteration, of a branch if it is
+/// taken.
+int64_t Inserter::countIn(const PlannedChannel &channel, Operation *op) {
+  int64_t count = 0;
+  op->walk([&](Operation *inner) {
+    count += llvm::count_if(
+        channel.sends, [&](const Send &send) { return send.point == inner; });
+  });
+  return count;
+}
+
+/// Adds the messages that `op` sends in all iterations of its loops.
+void Inserter::addSent(const PlannedChannel &channel, Operation *op,
+                       MessageNumber &number) {
+  int64_t count = countIn(channel, op);
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && count)
+    return number.add(b, times(b, tripCount(b, loop), count));
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch || !count)
+    return void(number.known += count);
+  number.known += llvm::count_if(
+      channel.sends, [&](const Send &send) { return send.point == op; });
+  for (Operation &inner : branch.thenBlock()->without_terminator())
+    addSent(channel, &inner, number);
+}
+
+/// The number of the message that goes out at `point`, in the iterations that
+/// `iteration` gives: those before it are all of the ops before it, and of
+/// earlier iterations.
+///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
+Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
+                         function_ref<Value(scf::ForOp)> iteration) {
+  MessageNumber number;
+  for (Operation *op = point; op != func; op = op->getParentOp()) {
+    for (Operation *before = op->getPrevNode(); before;
+         before = before->getPrevNode())
+      addSent(channel, before, number);
+    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+      number.add(b, times(b, iteration(loop), countIn(channel, loop)));
+  }
+  return number.value ? plus(b, number.value, number.known)
+                      : arith::ConstantIndexOp::create(b, number.known);
+}
+
+Value Inserter::sentNumber(const PlannedChannel &channel, const Send &send) {
+  return numberOf(channel, send.point,
+                  [&](scf::ForOp loop) { return iterationNumber(b, loop); });
+}
+
+Value Inserter::receivedNumber(const Delivery &delivery) {
+  const TileSource &source = delivery.uses.front()->source;
+  return numberOf(*delivery.channel, delivery.send->point,
+                  [&](scf::ForOp loop) {
+                    if (llvm::is_contained(source.last, loop))
+                      return plus(b, tripCount(b, loop), -1);
+                    bool before = llvm::is_contained(source.previous, loop);
+                    return plus(b, iterationNumber(b, loop), before ? -1 : 0);
+                  });
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
+/// The innermost block around all users, out of the loops that the message is
+/// not sent in.
+static Block *deliveryBlock(const Delivery &delivery) {
+  Operation *first = delivery.uses.front()->user;
+  auto holds = [&](Block *block) {
+    bool all = llvm::all_of(delivery.uses, [&](const Crossing *use) {
+      return block->findAncestorOpInBlock(*use->user);
+    });
+    const TileSource &source = delivery.uses.front()->source;
+    auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
+    if (!loop)
+      loop = block->getParentOp()->getParentOfType<scf::ForOp>();
+    for (; all && loop; loop = loop->getParentOfType<scf::ForOp>())
+      all = loop->isProperAncestor(delivery.send->point) ||
+            llvm::is_contained(source.previous, loop);
+    return all;
+  };
+  Block *block = first->getBlock();
+  while (!holds(block))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
+
+static auto orderOf(const Crossing *use) {
+  return partitionOf(use->user).getOrder();
+}
+
+void Inserter::collectDeliveries(const PlannedChannel &channel) {
+  // A message of an earlier iteration is received again by its number.
+  using Key = std::tuple<const Send *, StringRef, unsigned, size_t, size_t>;
+  llvm::MapVector<Key, Delivery> found;
+  for (const Crossing &use : channel.uses) {
+    PartitionAttr partition = partitionOf(use.user);
+    const Send *send = channel.findSend(use.source.value);
+    Delivery &delivery =
+        found[{send, partition.getRole(), partition.getStage(),
+               use.source.previous.size(), use.source.last.size()}];
+    delivery.channel = &channel;
+    delivery.send = send;
+    delivery.uses.push_back(&use);
+  }
+  for (auto &[key, delivery] : found) {
+    llvm::stable_sort(delivery.uses,
+                      [](auto *a, auto *b) { return orderOf(a) < orderOf(b); });
+    delivery.block = deliveryBlock(delivery);
+    deliveries.push_back(std::move(delivery));
+  }
+}
+
+/// The operand of its user that `use` is, or is a slice of.
+static unsigned operandOf(const Crossing &use) {
+  for (OpOperand &operand : use.user->getOpOperands())
+    if (&operand == use.use ||
+        operand.get().getDefiningOp() == use.use->getOwner())
+      return operand.getOperandNumber();
+  llvm_unreachable("expected a use of the op");
+}
+
+/// Receives of an op are in this order: what a product multiplies by has come
+/// before what other roles compute. Messages of one channel stay in theirs.
+unsigned Inserter::rankOf(const Delivery &delivery) {
+  constexpr unsigned ranks[] = {1, 0};
+  unsigned least = ~0u;
+  for (const Delivery &other : deliveries) {
+    if (other.channel != delivery.channel ||
+        other.uses.front()->user != delivery.uses.front()->user)
+      continue;
+    unsigned operand = operandOf(*other.uses.front());
+    least = std::min(least, operand < 2 ? ranks[operand] : operand);
+  }
+  return least;
+}
+
+void Inserter::insertReceive(Delivery &delivery) {
+  const Crossing &first = *delivery.uses.front();
+  Operation *anchor = delivery.block->findAncestorOpInBlock(*first.user);
+  b.setInsertionPoint(withSlices(anchor));
+  PartitionAttr like = partitionOf(first.user);
+  delivery.message = receivedNumber(delivery);
+  auto made = create<ReceiveOp>(like, first.use->get().getType(),
+                                channels[delivery.channel], delivery.message);
+  for (const Crossing *use : delivery.uses)
+    use->use->set(made);
+}
+
+/// After what the last user sends itself.
+void Inserter::insertRelease(Delivery &delivery) {
+  const Crossing &last = *delivery.uses.back();
+  Operation *anchor = delivery.block->findAncestorOpInBlock(*last.user);
+  Operation *after = lastAfter.lookup(anchor);
+  b.setInsertionPointAfter(after ? after : anchor);
+  lastAfter[anchor] = create<ReleaseOp>(
+      partitionOf(last.user), channels[delivery.channel], delivery.message);
+}
+
+/// A message that is used in several stages is free after the last of them.
+void Inserter::insertReleases() {
+  auto isLater = [&](const Delivery &a, const Delivery &b) {
+    return a.send == b.send &&
+           partitionOf(a.uses.front()->user).getRole() ==
+               partitionOf(b.uses.front()->user).getRole() &&
+           partitionOf(a.uses.front()->user).getStage() >
+               partitionOf(b.uses.front()->user).getStage();
+  };
+  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
+    return operandOf(*a.uses.back()) < operandOf(*b.uses.back());
+  });
+  for (Delivery &delivery : deliveries) {
+    bool isLast = llvm::none_of(deliveries, [&](const Delivery &other) {
+      return isLater(other, delivery);
+    });
+    if (isLast && delivery.channel->hasReleases() &&
+        delivery.channel->isSentAfter(*delivery.send))
+      insertRelease(delivery);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Producers
+//===----------------------------------------------------------------------===//
+
+/// A slot is acquired before the first op that writes it; loads and moves name
+/// it.
+void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
+  Operation *maker = send.tile.getDefiningOp();
+  bool isFree = channel.unreleased && !isa<LoadOp>(maker);
+  if (isFree)
+    return;
+  Operation *head = chainOf(maker);
+  b.setInsertionPoint(withSlices(head));
+  Value slot = create<AcquireOp>(partitionOf(head), send.tile.getType(),
+                                 channels[&channel], sentNumber(channel, send));
+  if (auto load = dyn_cast<LoadOp>(maker))
+    load.getIntoMutable().assign(slot);
+  if (auto move = dyn_cast<MoveOp>(maker))
+    move.getIntoMutable().assign(slot);
+}
+
+void Inserter::insertPublish(const PlannedChannel &channel, const Send &send) {
+  b.setInsertionPointAfter(send.point);
+  Value number = sentNumber(channel, send);
+  lastAfter[send.point] = create<PublishOp>(
+      partitionOf(send.tile.getDefiningOp()), channels[&channel], number);
+}
+
+void Inserter::run() {
+  declare();
+  for (const PlannedChannel &channel : plan)
+    collectDeliveries(channel);
+  for (Delivery &delivery : deliveries)
+    delivery.rank = rankOf(delivery);
+  llvm::stable_sort(deliveries, [](const Delivery &a, const Delivery &b) {
+    return a.rank < b.rank;
+  });
+  for (Delivery &delivery : deliveries)
+    insertReceive(delivery);
+  for (const PlannedChannel &channel : plan)
+    for (const Send &send : channel.sends)
+      insertAcquire(channel, send);
+  for (const PlannedChannel &channel : plan)
+    for (const Send &send : channel.sends)
+      insertPublish(channel, send);
+  insertReleases();
+}
+
+struct TileInsertChannelsPass
+    : public fmha::tile::impl::TileInsertChannelsBase<TileInsertChannelsPass> {
+  void runOnOperation() override {
+    if (!isTmemKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info) ||
+        failed(expectStage(getOperation(), KernelStage::Placed, getArgument())))
+      return signalPassFailure();
+    const PartitionFamily &family = partitionFamilyOf(info->schedule);
+    FailureOr<ChannelPlan> plan = planChannels(getOperation(), *info, family);
+    if (failed(plan))
+      return signalPassFailure();
+    Inserter(getOperation(), *plan, family).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- Loops.cpp - Trip counts and message numbers ------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Loops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+bool fmha::tile::alwaysRuns(scf::ForOp loop) {
+  std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
+  return first && end && *first < *end;
+}
+
+bool fmha::tile::isTestOf(Value condition, scf::ForOp loop) {
+  auto test = condition.getDefiningOp<arith::CmpIOp>();
+  return test && test.getPredicate() == arith::CmpIPredicate::sgt &&
+         test.getLhs() == loop.getUpperBound() &&
+         isEqualConstantIntOrValue(test.getRhs(), loop.getLowerBound());
+}
+
+bool fmha::tile::isGuarded(scf::ForOp loop) {
+  for (auto branch = loop->getParentOfType<scf::IfOp>(); branch;
+       branch = branch->getParentOfType<scf::IfOp>())
+    if (isTestOf(branch.getCondition(), loop) &&
+        branch.thenBlock()->findAncestorOpInBlock(*loop))
+      return true;
+  return false;
+}
+
+Value fmha::tile::hasIterations(scf::ForOp loop) {
+  for (Operation *user : loop.getUpperBound().getUsers())
+    if (user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop) &&
+        user->getNumResults() == 1 && isTestOf(user->getResult(0), loop))
+      return user->getResult(0);
+  OpBuilder b(loop);
+  return arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::sgt,
+                               loop.getUpperBound(), loop.getLowerBound());
+}
+
+/// ceil((value - first) / step).
+static Value countSteps(ImplicitLocOpBuilder &b, Value value, scf::ForOp loop) {
+  if (!isConstantIntValue(loop.getLowerBound(), 0))
+    value = arith::SubIOp::create(b, value, loop.getLowerBound());
+  if (!isConstantIntValue(loop.getStep(), 1))
+    value = arith::CeilDivSIOp::create(b, value, loop.getStep());
+  return value;
+}
+
+Value fmha::tile::tripCount(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+  return countSteps(b, loop.getUpperBound(), loop);
+}
+
+Value fmha::tile::iterationNumber(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+  return countSteps(b, loop.getInductionVar(), loop);
+}
+
+Value fmha::tile::plus(ImplicitLocOpBuilder &b, Value value, int64_t n) {
+  if (n == 0)
+    return value;
+  if (std::optional<int64_t> known = getConstantIntValue(value))
+    return arith::ConstantIndexOp::create(b, *known + n);
+  return arith::AddIOp::create(b, value, arith::ConstantIndexOp::create(b, n));
+}
+
+Value fmha::tile::times(ImplicitLocOpBuilder &b, Value value, int64_t n) {
+  if (n == 1)
+    return value;
+  if (std::optional<int64_t> known = getConstantIntValue(value))
+    return arith::ConstantIndexOp::create(b, *known * n);
+  return arith::MulIOp::create(b, value, arith::ConstantIndexOp::create(b, n));
+}

@@ -1,0 +1,328 @@
+//===- RotateLoops.cpp - Overlap the stages of a role's loop --------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Loops.h"
+#include "TileFlow.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEROTATELOOPS
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha::tile;
+
+namespace {
+
+/// The part of a rotated loop that is built.
+enum class Part { Prologue, Body, Epilogue };
+
+class Rotation {
+public:
+  explicit Rotation(scf::ForOp loop)
+      : loop(loop), b(loop.getLoc(), loop->getContext()) {
+    b.setInsertionPoint(loop);
+  }
+  LogicalResult run();
+
+private:
+  /// Values of one iteration. An argument of the loop is what the iteration
+  /// before yields.
+  struct Iteration {
+    IRMapping values;
+    Iteration *before = nullptr;
+  };
+
+  LogicalResult check();
+  void findCarried();
+  void findLastReleases(Block &block, llvm::DenseMap<Value, Operation *> &last);
+  void build(Block &block, Part part, Iteration *of[2]);
+  void cloneItem(Operation &op, Part part, Iteration *of[2]);
+  void cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]);
+  Value remake(Value value, Iteration &in);
+  void start(Iteration &iteration, Value index);
+  SmallVector<Value> carriedOf(Iteration &iteration);
+
+  scf::ForOp loop;
+  ImplicitLocOpBuilder b;
+  /// Values of an iteration that are there after its stage 0 and needed later:
+  /// by stage 1, or by the next iteration.
+  SetVector<Value> carried;
+  /// The last release of each channel in stage 1. The last iteration leaves
+  /// them out: no acquire waits for these slots, and a late signal must not
+  /// reach shared memory that the CTA has left.
+  llvm::DenseSet<Operation *> lastReleases;
+};
+
+//===----------------------------------------------------------------------===//
+// Stages and order
+//===----------------------------------------------------------------------===//
+
+/// Bit s is set if `op` holds ops of stage s.
+unsigned stagesIn(Operation *op) {
+  unsigned stages = 0;
+  op->walk([&](Operation *inner) {
+    if (PartitionAttr partition = partitionOf(inner))
+      stages |= 1 << partition.getStage();
+  });
+  return stages;
+}
+
+unsigned firstOrderIn(Operation *op) {
+  unsigned order = ~0u;
+  op->walk([&](Operation *inner) {
+    if (PartitionAttr partition = partitionOf(inner))
+      order = std::min(order, partition.getOrder());
+  });
+  return order;
+}
+
+/// Ops of the role in the order in which it runs them; arithmetic on indices is
+/// made where it is needed.
+SmallVector<Operation *> itemsOf(Block &block) {
+  SmallVector<Operation *> items;
+  for (Operation &op : block.without_terminator())
+    if (stagesIn(&op))
+      items.push_back(&op);
+  llvm::stable_sort(items, [](Operation *a, Operation *b) {
+    return firstOrderIn(a) < firstOrderIn(b);
+  });
+  return items;
+}
+
+LogicalResult Rotation::check() {
+  if (!alwaysRuns(loop) && !isGuarded(loop))
+    return loop.emitOpError()
+           << "has ops of two stages: expected a loop that runs at least "
+              "once; run tile-guard-loops first";
+  WalkResult walked = loop.walk([&](scf::IfOp branch) {
+    if (stagesIn(branch) != 3)
+      return WalkResult::advance();
+    if (!branch.getNumResults() && !branch.elseBlock() &&
+        loop.isDefinedOutsideOfLoop(branch.getCondition()))
+      return WalkResult::advance();
+    branch.emitOpError()
+        << "holds ops of two stages: expected a condition that the loop does "
+           "not change, no results and no else";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// Whether ops of `stage` in the loop use `value`, perhaps through arithmetic
+/// that is made where it is needed.
+bool isUsedIn(Value value, unsigned stage) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    PartitionAttr partition = partitionOf(user);
+    return partition && partition.getStage() == stage;
+  });
+}
+
+void Rotation::findCarried() {
+  auto isThere = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op ? loop->isProperAncestor(op) && stagesIn(op) == 1
+              : llvm::is_contained(loop.getRegionIterArgs(), value);
+  };
+  for (Value value : loop.getYieldedValues())
+    if (isThere(value))
+      carried.insert(value);
+  for (Value argument : loop.getRegionIterArgs())
+    if (isUsedIn(argument, 1))
+      carried.insert(argument);
+  loop.walk([&](Operation *op) {
+    if (PartitionAttr partition = partitionOf(op);
+        partition && partition.getStage() == 0)
+      for (Value result : op->getResults())
+        if (isUsedIn(result, 1))
+          carried.insert(result);
+  });
+}
+
+void Rotation::findLastReleases(Block &block,
+                                llvm::DenseMap<Value, Operation *> &last) {
+  for (Operation *item : itemsOf(block)) {
+    auto release = dyn_cast<ReleaseOp>(item);
+    if (release && stagesIn(item) == 2)
+      last[release.getChannel()] = release;
+    if (auto branch = dyn_cast<scf::IfOp>(item))
+      findLastReleases(*branch.thenBlock(), last);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// `value` of iteration `in`. Constants are folded, so that the first messages
+/// of a channel are known as such.
+Value Rotation::remake(Value value, Iteration &in) {
+  if (Value known = in.values.lookupOrNull(value))
+    return known;
+  if (llvm::is_contained(loop.getRegionIterArgs(), value)) {
+    unsigned number = cast<BlockArgument>(value).getArgNumber() - 1;
+    return remake(loop.getYieldedValues()[number], *in.before);
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op || !loop->isProperAncestor(op))
+    return value;
+  for (Value operand : op->getOperands())
+    remake(operand, in);
+  Operation *own = b.clone(*op, in.values);
+  SmallVector<Value> folded;
+  if (succeeded(b.tryFold(own, folded)) && !folded.empty())
+    in.values.map(op->getResults(), folded);
+  return in.values.lookup(value);
+}
+
+void Rotation::cloneBranch(scf::IfOp branch, Part part, Iteration *of[2]) {
+  unsigned stage = stagesIn(branch) == 2;
+  Iteration &values =
+      *of[stagesIn(branch) == 3 ? part == Part::Epilogue : stage];
+  auto made = scf::IfOp::create(b, branch.getResultTypes(),
+                                remake(branch.getCondition(), values),
+                                branch.elseBlock() != nullptr);
+  auto fill = [&](Block *from, Block *to) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(to);
+    build(*from, part, of);
+    if (!branch.getNumResults())
+      return;
+    SmallVector<Value> yielded;
+    for (Value value : from->getTerminator()->getOperands())
+      yielded.push_back(remake(value, values));
+    scf::YieldOp::create(b, yielded);
+  };
+  fill(branch.thenBlock(), made.thenBlock());
+  if (branch.elseBlock())
+    fill(branch.elseBlock(), made.elseBlock());
+  values.values.map(branch.getResults(), made.getResults());
+}
+
+void Rotation::cloneItem(Operation &op, Part part, Iteration *of[2]) {
+  if (part == Part::Epilogue && lastReleases.contains(&op))
+    return;
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return cloneBranch(branch, part, of);
+  unsigned stage = stagesIn(&op) == 2;
+  Iteration &values = *of[stage];
+  SetVector<Value> used(op.operand_begin(), op.operand_end());
+  getUsedValuesDefinedAbove(op.getRegions(), used);
+  for (Value value : used)
+    remake(value, values);
+  IRMapping all = values.values;
+  for (Value value : used)
+    all.map(value, remake(value, values));
+  Operation *made = b.clone(op, all);
+  values.values.map(op.getResults(), made->getResults());
+}
+
+void Rotation::build(Block &block, Part part, Iteration *of[2]) {
+  for (Operation *item : itemsOf(block)) {
+    unsigned stages = stagesIn(item);
+    unsigned wanted = part == Part::Body ? 3 : part == Part::Prologue ? 1 : 2;
+    if (stages & wanted)
+      cloneItem(*item, part, of);
+  }
+}
+
+void Rotation::start(Iteration &iteration, Value index) {
+  iteration.values.map(loop.getInductionVar(), index);
+}
+
+SmallVector<Value> Rotation::carriedOf(Iteration &iteration) {
+  SmallVector<Value> values;
+  for (Value value : carried)
+    values.push_back(remake(value, iteration));
+  return values;
+}
+
+/// for i: A(i); B(i)   ->   A(0)
+///                          for i < n - 1: B(i), A(i + 1) in their order
+///                          B(n - 1)
+LogicalResult Rotation::run() {
+  if (failed(check()))
+    return failure();
+  findCarried();
+  llvm::DenseMap<Value, Operation *> last;
+  findLastReleases(*loop.getBody(), last);
+  for (auto &[channel, release] : last)
+    lastReleases.insert(release);
+  Iteration first, current, next, final;
+  start(first, loop.getLowerBound());
+  for (auto [argument, init] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+    first.values.map(argument, init);
+  Iteration *prologue[] = {&first, nullptr};
+  build(*loop.getBody(), Part::Prologue, prologue);
+
+  int64_t step = getConstantIntValue(loop.getStep()).value_or(1);
+  Value end = plus(b, loop.getUpperBound(), -step);
+  auto made = scf::ForOp::create(b, loop.getLowerBound(), end, loop.getStep(),
+                                 carriedOf(first));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(made.getBody());
+    start(current, made.getInductionVar());
+    start(next, plus(b, made.getInductionVar(), step));
+    next.before = &current;
+    for (auto [value, argument] : llvm::zip(carried, made.getRegionIterArgs()))
+      current.values.map(value, argument);
+    Iteration *body[] = {&next, &current};
+    build(*loop.getBody(), Part::Body, body);
+    if (!carried.empty())
+      scf::YieldOp::create(b, carriedOf(next));
+  }
+  start(final, end);
+  for (auto [value, result] : llvm::zip(carried, made.getResults()))
+    final.values.map(value, result);
+  Iteration *epilogue[] = {nullptr, &final};
+  build(*loop.getBody(), Part::Epilogue, epilogue);
+  for (auto [result, value] :
+       llvm::zip(loop.getResults(), loop.getYieldedValues()))
+    result.replaceAllUsesWith(remake(value, final));
+  loop.erase();
+  return success();
+}
+
+struct TileRotateLoopsPass
+    : public fmha::tile::impl::TileRotateLoopsBase<TileRotateLoopsPass> {
+  void runOnOperation() override {
+    if (!isTmemKernel(getOperation()))
+      return;
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](RoleOp role) {
+      role.walk([&](scf::ForOp loop) {
+        if (stagesIn(loop) == 3)
+          loops.push_back(loop);
+      });
+    });
+    for (scf::ForOp loop : loops)
+      if (failed(Rotation(loop).run()))
+        return signalPassFailure();
+    // Roles have been cut along these marks.
+    getOperation().walk([](Operation *op) {
+      op->removeAttr("tile.partition");
+      op->removeAttr("tile.q_tile");
+    });
+  }
+};
+
+} // namespace

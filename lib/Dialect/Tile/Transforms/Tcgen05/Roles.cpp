@@ -1,0 +1,56 @@
+//===- Roles.cpp - Roles of tcgen05 kernels -------------------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   load         TMA loads
+//   mma          products, which accumulate in tensor memory
+//   softmax<n>   arithmetic on tiles in registers, a warpgroup for each set of
+//                rows
+//   correction   ops that walk an accumulator in tensor memory
+//   store        TMA stores
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/PartitionFamily.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static bool readsTensorMemory(Operation *op) {
+  return !isa<MoveOp>(op) && llvm::any_of(op->getOperandTypes(), [](Type type) {
+    auto tile = dyn_cast<TileType>(type);
+    return tile && tile.getTmem();
+  });
+}
+
+static constexpr RoleRule roles[] = {
+    {"load", Agent::Tma, true, false,
+     [](Operation *op) { return isa<LoadOp>(op); }},
+    {"mma", Agent::Mma, true, false,
+     [](Operation *op) { return isa<DotOp>(op); }},
+    {"store", Agent::Tma, true, false,
+     [](Operation *op) { return isa<StoreOp>(op); }},
+    {"correction", Agent::Threads, false, false, readsTensorMemory},
+    {"softmax", Agent::Threads, false, true, [](Operation *) { return true; }}};
+
+static constexpr ChannelRule channels[] = {{"KV", "load", "k", "V"},
+                                           {"KV", "load", "kv"},
+                                           {"V", "load", "v"},
+                                           {"Q", "load", "q"},
+                                           {"S", "mma", "s"},
+                                           {"P", "softmax", "p"},
+                                           {"stats", "softmax", "stats"},
+                                           {"O", "correction", "ready"},
+                                           {"O", "mma", "done"},
+                                           {"out", "correction", "out"}};
+
+const PartitionFamily &tile::tcgen05Partition() {
+  static const PartitionFamily family = {roles, channels,
+                                         /*laterStageFirst=*/true};
+  return family;
+}

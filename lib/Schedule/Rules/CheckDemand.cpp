@@ -1,0 +1,80 @@
+//===- CheckDemand.cpp - What roles have too few registers for --*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rule that reads RegisterDemand.def: kernels that ptxas would spill are
+// refused, and the message names the schedule that it does not spill.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRules.h"
+#include "DemandTable.h"
+
+using namespace fmha;
+using namespace fmha::schedule;
+using namespace fmha::schedule::demand;
+
+/// "softmax needs 188 registers a thread, 184 are there", or that it has too
+/// few where no kernel shows how many. Descriptors of products are in uniform
+/// registers, which a warp has.
+static std::string shortage(const Case &c, const LimitRow &row) {
+  constexpr unsigned bytes = sizeof(uint32_t);
+  unsigned more = (row.spilled + bytes - 1) / bytes;
+  if (row.role == "mma")
+    return "the MMA role has too few uniform registers for descriptors";
+  Schedule planned = c.schedule;
+  planned.roles.clear();
+  planned = withRoles(std::move(planned));
+  const Role *role = planned.findRole(row.role);
+  unsigned there = role ? role->registers : 0;
+  std::string name(row.role);
+  while (name.back() >= '0' && name.back() <= '9')
+    name.pop_back();
+  if (name == "consumer")
+    name = "a consumer";
+  if (!more)
+    return name + " has too few registers of " + str(there) + " a thread";
+  return name + " needs " + str(there + more) + " registers a thread, " +
+         str(there) + " are there";
+}
+
+/// Row by row, "C8: expected q_tiles = 1 with packed heads and ..., for which
+/// softmax needs 188 registers a thread, 184 are there (row packedLists of
+/// RegisterDemand.def); got 2; take q_tiles = 1 or pack_heads = 1".
+static std::string refuse(const Case &c, const LimitRow &row) {
+  const Problem &p = c.problem;
+  const Schedule &s = c.schedule;
+  std::string limit = row.limit.request(s);
+  std::vector<std::string> ways = {limit};
+  for (const Term &term : row.when.all())
+    if (std::string way = term.opposite(s); !way.empty())
+      ways.push_back(way);
+  std::string features = row.when.features(p, s);
+  return "C8: expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
+         (features.empty() ? "" : " with " + features) + ", where " +
+         shortage(c, row) + " (row " + std::string(row.name) +
+         " of RegisterDemand.def), got " + row.limit.got(p, s) + "; take " +
+         anyOf(ways);
+}
+
+static Complaint checkRows(const Case &c, bool ofLoops) {
+  Family family = c.gpu->hasWgmma ? Family::Wgmma : Family::Tcgen05;
+  for (const LimitRow &row : limitRows())
+    if (row.family == family && row.when.needsLoop() == ofLoops &&
+        !row.limit.holds(c.problem, c.schedule) &&
+        row.applies(c.problem, c.schedule))
+      return c.terse ? "C8" : refuse(c, row);
+  return std::nullopt;
+}
+
+Complaint fmha::schedule::checkDemand(const Case &c) {
+  return checkRows(c, /*ofLoops=*/false);
+}
+
+Complaint fmha::schedule::checkLoopDemand(const Case &c) {
+  return checkRows(c, /*ofLoops=*/true);
+}

@@ -1,0 +1,160 @@
+//===- CheckWgmmaRegisters.cpp - What a consumer holds ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckRules.h"
+#include "DemandTable.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace fmha;
+using namespace fmha::schedule;
+using demand::Purpose;
+
+namespace {
+
+/// 32-bit registers of a thread. The scores of the next block are computed
+/// while P of this one is multiplied, so that S, O and P are there at once, and
+/// with them what a score region holds for each score.
+struct WgmmaRegisters {
+  unsigned scores, outputs, probabilities = 0, captured = 0;
+  /// Those of a consumer less what RegisterDemand.def reserves.
+  unsigned there = 0;
+
+  WgmmaRegisters(const Problem &problem, const Schedule &s);
+  unsigned all() const { return scores + outputs + probabilities + captured; }
+};
+
+} // namespace
+
+/// The largest row of each purpose.
+static std::array<int, demand::purposes>
+reservedFor(const Problem &problem, const Schedule &s, unsigned scores) {
+  std::array<int, demand::purposes> reserved = {};
+  for (const demand::ReserveRow &row : demand::reserveRows()) {
+    if (!row.applies(problem, s))
+      continue;
+    int &most = reserved[unsigned(row.purpose)];
+    int registers = row.registers(int(scores));
+    most = most ? std::max(most, registers) : registers;
+  }
+  return reserved;
+}
+
+WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
+  constexpr unsigned threadsOfRowPair = 4;
+  scores = s.kvBlock * 2 / threadsOfRowPair;
+  outputs = outputColumns(problem, s) * 2 / threadsOfRowPair;
+  if (s.pPlacement == PPlacement::Registers)
+    probabilities = scores / 2;
+  if (problem.scoreByKey)
+    captured = scores * demand::tensorsPerKey(problem);
+  int left = int(consumerRegisters(s.qTiles, s.ctasPerSm));
+  std::array<int, demand::purposes> reserved = reservedFor(problem, s, scores);
+  for (unsigned purpose = 0; purpose < reserved.size(); ++purpose)
+    if (Purpose(purpose) < Purpose::HeldLong)
+      left -= reserved[purpose];
+    else
+      captured += reserved[purpose];
+  there = unsigned(std::max(left, 0));
+}
+
+/// Passes of so many columns. Beside others rule C8 takes them in no loop.
+static std::string passesOf(const Schedule &s, unsigned columns) {
+  bool loops = s.scheduler != Scheduler::Single;
+  bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
+  return "o_columns of at most " + str(columns) +
+         (loops && beside ? " with the scheduler single" : "");
+}
+
+/// Registers that each thread of a CTA starts with.
+static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr unsigned group = 128;
+  return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
+}
+
+/// All of a CTA is compiled for the registers that its threads start with, and
+/// ptxas 13.0 refuses a wgmma whose accumulator leaves less than 30 of these.
+static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
+  constexpr unsigned beside = 30;
+  return atLaunch(qTiles, ctasPerSm) - beside;
+}
+
+static Complaint checkAccumulators(const Schedule &s,
+                                   const WgmmaRegisters &sizes) {
+  constexpr unsigned panel = 64, step = 16;
+  unsigned most = mostAccumulators(s.qTiles, s.ctasPerSm);
+  unsigned widest = std::max(sizes.scores, sizes.outputs);
+  if (widest <= most)
+    return std::nullopt;
+  std::vector<std::string> ways;
+  if (s.ctasPerSm > 1)
+    ways.push_back("fewer ctas_per_sm");
+  else if (s.qTiles > 2 && widest <= mostAccumulators(2, 1))
+    ways.push_back("two query tiles");
+  std::string narrower;
+  if (sizes.outputs > most)
+    narrower = passesOf(s, 2 * most / panel * panel);
+  if (sizes.scores > most)
+    narrower += (narrower.empty() ? "" : " and ") +
+                ("kv_block of at most " + str(2 * most / step * step));
+  ways.push_back(narrower);
+  return "C2: a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
+         " registers where " +
+         (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
+          : s.qTiles == 1 ? std::string("a CTA has one consumer")
+                          : "a CTA has " + str(s.qTiles) + " consumers") +
+         ", of which ptxas leaves " + str(most) + " to S or O, got " +
+         str(widest) + " (one for each 2 columns); take " + anyOf(ways);
+}
+
+/// What would leave a consumer more registers.
+static std::vector<std::string> waysToFit(const Case &c, unsigned outputs) {
+  constexpr unsigned panel = 64, leastKeys = 16;
+  std::vector<std::string> ways;
+  if (c.schedule.qTiles == 3)
+    ways.push_back("two query tiles");
+  else if (c.schedule.ctasPerSm > 1)
+    ways.push_back("fewer ctas_per_sm");
+  if (c.schedule.kvBlock > leastKeys)
+    ways.push_back("a smaller kv_block");
+  // Passes are of whole panels.
+  if (unsigned columns = (2 * outputs - 1) / panel * panel)
+    ways.push_back(passesOf(c.schedule, columns));
+  if (ways.empty())
+    ways.push_back("fewer tensors for code on scores");
+  return ways;
+}
+
+/// The rows that reserve registers: "softmax, movingP".
+static std::string rowsOf(const Case &c) {
+  std::string names;
+  for (const demand::ReserveRow &row : demand::reserveRows())
+    if (row.applies(c.problem, c.schedule))
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
+  WgmmaRegisters sizes(c.problem, c.schedule);
+  if (Complaint complaint = checkAccumulators(c.schedule, sizes))
+    return complaint;
+  unsigned needed = sizes.all(), there = sizes.there;
+  if (needed <= there)
+    return std::nullopt;
+  if (c.terse)
+    return "C2";
+  return "C2: a consumer needs " + str(needed) + " registers a thread (S " +
+         str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
+         str(sizes.probabilities) +
+         (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
+         "), " + str(there) + " are there beside what softmax " +
+         (c.problem.score ? "and code on scores need" : "needs") + " (rows " +
+         rowsOf(c) + " of RegisterDemand.def); take " +
+         anyOf(waysToFit(c, sizes.outputs));
+}

@@ -1,0 +1,137 @@
+//===- DemandTable.h - Conditions and rows of RegisterDemand.def *- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_SCHEDULE_RULES_DEMANDTABLE_H
+#define FMHA_LIB_SCHEDULE_RULES_DEMANDTABLE_H
+
+#include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Schedule/Rules/RegisterDemand.h"
+
+#include <array>
+#include <span>
+
+namespace fmha::schedule::demand {
+
+enum class Quantity : uint8_t {
+#define FMHA_QUANTITY(NAME, FIELD, TEXT, VALUE) NAME,
+#include "fmha/Schedule/Rules/RegisterDemand.def"
+};
+
+enum class Comparison : uint8_t { Above, AtMost, Equal };
+
+/// "pack_heads is above 1".
+struct Term {
+  Quantity quantity = {};
+  Comparison comparison = Comparison::Above;
+  unsigned value = 0;
+
+  constexpr Term() = default;
+  /// "There is some."
+  constexpr Term(Quantity quantity) : quantity(quantity) {}
+  constexpr Term(Quantity quantity, Comparison comparison, unsigned value)
+      : quantity(quantity), comparison(comparison), value(value) {}
+
+  unsigned actual(const Problem &problem, const Schedule &schedule) const;
+  bool holds(const Problem &problem, const Schedule &schedule) const;
+  /// The field of the schedule that decides it, "" if none does.
+  std::string_view field(const Schedule &schedule) const;
+  /// As a feature of a kernel: "packed heads", "a head dim above 256"; "" if
+  /// something is absent.
+  std::string feature(const Problem &problem, const Schedule &schedule) const;
+  /// As a request: "q_tiles = 1", "kv_block of at most 112".
+  std::string request(const Schedule &schedule) const;
+  /// The value there is, as the field spells it.
+  std::string got(const Problem &problem, const Schedule &schedule) const;
+  /// The request that the term does not hold, "" if no field decides it.
+  std::string opposite(const Schedule &schedule) const;
+};
+
+constexpr Term operator>(Quantity quantity, unsigned value) {
+  return {quantity, Comparison::Above, value};
+}
+constexpr Term operator<=(Quantity quantity, unsigned value) {
+  return {quantity, Comparison::AtMost, value};
+}
+constexpr Term operator==(Quantity quantity, unsigned value) {
+  return {quantity, Comparison::Equal, value};
+}
+
+/// Terms that hold together.
+struct Condition {
+  static constexpr size_t most = 5;
+  std::array<Term, most> terms = {};
+  size_t count = 0;
+
+  std::span<const Term> all() const { return std::span(terms).first(count); }
+  bool holds(const Problem &problem, const Schedule &schedule) const;
+  /// Whether it holds in loops over tiles only.
+  bool needsLoop() const;
+  /// "packed heads, lists of lengths and code on scores that reads"
+  std::string features(const Problem &problem, const Schedule &schedule) const;
+};
+
+template <typename... Terms> constexpr Condition all(Terms... terms) {
+  static_assert(sizeof...(terms) <= Condition::most);
+  return {{Term(terms)...}, sizeof...(terms)};
+}
+
+enum class Family : uint8_t { Tcgen05, Wgmma, AnyFamily };
+
+/// What takes registers of a consumer of wgmma. Those from HeldLong on hold
+/// values of a score region, as many as S has or a part of them.
+enum class Purpose : uint8_t {
+  Softmax,
+  MovingP,
+  Code,
+  CodeBesideWideScores,
+  Loop,
+  Reads,
+  PackedReads,
+  Vectors,
+  Long,
+  LongReads,
+  HeldLong,
+  HeldVectors,
+};
+constexpr unsigned purposes = unsigned(Purpose::HeldVectors) + 1;
+
+/// What all rows have.
+struct Row {
+  std::string_view name;
+  Family family;
+  Condition when;
+  /// Bytes of spill stores of the evidence without the row.
+  unsigned spilled;
+  std::string_view evidence;
+
+  /// Whether it is in force for this kernel.
+  bool applies(const Problem &problem, const Schedule &schedule) const;
+};
+
+struct LimitRow : Row {
+  std::string_view role;
+  Term limit;
+};
+struct ReserveRow : Row {
+  Purpose purpose;
+  int (*registers)(int scores);
+};
+struct WorkaroundRow : Row {
+  Workaround workaround;
+};
+
+/// The tensors that a score region reads elements of for each key: all of
+/// matrices, or the one that a vector (ALiBi) makes necessary besides.
+unsigned tensorsPerKey(const Problem &problem);
+
+std::span<const LimitRow> limitRows();
+std::span<const ReserveRow> reserveRows();
+
+} // namespace fmha::schedule::demand
+
+#endif // FMHA_LIB_SCHEDULE_RULES_DEMANDTABLE_H

@@ -1,0 +1,101 @@
+// Kernels that no role can be assigned in, and attributes that say nothing.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-partitions)))'
+
+// Without a schedule nothing happens.
+gpu.module @other {
+  gpu.func @other() kernel { gpu.return }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @no_tiles {
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got one without ops on tiles}}
+  gpu.func @no_tiles(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @unknown {
+  gpu.func @unknown(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    // expected-error@+1 {{expected a role that the target's kernels have, got "consumer0"}}
+    %m = tile.fill 0.0 {tile.partition = #tile.partition<role = "consumer0">} : !row
+    tile.store_rows %m, %rows[%c0] : !row, !tile.view<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @stage() {
+  // expected-error@+1 {{expected stage 0 or 1, got 2}}
+  %0 = tile.fill 0.0 {tile.partition = #tile.partition<role = "mma", stage = 2>} : !tile.tile<128xf32>
+  return
+}
+
+// -----
+
+func.func @nameless() {
+  // expected-error@+1 {{expected the name of a role}}
+  %0 = tile.fill 0.0 {tile.partition = #tile.partition<role = "">} : !tile.tile<128xf32>
+  return
+}
+
+// -----
+
+func.func @type() {
+  // expected-error@+1 {{"tile.partition": expected a #tile.partition, got "mma"}}
+  %0 = tile.fill 0.0 {tile.partition = "mma"} : !tile.tile<128xf32>
+  return
+}

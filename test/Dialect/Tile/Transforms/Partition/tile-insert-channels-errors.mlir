@@ -1,0 +1,117 @@
+// Edges between roles that no channel can carry.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-insert-channels)))'
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @registers {
+  gpu.func @registers(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %m = tile.fill 0.0 {tile.partition = #tile.partition<role = "softmax0">} : !x
+    %l = tile.fill 0.0 {tile.partition = #tile.partition<role = "softmax1">} : !row
+    // expected-error@+1 {{role "softmax1" uses a tile that role "softmax0" has in registers: expected a tile.move through shared or tensor memory}}
+    %j = tile.row_sum %m, %l, %l {tile.partition = #tile.partition<role = "softmax1">} : !x, !row
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @unassigned {
+  gpu.func @unassigned(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    // expected-error@+1 {{expected a tile.partition; run tile-assign-partitions first}}
+    %a = tile.load %qs[%c0] : !w -> !a
+    %d = tile.dot %a, %a transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @two_makers {
+  gpu.func @two_makers(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %rows = tile.view %lse batch %c0 head %c0 rows %n : memref<?x?x?xf32> -> !tile.view<?xf32>
+    %has = arith.cmpi sgt, %n, %c0 : index
+    %x = tile.fill 0.0 {tile.partition = #tile.partition<role = "softmax0">} : !h
+    %y = tile.fill 0.0 {tile.partition = #tile.partition<role = "softmax1">} : !h
+    %p = scf.if %has -> (!p) {
+      %a = tile.move %x {tile.partition = #tile.partition<role = "softmax0">} : !h to !p
+      scf.yield %a : !p
+    } else {
+      %b = tile.move %y {tile.partition = #tile.partition<role = "softmax1">} : !h to !p
+      scf.yield %b : !p
+    }
+    %v0 = tile.load %vs[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+    // expected-error@+1 {{expected one role to make the tile, got "softmax0" and "softmax1"}}
+    %e = tile.dot %p, %v0 {tile.partition = #tile.partition<role = "mma">} : !p, !b -> !tile.tile<128x64xf32, #tile.tmem<column = 256>>
+    gpu.return
+  }
+}

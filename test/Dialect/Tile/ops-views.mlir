@@ -1,0 +1,71 @@
+// Views: each parses, prints and comes back from its own text, from the generic form and from bytecode.
+
+// RUN: fmha-opt %s | FileCheck %s
+// RUN: fmha-opt %s --verify-roundtrip -o /dev/null
+// RUN: fmha-opt %s | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --mlir-print-op-generic | fmha-opt | FileCheck %s
+// RUN: fmha-opt %s --emit-bytecode | fmha-opt | FileCheck %s
+
+!tensor = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+!dynamic = memref<?x?x?x?xf16>
+!lse = memref<?x?x?xf32, strided<[?, ?, ?]>>
+
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[T:[^:]*]]: memref<{{.*}}>, %[[D:[^:]*]]: memref<?x?x?x?xf16>, %[[B:[^:]*]]: index, %[[H:[^:]*]]: index, %[[N:[^:]*]]: index, %[[S:[^:]*]]: index, %[[C:[^:]*]]: i1
+func.func @rows(%t: !tensor, %d: !dynamic, %b: index, %h: index, %n: index, %s: index, %c: i1) {
+  // CHECK: tile.view %[[T]] batch %[[B]] head %[[H]] rows %[[N]] : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> -> <?x64xbf16>
+  %0 = tile.view %t batch %b head %h rows %n : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %{{.*}} rows %[[N]] from %[[S]] : {{.*}} -> <?x64xbf16>
+  %1 = tile.view %t batch %b head %h rows %n from %s : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %{{.*}} rows %[[N]] column %[[S]] : {{.*}} -> <?x64xbf16>
+  %2 = tile.view %t batch %b head %h rows %n column %s : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %{{.*}} rows %[[N]] from %[[S]] column %[[H]] : {{.*}} -> <?x64xbf16>
+  %3 = tile.view %t batch %b head %h rows %n from %s column %h : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %[[T]] or %[[T]] : memref<{{.*}}> if %[[C]] batch %[[B]] head %[[H]] rows %[[N]] : memref
+  %4 = tile.view %t or %t : !tensor if %c batch %b head %h rows %n : !tensor -> !tile.view<?x64xbf16>
+  // CHECK: tile.view %[[D]] {{.*}} -> <?x?xf16>
+  %5 = tile.view %d batch %b head %h rows %n : !dynamic -> !tile.view<?x?xf16>
+  return
+}
+
+// CHECK-LABEL: func.func @numbers
+func.func @numbers(%l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %s: index) {
+  // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} rows %{{.*}} from %{{.*}} : memref<?x?x?xf32, {{.*}}> -> <?xf32>
+  %0 = tile.view %l batch %b head %h rows %n from %s : !lse -> !tile.view<?xf32>
+  // CHECK: tile.view %{{.*}} head %{{.*}} : memref<?xf32> -> <f32>
+  %1 = tile.view %sinks head %h : memref<?xf32> -> !tile.view<f32>
+  return
+}
+
+// CHECK-LABEL: func.func @packed
+func.func @packed(%t: !tensor, %l: !lse, %sinks: memref<?xf32>, %b: index, %h: index, %n: index, %g: index) {
+  // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} of %{{.*}} group %{{.*}}, %{{.*}} rows %{{.*}} : memref<{{.*}}> -> <?x64xbf16, heads = 16>
+  %0 = tile.view %t batch %b head %h of %n group %g, %h rows %n : !tensor -> !tile.view<?x64xbf16, heads = 16>
+  // CHECK: tile.view %{{.*}} batch %{{.*}} head %{{.*}} of %{{.*}} rows %{{.*}} : memref<{{.*}}> -> <?xf32, heads = 2>
+  %1 = tile.view %l batch %b head %h of %n rows %n : !lse -> !tile.view<?xf32, heads = 2>
+  // CHECK: tile.view %{{.*}} head %{{.*}} of %{{.*}} : memref<?xf32> -> <f32, heads = 4>
+  %2 = tile.view %sinks head %h of %n : memref<?xf32> -> !tile.view<f32, heads = 4>
+  return
+}
+
+// Roles take views from above, and a loop makes its own where the source is one of two.
+// CHECK-LABEL: func.func @roles
+func.func @roles(%t: !tensor, %b: index, %h: index, %n: index, %zero: index, %one: index) {
+  // CHECK: %[[KEYS:.*]] = tile.view
+  %keys = tile.view %t batch %b head %h rows %n : !tensor -> !tile.view<?x64xbf16>
+  tile.specialise {
+    tile.role "load" warps 12 to 13 registers 48 {
+      scf.for %j = %zero to %n step %one {
+        // CHECK: scf.for %[[J:.*]] =
+        // CHECK-NEXT: tile.load %[[KEYS]][%[[J]]] : <?x64xbf16> -> <128x64xbf16>
+        %0 = tile.load %keys[%j] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16>
+        %second = arith.cmpi sge, %j, %n : index
+        // CHECK: %[[EITHER:.*]] = tile.view %{{.*}} or %{{.*}} if
+        %either = tile.view %t or %t : !tensor if %second batch %b head %h rows %n : !tensor -> !tile.view<?x64xbf16>
+        // CHECK-NEXT: tile.load %[[EITHER]][%[[J]]]
+        %1 = tile.load %either[%j] : !tile.view<?x64xbf16> -> !tile.tile<128x64xbf16>
+      }
+    }
+  }
+  return
+}
