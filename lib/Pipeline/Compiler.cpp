@@ -179,10 +179,8 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
   }
-  // That V lies in K, operands say.
   for (const schedule::Fact &fact : schedule::facts)
-    if (fact.kind == schedule::FactKind::Switch && problem.*fact.there &&
-        fact.there != &schedule::Facts::vInK)
+    if (fact.isAttribute() && problem.*fact.there)
       add(fact.name);
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);

@@ -43,6 +43,10 @@ struct Fact {
   constexpr bool isList() const {
     return kind == FactKind::List || kind == FactKind::FloatList;
   }
+  /// Whether an attribute of the op states it: that V lies in K, operands say.
+  constexpr bool isAttribute() const {
+    return kind == FactKind::Switch && there != &Facts::vInK;
+  }
   /// Whether launch manifests state it.
   constexpr bool isStated() const { return kind != FactKind::Internal; }
 };
