@@ -65,7 +65,7 @@ BENCHMARK_CAPTURE(planDecoding, sm_90a, "sm_90a")->Apply(useHeadDims);
 
 static void adviseDeepRing(benchmark::State &state) {
   Overrides overrides;
-  overrides.kvStages = 40;
+  overrides.fix(Choice::KvStages, 40);
   for (auto _ : state) {
     std::string error;
     benchmark::DoNotOptimize(plan(Problem(), "sm_100a", overrides, error));

@@ -19,6 +19,26 @@ namespace fmha::tools {
 
 using runtime::failure;
 
+/// Calls `visit` with the name, the help and the value of each fact that has a
+/// flag of its own, and with where a problem has it.
+template <typename Flags, typename Visit>
+static void forEachFlag(Flags &flags, Visit visit) {
+#define FMHA_FLAG(member, name, value, ofMerge, help)                          \
+  visit(name, help, flags.member, &schedule::Facts::member);
+#define FMHA_ROW FMHA_FLAG
+#define FMHA_SWITCH FMHA_FLAG
+#define FMHA_LIST FMHA_FLAG
+#define FMHA_FLOAT_LIST FMHA_FLAG
+#include "fmha/Schedule/Model/Facts.def"
+#undef FMHA_FLAG
+}
+
+/// Whether the flag says that a fact is so.
+static bool isSo(std::optional<bool> flag) { return flag.value_or(false); }
+static bool isSo(const std::optional<std::string> &file) {
+  return file.has_value();
+}
+
 void ProblemFlags::add(FlagTable &table) {
   table.group("Problem");
   table.addChoice("dtype", {"f16", "bf16"},
@@ -38,8 +58,6 @@ void ProblemFlags::add(FlagTable &table) {
                  1, 1 << 16);
   table.addCount("head-dim-v", "head dimension of v (default head-dim)",
                  headDimV, 1, 1 << 16);
-  table.addSwitch("v-in-k", "v is the first columns of k, in one buffer",
-                  [this](bool on) { vInK = on; });
   table.addSwitch("causal", "causal mask, aligned bottom-right",
                   [this](bool on) {
                     mask = on ? schedule::Mask::Causal : schedule::Mask::None;
@@ -52,12 +70,11 @@ void ProblemFlags::add(FlagTable &table) {
             windowLeft);
   addWindow(table, "window-right", "keys after its own that a row sees",
             windowRight);
-  addLists(table);
+  addFacts(table);
   addSource2(table);
   addScore(table);
   table.addNumber("scale", "factor of the scores (default 1/sqrt(head-dim))",
                   scale);
-  addOutputs(table);
   table.addWord("layout", {"bshd", "bhsd"},
                 "[batch, length, heads, dim] (default) or [batch, heads, "
                 "length, dim]",
@@ -77,17 +94,6 @@ void ProblemFlags::add(FlagTable &table) {
                 "fields left out have the usual value of sm_100a (for sm_90a "
                 "give q_tile_rows = 64 and p_placement)",
                 schedule);
-}
-
-void ProblemFlags::addOutputs(FlagTable &table) {
-  auto add = [&](llvm::StringRef name, llvm::StringRef help,
-                 std::optional<bool> &there) {
-    table.addSwitch(name, help.str(), [&there](bool on) { there = on; });
-  };
-  add("lse", "write the log-sum-exp of each row too", lse);
-  add("row-max", "write the largest score of each row too", rowMax);
-  add("row-sum", "write the sum of exp(score - row max) too", rowSum);
-  add("unnormalised", "do not divide the output by that sum", unnormalised);
 }
 
 ScoreSpec scoreOf(const ProblemFlags &flags) {
@@ -139,37 +145,31 @@ void ProblemFlags::addScore(FlagTable &table) {
           "bool of such a shape: true lets a row see a key", maskFile);
 }
 
-void ProblemFlags::addLists(FlagTable &table) {
-  auto addList = [&](llvm::StringRef name, llvm::StringRef help,
-                     std::optional<std::string> &file) {
-    table.addOptionalText(
-        name, "F.npy", help, [&file](std::string text) { file = text; },
-        !needsFiles);
+void ProblemFlags::addFacts(FlagTable &table) {
+  auto add = [&]<typename T>(llvm::StringRef name, llvm::StringRef help,
+                             std::optional<T> &fact, bool schedule::Facts::*) {
+    std::string flag = schedule::flagOf(name);
+    if constexpr (std::is_same_v<T, bool>)
+      table.addSwitch(flag, help, [&fact](bool on) { fact = on; });
+    else
+      table.addOptionalText(
+          flag, "F.npy", help, [&fact](std::string text) { fact = text; },
+          !needsFiles);
   };
-  addList("kv-lens", "int32 [batch]: the keys of each sequence", kvLens);
-  addList("cu-seqlens-q",
-          "int32 [batch + 1]: q is packed, [rows, heads, dim]; where each "
-          "sequence begins, and the last one's end",
-          cuSeqlensQ);
-  addList("cu-seqlens-k", "likewise for k and v", cuSeqlensK);
-  addList("sink", "float32 [q_heads]: a logit that joins each denominator",
-          sink);
+  forEachFlag(*this, add);
 }
 
 void ProblemFlags::addSource2(FlagTable &table) {
   auto addFile = [&](llvm::StringRef name, llvm::StringRef help,
-                     std::optional<std::string> &file, bool showBare) {
-    table.addOptionalText(
-        name, "F.npy", help, [&file](std::string text) { file = text; },
-        showBare);
+                     std::optional<std::string> &file) {
+    table.addOptionalText(name, "F.npy", help,
+                          [&file](std::string text) { file = text; });
   };
   addFile(
       "source2-k",
       "keys of a second source under the same softmax, one batch per sequence",
-      source2K, true);
-  addFile("source2-v", "its values", source2V, true);
-  addFile("source2-lens", "int32 [batch]: its keys that each sequence has",
-          source2Lens, !needsFiles);
+      source2K);
+  addFile("source2-v", "its values", source2V);
   table.addCount("source2-len",
                  "length of a second source, without files (default kv-len)",
                  source2Len);
@@ -197,20 +197,18 @@ void ProblemFlags::addWindow(FlagTable &table, llvm::StringRef name,
 
 void ProblemFlags::addField(FlagTable &table,
                             const schedule::ScheduleField &field) {
-  std::optional<unsigned> &value = overrides.*field.wanted;
   if (!field.words.empty()) {
     std::vector<std::string> words = {"auto"};
     words.insert(words.end(), field.words.begin(), field.words.end());
-    return table.addChoice(field.flag, words, field.help, [&value](size_t i) {
-      value.reset();
-      if (i)
-        value = unsigned(i - 1);
-    });
+    return table.addChoice(
+        field.flag, words, field.help, [this, &field](size_t i) {
+          field.parse(i ? field.words[i - 1] : "auto", overrides);
+        });
   }
   llvm::StringRef values = field.isPacking ? "auto|on|off|N" : "auto|N";
   table.add(field.flag, values, field.help,
-            [&field, &value](llvm::StringRef text) -> llvm::Error {
-              if (field.parse(text, value))
+            [this, &field](llvm::StringRef text) -> llvm::Error {
+              if (field.parse(text, overrides))
                 return llvm::Error::success();
               return failure("--" + llvm::Twine(field.flag) + ": expected " +
                              field.expected() + ", got '" + text + "'");
@@ -231,18 +229,11 @@ static KernelSpec specOf(const ProblemFlags &flags) {
   problem.mask = flags.mask.value_or(schedule::Mask::None);
   problem.mask.left = boundOf(flags.windowLeft);
   problem.mask.right = boundOf(flags.windowRight);
-  problem.lse = flags.lse.value_or(false);
-  problem.rowMax = flags.rowMax.value_or(false);
-  problem.rowSum = flags.rowSum.value_or(false);
-  problem.unnormalised = flags.unnormalised.value_or(false);
+  forEachFlag(flags, [&](auto, auto, const auto &flag, auto there) {
+    problem.*there = isSo(flag);
+  });
   problem.outF32 = flags.outF32.value_or(false);
-  problem.vInK = flags.vInK.value_or(false);
-  problem.kvLens = flags.kvLens.has_value();
-  problem.cuSeqlensQ = flags.cuSeqlensQ.has_value();
-  problem.cuSeqlensK = flags.cuSeqlensK.has_value();
-  problem.sink = flags.sink.has_value();
   problem.source2 = flags.hasSource2();
-  problem.source2Lens = flags.source2Lens.has_value();
   problem.mask2 = flags.source2Mask.value_or(schedule::Mask::None);
   spec.score = scoreOf(flags);
   auto hint = [](std::optional<uint64_t> length) {
@@ -279,22 +270,36 @@ static llvm::Error checkWindow(llvm::StringRef flag,
                         number);
 }
 
+static llvm::Error checkFact(llvm::StringRef flag,
+                             const std::optional<bool> &given, bool there,
+                             llvm::StringRef file) {
+  return agree(flag, given, there, file,
+               [](bool on) { return std::string(on ? "true" : "false"); });
+}
+
 /// Varlen metadata can only be given to an op that has it.
-static llvm::Error checkLists(const ProblemFlags &flags,
+static llvm::Error checkFact(llvm::StringRef flag,
+                             const std::optional<std::string> &given,
+                             bool there, llvm::StringRef file) {
+  if (!given || there)
+    return llvm::Error::success();
+  return failure("--" + flag + " contradicts '" + file +
+                 "': expected an op with that operand, got one without; "
+                 "leave the flag out, or change the file");
+}
+
+static llvm::Error checkFacts(const ProblemFlags &flags,
                               const schedule::Problem &problem) {
-  const std::tuple<llvm::StringLiteral, bool, bool> lists[] = {
-      {"kv-lens", flags.kvLens.has_value(), problem.kvLens},
-      {"cu-seqlens-q", flags.cuSeqlensQ.has_value(), problem.cuSeqlensQ},
-      {"cu-seqlens-k", flags.cuSeqlensK.has_value(), problem.cuSeqlensK},
-      {"sink", flags.sink.has_value(), problem.sink},
-      {"source2-k", flags.hasSource2(), problem.source2},
-      {"source2-lens", flags.source2Lens.has_value(), problem.source2Lens}};
-  for (auto [name, given, there] : lists)
-    if (given && !there)
-      return failure("--" + name + " contradicts '" + flags.input +
-                     "': expected an op with that operand, got one without; "
-                     "leave the flag out, or change the file");
-  return llvm::Error::success();
+  std::optional<std::string> source2 =
+      flags.hasSource2() ? std::optional(std::string()) : std::nullopt;
+  llvm::Error error =
+      checkFact("source2-k", source2, problem.source2, flags.input);
+  forEachFlag(flags, [&](auto name, auto, const auto &given, auto there) {
+    if (!error)
+      error =
+          checkFact(schedule::flagOf(name), given, problem.*there, flags.input);
+  });
+  return error;
 }
 
 /// Flags describe the score region of the op, if it has one: they must read as
@@ -323,7 +328,6 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
     llvm::raw_string_ostream(text) << llvm::format("%.17g", value);
     return text;
   };
-  auto yesNo = [](bool value) { return std::string(value ? "true" : "false"); };
   const schedule::Problem &problem = spec.problem;
   if (llvm::Error error =
           agree("dtype", flags.dtype, problem.dtype, flags.input, name))
@@ -346,22 +350,13 @@ static llvm::Error checkAgainst(const ProblemFlags &flags,
   if (llvm::Error error = agree<uint64_t>(
           "head-dim-v", flags.headDimV, problem.headDimV, flags.input, number))
     return error;
-  const std::tuple<llvm::StringLiteral, std::optional<bool>, bool> switches[] =
-      {{"lse", flags.lse, problem.lse},
-       {"row-max", flags.rowMax, problem.rowMax},
-       {"row-sum", flags.rowSum, problem.rowSum},
-       {"unnormalised", flags.unnormalised, problem.unnormalised},
-       {"v-in-k", flags.vInK, problem.vInK}};
-  for (const auto &[flag, given, there] : switches)
-    if (llvm::Error error = agree(flag, given, there, flags.input, yesNo))
-      return error;
   auto typeName = [](bool isF32) {
     return std::string(isF32 ? "f32" : "auto");
   };
   if (llvm::Error error = agree("out-dtype", flags.outF32, problem.outF32,
                                 flags.input, typeName))
     return error;
-  if (llvm::Error error = checkLists(flags, problem))
+  if (llvm::Error error = checkFacts(flags, problem))
     return error;
   if (llvm::Error error = checkScore(flags, problem))
     return error;

@@ -179,8 +179,9 @@ std::string fmha::buildModule(const KernelSpec &spec) {
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
   }
-  if (problem.unnormalised)
-    add("unnormalised");
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.isAttribute() && problem.*fact.there)
+      add(fact.name);
   if (!spec.schedule.empty())
     add("schedule = " + spec.schedule);
   auto [listArguments, lists] = listTexts(problem);

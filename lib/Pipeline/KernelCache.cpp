@@ -56,9 +56,8 @@ static std::string llvmVersion() {
 
 static std::string describe(const MergeSpec &merge) {
   std::string text = utostr(merge.headDim) + " " + merge.output;
-  for (bool feature :
-       {merge.lse, merge.rowMax, merge.rowSum, merge.sink, merge.unnormalised})
-    text += feature ? " 1" : " 0";
+  for (const schedule::Fact &fact : schedule::facts)
+    text += merge.*fact.there ? " 1" : " 0";
   return text;
 }
 

@@ -11,7 +11,6 @@
 
 #include "fmha/Conversion/FieldOption.h"
 #include "fmha/Pipeline/Pipelines.h"
-#include "fmha/Schedule/Model/Overrides.h"
 
 #include "mlir/Pass/PassOptions.h"
 
@@ -22,7 +21,6 @@ namespace fmha {
 template <typename OptionsT>
 struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
   using Base = mlir::PassPipelineOptions<OptionsT>;
-  using FieldOption = typename Base::template Option<FieldChoice>;
 
   // An enumeration, so that the option parser rejects an unknown value: later
   // code could not report it.
@@ -54,14 +52,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
   typename Base::template Option<unsigned> kvLen{
       *this, "kv-len", llvm::cl::desc("Key length to plan for"),
       llvm::cl::init(0)};
-  /// One option per field that may be fixed.
-  std::vector<std::unique_ptr<FieldOption>> fields;
-
-  KernelPipelineOptions() {
-    for (const schedule::ScheduleField &field : schedule::scheduleFields())
-      fields.push_back(std::make_unique<FieldOption>(
-          *this, field.flag, llvm::cl::desc(field.help)));
-  }
+  FieldOptions<typename Base::template Option<FieldChoice>> fields{*this};
 
   /// Returns what the options say, with the default target.
   PipelineOptions get() const {
@@ -69,9 +60,7 @@ struct KernelPipelineOptions : mlir::PassPipelineOptions<OptionsT> {
     result.overrides.pPlacement = pPlacement;
     result.verifyKernels = verifyKernels;
     result.hints = {batch, qHeads, kvHeads, qLen, kvLen};
-    for (auto [field, option] :
-         llvm::zip_equal(schedule::scheduleFields(), fields))
-      result.overrides.*field.wanted = option->wanted;
+    fields.fix(result.overrides);
     return result;
   }
 };

@@ -9,6 +9,7 @@
 #include "fmha/Pipeline/Manifest.h"
 #include "MergeManifest.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Schedule/Model/Overrides.h"
 #include "fmha/Target/Target.h"
@@ -29,7 +30,7 @@ using namespace fmha;
 namespace json = llvm::json;
 
 /// Columns of a TMA box: one 128-byte swizzle span of 16-bit elements.
-static constexpr unsigned boxColumns = 64;
+static constexpr unsigned boxColumns = layout::PanelTile::panelColumns;
 
 /// Which operand the parameter of this name is; k2 and v2 are copied as k and
 /// v.
@@ -156,24 +157,12 @@ static json::Array gridFactors(const KernelSpec &spec,
   return factors;
 }
 
-/// Fields of the manifest, and flags, that are there where they are true.
-static llvm::SmallVector<llvm::StringRef>
-switchesOf(const schedule::Problem &problem) {
-  llvm::SmallVector<llvm::StringRef> on;
-  if (problem.vInK)
-    on.push_back("v_in_k");
-  if (problem.source2)
-    on.push_back("source2");
-  if (problem.rowMax)
-    on.push_back("row_max");
-  if (problem.rowSum)
-    on.push_back("row_sum");
-  if (problem.unnormalised)
-    on.push_back("unnormalised");
-  for (const schedule::ListField &list : schedule::listFields)
-    if (problem.*list.there)
-      on.push_back(list.name);
-  return on;
+/// The flag of a fact, "" where the command says it in another way.
+static std::string flagOf(const schedule::Fact &fact) {
+  if (fact.there == &schedule::Facts::lse)
+    return "";
+  std::string flag = " --" + schedule::flagOf(fact.name);
+  return fact.there == &schedule::Facts::source2 ? flag + "-k" : flag;
 }
 
 /// What the kernel of a split writes lies in the workspace:
@@ -220,8 +209,9 @@ static void addSplit(const schedule::Problem &problem,
 static void addFeatures(const schedule::Problem &problem,
                         const schedule::Schedule &schedule,
                         json::Object &manifest) {
-  for (llvm::StringRef name : switchesOf(problem))
-    manifest[name] = true;
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.isStated() && problem.*fact.there)
+      manifest[fact.name] = true;
   if (schedule.packHeads > 1)
     manifest["pack_heads"] = schedule.packHeads;
   if (!problem.mask2.isFull())
@@ -230,8 +220,6 @@ static void addFeatures(const schedule::Problem &problem,
     manifest["out_dtype"] = "f32";
   if (schedule::kernelProblem(problem, schedule).isPart)
     addSplit(problem, schedule, manifest);
-  if (problem.score)
-    manifest["score"] = true;
   if (schedule.scheduler != schedule::Scheduler::Single)
     manifest["scheduler"] = std::string(stringify(schedule.scheduler));
   if (schedule.scheduler == schedule::Scheduler::Static)
@@ -262,9 +250,9 @@ std::string fmha::idHeading(const std::string &id) {
 
 std::string fmha::launchManifest(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
+                                 const schedule::MemoryMap &map,
                                  const std::string &kernel,
                                  const std::string &id) {
-  schedule::MemoryMap map = schedule::layOut(spec.problem, schedule);
   json::Array parameters;
   schedule::Problem kernelProblem =
       schedule::kernelProblem(spec.problem, schedule);
@@ -338,7 +326,7 @@ static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (field.name == "q_tiles" || field.name == "kv_stages" ||
         field.get(schedule) != field.get(usual))
-      overrides.*field.wanted = field.get(schedule);
+      overrides.fix(field.choice, field.get(schedule));
   return overrides;
 }
 
@@ -359,7 +347,7 @@ static std::string scheduleFlags(const KernelSpec &spec,
                                  const std::string &scheduleText) {
   schedule::Overrides overrides = unusualFields(schedule);
   if (!isPlanned(spec, schedule, overrides)) {
-    overrides.pSlices = schedule.pSlices;
+    overrides.fix(schedule::Choice::PSlices, schedule.pSlices);
     if (!isPlanned(spec, schedule, overrides))
       return " --schedule='" + scheduleText + "'";
   }
@@ -368,7 +356,7 @@ static std::string scheduleFlags(const KernelSpec &spec,
   // What shapes a kernel most comes first.
   for (const schedule::ScheduleField &field :
        llvm::reverse(schedule::scheduleFields()))
-    if (overrides.*field.wanted)
+    if (overrides[field.choice])
       text += llvm::formatv(" --{0}={1}", field.flag,
                             field.print(field.get(schedule)));
   return text;
@@ -401,11 +389,9 @@ static std::string command(const KernelSpec &spec,
       stringify(problem.dtype).data(), problem.headDim);
   if (problem.headDimV != problem.headDim)
     text += llvm::formatv(" --head-dim-v={0}", problem.headDimV);
-  for (llvm::StringRef name : switchesOf(problem)) {
-    std::string flag = name.str();
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    text += " --" + (flag == "source2" ? "source2-k" : flag);
-  }
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.isStated() && problem.*fact.there)
+      text += flagOf(fact);
   if (!problem.mask2.isFull())
     text += " --source2-mask=" + std::string(stringify(problem.mask2.kind));
   text += maskFlags(problem.mask);

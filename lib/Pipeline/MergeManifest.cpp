@@ -56,11 +56,9 @@ std::string fmha::mergeManifest(const MergeProblem &problem,
   manifest["id"] = id;
   manifest["head_dim_v"] = problem.headDim;
   manifest["out_dtype"] = problem.output;
-  manifest["lse"] = problem.lse;
-  manifest["row_max"] = problem.rowMax;
-  manifest["row_sum"] = problem.rowSum;
-  manifest["sink"] = problem.sink;
-  manifest["unnormalised"] = problem.unnormalised;
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.ofMerge)
+      manifest[fact.name] = problem.*fact.there;
   return llvm::formatv("{0:2}", json::Value(std::move(manifest))).str();
 }
 

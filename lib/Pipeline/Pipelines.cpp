@@ -26,29 +26,12 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   PlanScheduleOptions plan;
   plan.target = options.target;
   plan.pPlacement = schedule::stringify(options.overrides.pPlacement);
-  const schedule::Overrides &wanted = options.overrides;
-  plan.qTiles = {wanted.qTiles};
-  plan.kvStages = {wanted.kvStages};
-  plan.vStages = {wanted.vStages};
-  plan.keyChunk = {wanted.keyChunk};
-  plan.valueChunk = {wanted.valueChunk};
-  plan.shareKv = {wanted.shareKv};
-  plan.oColumns = {wanted.oColumns};
-  plan.exp2Emulated = {wanted.exp2Emulated};
-  plan.pOffset = {wanted.pOffset};
-  plan.pSlices = {wanted.pSlices};
-  plan.kvBlock = {wanted.kvBlock};
-  plan.qTileRows = {wanted.qTileRows};
-  plan.packHeads = {wanted.packHeads};
-  plan.scheduler = {wanted.scheduler};
-  plan.ctasPerSm = {wanted.ctasPerSm};
-  plan.splits = {wanted.splits};
   plan.batch = options.hints.batch;
   plan.qHeads = options.hints.qHeads;
   plan.kvHeads = options.hints.kvHeads;
   plan.qLen = options.hints.qLen;
   plan.kvLen = options.hints.kvLen;
-  pm.addPass(createPlanSchedule(plan));
+  pm.addPass(createPlanSchedule(plan, options.overrides));
   pm.addPass(createConvertFMHAToTile());
 }
 

@@ -223,10 +223,16 @@ LogicalResult makeBinary(AttentionOp op, gpu::GPUModuleOp module) {
   spec.problem = op.getProblem();
   spec.scale = op.getScaleOrDefault();
   std::string kernel = kernelOf(op).getLeafReference().str();
+  const schedule::CheckedMap &checked =
+      op->getContext()->getLoadedDialect<FMHADialect>()->getMap(
+          spec.problem, op.getScheduleAttr());
+  if (checked.error)
+    return op.emitError() << *checked.error;
   return makeBinary(op, module, schedule.target,
                     ptxHeading(spec, schedule, textOf(op.getScheduleAttr())),
                     [&](const std::string &id) {
-                      return launchManifest(spec, schedule, kernel, id);
+                      return launchManifest(spec, schedule, checked.map, kernel,
+                                            id);
                     });
 }
 

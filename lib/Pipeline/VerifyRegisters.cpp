@@ -34,7 +34,7 @@ static std::string objectionTo(const AssembleResult &assembled) {
 static schedule::Overrides fixAll(const schedule::Schedule &schedule) {
   schedule::Overrides overrides;
   for (const ScheduleField &field : schedule::scheduleFields())
-    overrides.*field.wanted = field.get(schedule);
+    overrides.fix(field.choice, field.get(schedule));
   overrides.pPlacement = schedule.pPlacement;
   return overrides;
 }

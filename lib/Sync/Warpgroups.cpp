@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution.h"
+#include "fmha/Target/Target.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,7 +38,7 @@ size_t Execution::addWarpgroups(size_t firstLane) {
 }
 
 uint32_t Execution::groupLane(uint32_t agent) const {
-  constexpr unsigned groupWarps = 4;
+  constexpr unsigned groupWarps = target::warpgroupWarps;
   unsigned first = std::countr_zero(program.agents[agent].warps);
   return firstGroupLane + first / groupWarps % warpgroups;
 }
@@ -60,7 +61,7 @@ void Execution::checkWarpgroups() {
       members[index].threads += agent.threads;
       members[index].warps |= agent.warps;
     }
-  constexpr unsigned warpThreads = 32;
+  constexpr unsigned warpThreads = target::warpThreads;
   constexpr uint64_t firstWarps = 0x1111111111111111;
   for (size_t index = 0; index < members.size(); ++index) {
     const Event &event = program.events[index];

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec
+from typing import Any, Literal, ParamSpec, Unpack
 
 from . import _native
 from ._arguments import flag, integer, number, softcap_of, text, window_bounds, word
 from ._errors import CompileError, Diagnostic
+from ._keywords import FACTS, FIELDS, Keywords, List
 
 DType = Literal["f16", "bf16"]
 PPlacement = Literal["auto", "tmem", "smem", "registers"]
@@ -21,7 +23,6 @@ Mask = Literal["none", "causal", "causal-top-left"]
 Window = tuple[int | None, int | None]
 Count = int | Literal["auto"]
 Packing = int | Literal["auto", "on", "off"]
-List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,13 +108,6 @@ def _mask_name(causal: bool, mask: Mask) -> str:
     return "causal"
 
 
-def _outputs(row_max: bool, row_sum: bool, unnormalised: bool, out_dtype: OutDType) -> list[str]:
-    """What the output is and what is written beside it, where that is unusual."""
-    f32 = word(out_dtype, "out_dtype", ("auto", "f32")) == "f32"
-    switches = {"row_max": row_max, "row_sum": row_sum, "unnormalised": unnormalised, "f32": f32}
-    return [name for name, on in switches.items() if flag(on, name)]
-
-
 def _read_schedule(given: str, target: str) -> str:
     """The attribute alone, with its target: other text would change the module."""
     diagnostics, schedule = _native.read_schedule(text(given, "schedule"), target)
@@ -129,8 +123,7 @@ def _word(value: object) -> str:
 
 # What the op of a module says itself; `schedule` too has a word of its own there.
 _OF_THE_OP = frozenset(
-    "dtype head_dim head_dim_v v_in_k lists softcap alibi bias attn_mask source2 source2_mask causal mask window scale "
-    "lse row_max row_sum unnormalised out_dtype".split()
+    [*"dtype head_dim head_dim_v lists softcap alibi bias attn_mask source2 source2_mask causal mask window scale out_dtype".split(), *FACTS]
 )
 _P = ParamSpec("_P")
 
@@ -139,14 +132,25 @@ def _for_op_of_module(function: Callable[_P, Kernel]) -> Callable[_P, Kernel]:
     """`function`, but for an error where it is given a module and what its op says,
     which would be ignored; also where that has its usual value."""
 
+    # Keywords of the tables as if they were written out.
+    usual = {name: False for name in FACTS} | {name: "auto" for name in FIELDS}
+    own = inspect.signature(function)
+    named = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in usual.items()]
+    signature = own.replace(parameters=named)
+
     @functools.wraps(function)
     def checked(*positional: _P.args, **given: _P.kwargs) -> Kernel:
+        for name in given:
+            if name not in signature.parameters:
+                raise TypeError(f"compile() got an unexpected keyword argument {name!r}")
         module = positional[0] if positional else given.get("module")
         beside = [name for name in given if name in _OF_THE_OP and given[name] is not None]
         if module is not None and beside:
             raise ValueError(f"{', '.join(beside)}: expected none beside a module; write it on the fmha.attention of the module")
         return function(*positional, **given)
 
+    setattr(checked, "__signature__", signature)
     return checked
 
 
@@ -157,7 +161,6 @@ def compile(  # noqa: A001  (the package's own word for it)
     dtype: DType = "bf16",
     head_dim: int = 128,
     head_dim_v: int | None = None,
-    v_in_k: bool = False,
     lists: Sequence[List] = (),
     softcap: float | None = None,
     alibi: bool = False,
@@ -169,29 +172,9 @@ def compile(  # noqa: A001  (the package's own word for it)
     mask: Mask = "none",
     window: Window = (None, None),
     scale: float | None = None,
-    lse: bool = False,
-    row_max: bool = False,
-    row_sum: bool = False,
-    unnormalised: bool = False,
     out_dtype: OutDType = "auto",
     target: str = "sm_100a",
     p_placement: PPlacement = "auto",
-    q_tiles: QTiles = "auto",
-    q_tile_rows: Count = "auto",
-    kv_block: Count = "auto",
-    p_slices: Count = "auto",
-    kv_stages: Count = "auto",
-    v_stages: Count = "auto",
-    key_chunk: Count = "auto",
-    value_chunk: Count = "auto",
-    o_columns: Count = "auto",
-    pack_heads: Packing = "auto",
-    share_kv: bool | Literal["auto"] = "auto",
-    scheduler: Scheduler = "auto",
-    ctas_per_sm: Count = "auto",
-    exp2_emulated: int | Literal["auto"] = "auto",
-    p_offset: int | Literal["auto"] = "auto",
-    splits: Count = "auto",
     schedule: str | None = None,
     q_len: int = 0,
     kv_len: int = 0,
@@ -199,6 +182,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     kv_heads: int = 0,
     verify_kernels: bool = True,
     name: str = "<module>",
+    **given: Unpack[Keywords],
 ) -> Kernel:
     """Compiles one attention op to PTX for `target`.
 
@@ -217,7 +201,7 @@ def compile(  # noqa: A001  (the package's own word for it)
     Head dims are multiples of 8.
 
     p_placement, q_tiles and the fields after it fix parts of the schedule
-    (include/fmha/Schedule/Model/Schedule.h): pack_heads is a number of query heads of a
+    (docs/fields.md): pack_heads is a number of query heads of a
     KV head that share a query tile, "on" for as many as q_heads and kv_heads say that it
     has, "off" for 1; scheduler says which output tiles a CTA does, ctas_per_sm
     how many CTAs an SM has at once. schedule is all of
@@ -229,6 +213,10 @@ def compile(  # noqa: A001  (the package's own word for it)
     if schedule is not None and module is not None:
         raise ValueError("schedule: expected none beside a module; write {schedule = ...} on its op")
     text(target, "target")
+    switches: dict[str, Any] = dict(given)
+    fields = {name: _word(switches.pop(name, "auto")) for name in FIELDS}
+    switches |= {"source2": source2, "out_f32": word(out_dtype, "out_dtype", ("auto", "f32")) == "f32"}
+    facts = [name for name, on in switches.items() if flag(on, name)]
     if module is None:
         module = _native.build_module(
             word(dtype, "dtype", ("f16", "bf16")),
@@ -237,42 +225,21 @@ def compile(  # noqa: A001  (the package's own word for it)
             _mask_name(causal, mask),
             *window_bounds(window),
             number(scale, "scale"),
-            flag(lse, "lse"),
-            flag(v_in_k, "v_in_k"),
+            facts,
             [text(entry, "lists") for entry in lists],
             softcap_of(softcap),
             flag(alibi, "alibi"),
             flag(bias, "bias"),
             flag(attn_mask, "attn_mask"),
             "" if schedule is None else _read_schedule(schedule, target),
-            flag(source2, "source2"),
             word(source2_mask, "source2_mask", MASKS),
-            _outputs(row_max, row_sum, unnormalised, out_dtype),
         )
-    fields = {
-        "q_tiles": q_tiles,
-        "q_tile_rows": q_tile_rows,
-        "kv_block": kv_block,
-        "p_slices": p_slices,
-        "kv_stages": kv_stages,
-        "v_stages": v_stages,
-        "key_chunk": key_chunk,
-        "value_chunk": value_chunk,
-        "o_columns": o_columns,
-        "share_kv": share_kv,
-        "pack_heads": pack_heads,
-        "scheduler": scheduler,
-        "ctas_per_sm": ctas_per_sm,
-        "exp2_emulated": exp2_emulated,
-        "p_offset": p_offset,
-        "splits": splits,
-    }
     arguments = (
         text(module, "module"),
         text(name, "name"),
         target,
         word(p_placement, "p_placement", ("auto", "tmem", "smem", "registers")),
-        {name: _word(value) for name, value in fields.items()},
+        fields,
         integer(q_len, "q_len"),
         integer(kv_len, "kv_len"),
         integer(q_heads, "q_heads"),

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from typing import Any
+from typing import Any, get_args
 
 from . import _native
 from ._compile import Kernel
 from ._errors import Error
+from ._keywords import List
 
 # kDLCUDA and kDLCUDAManaged of dlpack.h.
 DEVICES = (2, 13)
@@ -22,7 +23,7 @@ _OF_THE_KERNEL = (
     "v_in_k causal mask softcap source2_mask scale lse unnormalised out_dtype target p_placement q_tiles pack_heads scheduler "
     "ctas_per_sm exp2_emulated p_offset schedule splits window"
 ).split()
-_LISTS = ("kv_lens", "cu_seqlens_q", "cu_seqlens_k", "source2_lens", "sink")
+_LISTS: tuple[str, ...] = get_args(List)
 _CAPTURES = {"alibi": ("f32", 1), "bias": ("f32", 4), "attn_mask": ("bool", 4)}
 
 

@@ -71,17 +71,14 @@ def build_module(
     left: int | None,
     right: int | None,
     scale: float | None,
-    lse: bool,
-    v_in_k: bool,
+    facts: list[str],
     lists: list[str],
     softcap: float | None,
     alibi: bool,
     bias: bool,
     attn_mask: bool,
     schedule: str,
-    source2: bool,
     source2_mask: str,
-    outputs: Sequence[str] = (),
 ) -> str: ...
 def read_schedule(text: str, target: str) -> tuple[list[tuple[str, str, str]], str]: ...
 def compile(
@@ -108,7 +105,7 @@ def compile_levels(
     kv_heads: int,
     verify_kernels: bool,
 ) -> CompileResult: ...
-def compile_merge(head_dim: int, output: str, features: list[str], target: str) -> CompiledKernel: ...
+def compile_merge(head_dim: int, output: str, facts: list[str], target: str) -> CompiledKernel: ...
 def assemble(ptx: str, target: str) -> tuple[str, str, int | None, int | None, int | None]: ...
 def run(
     ptx: str,

@@ -89,39 +89,35 @@ static void parseLists(const std::vector<std::string> &lists,
   }
 }
 
-/// What is written besides, and how: "row_max", "row_sum", "unnormalised" and
-/// "f32", the type of the output.
-static void parseOutputs(const std::vector<std::string> &outputs,
-                         schedule::Problem &problem) {
-  const std::pair<const char *, bool schedule::Problem::*> known[] = {
-      {"row_max", &schedule::Problem::rowMax},
-      {"row_sum", &schedule::Problem::rowSum},
-      {"unnormalised", &schedule::Problem::unnormalised},
-      {"f32", &schedule::Problem::outF32}};
-  for (const auto &[name, there] : known)
-    problem.*there = std::ranges::count(outputs, name) != 0;
+/// Sets the facts of these names.
+static void setFacts(const std::vector<std::string> &names,
+                     schedule::Facts &facts) {
+  for (const std::string &name : names) {
+    const schedule::Fact *fact = schedule::findFact(name);
+    if (!fact)
+      throw nb::value_error(
+          ("facts: expected the name of a fact, got '" + name + "'").c_str());
+    facts.*fact->there = true;
+  }
 }
 
 static std::string
 build(const std::string &dtype, unsigned headDim, unsigned headDimV,
       const std::string &mask, std::optional<unsigned> left,
-      std::optional<unsigned> right, std::optional<double> scale, bool lse,
-      bool vInK, const std::vector<std::string> &lists,
-      std::optional<double> softcap, bool alibi, bool bias, bool attnMask,
-      const std::string &scheduleText, bool source2,
-      const std::string &source2Mask, const std::vector<std::string> &outputs) {
+      std::optional<unsigned> right, std::optional<double> scale,
+      const std::vector<std::string> &facts,
+      const std::vector<std::string> &lists, std::optional<double> softcap,
+      bool alibi, bool bias, bool attnMask, const std::string &scheduleText,
+      const std::string &source2Mask) {
   KernelSpec spec;
-  spec.problem.source2 = source2;
   spec.problem.mask2 = parseMask(source2Mask, std::nullopt, std::nullopt);
   spec.score = {softcap, alibi, bias, attnMask};
   spec.problem.dtype = parseDataType(dtype);
   spec.problem.headDim = headDim;
   spec.problem.headDimV = headDimV;
   spec.problem.mask = parseMask(mask, left, right);
-  spec.problem.lse = lse;
-  spec.problem.vInK = vInK;
   parseLists(lists, spec.problem);
-  parseOutputs(outputs, spec.problem);
+  setFacts(facts, spec.problem);
   spec.scale = scale;
   spec.schedule = scheduleText;
   return buildModule(spec);
@@ -133,8 +129,7 @@ parseFields(const std::map<std::string, std::string> &fields) {
   schedule::Overrides overrides;
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     if (auto found = fields.find(std::string(field.name));
-        found != fields.end() &&
-        !field.parse(found->second, overrides.*field.wanted))
+        found != fields.end() && !field.parse(found->second, overrides))
       throw nb::value_error((str(field.name) + ": expected " +
                              field.expected() + ", got " + found->second)
                                 .c_str());
@@ -164,22 +159,15 @@ static CompiledKernel compileKept(const KernelRequest &request) {
   return compileKernel(request, cache ? &*cache : nullptr);
 }
 
-static CompiledKernel
-compileMergeKernel(unsigned headDim, const std::string &output,
-                   const std::vector<std::string> &outputs,
-                   const std::string &target) {
+static CompiledKernel compileMergeKernel(unsigned headDim,
+                                         const std::string &output,
+                                         const std::vector<std::string> &facts,
+                                         const std::string &target) {
   KernelRequest request;
   MergeSpec &spec = request.merge.emplace();
   spec.headDim = headDim;
   spec.output = output;
-  const std::pair<const char *, bool MergeSpec::*> known[] = {
-      {"lse", &MergeSpec::lse},
-      {"row_max", &MergeSpec::rowMax},
-      {"row_sum", &MergeSpec::rowSum},
-      {"sink", &MergeSpec::sink},
-      {"unnormalised", &MergeSpec::unnormalised}};
-  for (const auto &[name, there] : known)
-    spec.*there = std::ranges::count(outputs, name) != 0;
+  setFacts(facts, spec);
   request.options.target = target;
   return compileKept(request);
 }
@@ -281,7 +269,6 @@ static nb::dict describe(const schedule::Schedule &schedule) {
   result["cta_group"] = schedule.ctaGroup;
   result["p_placement"] = str(schedule::stringify(schedule.pPlacement));
   result["rescale_threshold"] = schedule.rescaleThreshold;
-  result["accumulate"] = str(schedule::stringify(schedule.accumulate));
   result["roles"] = roles;
   return result;
 }
@@ -381,11 +368,10 @@ void fmha::python::bindCompile(nb::module_ &module) {
       .def_prop_ro("diagnostics", &diagnosticsOf<CompiledKernel>);
   module.def("build_module", &build, nb::arg("dtype"), nb::arg("head_dim"),
              nb::arg("head_dim_v"), nb::arg("mask"), nb::arg("left").none(),
-             nb::arg("right").none(), nb::arg("scale").none(), nb::arg("lse"),
-             nb::arg("v_in_k"), nb::arg("lists"), nb::arg("softcap").none(),
-             nb::arg("alibi"), nb::arg("bias"), nb::arg("attn_mask"),
-             nb::arg("schedule"), nb::arg("source2"), nb::arg("source2_mask"),
-             nb::arg("outputs") = nb::tuple());
+             nb::arg("right").none(), nb::arg("scale").none(), nb::arg("facts"),
+             nb::arg("lists"), nb::arg("softcap").none(), nb::arg("alibi"),
+             nb::arg("bias"), nb::arg("attn_mask"), nb::arg("schedule"),
+             nb::arg("source2_mask"));
   module.def("read_schedule", &scheduleOf, nb::arg("text"), nb::arg("target"));
   module.def("compile", &compileText, nb::arg("text"), nb::arg("name"),
              nb::arg("target"), nb::arg("p_placement"), nb::arg("fields"),
@@ -396,7 +382,7 @@ void fmha::python::bindCompile(nb::module_ &module) {
              nb::arg("q_len"), nb::arg("kv_len"), nb::arg("q_heads"),
              nb::arg("kv_heads"), nb::arg("verify_kernels"), Unlocked());
   module.def("compile_merge", &compileMergeKernel, nb::arg("head_dim"),
-             nb::arg("output"), nb::arg("features"), nb::arg("target"),
+             nb::arg("output"), nb::arg("facts"), nb::arg("target"),
              Unlocked());
   module.def("assemble", &assembleText, nb::arg("ptx"), nb::arg("target"),
              Unlocked());

@@ -81,7 +81,7 @@
 // 576 columns in messages of 128 leave 64 for the last. V inside K of another size of
 // message is loaded by itself, and the kernel says that it lies there.
 // CHECK: gpu.module @fmha_fwd_kernel_3 {
-// CHECK: gpu.func {{.*}}fmha.problem = {{{.*}}v_in_k}
+// CHECK: gpu.func {{.*}}fmha.problem = #fmha.problem<{{.*}}v_in_k>
 // CHECK-COUNT-4: tile.view %arg1
 // CHECK: %[[LASTVIEW:.*]] = tile.view %arg1 {{.*}} column %c512 :
 // CHECK: %[[VV:.*]] = tile.view %arg2

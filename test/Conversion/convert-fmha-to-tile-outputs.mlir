@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @fmha_fwd(
 // CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>,
 // CHECK-SAME: %[[L:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[M:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[S:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[SINK:[a-z0-9]+]]: memref<?xf32>)
-// CHECK-SAME: output = f32, row_max, row_sum, scale = 2.500000e-01 : f64, sink, unnormalised
+// CHECK-SAME: scale = 2.500000e-01, lse, {{.*}}row_max, row_sum, unnormalised, sink, out_f32>
 // CHECK: %[[R:.*]]:3 = scf.for
 // CHECK: tile.row_max {{.*}} threshold 0.000000e+00
 // A sink is in the LSE, and in nothing else.

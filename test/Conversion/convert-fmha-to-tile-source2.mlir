@@ -22,7 +22,7 @@ func.func @attention(%x: !t, %v: !t, %k2: !k2, %v2: !k2, %o: !t, %lens: memref<2
 // k2 and v2 follow o, their list the others.
 // CHECK: gpu.func @fmha_fwd(%arg0: memref<?x?x?x128xf16
 // CHECK-SAME: %arg4: memref<?x?x?x128xf16, {{.*}}>, %arg5: memref<?x?x?x128xf16, {{.*}}>, %arg6: memref<?xi32>)
-// CHECK-SAME: source2 = "causal", source2_lens
+// CHECK-SAME: source2_mask = #fmha.mask<causal>, source2, source2_lens
 // CHECK-DAG: %[[QLEN:.*]] = memref.dim %arg0, %c1
 // CHECK-DAG: %[[KVLEN:.*]] = memref.dim %arg1, %c1
 // CHECK: %[[BATCH:.*]] = arith.divui %{{.*}}, %{{.*}} : index

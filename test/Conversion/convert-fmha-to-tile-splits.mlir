@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @fmha_fwd(
 // CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>,
 // CHECK-SAME: %[[M:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[S:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[BATCHES:[a-z0-9]+]]: i32)
-// CHECK-SAME: output = f32, part, row_max, row_sum, scale = 1.250000e-01 : f64, unnormalised
+// CHECK-SAME: scale = 1.250000e-01, {{.*}}row_max, row_sum, unnormalised, out_f32, part>
 // CHECK: %[[ID:.*]] = gpu.block_id x
 // CHECK: %[[P:.*]] = arith.remui %[[ID]], %{{.*}}
 // CHECK: %[[REST:.*]] = arith.divui %[[ID]], %{{.*}}

@@ -18,7 +18,7 @@ gpu.module @kernels {
   // CHECK-SAME: %[[BIAS:arg4]]: !llvm.ptr<1>, %[[MASK:arg5]]: !llvm.ptr<1>, %{{arg6}}: i32, %{{arg7}}: i32, %{{arg8}}: i32, %{{arg9}}: i32
   // CHECK-SAME: %[[SIZE0:arg10]]: i32, %[[SIZE1:arg11]]: i32, %[[STRIDE0:arg12]]: i64, %[[SIZE:arg13]]: i32)
   gpu.func @reads(%q: !t, %k: !t, %v: !t, %o: !t, %bias: !b, %mask: !m) kernel
-      attributes {fmha.schedule = #schedule, fmha.problem = {captures = [memref<?x?xf32>, memref<?xi8>], score},
+      attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<captures = [memref<?x?xf32>, memref<?xi8>], score>,
                   known_block_size = array<i32: 512, 1, 1>} {
     // CHECK: %[[I:.*]] = arith.index_castui %{{.*}} : i32 to index
     %i = gpu.block_id x

@@ -145,8 +145,9 @@ TEST(CacheKey, DependsOnEverythingThatAKernelDependsOn) {
     differs([&](KernelRequest &r) { r.merge.emplace().*feature = true; });
   for (const schedule::ScheduleField &field : schedule::scheduleFields())
     for (unsigned value : {0u, 1u})
-      differs(
-          [&](KernelRequest &r) { r.options.overrides.*field.wanted = value; });
+      differs([&](KernelRequest &r) {
+        r.options.overrides.fix(field.choice, value);
+      });
 }
 
 TEST(CacheKey, IsOneForEqualRequests) {

@@ -50,7 +50,7 @@ TEST(QueryKernel, SaysWhyNoKernelServes) {
 /// The plan equals that of the compiled kernel, with hints and fixed fields.
 TEST(QueryKernel, PlansWhatIsCompiled) {
   CompileOptions options = optionsFor("sm_100a");
-  options.overrides.kvBlock = 64;
+  options.overrides.fix(schedule::Choice::KvBlock, 64);
   options.hints = {1, 8, 8, 1, 8192};
   KernelQuery planned = query(64, options);
   ASSERT_TRUE(planned.plan);

@@ -74,10 +74,10 @@ func.func @other_schedule(%x: !t, %o: !t) {
 !t = memref<1x256x2x64xf16>
 gpu.module @kernels {
   llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a">,
-    fmha.problem = {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}} { llvm.return }
+    fmha.problem = #fmha.problem<dtype = f16, head_dim = 64, head_dim_v = 64, scale = 0.125>} { llvm.return }
 }
 func.func @other_mask(%x: !t, %o: !t) {
-  // expected-error@+1 {{mask = "causal", scale = 1.250000e-01 : f64, v_in_k}, got {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64}}}
+  // expected-error@+1 {{mask = #fmha.mask<causal>, scale = 1.250000e-01, v_in_k>, got #fmha.problem<dtype = f16, head_dim = 64, head_dim_v = 64, scale = 1.250000e-01>}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)
       {mask = #fmha.mask<causal>, schedule = #fmha.schedule<target = "sm_100a">, fmha.kernel = @kernels::@fmha_fwd}
   return
@@ -89,7 +89,7 @@ func.func @other_mask(%x: !t, %o: !t) {
 !t = memref<1x256x2x64xf16>
 gpu.module @kernels {
   llvm.func @fmha_fwd() attributes {nvvm.kernel, fmha.schedule = #fmha.schedule<target = "sm_100a">,
-    fmha.problem = {element = f16, head_dim = 64 : i64, head_dim_v = 64 : i64, lse = false, mask = "none", scale = 1.250000e-01 : f64, v_in_k}} { llvm.return }
+    fmha.problem = #fmha.problem<dtype = f16, head_dim = 64, head_dim_v = 64, scale = 0.125, v_in_k>} { llvm.return }
 }
 func.func @two_ops(%x: !t, %o: !t) {
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t)

@@ -22,6 +22,14 @@ inline Problem problemOf(unsigned headDim, unsigned qLenHint = 0) {
   return problem;
 }
 
+inline Overrides fixed(std::optional<unsigned> qTiles,
+                       std::optional<unsigned> kvStages, PPlacement placement) {
+  Overrides overrides;
+  overrides.fix(Choice::QTiles, qTiles).fix(Choice::KvStages, kvStages);
+  overrides.pPlacement = placement;
+  return overrides;
+}
+
 /// An empty plan, and a failure of the test, where there is none.
 inline Plan mustPlan(const Problem &problem, std::string_view target,
                      const Overrides &overrides = {}) {

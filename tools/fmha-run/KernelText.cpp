@@ -49,7 +49,7 @@ static void adoptField(llvm::StringRef flag, schedule::Overrides &overrides) {
       if (value == llvm::StringRef(stringify(placement)))
         overrides.pPlacement = placement;
   if (const schedule::ScheduleField *field = findField(name))
-    field->parse(value, overrides.*field->wanted);
+    field->parse(value, overrides);
 }
 
 void adoptSchedule(ProblemFlags &flags, llvm::StringRef ptx) {

@@ -14,9 +14,13 @@
 #ifndef FMHA_CONVERSION_FIELDOPTION_H
 #define FMHA_CONVERSION_FIELDOPTION_H
 
+#include "fmha/Schedule/Model/Overrides.h"
+
 #include "llvm/Support/CommandLine.h"
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace fmha {
 
@@ -47,5 +51,34 @@ public:
 };
 
 } // namespace llvm::cl
+
+namespace fmha {
+
+/// An OptionT, the options of a pass or of a pipeline, for each field of the
+/// schedule that may be fixed.
+template <typename OptionT> class FieldOptions {
+public:
+  template <typename ParentT> explicit FieldOptions(ParentT &parent) {
+    for (const schedule::ScheduleField &field : schedule::scheduleFields())
+      options.push_back(std::make_unique<OptionT>(parent, field.flag,
+                                                  llvm::cl::desc(field.help)));
+  }
+
+  /// Fixes in `overrides` what the options say.
+  void fix(schedule::Overrides &overrides) const {
+    for (auto [n, field] : llvm::enumerate(schedule::scheduleFields()))
+      overrides.fix(field.choice, options[n]->wanted);
+  }
+  /// Makes the options say what `overrides` fixes.
+  void set(const schedule::Overrides &overrides) {
+    for (auto [n, field] : llvm::enumerate(schedule::scheduleFields()))
+      *options[n] = FieldChoice{overrides[field.choice]};
+  }
+
+private:
+  std::vector<std::unique_ptr<OptionT>> options;
+};
+
+} // namespace fmha
 
 #endif // FMHA_CONVERSION_FIELDOPTION_H

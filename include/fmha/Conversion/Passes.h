@@ -38,6 +38,12 @@ enum class Memory { Device, Managed };
 #define GEN_PASS_DECL
 #include "fmha/Conversion/Passes.h.inc"
 
+/// Creates fmha-plan-schedule with the options of fields that `overrides`
+/// fixes.
+std::unique_ptr<mlir::Pass>
+createPlanSchedule(const PlanScheduleOptions &options,
+                   const schedule::Overrides &overrides);
+
 #define GEN_PASS_REGISTRATION
 #include "fmha/Conversion/Passes.h.inc"
 

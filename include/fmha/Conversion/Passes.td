@@ -11,10 +11,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-/// An option for one field of the schedule: "auto" or its value.
-class FieldOption<string member, string flag, string help>
-    : Option<member, flag, "::fmha::FieldChoice", "::fmha::FieldChoice()", help # "; auto: the planner's choice">;
-
 def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
   let summary = "Plan a schedule for each attention op that has none";
   let description = [{
@@ -23,7 +19,7 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     target, or one that contradicts an option, is an error. Extents that types or options give are hints: they rank the
     schedules, and each schedule is correct for any launch. If they show that a launch leaves SMs idle, the planner splits the
     KV blocks over several CTAs, so that an op of static shapes may become two kernels and a workspace; `splits=1` keeps it one
-    kernel. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
+    kernel. Each field of a schedule that may be fixed is an option, `auto` or its value: docs/fields.md. A `fmha.merge` gets the target. The choice, the loads of its units, each runner-up, and each reason for which
     candidates were rejected are emitted as remarks of category `fmha-plan`.
 
     Before:
@@ -39,22 +35,6 @@ def PlanSchedule : Pass<"fmha-plan-schedule", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"sm_100a\"", "GPU to plan for, for example sm_100a">,
     Option<"pPlacement", "p-placement", "std::string", "\"auto\"",
            "Memory that holds P for the second product: auto, tmem, smem or registers">,
-    FieldOption<"qTiles", "q-tiles", "Query tiles in flight per CTA">,
-    FieldOption<"kvStages", "kv-stages", "Stages of the K and V ring">,
-    FieldOption<"vStages", "v-stages", "Stages of a separate ring for V, 0 for none">,
-    FieldOption<"keyChunk", "key-chunk", "Columns of K per stage, 0 for all">,
-    FieldOption<"valueChunk", "value-chunk", "Keys of V per stage, 0 for the whole KV block">,
-    FieldOption<"exp2Emulated", "exp2-emulated", "Percentage of the exponentials that FMA units compute">,
-    FieldOption<"pOffset", "p-offset", "Log2 of a factor on P">,
-    FieldOption<"shareKv", "share-kv", "Whether one load serves K and V if V is part of K">,
-    FieldOption<"oColumns", "o-columns", "Columns of O that a CTA computes, 0 for all">,
-    FieldOption<"pSlices", "p-slices", "Slices in which softmax hands P over to the second product">,
-    FieldOption<"scheduler", "scheduler", "Which output tiles a CTA computes: single, static or dynamic">,
-    FieldOption<"ctasPerSm", "ctas-per-sm", "CTAs that an SM runs at the same time">,
-    FieldOption<"kvBlock", "kv-block", "Keys per step of the loop">,
-    FieldOption<"qTileRows", "q-tile-rows", "Rows of a query tile">,
-    FieldOption<"packHeads", "pack-heads", "Query heads of a KV head that share a query tile, or on for all of them">,
-    FieldOption<"splits", "splits", "CTAs that share the KV blocks of a row block">,
     Option<"batch", "batch", "unsigned", "0", "Batch size to plan for if the types are dynamic; 0: unknown, or 1 if query length and heads are given">,
     Option<"qHeads", "q-heads", "unsigned", "0", "Query heads to plan for">,
     Option<"kvHeads", "kv-heads", "unsigned", "0", "KV heads to plan for">,

@@ -32,15 +32,18 @@ struct ProblemFlags {
   std::optional<uint64_t> batch, qHeads, kvHeads, qLen, kvLen;
   std::optional<uint64_t> headDim, headDimV;
   std::optional<double> scale;
-  std::optional<bool> lse, vInK, rowMax, rowSum, unnormalised;
+  /// Facts of which flags say whether they are so, and those that come with a
+  /// list: its file, or an empty name to say only that the kernel reads one.
+#define FMHA_ROW(member, ...) std::optional<bool> member;
+#define FMHA_SWITCH(member, ...) std::optional<bool> member;
+#define FMHA_LIST(member, ...) std::optional<std::string> member;
+#define FMHA_FLOAT_LIST(member, ...) std::optional<std::string> member;
+#include "fmha/Schedule/Model/Facts.def"
   /// Whether the output is f32, and not `dtype`.
   std::optional<bool> outF32;
-  /// Files of the lists that the kernel reads; empty ones say only that it
-  /// does.
-  std::optional<std::string> kvLens, cuSeqlensQ, cuSeqlensK, sink;
   /// Of a second source of keys; files likewise. A length says that there is
   /// one, too.
-  std::optional<std::string> source2K, source2V, source2Lens;
+  std::optional<std::string> source2K, source2V;
   std::optional<uint64_t> source2Len;
   std::optional<schedule::Mask::Kind> source2Mask;
   bool hasSource2() const { return source2K || source2V || source2Len; }
@@ -58,9 +61,8 @@ struct ProblemFlags {
   void add(FlagTable &table);
 
 private:
-  void addLists(FlagTable &table);
+  void addFacts(FlagTable &table);
   void addSource2(FlagTable &table);
-  void addOutputs(FlagTable &table);
   void addScore(FlagTable &table);
   void addWindow(FlagTable &table, llvm::StringRef name,
                  const std::string &help, std::optional<int64_t> &bound);

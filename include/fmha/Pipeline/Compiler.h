@@ -121,13 +121,11 @@ ScheduleText readSchedule(const std::string &text, const std::string &name,
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 
-/// What a kernel of fmha.merge computes.
-struct MergeSpec {
+/// What a kernel of fmha.merge computes: of the facts those that it has.
+struct MergeSpec : schedule::Facts {
   unsigned headDim = 128;
   /// "f16", "bf16" or "f32".
   std::string output = "bf16";
-  bool lse = false, rowMax = false, rowSum = false, sink = false;
-  bool unnormalised = false;
 };
 
 /// Compiles one fmha.merge on strided memrefs with dynamic extents: `ptx` and

@@ -21,9 +21,11 @@ std::string kernelId(llvm::StringRef text);
 /// The last line of the heading of PTX: "// id: ...", newline included.
 std::string idHeading(const std::string &id);
 
-/// JSON text, schema in include/fmha/Runtime/README.md.
+/// JSON text, schema in include/fmha/Runtime/README.md, for the kernel that has
+/// this memory map.
 std::string launchManifest(const KernelSpec &spec,
                            const schedule::Schedule &schedule,
+                           const schedule::MemoryMap &map,
                            const std::string &kernel, const std::string &id);
 
 /// The comment that PTX begins with, newline included: version, target,

@@ -21,6 +21,10 @@
 
 namespace fmha::target {
 
+/// The same on every GPU.
+inline constexpr unsigned warpThreads = 32, warpgroupWarps = 4,
+                          warpgroupThreads = warpThreads * warpgroupWarps;
+
 /// Capacities in bytes, registers, threads and columns; rates per SM and clock;
 /// latencies in clocks.
 struct Target {
@@ -33,7 +37,7 @@ struct Target {
   bool hasTcgen05, hasWgmma, hasTma;
   unsigned tmemColumns, tmemAllocationUnit;
   unsigned smemBytesPerCta;
-  unsigned registersPerSm, maxRegistersPerThread, maxThreadsPerCta;
+  unsigned maxRegistersPerThread;
   unsigned sms;
   unsigned namedBarriers;
   unsigned mmaFlopsPerClock, mmaRows, mmaStartTenths;
@@ -42,6 +46,9 @@ struct Target {
   unsigned mmaLatency, scoreLatency, probabilityLatency;
   unsigned proxyFenceLatency, scaleCopyLatency, memoryLatency;
   unsigned clockMhz, memoryGigabytes;
+
+  /// 32-bit registers; the same on every GPU.
+  static constexpr unsigned registersPerSm = 65536, maxThreadsPerCta = 1024;
 };
 
 /// The row of that exact name ("sm_100a"), or null.

@@ -43,11 +43,9 @@ class Gpu<string name> {
   // each CTA is the system's). sm_80: 163 of 164 KiB.
   bits<32> SmemBytesPerCta = 232448;
 
-  // 32-bit registers of one SM, and most per thread; setmaxnreg goes to 256 by
-  // the PTX ISA (9.7.19.5) but code generation stops at 255.
-  bits<32> RegistersPerSm = 65536;
+  // Most registers of a thread; setmaxnreg goes to 256 by the PTX ISA (9.7.19.5)
+  // but code generation stops at 255.
   bits<16> MaxRegistersPerThread = 255;
-  bits<16> MaxThreadsPerCta = 1024;
   // Barriers of one CTA that bar.sync can name (PTX ISA 9.7.13.1).
   bits<16> NamedBarriers = 16;
 
@@ -184,8 +182,8 @@ def Targets : GenericTable {
   let CppTypeName = "Target";
   let Fields = ["Name", "Product", "Features", "Supported", "Reason",
                 "HasTcgen05", "HasWgmma", "HasTma", "TmemColumns",
-                "TmemAllocationUnit", "SmemBytesPerCta", "RegistersPerSm",
-                "MaxRegistersPerThread", "MaxThreadsPerCta", "Sms",
+                "TmemAllocationUnit", "SmemBytesPerCta",
+                "MaxRegistersPerThread", "Sms",
                 "NamedBarriers", "MmaFlopsPerClock", "MmaRows", "MmaStartTenths",
                 "MufuPerClock",
                 "FmaPerClock", "AluPerClock", "ConvertPerClock",

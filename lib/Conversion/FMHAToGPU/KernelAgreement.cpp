@@ -47,7 +47,7 @@ namespace {
 
 /// A property that the op and the manifest both have, with its two values.
 struct Fact {
-  StringLiteral name;
+  StringRef name;
   std::string ofOp, ofKernel;
 };
 
@@ -109,7 +109,7 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
   if (failed(checkOperands(op, manifest)))
     return failure();
   schedule::Problem problem = op.getProblem();
-  const Fact facts[] = {
+  SmallVector<Fact> facts = {
       {"dtype", text(op.getElementType()),
        text(launch::nameOf(manifest.dtype))},
       {"out_dtype", text(op.getOutput().getType().getElementType()),
@@ -123,11 +123,13 @@ LogicalResult fmha::checkAgreement(AttentionOp op,
       {"window_right", text(problem.mask.right), text(manifest.windowRight)},
       {"source2_mask", text(stringify(problem.mask2.kind)), manifest.mask2},
       {"scale", text(op.getScaleOrDefault()), text(manifest.scale)},
-      {"unnormalised", text(problem.unnormalised), text(manifest.unnormalised)},
-      {"score", text(problem.score), text(manifest.score)},
-      {"captures", capturesOf(problem), capturesOf(manifest)},
-      // A kernel that loads K and V separately is correct for V in K as well.
-      {"v_in_k", text(problem.vInK && manifest.vInK), text(manifest.vInK)}};
+      {"captures", capturesOf(problem), capturesOf(manifest)}};
+  // A kernel that loads K and V separately is correct for V in K as well.
+  problem.vInK &= manifest.vInK;
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.isStated())
+      facts.push_back(
+          {fact.name, text(problem.*fact.there), text(manifest.*fact.there)});
   return checkFacts(op, facts);
 }
 

@@ -30,17 +30,20 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
 }
 
 /// Only what code on scores reads says that it lies in global memory: so it is
-/// told from tensors that TMA copies.
-static MemRefType captureType(TypeAttr capture) {
-  auto type = cast<MemRefType>(capture.getValue());
-  MLIRContext *ctx = capture.getContext();
+/// told from tensors that TMA copies. Kernels read an i1 as an i8.
+static MemRefType captureType(Value source) {
+  auto type = cast<ShapedType>(source.getType());
+  MLIRContext *ctx = source.getContext();
   auto space = gpu::AddressSpaceAttr::get(ctx, gpu::AddressSpace::Global);
+  Type element = type.getElementType();
+  if (element.isInteger(1))
+    element = IntegerType::get(ctx, 8);
   if (type.getRank() == 0)
-    return MemRefType::get({}, type.getElementType(), AffineMap(), space);
+    return MemRefType::get({}, element, AffineMap(), space);
   SmallVector<int64_t> dynamic(type.getRank(), ShapedType::kDynamic);
   SmallVector<int64_t> strides = dynamic;
   strides.back() = 1;
-  return MemRefType::get(dynamic, type.getElementType(),
+  return MemRefType::get(dynamic, element,
                          StridedLayoutAttr::get(ctx, 0, strides), space);
 }
 
@@ -50,10 +53,10 @@ static FunctionType kernelType(AttentionOp op) {
       schedule::kernelProblem(op.getProblem(), op.getScheduleAttr().getValue());
   MLIRContext *ctx = op.getContext();
   constexpr int64_t dyn = ShapedType::kDynamic;
-  auto captures = op.getProblemAttr().getAs<ArrayAttr>("captures");
+  SmallVector<Value> captures = op.getCaptures();
   auto typeOf = [&](const KernelParameter &operand) -> Type {
     if (operand.capture)
-      return captureType(cast<TypeAttr>(captures[*operand.capture]));
+      return captureType(captures[*operand.capture]);
     if (operand.kind == KernelParameter::Kind::U32)
       return IntegerType::get(ctx, 32);
     if (llvm::any_of(schedule::rowFields,

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeKernel.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -33,7 +34,7 @@ using namespace fmha;
 
 namespace {
 
-constexpr int32_t warpThreads = 32;
+constexpr int32_t warpThreads = target::warpThreads;
 /// Columns that a thread loads at once: 16 bytes of f32.
 constexpr int32_t vectorColumns = 4;
 /// Parts whose loads a thread has under way at a time.

@@ -30,6 +30,8 @@ namespace {
 struct PlanSchedulePass
     : public fmha::impl::PlanScheduleBase<PlanSchedulePass> {
   using PlanScheduleBase::PlanScheduleBase;
+  PlanSchedulePass() = default;
+  PlanSchedulePass(const PlanSchedulePass &other) : PlanScheduleBase(other) {}
 
   void runOnOperation() override {
     std::optional<schedule::Overrides> overrides = readOverrides();
@@ -56,6 +58,9 @@ private:
     auto own = op->getAttrOfType<StringAttr>("fmha.target");
     return own ? own.getValue().str() : target.getValue();
   }
+
+public:
+  FieldOptions<Option<FieldChoice>> fields{*this};
 };
 
 void tell(Location loc, const schedule::Problem &problem,
@@ -79,22 +84,7 @@ std::optional<schedule::Overrides> PlanSchedulePass::readOverrides() {
     return std::nullopt;
   }
   overrides.pPlacement = *placement;
-  overrides.qTiles = qTiles.wanted;
-  overrides.kvStages = kvStages.wanted;
-  overrides.vStages = vStages.wanted;
-  overrides.keyChunk = keyChunk.wanted;
-  overrides.valueChunk = valueChunk.wanted;
-  overrides.shareKv = shareKv.wanted;
-  overrides.exp2Emulated = exp2Emulated.wanted;
-  overrides.pOffset = pOffset.wanted;
-  overrides.oColumns = oColumns.wanted;
-  overrides.pSlices = pSlices.wanted;
-  overrides.kvBlock = kvBlock.wanted;
-  overrides.qTileRows = qTileRows.wanted;
-  overrides.packHeads = packHeads.wanted;
-  overrides.scheduler = scheduler.wanted;
-  overrides.ctasPerSm = ctasPerSm.wanted;
-  overrides.splits = splits.wanted;
+  fields.fix(overrides);
   return overrides;
 }
 
@@ -160,3 +150,11 @@ void tell(Location loc, const schedule::Problem &problem,
 }
 
 } // namespace
+
+std::unique_ptr<Pass>
+fmha::createPlanSchedule(const PlanScheduleOptions &options,
+                         const schedule::Overrides &overrides) {
+  auto pass = std::make_unique<PlanSchedulePass>(options);
+  pass->fields.set(overrides);
+  return pass;
+}

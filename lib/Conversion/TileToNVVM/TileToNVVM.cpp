@@ -13,6 +13,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Schedule/Model/Lists.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -36,7 +37,7 @@ using namespace fmha;
 
 /// Bytes of a tensor map, which the driver encodes and nobody looks into.
 static constexpr unsigned tensorMapBytes = 128;
-static constexpr int32_t warpThreads = 32;
+static constexpr int32_t warpThreads = target::warpThreads;
 
 static const schedule::Schedule &scheduleOf(Operation *func) {
   return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
@@ -49,7 +50,7 @@ std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
   auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
   schedule::Problem problem = tile::readOptionalOperands(func);
   schedule::Scheduler scheduler = schedulerOf(func);
-  problem.lse =
+  problem.lse |=
       func.getNumArguments() > kernelParameters(problem, scheduler).size();
   return kernelParameters(problem, scheduler);
 }
@@ -102,7 +103,7 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     schedule::Problem problem = tile::readOptionalOperands(op);
-    problem.lse = op.getNumArguments() > kernelOperands(problem).size();
+    problem.lse |= op.getNumArguments() > kernelOperands(problem).size();
     std::vector<KernelParameter> parameters =
         kernelParameters(problem, schedulerOf(op));
     SmallVector<Type> types;

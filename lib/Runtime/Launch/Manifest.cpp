@@ -154,13 +154,11 @@ template <typename M> struct Field {
   std::string_view name;
   bool isRequired = true;
   void (*read)(JsonNode, M &) = nullptr;
+  /// What it states, in place of `read`.
+  bool schedule::Facts::*fact = nullptr;
 };
 
 template <typename M> using Fields = std::vector<Field<M>>;
-
-template <typename M, auto member> void readSwitch(JsonNode node, M &manifest) {
-  manifest.*member = node.boolean();
-}
 
 template <typename M, auto member, uint32_t low, uint32_t high>
 void readNumber(JsonNode node, M &manifest) {
@@ -207,21 +205,26 @@ template <typename M> Fields<M> launchFields() {
        [](JsonNode node, M &m) { readParameters(node, capturesOf(m), m); }}};
 }
 
-/// Returns the members of both ops. Attention omits members that are false,
-/// except lse.
+/// Returns the members of both ops, facts apart.
 template <typename M> Fields<M> sharedFields(bool hasAll) {
-  return {
-      {"schema_version", true,
-       [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
-      {"target", true, readText<M, &M::target>},
-      {"id", false, readText<M, &M::id>},
-      {"out_dtype", hasAll,
-       [](JsonNode node, M &m) { m.outDtype = node.choice<ElementType>(); }},
-      {"lse", true, readSwitch<M, &M::lse>},
-      {"row_max", hasAll, readSwitch<M, &M::rowMax>},
-      {"row_sum", hasAll, readSwitch<M, &M::rowSum>},
-      {"sink", hasAll, readSwitch<M, &M::sink>},
-      {"unnormalised", hasAll, readSwitch<M, &M::unnormalised>}};
+  return {{"schema_version", true,
+           [](JsonNode node, M &) { node.unsignedInteger(1, 1); }},
+          {"target", true, readText<M, &M::target>},
+          {"id", false, readText<M, &M::id>},
+          {"out_dtype", hasAll, [](JsonNode node, M &m) {
+             m.outDtype = node.choice<ElementType>();
+           }}};
+}
+
+/// The facts that both ops may have, or those that only attention has.
+template <typename M> Fields<M> facts(bool ofMerge, bool hasAll) {
+  Fields<M> fields;
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.isStated() && fact.ofMerge == ofMerge)
+      fields.push_back({fact.name,
+                        hasAll || fact.there == &schedule::Facts::lse, nullptr,
+                        fact.there});
+  return fields;
 }
 
 void readCaptures(JsonNode node, Manifest &manifest) {
@@ -242,14 +245,7 @@ Fields<Manifest> problemFields() {
       {"dtype", true, readDtype},
       {"head_dim", true, readNumber<M, &M::headDim, 1, 1 << 16>},
       {"head_dim_v", true, readNumber<M, &M::headDimV, 1, 1 << 16>},
-      {"v_in_k", false, readSwitch<M, &M::vInK>},
-      {"kv_lens", false, readSwitch<M, &M::kvLens>},
-      {"cu_seqlens_q", false, readSwitch<M, &M::cuSeqlensQ>},
-      {"cu_seqlens_k", false, readSwitch<M, &M::cuSeqlensK>},
-      {"source2", false, readSwitch<M, &M::source2>},
-      {"source2_lens", false, readSwitch<M, &M::source2Lens>},
       {"source2_mask", false, readWord<M, &M::mask2, maskNames>},
-      {"score", false, readSwitch<M, &M::score>},
       {"captures", false, readCaptures},
       {"mask", true, readWord<M, &M::mask, maskNames>},
       {"window_left", false, readNumber<M, &M::windowLeft, 0, 1 << 30>},
@@ -287,7 +283,9 @@ template <> Fields<Manifest> fieldsOf() {
   Fields<Manifest> all;
   // The type of the output defaults to that of the inputs.
   for (const Fields<Manifest> &fields :
-       {problemFields(), sharedFields<Manifest>(false), scheduleFields(),
+       {problemFields(), facts<Manifest>(/*ofMerge=*/false, /*hasAll=*/false),
+        sharedFields<Manifest>(false),
+        facts<Manifest>(/*ofMerge=*/true, /*hasAll=*/false), scheduleFields(),
         launchFields<Manifest>()})
     all.insert(all.end(), fields.begin(), fields.end());
   return all;
@@ -296,8 +294,9 @@ template <> Fields<MergeManifest> fieldsOf() {
   using M = MergeManifest;
   Fields<M> all = sharedFields<M>(true);
   all.push_back({"head_dim_v", true, readNumber<M, &M::headDim, 1, 1 << 16>});
-  Fields<M> launch = launchFields<M>();
-  all.insert(all.end(), launch.begin(), launch.end());
+  for (const Fields<M> &fields :
+       {facts<M>(/*ofMerge=*/true, /*hasAll=*/true), launchFields<M>()})
+    all.insert(all.end(), fields.begin(), fields.end());
   return all;
 }
 
@@ -307,9 +306,15 @@ void readFields(JsonNode root, const Fields<M> &fields, M &manifest) {
   for (const Field<M> &field : fields)
     names.push_back(field.name);
   root.fields(names);
-  for (const Field<M> &field : fields)
-    if (field.read && (field.isRequired || root.has(field.name)))
+  for (const Field<M> &field : fields) {
+    if (!field.isRequired && !root.has(field.name))
+      continue;
+    if (field.read)
       field.read(root.field(field.name), manifest);
+    if constexpr (std::is_base_of_v<schedule::Facts, M>)
+      if (field.fact)
+        manifest.*field.fact = root.field(field.name).boolean();
+  }
 }
 
 /// Reads the fields of a kernel with splits. The dimensions of its workspace
@@ -360,20 +365,9 @@ std::optional<size_t> Parameter::rowDim() const {
 }
 
 bool KernelManifest::has(TensorName name) const {
-  switch (name) {
-  case TensorName::O:
-    return true;
-  case TensorName::Lse:
-    return lse;
-  case TensorName::RowMax:
-    return rowMax;
-  case TensorName::RowSum:
-    return rowSum;
-  case TensorName::Sink:
-    return sink;
-  default:
-    return false;
-  }
+  const schedule::Fact *fact = schedule::findFact(nameOf(name));
+  return name == TensorName::O ||
+         (fact && fact->isTensor() && this->*fact->there);
 }
 
 bool Manifest::has(TensorName name) const {
@@ -382,12 +376,6 @@ bool Manifest::has(TensorName name) const {
   case TensorName::K:
   case TensorName::V:
     return true;
-  case TensorName::KvLens:
-    return kvLens;
-  case TensorName::CuSeqlensQ:
-    return cuSeqlensQ;
-  case TensorName::CuSeqlensK:
-    return cuSeqlensK;
   case TensorName::OParts:
   case TensorName::MaxParts:
   case TensorName::SumParts:
@@ -395,8 +383,6 @@ bool Manifest::has(TensorName name) const {
   case TensorName::K2:
   case TensorName::V2:
     return source2;
-  case TensorName::Source2Lens:
-    return source2Lens;
   default:
     return KernelManifest::has(name);
   }

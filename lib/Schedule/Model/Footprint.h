@@ -14,6 +14,7 @@
 #ifndef FMHA_LIB_SCHEDULE_MODEL_FOOTPRINT_H
 #define FMHA_LIB_SCHEDULE_MODEL_FOOTPRINT_H
 
+#include "fmha/Layout/SmemTile.h"
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
 
@@ -25,8 +26,8 @@ namespace fmha::schedule {
 /// Every tile here is 16-bit; a panel is 64 columns, one row of the 128-byte
 /// swizzle.
 constexpr unsigned elementBytes = 2;
-constexpr unsigned panelColumns = 64;
-constexpr unsigned tileAlignment = 1024;
+constexpr unsigned panelColumns = layout::PanelTile::panelColumns;
+constexpr unsigned tileAlignment = layout::PanelTile::alignment;
 /// Channels of the deepest schedule use fewer; a fixed number keeps the map
 /// independent of how channels are lowered.
 constexpr unsigned barrierSlots = 64;

@@ -191,3 +191,14 @@ MemoryMap fmha::schedule::layOut(const Problem &problem,
                                  const Schedule &schedule) {
   return Layouter(problem, schedule).run();
 }
+
+CheckedMap fmha::schedule::checkAndLayOut(const Problem &problem,
+                                          const Schedule &schedule) {
+  CheckedMap checked;
+  checked.error = check(problem, schedule);
+  if (checked.error)
+    return checked;
+  checked.map = layOut(problem, schedule);
+  checked.error = verify(problem, schedule, checked.map);
+  return checked;
+}

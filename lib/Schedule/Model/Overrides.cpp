@@ -14,6 +14,28 @@ using namespace fmha::schedule;
 
 namespace {
 
+/// Which values a field may have.
+struct Values {
+  unsigned most;
+  bool zeroChooses = true, isPacking = false;
+  std::span<const std::string_view> words = {};
+};
+
+/// More than any schedule can have, and few enough that no product overflows.
+constexpr unsigned mostOfField = 1 << 16;
+
+constexpr Values positive(unsigned most = mostOfField) {
+  return {most, /*zeroChooses=*/false};
+}
+constexpr Values fromZero(unsigned most = mostOfField) { return {most}; }
+/// Heads of a group.
+constexpr Values heads() {
+  return {mostOfField, /*zeroChooses=*/false, /*isPacking=*/true};
+}
+constexpr Values oneOf(std::span<const std::string_view> words) {
+  return {mostOfField, true, false, words};
+}
+
 template <auto Field> unsigned get(const Schedule &schedule) {
   return unsigned(schedule.*Field);
 }
@@ -22,83 +44,47 @@ template <auto Field> void set(Schedule &schedule, unsigned value) {
   schedule.*Field = Type(value);
 }
 
-constexpr std::string_view switchWords[] = {"false", "true"};
-constexpr std::string_view schedulerWords[] = {"single", "static", "dynamic"};
-
-/// More than any schedule can have, and few enough that no product overflows.
-constexpr unsigned mostOfField = 1 << 16;
-
 template <auto Field>
-constexpr ScheduleField
-field(std::string_view flag, std::string_view name, std::string_view help,
-      std::optional<unsigned> Overrides::*wanted, bool zeroChooses = false,
-      std::span<const std::string_view> words = {}, bool isPacking = false,
-      unsigned most = mostOfField) {
-  bool isSwitch = words.data() == switchWords;
-  return {flag,      name,  help,   most,       zeroChooses, isSwitch,
-          isPacking, words, wanted, get<Field>, set<Field>};
+ScheduleField fieldOf(Choice choice, std::string_view name,
+                      std::string_view help, const Values &values) {
+  bool isSwitch = values.words.data() == switchNames;
+  return {choice,       name,
+          flagOf(name), help,
+          values.most,  values.zeroChooses,
+          isSwitch,     values.isPacking,
+          values.words, get<Field>,
+          set<Field>};
 }
 
-constexpr ScheduleField fields[] = {
-    field<&Schedule::scheduler>("scheduler", "scheduler",
-                                "which output tiles a CTA does",
-                                &Overrides::scheduler, true, schedulerWords),
-    field<&Schedule::ctasPerSm>("ctas-per-sm", "ctas_per_sm",
-                                "CTAs that an SM has at once: 1, on sm_90a "
-                                "up to 3",
-                                &Overrides::ctasPerSm),
-    field<&Schedule::exp2EmulatedPercent>(
-        "exp2-emulated", "exp2_emulated",
-        "per cent of the exponentials that FMA units compute: up to 25, on "
-        "sm_90a 50",
-        &Overrides::exp2Emulated, /*zeroChooses=*/true, {}, false, 100),
-    field<&Schedule::pOffset>("p-offset", "p_offset", "log2 of a factor on P",
-                              &Overrides::pOffset, /*zeroChooses=*/true, {},
-                              false, mostPOffset),
-    field<&Schedule::splits>("splits", "splits",
-                             "CTAs that share the KV blocks of a row block",
-                             &Overrides::splits, false, {}, false, mostSplits),
-    field<&Schedule::pSlices>("p-slices", "p_slices",
-                              "parts in which P is handed over: 1, 2, 4 ..., "
-                              "on sm_90a 1",
-                              &Overrides::pSlices),
-    field<&Schedule::kvStages>("kv-stages", "kv_stages",
-                               "stages of the ring of K and V messages",
-                               &Overrides::kvStages),
-    field<&Schedule::vStages>("v-stages", "v_stages",
-                              "stages of a ring of V's own; 0: it shares K's",
-                              &Overrides::vStages, /*zeroChooses=*/true),
-    field<&Schedule::keyChunk>("key-chunk", "key_chunk",
-                               "columns of K a message brings; 0: all",
-                               &Overrides::keyChunk, true),
-    field<&Schedule::valueChunk>("value-chunk", "value_chunk",
-                                 "keys of V a message brings; 0: the block",
-                                 &Overrides::valueChunk, true),
-    field<&Schedule::shareKv>("share-kv", "share_kv",
-                              "one message is K and V, where V lies in K",
-                              &Overrides::shareKv, true, switchWords),
-    field<&Schedule::oColumns>("o-columns", "o_columns",
-                               "columns of O that a CTA computes; 0: all",
-                               &Overrides::oColumns, true),
-    field<&Schedule::packHeads>(
-        "pack-heads", "pack_heads",
-        "query heads of a KV head that share a query tile: a power of two up "
-        "to its rows",
-        &Overrides::packHeads, false, {}, /*isPacking=*/true),
-    field<&Schedule::kvBlock>("kv-block", "kv_block",
-                              "keys per step of the loop: 64 or 128, on "
-                              "sm_90a multiples of 16 up to 256",
-                              &Overrides::kvBlock),
-    field<&Schedule::qTileRows>("q-tile-rows", "q_tile_rows",
-                                "rows of a query tile: 64 or 128, on sm_90a "
-                                "64",
-                                &Overrides::qTileRows),
-    field<&Schedule::qTiles>("q-tiles", "q_tiles",
-                             "query tiles in flight per CTA: 1 or 2, on "
-                             "sm_90a up to 3",
-                             &Overrides::qTiles)};
+constexpr unsigned impacts[] = {
+#define FMHA_CHOICE(choice, impact, ...) impact,
+#include "fmha/Schedule/Model/Fields.def"
+};
+
+/// All of them, in the order of their enumerators.
+const std::vector<ScheduleField> &fieldsByChoice() {
+  static const std::vector<ScheduleField> fields = {
+#define FMHA_CHOICE(choice, impact, type, member, name, value, values, help)   \
+  fieldOf<&Schedule::member>(Choice::choice, name, help, values),
+#include "fmha/Schedule/Model/Fields.def"
+  };
+  return fields;
+}
 
 } // namespace
+
+std::optional<unsigned> Overrides::operator[](Choice choice) const {
+  if (!fixed[unsigned(choice)])
+    return std::nullopt;
+  return fieldsByChoice()[unsigned(choice)].get(wanted);
+}
+
+Overrides &Overrides::fix(Choice choice, std::optional<unsigned> value) {
+  const ScheduleField &field = fieldsByChoice()[unsigned(choice)];
+  fixed[unsigned(choice)] = value.has_value();
+  field.set(wanted, value ? *value : field.get(Schedule()));
+  return *this;
+}
 
 std::string ScheduleField::print(unsigned value) const {
   if (value < words.size())
@@ -135,6 +121,14 @@ bool ScheduleField::parse(std::string_view text,
   return true;
 }
 
+bool ScheduleField::parse(std::string_view text, Overrides &overrides) const {
+  std::optional<unsigned> value;
+  bool taken = parse(text, value);
+  if (taken)
+    overrides.fix(choice, value);
+  return taken;
+}
+
 std::string ScheduleField::expected() const {
   if (!words.empty()) {
     std::string list = "auto";
@@ -148,6 +142,13 @@ std::string ScheduleField::expected() const {
 }
 
 std::span<const ScheduleField> fmha::schedule::scheduleFields() {
+  static const std::vector<ScheduleField> fields = [] {
+    std::vector<ScheduleField> sorted = fieldsByChoice();
+    std::ranges::sort(sorted, {}, [](const ScheduleField &field) {
+      return impacts[unsigned(field.choice)];
+    });
+    return sorted;
+  }();
   return fields;
 }
 
@@ -157,8 +158,8 @@ std::string fmha::schedule::print(const Overrides &overrides) {
     text += (text.empty() ? "" : ", ") + std::string(name) + " = ";
     text += value;
   };
-  for (const ScheduleField &field : fields)
-    if (std::optional<unsigned> wanted = overrides.*field.wanted)
+  for (const ScheduleField &field : scheduleFields())
+    if (std::optional<unsigned> wanted = overrides[field.choice])
       add(field.name, field.print(*wanted));
   if (overrides.pPlacement != PPlacement::Auto)
     add("p_placement", stringify(overrides.pPlacement));
@@ -168,8 +169,8 @@ std::string fmha::schedule::print(const Overrides &overrides) {
 std::optional<Contradiction>
 fmha::schedule::contradiction(const Schedule &schedule,
                               const Overrides &overrides) {
-  for (const ScheduleField &field : fields) {
-    std::optional<unsigned> wanted = overrides.*field.wanted;
+  for (const ScheduleField &field : scheduleFields()) {
+    std::optional<unsigned> wanted = overrides[field.choice];
     // As many as the group has: more than one, where nobody says how many.
     if (field.isPacking && wanted == Overrides::wholeGroup &&
         schedule.packHeads > 1)

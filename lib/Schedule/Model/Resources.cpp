@@ -21,7 +21,8 @@ using namespace fmha::schedule;
 
 namespace {
 
-constexpr unsigned warpThreads = 32, warpgroupWarps = 4;
+using target::warpgroupWarps;
+using target::warpThreads;
 
 uint64_t alignTo(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;

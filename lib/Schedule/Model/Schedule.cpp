@@ -112,27 +112,11 @@ unsigned fmha::schedule::queriesOfTile(const Schedule &schedule) {
 }
 
 std::string_view fmha::schedule::stringify(DataType type) {
-  return type == DataType::F16 ? "f16" : "bf16";
+  return dataTypeNames[unsigned(type)];
 }
-
-std::string_view fmha::schedule::stringify(Accumulate type) {
-  return type == Accumulate::F16 ? "f16" : "f32";
-}
-
 std::string_view fmha::schedule::stringify(Scheduler scheduler) {
-  switch (scheduler) {
-  case Scheduler::Single:
-    return "single";
-  case Scheduler::Static:
-    return "static";
-  case Scheduler::Dynamic:
-    return "dynamic";
-  }
-  return "unknown";
+  return schedulerNames[unsigned(scheduler)];
 }
-
 std::string_view fmha::schedule::stringify(PPlacement placement) {
-  static constexpr std::string_view names[] = {"auto", "tmem", "smem",
-                                               "registers"};
-  return names[unsigned(placement)];
+  return placementNames[unsigned(placement)];
 }

@@ -55,7 +55,7 @@ public:
     }
     // What is asked for belongs to a branch from its root on.
     for (const ScheduleField &field : scheduleFields())
-      if (std::optional<unsigned> wanted = overrides.*field.wanted)
+      if (std::optional<unsigned> wanted = overrides[field.choice])
         field.set(start, *wanted);
     start.packHeads = std::max(start.packHeads, 1u);
     start.rescaleThreshold = usualThreshold(problem, start);
@@ -120,7 +120,7 @@ Values parts(unsigned whole, unsigned least, unsigned most) {
 
 void Search::axis(std::string_view name, Values values, Rules decides) {
   const ScheduleField *field = fieldOf(name);
-  if (std::optional<unsigned> wanted = overrides.*field->wanted)
+  if (std::optional<unsigned> wanted = overrides[field->choice])
     values = {*wanted};
   axes.push_back({std::move(values), decides, field->set});
 }
@@ -138,7 +138,7 @@ Values Search::packings() const {
   constexpr unsigned most = 128, fullTile = 64;
   unsigned group = groupHint(problem),
            all = std::min(std::bit_ceil(group), most);
-  if (overrides.packHeads == Overrides::wholeGroup)
+  if (overrides[Choice::PackHeads] == Overrides::wholeGroup)
     return {all};
   if (group <= 1 || !problem.qLenHint)
     return {1};
@@ -146,7 +146,8 @@ Values Search::packings() const {
   // packed tiles, if they are no more, are no slower: where all rows fit one
   // tile, or the group divides a tile, which one head does not fill.
   bool divides = std::has_single_bit(group) && problem.qLenHint < fullTile;
-  if (!overrides.packHeads && (divides || problem.qLenHint <= most / all))
+  if (!overrides[Choice::PackHeads] &&
+      (divides || problem.qLenHint <= most / all))
     return {all};
   unsigned exact = group & (0 - group);
   if (exact >= fullTile)
@@ -191,12 +192,12 @@ void Search::buildAxes() {
   // Twice as many would save an eighth of a product for four more hand-overs:
   // no product of a tile takes so long.
   slices = {1, 2, 4};
-  if (overrides.pSlices)
-    slices = {*overrides.pSlices};
+  if (std::optional<unsigned> wanted = overrides[Choice::PSlices])
+    slices = {*wanted};
 }
 
 void Search::packingAxis() {
-  if (overrides.packHeads.value_or(Overrides::wholeGroup) ==
+  if (overrides[Choice::PackHeads].value_or(Overrides::wholeGroup) ==
       Overrides::wholeGroup)
     axes.push_back({packings(), 0, [](Schedule &s, unsigned heads) {
                       s.packHeads = std::min(heads, s.qTileRows);
@@ -234,7 +235,7 @@ void Search::buildWgmmaAxes() {
   for (std::string_view name :
        {"share_kv", "key_chunk", "value_chunk", "v_stages"})
     axis(name, {0}, rule(8));
-  slices = {overrides.pSlices.value_or(1)};
+  slices = {overrides[Choice::PSlices].value_or(1)};
 }
 
 void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
@@ -251,7 +252,7 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
     std::optional<Refusal> found;
     if (axis.decides)
       found = refusalOf(schedule);
-    bool empty = level == lastOfTiles && !overrides.qTiles &&
+    bool empty = level == lastOfTiles && !overrides[Choice::QTiles] &&
                  hasTileWithoutRows(problem, schedule);
     if (empty || (found && settled & rule(found->rule)))
       reject(std::move(schedule), below);
@@ -263,9 +264,9 @@ void Search::descend(const Schedule &above, size_t level, Rules settledAbove) {
 std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
   // Beside a ring of V's own one stage of K is in use while V's is filled.
   unsigned least = schedule.vStages ? 1 : leastStages;
-  schedule.kvStages = overrides.kvStages.value_or(least);
-  bool growsK = !overrides.kvStages;
-  bool growsV = schedule.vStages && !overrides.vStages;
+  schedule.kvStages = overrides[Choice::KvStages].value_or(least);
+  bool growsK = !overrides[Choice::KvStages];
+  bool growsV = schedule.vStages && !overrides[Choice::VStages];
   if (!gpu)
     return std::nullopt;
   Rings rings = ringsOf(problem, schedule);
@@ -293,8 +294,8 @@ std::optional<Schedule> Search::chooseStages(Schedule &schedule) const {
 }
 
 bool Search::shrinkRings(Schedule &schedule) const {
-  bool value = schedule.vStages > 1 && !overrides.vStages;
-  bool key = schedule.kvStages > 1 && !overrides.kvStages;
+  bool value = schedule.vStages > 1 && !overrides[Choice::VStages];
+  bool key = schedule.kvStages > 1 && !overrides[Choice::KvStages];
   if (value && (!key || schedule.vStages > schedule.kvStages))
     return --schedule.vStages;
   return key && --schedule.kvStages;
@@ -337,12 +338,12 @@ Candidates fmha::schedule::enumerate(const Problem &problem,
                                      const Overrides &overrides) {
   Candidates found = Search(problem, target, overrides).run();
   auto packs = [](const Rejected &one) { return one.schedule.packHeads > 1; };
-  if (!found.sound.empty() || overrides.packHeads ||
+  if (!found.sound.empty() || overrides[Choice::PackHeads] ||
       std::none_of(found.rejected.begin(), found.rejected.end(), packs))
     return found;
   // Rules may refuse all that packs heads.
   Overrides unpacked = overrides;
-  unpacked.packHeads = 1;
+  unpacked.fix(Choice::PackHeads, 1);
   Candidates more = Search(problem, target, unpacked).run();
   found.sound = std::move(more.sound);
   std::move(more.rejected.begin(), more.rejected.end(),

@@ -127,7 +127,8 @@ std::optional<Plan> fmha::schedule::planStrictly(const Problem &problem,
                                                  std::string_view target,
                                                  const Overrides &overrides,
                                                  std::string &error) {
-  if (overrides.packHeads == Overrides::wholeGroup && !groupHint(problem)) {
+  if (overrides[Choice::PackHeads] == Overrides::wholeGroup &&
+      !groupHint(problem)) {
     error = noneServes(overrides) +
             "all query heads of a KV head are to be packed, and how many that "
             "are is not known; tell q-heads and kv-heads, or give a number";
@@ -171,9 +172,9 @@ static void splitWhereWorthIt(const Problem &problem, std::string_view target,
       "splits = 1: " + size +
       (fills ? ", which fill the GPU" : ", no faster in parts");
   if (choice.splits > 1) {
-    overrides.splits = choice.splits;
-    if (!overrides.packHeads)
-      overrides.packHeads = choice.packHeads;
+    overrides.fix(Choice::Splits, choice.splits);
+    if (!overrides[Choice::PackHeads])
+      overrides.fix(Choice::PackHeads, choice.packHeads);
     double whole = launchClocks(problem, plan);
     std::string error;
     std::optional<Plan> split = planStrictly(problem, target, overrides, error);
@@ -195,7 +196,7 @@ std::optional<Plan> fmha::schedule::plan(const Problem &problem,
                                          const Overrides &overrides,
                                          std::string &error) {
   std::optional<Plan> plan = planStrictly(problem, target, overrides, error);
-  if (plan && !overrides.splits)
+  if (plan && !overrides[Choice::Splits])
     splitWhereWorthIt(problem, target, overrides, *plan);
   if (!plan)
     if (std::optional<std::string> change =

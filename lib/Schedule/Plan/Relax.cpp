@@ -110,13 +110,12 @@ std::vector<unsigned> around(unsigned wanted, const Grid &grid, bool zero) {
 
 std::optional<unsigned> closestValue(Request request,
                                      const ScheduleField &field) {
-  std::optional<unsigned> &value = request.overrides.*field.wanted;
-  unsigned wanted = *value;
+  unsigned wanted = *request.overrides[field.choice];
   std::optional<Grid> grid = gridOf(field.name, request.target);
   if (!grid)
     return std::nullopt;
   for (unsigned other : around(wanted, *grid, field.zeroChooses)) {
-    value = other;
+    request.overrides.fix(field.choice, other);
     if (request.plan())
       return other;
   }
@@ -126,7 +125,7 @@ std::optional<unsigned> closestValue(Request request,
 Changes relaxOverrides(const Request &request) {
   Changes changes;
   for (const ScheduleField &field : scheduleFields())
-    if (request.overrides.*field.wanted)
+    if (request.overrides[field.choice])
       if (std::optional<unsigned> value = closestValue(request, field))
         changes.push_back(std::string(field.name) + " = " +
                           field.print(*value));
@@ -218,11 +217,11 @@ bool fixNearest(Request &freed, const Overrides &wanted,
                 std::span<const ScheduleField *const> changed) {
   for (const ScheduleField *field : changed) {
     Request asked = freed;
-    asked.overrides.*field->wanted = wanted.*field->wanted;
+    asked.overrides.fix(field->choice, wanted[field->choice]);
     std::optional<unsigned> value = closestValue(asked, *field);
     if (!value)
       return false;
-    freed.overrides.*field->wanted = value;
+    freed.overrides.fix(field->choice, value);
   }
   return true;
 }
@@ -235,13 +234,13 @@ Changes relaxTogether(const Request &request) {
   std::vector<const ScheduleField *> changed;
   std::span<const ScheduleField> fields = scheduleFields();
   for (size_t i = fields.size(); i-- > 0;) {
-    std::optional<unsigned> wanted = request.overrides.*fields[i].wanted;
+    std::optional<unsigned> wanted = request.overrides[fields[i].choice];
     if (!wanted)
       continue;
-    freed.overrides.*fields[i].wanted = wanted;
+    freed.overrides.fix(fields[i].choice, wanted);
     if (freed.plan())
       continue;
-    (freed.overrides.*fields[i].wanted).reset();
+    freed.overrides.fix(fields[i].choice, std::nullopt);
     changed.push_back(&fields[i]);
   }
   freed.overrides.pPlacement = request.overrides.pPlacement;
@@ -256,7 +255,7 @@ Changes relaxTogether(const Request &request) {
   std::string text;
   for (const ScheduleField *field : changed)
     text += (text.empty() ? "" : " and ") + std::string(field->name) + " = " +
-            field->print(*(freed.overrides.*field->wanted));
+            field->print(*freed.overrides[field->choice]);
   plan = freed.plan();
   if (moved)
     text += (text.empty() ? "p_placement = " : " and p_placement = ") +
@@ -360,7 +359,7 @@ fmha::schedule::closestChange(const Problem &problem,
                               const Schedule &schedule) {
   Overrides overrides;
   for (const ScheduleField &field : scheduleFields())
-    overrides.*field.wanted = field.get(schedule);
+    overrides.fix(field.choice, field.get(schedule));
   overrides.pPlacement = schedule.pPlacement;
   std::string error;
   std::optional<Plan> any = planStrictly(problem, schedule.target, {}, error);

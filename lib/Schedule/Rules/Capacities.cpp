@@ -25,7 +25,7 @@ namespace {
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 /// barrier.sync knows barriers 0 to 15 (PTX ISA 9.7.13.1).
 constexpr unsigned namedBarrierCount = 16;
-constexpr unsigned warpThreads = 32;
+using fmha::target::warpThreads;
 
 class Checker {
 public:

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckRules.h"
+#include "fmha/Target/Target.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,6 @@ using namespace fmha::schedule;
 
 namespace {
 
-constexpr unsigned warpsPerGroup = 4;
-constexpr unsigned threadsPerGroup = 128;
 /// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 
@@ -63,8 +62,8 @@ static Complaint checkRole(const Case &c, const Role &role) {
            str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
            ", got " + str(role.warps);
   // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
-  if (known && known->warps == warpsPerGroup &&
-      role.firstWarp % warpsPerGroup != 0)
+  if (known && known->warps == target::warpgroupWarps &&
+      role.firstWarp % target::warpgroupWarps != 0)
     return "C9: expected role \"" + role.name +
            "\" to begin at a multiple of 4 warps, so that its warps " +
            (c.gpu->hasWgmma ? "are a warpgroup"
@@ -106,7 +105,8 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
     }
     warps = std::max<unsigned>(warps, end);
   }
-  warps = (warps + warpsPerGroup - 1) / warpsPerGroup * warpsPerGroup;
+  warps = (warps + target::warpgroupWarps - 1) / target::warpgroupWarps *
+          target::warpgroupWarps;
   for (unsigned warp = 0; warp < warps; ++warp)
     if (!owners[warp])
       return "C10: warp " + str(warp) +
@@ -120,7 +120,8 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
   uint64_t total = 0;
   for (unsigned warp = 0; warp < warps; ++warp) {
     const Role &role = *owners[warp];
-    const Role &first = *owners[warp / warpsPerGroup * warpsPerGroup];
+    const Role &first =
+        *owners[warp / target::warpgroupWarps * target::warpgroupWarps];
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
       return "C11: expected registers to be a multiple of 8 from 24 to 256, "
@@ -128,12 +129,14 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
              str(role.registers) + " in role \"" + role.name + '"';
     if (role.registers != first.registers)
       return "C11: expected the same registers for all roles of warpgroup " +
-             str(warp / warpsPerGroup) + ", got " + str(first.registers) +
-             " for \"" + first.name + "\" and " + str(role.registers) +
-             " for \"" + role.name + '"';
-    total += role.registers * (threadsPerGroup / warpsPerGroup);
+             str(warp / target::warpgroupWarps) + ", got " +
+             str(first.registers) + " for \"" + first.name + "\" and " +
+             str(role.registers) + " for \"" + role.name + '"';
+    total +=
+        role.registers * (target::warpgroupThreads / target::warpgroupWarps);
   }
-  unsigned threads = warps * (threadsPerGroup / warpsPerGroup);
+  unsigned threads =
+      warps * (target::warpgroupThreads / target::warpgroupWarps);
   unsigned atLaunch = registersAtLaunch(threads, c.schedule.ctasPerSm);
   unsigned pool = atLaunch * threads;
   if (total <= pool)
@@ -163,8 +166,9 @@ static Complaint checkLeastRegisters(const Case &c) {
 unsigned fmha::schedule::registersAtLaunch(unsigned threads,
                                            unsigned ctasPerSm) {
   // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
-  constexpr unsigned registersPerSm = 65536, mostOfThread = 248;
-  unsigned share = registersPerSm / (threads * std::max(ctasPerSm, 1u));
+  constexpr unsigned mostOfThread = 248;
+  unsigned share =
+      target::Target::registersPerSm / (threads * std::max(ctasPerSm, 1u));
   return std::min(share / registerStep * registerStep, mostOfThread);
 }
 

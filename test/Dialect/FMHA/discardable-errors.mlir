@@ -52,26 +52,8 @@ func.func private @unknown() attributes {fmha.kernels = @a::@b}
 
 // -----
 
-// expected-error@+1 {{"fmha.problem": expected a dictionary, got 3}}
+// expected-error@+1 {{"fmha.problem": expected a #fmha.problem, got 3}}
 func.func private @problem() attributes {fmha.problem = 3}
-
-// -----
-
-gpu.module @captures {
-  // expected-error@+1 {{"fmha.problem": expected "captures" to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got 1 : i64}}
-  llvm.func @number() attributes {fmha.problem = {captures = [1, "x"]}} { llvm.return }
-  // expected-error@+1 {{to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got "x"}}
-  llvm.func @word() attributes {fmha.problem = {captures = [memref<?xf32>, "x"]}} { llvm.return }
-  // expected-error@+1 {{to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got memref<?xf32>}}
-  llvm.func @no_list() attributes {fmha.problem = {captures = memref<?xf32>}} { llvm.return }
-  // expected-error@+1 {{to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got tensor<?xf32>}}
-  llvm.func @tensor() attributes {fmha.problem = {captures = [tensor<?xf32>]}} { llvm.return }
-  llvm.func @rank_0() attributes {fmha.problem = {captures = [memref<f32>]}} { llvm.return }
-  // expected-error@+1 {{to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got memref<1x1x1x1x1x1x1x1x1xf32>}}
-  llvm.func @rank_9() attributes {fmha.problem = {captures = [memref<1x1x1x1x1x1x1x1x1xf32>]}} { llvm.return }
-  // expected-error@+1 {{to be a list of memref types of rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1, got memref<?xf64>}}
-  llvm.func @element() attributes {fmha.problem = {captures = [memref<?xf64>]}} { llvm.return }
-}
 
 // -----
 

@@ -22,7 +22,7 @@ static Cost costOf(unsigned headDim, const std::string &target,
 }
 
 TEST(CostModel, HeadDim128OnB200) {
-  Cost cost = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
+  Cost cost = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
   // Per tile 16 instructions of 64 clocks and their start, 128^2 + 128 ex2 at
   // 16, and three operands of 32 KiB at 128 bytes; K and V come in once for
   // both tiles.
@@ -34,8 +34,8 @@ TEST(CostModel, HeadDim128OnB200) {
 }
 
 TEST(CostModel, SharedMemoryBecomesTheWallWithPInIt) {
-  Cost tmem = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
-  Cost smem = costOf(128, "sm_100a", {2, {}, PPlacement::Smem});
+  Cost tmem = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
+  Cost smem = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Smem));
   // 32 KiB written and 32 KiB read per tile.
   EXPECT_DOUBLE_EQ(smem.of(Unit::Smem) - tmem.of(Unit::Smem), 2 * 512);
   EXPECT_EQ(smem.bound(), Unit::Smem);
@@ -46,22 +46,25 @@ TEST(CostModel, MeasuredMmaClocks) {
   // Head dim 64: four steps of 128 columns at 64.6 clocks, eight of 64 columns
   // at 32.6 with P in tensor memory, and at 48.6 where the operands' bytes
   // count.
-  EXPECT_NEAR(costOf(64, "sm_100a", {1, {}, PPlacement::Tmem}).of(Unit::Mma),
-              4 * 64.6 + 8 * 32.6, 1e-9);
-  EXPECT_NEAR(costOf(64, "sm_100a", {1, {}, PPlacement::Smem}).of(Unit::Mma),
-              4 * 64.6 + 8 * 48.6, 1e-9);
+  EXPECT_NEAR(
+      costOf(64, "sm_100a", fixed(1, {}, PPlacement::Tmem)).of(Unit::Mma),
+      4 * 64.6 + 8 * 32.6, 1e-9);
+  EXPECT_NEAR(
+      costOf(64, "sm_100a", fixed(1, {}, PPlacement::Smem)).of(Unit::Mma),
+      4 * 64.6 + 8 * 48.6, 1e-9);
 }
 
 TEST(CostModel, B300HalvesTheExponentials) {
-  Cost b200 = costOf(128, "sm_100a", {2, {}, PPlacement::Tmem});
-  Cost b300 = costOf(128, "sm_103a", {2, {}, PPlacement::Tmem});
+  Cost b200 = costOf(128, "sm_100a", fixed(2, {}, PPlacement::Tmem));
+  Cost b300 = costOf(128, "sm_103a", fixed(2, {}, PPlacement::Tmem));
   EXPECT_DOUBLE_EQ(b300.of(Unit::Mufu) * 2, b200.of(Unit::Mufu));
   EXPECT_NE(b300.bound(), Unit::Mufu);
 }
 
 TEST(CostModel, OneTileTakesTurns) {
-  Overrides whole{1, {}, PPlacement::Tmem};
-  whole.pSlices = 1;
+  Overrides whole;
+  whole.fix(Choice::QTiles, 1).pPlacement = PPlacement::Tmem;
+  whole.fix(Choice::PSlices, 1);
   Cost one = costOf(128, "sm_100a", whole);
   EXPECT_TRUE(one.serial);
   // The end of an MMA 136 clocks later, S loaded in 200, P stored in 120.

@@ -20,8 +20,9 @@ using namespace fmha::schedule;
 static std::vector<Span> spansOf(unsigned headDim, unsigned qTiles,
                                  PPlacement placement, unsigned slices) {
   Problem problem = problemOf(headDim);
-  Overrides wanted{qTiles, {}, placement};
-  wanted.pSlices = slices;
+  Overrides wanted;
+  wanted.fix(Choice::QTiles, qTiles).pPlacement = placement;
+  wanted.fix(Choice::PSlices, slices);
   Plan plan = mustPlan(problem, "sm_100a", wanted);
   return playOut(problem, plan.schedule, 4);
 }

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Planning.h"
+
 #include "fmha/Schedule/Model/Schedule.h"
 
 #include "gmock/gmock.h"
@@ -24,7 +26,8 @@ static Plan planOf(unsigned headDim, unsigned qTiles, PPlacement placement) {
   Problem problem;
   problem.headDim = problem.headDimV = headDim;
   std::string error;
-  Overrides overrides{qTiles, std::nullopt, placement};
+  Overrides overrides;
+  overrides.fix(Choice::QTiles, qTiles).pPlacement = placement;
   std::optional<Plan> result = plan(problem, "sm_100a", overrides, error);
   EXPECT_TRUE(result) << error;
   return result.value_or(Plan());
@@ -110,7 +113,7 @@ TEST(MemoryMap, TilesAreWholePanels) {
   problem.headDimV = 40;
   std::string error;
   Plan plan = *fmha::schedule::plan(problem, "sm_100a",
-                                    {2, 2, PPlacement::Tmem}, error);
+                                    fixed(2, 2, PPlacement::Tmem), error);
   // 72 columns take two panels of 128 rows x 128 bytes, 40 one; V shares K's
   // stages. O has 40 columns rounded up to 16.
   EXPECT_EQ(plan.map.findSmem("Q1")->offset, 32768u);

@@ -18,7 +18,7 @@ TEST(Resources, AgreeWithTheMap) {
     for (unsigned qTiles : {1u, 2u})
       for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem}) {
         Problem problem = problemOf(headDim);
-        Plan plan = mustPlan(problem, "sm_100a", {qTiles, {}, placement});
+        Plan plan = mustPlan(problem, "sm_100a", fixed(qTiles, {}, placement));
         Resources got = resourcesOf(problem, plan.schedule);
         EXPECT_EQ(got.smemBytes, plan.map.smemBytes);
         EXPECT_EQ(got.tmemAllocated, plan.map.tmemColumns);

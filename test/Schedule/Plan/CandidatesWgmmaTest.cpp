@@ -59,7 +59,7 @@ TEST(CandidatesWgmma, LeavesRoomForTheBoundsOfSequences) {
     if (bound)
       problem.mask.kind = Mask::Causal;
     Overrides wanted;
-    wanted.qTiles = 3;
+    wanted.fix(Choice::QTiles, 3);
     wanted.pPlacement = PPlacement::Smem;
     return mustPlan(problem, "sm_90a", wanted).schedule.kvBlock;
   };

@@ -33,7 +33,7 @@ unsigned planned(const Problem &problem, const Overrides &overrides = {}) {
 
 Overrides wholeGroup() {
   Overrides overrides;
-  overrides.packHeads = Overrides::wholeGroup;
+  overrides.fix(Choice::PackHeads, Overrides::wholeGroup);
   return overrides;
 }
 
@@ -105,7 +105,7 @@ TEST(Packing, OfAScheduleByHandIsOnWhereItIsNotOff) {
   schedule.packHeads = 4;
   EXPECT_FALSE(contradiction(schedule, wholeGroup()));
   Overrides eight;
-  eight.packHeads = 8;
+  eight.fix(Choice::PackHeads, 8);
   EXPECT_EQ(contradiction(schedule, eight)->wanted, "8");
 }
 

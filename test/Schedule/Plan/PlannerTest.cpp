@@ -51,7 +51,7 @@ TEST(Planner, SlicesPWhereTheChainOfATileIsTheWall) {
   EXPECT_EQ(mustPlan(problemOf(256), "sm_100a").schedule.pSlices, 4u);
   for (unsigned slices : {1u, 2u, 4u, 8u}) {
     Overrides wanted;
-    wanted.pSlices = slices;
+    wanted.fix(Choice::PSlices, slices);
     EXPECT_EQ(mustPlan(problemOf(128), "sm_100a", wanted).schedule.pSlices,
               slices);
   }
@@ -63,7 +63,7 @@ TEST(Planner, LeavesTheSchedulerToThePerson) {
   for (Scheduler scheduler :
        {Scheduler::Single, Scheduler::Static, Scheduler::Dynamic}) {
     Overrides wanted;
-    wanted.scheduler = unsigned(scheduler);
+    wanted.fix(Choice::Scheduler, unsigned(scheduler));
     Plan plan = mustPlan(problemOf(128), "sm_100a", wanted);
     EXPECT_EQ(plan.schedule.scheduler, scheduler);
     EXPECT_THAT(explain(problemOf(128), plan),
@@ -75,9 +75,9 @@ TEST(Planner, TakesFewerSlicesWhereTheirBarriersHaveNoRoom) {
   // 21 stages and 2 tiles: 42 barriers of the ring and 20 of the tiles leave
   // two of 64, one slice more for each tile.
   Overrides wanted;
-  wanted.qTiles = 2;
-  wanted.kvStages = 21;
-  wanted.kvBlock = 64;
+  wanted.fix(Choice::QTiles, 2);
+  wanted.fix(Choice::KvStages, 21);
+  wanted.fix(Choice::KvBlock, 64);
   for (const Rejected &other :
        mustPlan(problemOf(64), "sm_100a", wanted).runnersUp)
     EXPECT_LE(other.schedule.pSlices, 2u);
@@ -89,7 +89,7 @@ TEST(Planner, NamesWhatKeepsTheBestCandidateBack) {
               testing::Not(HasSubstr("or one query tile")));
   // 40 stages do not fit with the smallest tiles either.
   Overrides deep;
-  deep.kvStages = 40;
+  deep.fix(Choice::KvStages, 40);
   EXPECT_THAT(mustFail(problemOf(512), "sm_100a", deep),
               HasSubstr("C6: 1 query tile of 65536 bytes"));
 }
@@ -98,9 +98,9 @@ TEST(Planner, ObeysOverrides) {
   for (unsigned qTiles : {1u, 2u})
     for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem})
       for (unsigned stages : {2u, 3u}) {
-        Schedule got =
-            mustPlan(problemOf(128, 64), "sm_103a", {qTiles, stages, placement})
-                .schedule;
+        Schedule got = mustPlan(problemOf(128, 64), "sm_103a",
+                                fixed(qTiles, stages, placement))
+                           .schedule;
         EXPECT_EQ(got.qTiles, qTiles);
         EXPECT_EQ(got.pPlacement, placement);
         EXPECT_EQ(got.kvStages, stages);
@@ -113,8 +113,8 @@ TEST(Planner, MakesTheRingAsDeepAsItFits) {
     for (unsigned qTiles : {1u, 2u})
       for (PPlacement placement : {PPlacement::Tmem, PPlacement::Smem}) {
         Problem problem = problemOf(headDim);
-        Plan plan =
-            mustPlan(problem, "sm_100a", {qTiles, std::nullopt, placement});
+        Plan plan = mustPlan(problem, "sm_100a",
+                             fixed(qTiles, std::nullopt, placement));
         EXPECT_GE(plan.schedule.kvStages, 2u);
         EXPECT_LE(plan.map.smemBytes, 232448u - 1024u);
         unsigned stage = 128 * headDim * 2;
@@ -139,7 +139,7 @@ TEST(Planner, ObeysEveryField) {
   for (const ScheduleField &field : scheduleFields())
     for (unsigned value : {0u, 1u, 2u, 64u, 128u}) {
       Overrides overrides;
-      overrides.*field.wanted = value;
+      overrides.fix(field.choice, value);
       std::string error;
       std::optional<Plan> got =
           plan(problemOf(128), "sm_100a", overrides, error);
@@ -187,8 +187,8 @@ TEST(Planner, SaysWhyItFails) {
   EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("C1: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_80"), HasSubstr("mma.sync"));
   Overrides wide;
-  wide.qTiles = 2;
-  wide.oColumns = 256;
+  wide.fix(Choice::QTiles, 2);
+  wide.fix(Choice::OColumns, 256);
   EXPECT_THAT(mustFail(problemOf(256), "sm_100a", wide),
               HasSubstr("need 640 tensor-memory columns (S 64 and O 256"));
   EXPECT_THAT(mustFail(problemOf(100), "sm_100a"),
@@ -198,15 +198,18 @@ TEST(Planner, SaysWhyItFails) {
   // bytes.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),
               HasSubstr("C6: 1 query tile of 262144 bytes"));
-  EXPECT_THAT(mustFail(problemOf(128), "sm_100a",
-                       {std::nullopt, std::nullopt, PPlacement::Registers}),
-              HasSubstr("registers cannot be had"));
-  Overrides deep{2, 6, PPlacement::Auto};
-  deep.kvBlock = 128;
+  EXPECT_THAT(
+      mustFail(problemOf(128), "sm_100a",
+               fixed(std::nullopt, std::nullopt, PPlacement::Registers)),
+      HasSubstr("registers cannot be had"));
+  Overrides deep;
+  deep.fix(Choice::QTiles, 2).fix(Choice::KvStages, 6);
+  deep.fix(Choice::KvBlock, 128);
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a", deep),
               HasSubstr("31248 too many"));
-  EXPECT_THAT(mustFail(problemOf(128), "sm_100a", {7, {}, PPlacement::Auto}),
-              HasSubstr("q_tiles to be 1 or 2, got 7"));
+  EXPECT_THAT(
+      mustFail(problemOf(128), "sm_100a", fixed(7, {}, PPlacement::Auto)),
+      HasSubstr("q_tiles to be 1 or 2, got 7"));
 }
 
 TEST(Planner, FindsAScheduleForEveryHeadDim) {
@@ -221,7 +224,7 @@ TEST(Planner, FindsAScheduleForEveryHeadDim) {
         Problem problem = problemOf(k);
         problem.headDimV = v;
         problem.vInK = vInK && v <= k;
-        Plan plan = mustPlan(problem, "sm_100a", {{}, {}, placement});
+        Plan plan = mustPlan(problem, "sm_100a", fixed({}, {}, placement));
         EXPECT_EQ(check(problem, plan.schedule), std::nullopt);
         EXPECT_EQ(plan.schedule.pPlacement, placement);
         // O and the scores that P lies over, 64 at least, have 512 columns.
@@ -267,9 +270,9 @@ TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
     EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("C9"));
     Schedule whole = withRoles(schedule);
     EXPECT_EQ(check(problemOf(64), whole), std::nullopt);
-    EXPECT_EQ(
-        whole.roles,
-        mustPlan(problemOf(64), "sm_100a", {qTiles, {}, {}}).schedule.roles);
+    EXPECT_EQ(whole.roles,
+              mustPlan(problemOf(64), "sm_100a", fixed(qTiles, {}, {}))
+                  .schedule.roles);
     // Roles that are there stay.
     whole.roles.pop_back();
     EXPECT_EQ(withRoles(whole), whole);

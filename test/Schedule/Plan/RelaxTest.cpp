@@ -41,8 +41,8 @@ struct Request {
          << " v_in_k=" << problem.vInK
          << " p_placement=" << stringify(overrides.pPlacement);
     for (const ScheduleField &field : scheduleFields())
-      if (overrides.*field.wanted)
-        text << ' ' << field.name << '=' << *(overrides.*field.wanted);
+      if (overrides[field.choice])
+        text << ' ' << field.name << '=' << *overrides[field.choice];
     return text.str();
   }
 };
@@ -74,8 +74,8 @@ using Strings = std::vector<std::string>;
 /// Which head dim it is nobody can choose, while there are other ways.
 TEST(Relax, ChangesTwoFieldsBeforeAHeadDim) {
   Overrides wanted;
-  wanted.oColumns = 512;
-  wanted.kvStages = 1;
+  wanted.fix(Choice::OColumns, 512);
+  wanted.fix(Choice::KvStages, 1);
   EXPECT_THAT(changesOf(128, wanted),
               ElementsAre(MatchesRegex("o_columns = .* and kv_stages = .*")));
 }
@@ -83,14 +83,14 @@ TEST(Relax, ChangesTwoFieldsBeforeAHeadDim) {
 /// 256 keys are too many for any, and two tiles leave 512 columns of O no room.
 TEST(Relax, ChangesFieldsTogetherAsLittleAsMayBe) {
   Overrides wanted;
-  wanted.kvBlock = 256;
-  wanted.qTiles = 2;
+  wanted.fix(Choice::KvBlock, 256);
+  wanted.fix(Choice::QTiles, 2);
   EXPECT_EQ(changesOf(512, wanted), Strings{"q_tiles = 1 and kv_block = 128"});
   // Sixteen stages of 64 keys do not fit either, six do.
   wanted = {};
-  wanted.kvBlock = 100;
-  wanted.kvStages = 16;
-  wanted.qTiles = 1;
+  wanted.fix(Choice::KvBlock, 100);
+  wanted.fix(Choice::KvStages, 16);
+  wanted.fix(Choice::QTiles, 1);
   std::vector<std::string> changes = changesOf(128, wanted);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_THAT(changes[0], MatchesRegex("kv_block = 128 and kv_stages = [4-9]"));
@@ -109,7 +109,7 @@ TEST(Relax, LeavesOutTheRolesOfOtherFields) {
 /// Columns of zeros change no result, fewer columns or far more would.
 TEST(Relax, PadsBesideAField) {
   Overrides wanted;
-  wanted.qTiles = 2;
+  wanted.fix(Choice::QTiles, 2);
   EXPECT_EQ(changesOf(300, wanted),
             Strings{"q_tiles = 1 and head_dim = head_dim_v = 304, padded with "
                     "zeros, the scale kept"});
@@ -117,7 +117,7 @@ TEST(Relax, PadsBesideAField) {
 
 TEST(Relax, TellsWhatAPersonFixed) {
   Overrides wanted;
-  wanted.kvBlock = 100;
+  wanted.fix(Choice::KvBlock, 100);
   wanted.pPlacement = PPlacement::Tmem;
   EXPECT_THAT(mustFail(problemOf(128), "sm_100a", wanted),
               StartsWith("no schedule can serve this problem with kv_block = "
@@ -131,14 +131,14 @@ TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
   for (auto [asked, nearest] :
        {std::pair(32u, 64u), {90u, 64u}, {100u, 128u}, {4000u, 128u}}) {
     Overrides wanted;
-    wanted.kvBlock = asked;
+    wanted.fix(Choice::KvBlock, asked);
     EXPECT_EQ(changesOf(128, wanted),
               Strings{"kv_block = " + std::to_string(nearest)});
   }
   // Slices are 1, 2, 4 or 8 of 128 keys.
   for (auto [asked, nearest] : {std::pair(3u, 2u), {7u, 8u}, {100u, 8u}}) {
     Overrides wanted;
-    wanted.pSlices = asked;
+    wanted.fix(Choice::PSlices, asked);
     EXPECT_EQ(changesOf(128, wanted),
               Strings{"p_slices = " + std::to_string(nearest)});
   }
@@ -147,40 +147,40 @@ TEST(Relax, TakesTheNearestOfValuesThatAreNoInterval) {
 TEST(Relax, TakesZeroForAllWhereItStandsForAll) {
   // The MMA role has registers for products of 256 of the 512 columns.
   Overrides wanted;
-  wanted.keyChunk = 0;
-  wanted.qTileRows = 128;
+  wanted.fix(Choice::KeyChunk, 0);
+  wanted.fix(Choice::QTileRows, 128);
   EXPECT_THAT(changesOf(512, wanted), testing::Contains("key_chunk = 256"));
 }
 
 TEST(Relax, KnowsHowMuchEachTargetEmulates) {
   Overrides wanted;
-  wanted.exp2Emulated = 60;
+  wanted.fix(Choice::Exp2Emulated, 60);
   for (auto [target, most] : {std::pair("sm_90a", 50u), {"sm_100a", 25u}}) {
     EXPECT_EQ(changesOf(128, wanted, target),
               Strings{"exp2_emulated = " + std::to_string(most)});
     Overrides more;
-    more.exp2Emulated = most + 1;
+    more.fix(Choice::Exp2Emulated, most + 1);
     mustFail(problemOf(128), target, more);
   }
 }
 
 TEST(Relax, NamesEachFieldThatHelps) {
   Overrides wanted;
-  wanted.kvStages = 6;
-  wanted.qTiles = 2;
-  wanted.kvBlock = 128;
+  wanted.fix(Choice::KvStages, 6);
+  wanted.fix(Choice::QTiles, 2);
+  wanted.fix(Choice::KvBlock, 128);
   // Two tiles of 32 KiB leave room for 5 stages of 32 KiB; one tile leaves one
   // more, and blocks of half the keys twice as many.
   EXPECT_EQ(changesOf(128, wanted),
             (Strings{"kv_stages = 5", "kv_block = 64", "q_tiles = 1"}));
-  wanted.kvStages = 40;
+  wanted.fix(Choice::KvStages, 40);
   EXPECT_EQ(changesOf(128, wanted), Strings{"kv_stages = 5"});
   // Deeper than the planner would go by itself.
   EXPECT_EQ(changesOf(64, wanted), Strings{"kv_stages = 12"});
-  wanted.kvStages = 1;
+  wanted.fix(Choice::KvStages, 1);
   EXPECT_EQ(changesOf(128, wanted), Strings{"kv_stages = 2"});
   wanted = {};
-  wanted.qTiles = 7;
+  wanted.fix(Choice::QTiles, 7);
   EXPECT_EQ(changesOf(128, wanted), Strings{"q_tiles = 2"});
   wanted = {};
   wanted.pPlacement = PPlacement::Registers;
@@ -189,8 +189,8 @@ TEST(Relax, NamesEachFieldThatHelps) {
 
 TEST(Relax, NamesFieldsThatHaveToChangeTogether) {
   Overrides wanted;
-  wanted.kvStages = 1;
-  wanted.qTileRows = 100;
+  wanted.fix(Choice::KvStages, 1);
+  wanted.fix(Choice::QTileRows, 100);
   EXPECT_THAT(changesOf(128, wanted),
               testing::ElementsAre(testing::AllOf(HasSubstr("q_tile_rows = "),
                                                   HasSubstr(" and "),
@@ -219,7 +219,7 @@ void apply(const std::string &change, Request &request) {
       request.problem.headDimV = unsigned(std::stoul(value));
     for (const ScheduleField &field : scheduleFields())
       if (name == field.name)
-        ASSERT_TRUE(field.parse(value, request.overrides.*field.wanted));
+        ASSERT_TRUE(field.parse(value, request.overrides));
     // "and", or the words behind a head dim.
     if (!(words >> name) || name != "and")
       return;
@@ -241,13 +241,13 @@ Strings soundChanges(const Request &request, std::string_view target) {
 
 TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
   Request wide{problemOf(2000), {}};
-  wide.overrides.pSlices = 3;
+  wide.overrides.fix(Choice::PSlices, 3);
   EXPECT_THAT(soundChanges(wide, "sm_100a"),
               testing::ElementsAre(
                   testing::AllOf(StartsWith("p_slices = "),
                                  HasSubstr(" and head_dim = head_dim_v = "))));
   Request ring{problemOf(1656), {}};
-  ring.overrides.vStages = 2;
+  ring.overrides.fix(Choice::VStages, 2);
   EXPECT_THAT(soundChanges(ring, "sm_90a"),
               testing::ElementsAre(
                   testing::AllOf(StartsWith("v_stages = 0 and "),
@@ -255,7 +255,7 @@ TEST(Relax, NamesFieldsAndHeadDimsThatHaveToChangeTogether) {
   // Two head dims, each of which may be the one that is too wide.
   Request apart{problemOf(2000), {}};
   apart.problem.headDimV = 64;
-  apart.overrides.pSlices = 3;
+  apart.overrides.fix(Choice::PSlices, 3);
   EXPECT_THAT(soundChanges(apart, "sm_100a"), Not(testing::IsEmpty()));
 }
 
@@ -291,17 +291,18 @@ Request randomRequest(std::mt19937 &dice) {
       PPlacement(pick({0, 0, 0, 1, 2, dice() % 8 ? 0u : 3u}));
   for (const ScheduleField &field : scheduleFields())
     if (dice() % 4 == 0)
-      request.overrides.*field.wanted =
+      request.overrides.fix(
+          field.choice,
           !field.words.empty()
               ? unsigned(dice() % field.words.size())
-              : pick({1, 2, 3, 5, 12, 32, 64, 100, 128, 192, 300});
+              : pick({1, 2, 3, 5, 12, 32, 64, 100, 128, 192, 300}));
   return request;
 }
 
 /// A value of `field` nearer to what is asked for than `named` that plans.
 std::optional<unsigned> nearer(const Request &request,
                                const ScheduleField &field, unsigned named) {
-  unsigned wanted = *(request.overrides.*field.wanted);
+  unsigned wanted = *request.overrides[field.choice];
   unsigned distance = named > wanted ? named - wanted : wanted - named;
   // 0 stands for all there are of these, and is no small number.
   bool hasZero = field.zeroChooses && field.name != "key_chunk" &&
@@ -309,7 +310,7 @@ std::optional<unsigned> nearer(const Request &request,
   for (unsigned step = 1; step < distance; ++step)
     for (unsigned value : {wanted - step, wanted + step}) {
       Request other = request;
-      other.overrides.*field.wanted = value;
+      other.overrides.fix(field.choice, value);
       if (value <= wanted + step && !(value == 0 && !hasZero) && other.plans())
         return value;
     }
@@ -336,7 +337,7 @@ TEST(Relax, NamesOnlyWhatPlansAndNothingNearerDoes) {
       for (const ScheduleField &field : scheduleFields())
         if (change.starts_with(std::string(field.name) + " = ") &&
             change.find(" and ") == std::string::npos)
-          EXPECT_EQ(nearer(request, field, *(changed.overrides.*field.wanted)),
+          EXPECT_EQ(nearer(request, field, *changed.overrides[field.choice]),
                     std::nullopt)
               << change;
     }

@@ -66,7 +66,7 @@ TEST(Splits, ClocksAreThoseOfThePlanWithThatCount) {
   Problem problem = withHints(problemOf(512), {4, 16, 2, 128, 131072});
   for (unsigned count : {1u, 4u, 8u}) {
     Overrides wanted;
-    wanted.splits = count;
+    wanted.fix(Choice::Splits, count);
     Schedule schedule = mustPlan(problem, "sm_100a", wanted).schedule;
     double clocks = modelCost(problem, schedule).launchClocks;
     unsigned found = 0;
@@ -75,13 +75,13 @@ TEST(Splits, ClocksAreThoseOfThePlanWithThatCount) {
         EXPECT_EQ(one.clocks, clocks) << count;
     EXPECT_EQ(found, 1u) << count;
     Overrides other;
-    other.splits = count == 1 ? 8 : 1;
+    other.fix(Choice::Splits, count == 1 ? 8 : 1);
     // What the list of one count says of another is near what that one takes.
     double its =
         modelCost(problem, mustPlan(problem, "sm_100a", other).schedule)
             .launchClocks;
     for (const SplitClocks &one : clocksOfSplits(problem, schedule))
-      if (one.splits == *other.splits)
+      if (one.splits == *other[Choice::Splits])
         EXPECT_NEAR(one.clocks / its, 1, 0.03) << count << ' ' << one.splits;
   }
 }
@@ -122,9 +122,9 @@ TEST(Splits, NoOverrideIsFaster) {
       for (unsigned tiles : {0, 1, 2}) {
         Overrides overrides;
         if (splits)
-          overrides.splits = splits;
+          overrides.fix(Choice::Splits, splits);
         if (tiles)
-          overrides.qTiles = tiles;
+          overrides.fix(Choice::QTiles, tiles);
         std::string error;
         auto other = plan(problem, target, overrides, error);
         bool shares = other && other->schedule.splits > 1;
@@ -151,7 +151,7 @@ TEST(Splits, ThePlannerTakesThemAndSaysWhy) {
                         ": 8 CTAs on 148 SMs, 512 KV blocks each; "));
   EXPECT_THAT(plan.reason, HasSubstr(" clk with the kernel that combines, "));
   Overrides single;
-  single.splits = 1;
+  single.fix(Choice::Splits, 1);
   plan = mustPlan(decode(1 << 16), "sm_100a", single);
   EXPECT_EQ(plan.schedule.splits, 1u);
   EXPECT_EQ(plan.schedule.rescaleThreshold, Schedule().rescaleThreshold);

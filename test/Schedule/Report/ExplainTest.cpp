@@ -51,7 +51,7 @@ TEST(Explain, TellsWhatOnlyARequestBrings) {
   Plan plan = mustPlan(problem, "sm_100a");
   std::string text = listByRequest(problem, plan);
   Overrides wanted;
-  wanted.exp2Emulated = 25;
+  wanted.fix(Choice::Exp2Emulated, 25);
   double clocks =
       modelCost(problem, mustPlan(problem, "sm_100a", wanted).schedule)
           .clocksPerRow;
@@ -67,7 +67,7 @@ TEST(Explain, TellsWhatOnlyARequestBrings) {
   // Runs on an H200 have compared loops, and the model does not know all of it.
   problem = withHints(problemOf(64), {1, 32, 32, 4096, 4096});
   Overrides single;
-  single.scheduler = unsigned(Scheduler::Single);
+  single.fix(Choice::Scheduler, unsigned(Scheduler::Single));
   plan = mustPlan(problem, "sm_90a", single);
   EXPECT_EQ(listByRequest(problem, plan), "");
 }
@@ -282,15 +282,15 @@ TEST(Explain, TellsOfTheLaunchOfSplits) {
   problem.kvLenHint = 4096;
   problem.batchHint = problem.kvHeadsHint = problem.qHeadsHint = 4;
   Overrides overrides;
-  overrides.splits = 5;
+  overrides.fix(Choice::Splits, 5);
   Plan plan = mustPlan(problem, "sm_100a", overrides);
   EXPECT_THAT(
       describeLaunch(problem, plan),
       AllOf(HasSubstr("launch: 80 CTAs on 148 SMs, 1 wave, 54 %"),
             ContainsRegex(", [0-9]+ of them the kernel\\s+that combines "
                           "the\\s+parts")));
-  overrides.scheduler = unsigned(Scheduler::Static);
-  overrides.splits = 64;
+  overrides.fix(Choice::Scheduler, unsigned(Scheduler::Static));
+  overrides.fix(Choice::Splits, 64);
   plan = mustPlan(problem, "sm_100a", overrides);
   EXPECT_THAT(describeLaunch(problem, plan),
               HasSubstr("launch: 148 CTAs on 148 SMs, at most 7 tiles each"));

@@ -56,12 +56,6 @@ TEST(Check, C7OffsetBesideTheThreshold) {
   EXPECT_THAT(with(DataType::BF16, 8, 89), StartsWith("C7: expected p_offset"));
 }
 
-TEST(Check, C7SumsAreOfF32) {
-  EXPECT_THAT(
-      complaint([](auto &, Schedule &s) { s.accumulate = Accumulate::F16; }),
-      StartsWith("C7: expected accumulate = f32, got f16"));
-}
-
 TEST(Check, C7WhatDependsOnTheTrueMaximum) {
   const char *rule = "C7: expected rescale_threshold = 0 with row_max";
   for (bool Problem::*wanted :

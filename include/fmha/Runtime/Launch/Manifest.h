@@ -15,6 +15,7 @@
 #define FMHA_RUNTIME_LAUNCH_MANIFEST_H
 
 #include "fmha/Runtime/Launch/Names.h"
+#include "fmha/Schedule/Model/Facts.h"
 
 #include <optional>
 #include <string>
@@ -77,20 +78,14 @@ struct KernelLaunch {
 };
 
 /// The common part of the manifests of attention and of fmha.merge.
-struct KernelManifest : KernelLaunch {
+struct KernelManifest : KernelLaunch, schedule::Facts {
   std::string target;
   /// The id in the heading of the PTX, which its text determines, or empty.
   std::string id;
   /// Type of the output.
   ElementType outDtype = ElementType::BF16;
-  /// Values that are written for each row. An unnormalized output is not
-  /// divided by the sum.
-  bool lse = false, rowMax = false, rowSum = false, unnormalised = false;
-  /// Whether there is an additional logit for each head.
-  bool sink = false;
 
-  /// Returns whether the kernel has that tensor, of those that both ops may
-  /// have.
+  /// Returns whether the kernel has that tensor, of those that facts name.
   bool has(TensorName name) const;
 };
 
@@ -98,15 +93,9 @@ struct Manifest : KernelManifest {
   /// Type of the inputs.
   ElementType dtype = ElementType::BF16;
   uint32_t headDim = 0, headDimV = 0;
-  /// V is the first columns of K, in one buffer.
-  bool vInK = false;
-  /// The varlen metadata that the kernel reads.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
-  /// Whether the op has a score region, and the tensors that it reads.
-  bool score = false;
-  /// Whether there is a second KV segment, and its mask, named like `mask`.
-  bool source2 = false, source2Lens = false;
+  /// The mask of a second KV segment, named as `mask` is.
   std::string mask2 = "none";
+  /// The tensors that the score region reads.
   std::vector<CaptureType> captures;
   /// "none", "causal" or "causal-top-left", and the window; nullopt if absent.
   std::string mask;

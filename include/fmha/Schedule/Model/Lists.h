@@ -19,29 +19,29 @@ namespace fmha::schedule {
 struct ListField {
   const char *name;
   bool isFloat;
-  bool Problem::*there;
+  bool Facts::*there;
 };
 
 /// In the order of a kernel's operands.
 inline constexpr ListField listFields[] = {
-    {"kv_lens", false, &Problem::kvLens},
-    {"cu_seqlens_q", false, &Problem::cuSeqlensQ},
-    {"cu_seqlens_k", false, &Problem::cuSeqlensK},
-    {"sink", true, &Problem::sink},
-    {"source2_lens", false, &Problem::source2Lens}};
+#define FMHA_LIST(member, name, ...) {name, false, &Facts::member},
+#define FMHA_FLOAT_LIST(member, name, ...) {name, true, &Facts::member},
+#include "fmha/Schedule/Model/Facts.def"
+};
 
 /// A number of f32 for each row that a kernel writes, [batch, q_heads, q_len].
 /// Its name is that of the op's operand, of the kernel's parameter, and, with
 /// `_stride_batch`, `_stride_head` and `_stride_row`, of the strides.
 struct RowField {
   const char *name;
-  bool Problem::*there;
+  bool Facts::*there;
 };
 
 /// In the order of the op's destinations and of a kernel's operands.
-inline constexpr RowField rowFields[] = {{"lse", &Problem::lse},
-                                         {"row_max", &Problem::rowMax},
-                                         {"row_sum", &Problem::rowSum}};
+inline constexpr RowField rowFields[] = {
+#define FMHA_ROW(member, name, ...) {name, &Facts::member},
+#include "fmha/Schedule/Model/Facts.def"
+};
 inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
                                              "_stride_row"};
 /// Of an output in f32, which no tensor map describes.

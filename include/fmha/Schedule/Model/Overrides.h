@@ -22,8 +22,10 @@
 namespace fmha::schedule {
 
 struct ScheduleField {
-  /// "kv-stages" on command lines, "kv_stages" in #fmha.schedule.
-  std::string_view flag, name;
+  Choice choice;
+  /// "kv_stages" in #fmha.schedule, "kv-stages" on command lines.
+  std::string_view name;
+  std::string flag;
   std::string_view help;
   /// The largest value that parse() takes; rules may say less.
   unsigned most;
@@ -35,7 +37,6 @@ struct ScheduleField {
   bool isPacking;
   /// How values from 0 on are spelled; empty for numbers.
   std::span<const std::string_view> words;
-  std::optional<unsigned> Overrides::*wanted;
   unsigned (*get)(const Schedule &);
   void (*set)(Schedule &, unsigned);
 
@@ -45,6 +46,8 @@ struct ScheduleField {
   /// Takes what print() gives, or "auto" for no value; false if `text` is
   /// neither, or is out of range.
   bool parse(std::string_view text, std::optional<unsigned> &value) const;
+  /// Fixes the field in `overrides` instead.
+  bool parse(std::string_view text, Overrides &overrides) const;
   /// What parse() takes: "auto or a number from 1 to 65536".
   std::string expected() const;
 };

@@ -16,8 +16,10 @@
 #define FMHA_SCHEDULE_MODEL_SCHEDULE_H
 
 #include "fmha/Schedule/Model/Capture.h"
+#include "fmha/Schedule/Model/Facts.h"
 #include "fmha/Schedule/Model/Mask.h"
 
+#include <bitset>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,54 +30,36 @@ namespace fmha::schedule {
 enum class DataType { F16, BF16 };
 /// Where the exponentiated score tile P waits for the second matrix product.
 enum class PPlacement { Auto, Tmem, Smem, Registers };
-/// The type of the sums of both matrix products.
-enum class Accumulate { F32, F16 };
 /// Who says which output tile a CTA does next. Single: a CTA does the tile of
 /// its number and no other. Static: as many CTAs as the GPU has SMs do every
 /// n-th tile each. Dynamic: a CTA that is done takes over the tile of one that
 /// has not started.
 enum class Scheduler { Single, Static, Dynamic };
 
+/// The values of each of these, in their order, as text.
+inline constexpr std::string_view dataTypeNames[] = {"f16", "bf16"};
+inline constexpr std::string_view placementNames[] = {"auto", "tmem", "smem",
+                                                      "registers"};
+inline constexpr std::string_view schedulerNames[] = {"single", "static",
+                                                      "dynamic"};
+inline constexpr std::string_view switchNames[] = {"false", "true"};
+
 /// What is compiled in: lengths, batch and head counts are run-time values and
 /// appear only as hints (0 = unknown).
-struct Problem {
+struct Problem : Facts {
   DataType dtype = DataType::BF16;
   unsigned headDim = 128;
   unsigned headDimV = 128;
   Mask mask;
-  bool lse = false;
-  /// So are the true maximum of a row's scores, and the sum of exponentials
-  /// that belongs to it.
-  bool rowMax = false, rowSum = false;
-  /// The output is the weighted sum, not divided by that sum; it is f32, and
-  /// not `dtype`.
-  bool unnormalised = false, outF32 = false;
-  /// The kernel is one of a split: what it writes has a leading dimension, the
-  /// number of the part.
-  bool isPart = false;
-  /// V is the first head_dim_v columns of K: one buffer, as in multi-head
-  /// latent attention.
-  bool vInK = false;
-  /// Lengths of K and V are read from memory, one a sequence; queries, keys and
-  /// values are packed, sequence behind sequence, and where each begins is read
-  /// from memory.
-  bool kvLens = false, cuSeqlensQ = false, cuSeqlensK = false;
-  /// A logit a head, read from memory, joins the denominator.
-  bool sink = false;
-  /// Code of the op's own makes scores of the products, and reads these.
-  bool score = false;
-  std::vector<Capture> captures;
-  /// It reads elements for each key, and not for a row or head alone.
-  bool scoreByKey = false;
-  /// It calls functions of many instructions, or divides.
-  bool scoreIsLong = false;
-  /// Keys and values of a second source under the same softmax, with a mask of
-  /// its own, none or causal; how many a sequence has may be read from memory.
-  bool source2 = false, source2Lens = false;
+  /// Of a second source.
   Mask mask2;
+  /// What code on scores reads.
+  std::vector<Capture> captures;
   unsigned qLenHint = 0;
   unsigned kvLenHint = 0;
   unsigned batchHint = 0, qHeadsHint = 0, kvHeadsHint = 0;
+
+  bool operator==(const Problem &) const = default;
 
   /// Whether the tensor maps of keys and values end where a sequence does: of
   /// all sources if of one, since one message serves either.
@@ -110,55 +94,10 @@ struct Role {
   bool operator==(const Role &) const = default;
 };
 
+/// Fields.def says what each field is.
 struct Schedule {
-  std::string target = "sm_100a";
-  /// Query tiles in flight per CTA, and the rows of each: 128, or 64 of one
-  /// tile, whose O may then have all columns of tensor memory. With wgmma 64,
-  /// and each tile has a warpgroup of its own.
-  unsigned qTiles = 2;
-  unsigned qTileRows = 128;
-  unsigned kvBlock = 128;
-  /// Query heads of one KV head that share a query tile: row r has query
-  /// r / pack_heads of the tile and head r mod pack_heads of the chunk of the
-  /// group that the CTA has. A group that is no multiple leaves rows empty.
-  unsigned packHeads = 1;
-  /// CTAs that issue one MMA together.
-  unsigned ctaGroup = 1;
-  /// Stages of the ring of K and V messages; of K messages alone if vStages
-  /// says how many V has.
-  unsigned kvStages = 3;
-  /// Stages of a ring of V's own; 0 lets V share the ring of K.
-  unsigned vStages = 0;
-  /// Columns of a K block that one message brings, whole 64-column panels; 0
-  /// brings all of them.
-  unsigned keyChunk = 0;
-  /// Keys of a V block that one message brings; 0 brings the block.
-  unsigned valueChunk = 0;
-  /// One message is both K and V of a block (Problem::vInK).
-  bool shareKv = false;
-  /// Columns of O that a CTA computes; 0 computes all, fewer leaves the others
-  /// to further CTAs of the grid, each with scores of its own.
-  unsigned oColumns = 0;
-  PPlacement pPlacement = PPlacement::Tmem;
-  /// Parts, of as many keys each, in which P is handed to the MMA role.
-  unsigned pSlices = 1;
-  /// Growth of a row maximum, in log2 units, below which O is not rescaled.
-  double rescaleThreshold = 8.0;
-  /// P is 2^pOffset times what it is relative to the maximum that is kept, so
-  /// that small terms stay above the least normal number of its type. Sums and
-  /// O lose the factor where they are written.
-  unsigned pOffset = 0;
-  Accumulate accumulate = Accumulate::F32;
-  /// Share of exp2 computed on FMA units instead of the MUFU, in percent.
-  unsigned exp2EmulatedPercent = 0;
-  Scheduler scheduler = Scheduler::Single;
-  /// CTAs that an SM has at once: each gets its share of registers and of
-  /// shared memory, and works while another one waits.
-  unsigned ctasPerSm = 1;
-  /// Parts of the KV blocks of a row block, each a CTA's own; a second kernel
-  /// combines them.
-  unsigned splits = 1;
-  std::vector<Role> roles;
+#define FMHA_FIELD(type, member, name, value, help) type member = value;
+#include "fmha/Schedule/Model/Fields.def"
 
   const Role *findRole(std::string_view name) const;
   bool operator==(const Schedule &) const = default;
@@ -210,28 +149,33 @@ struct NextTile {
   static constexpr unsigned response = 0, barrier = 16, number = 24, bytes = 32;
 };
 
+/// A field that a person may fix.
+enum class Choice : unsigned {
+#define FMHA_CHOICE(choice, ...) choice,
+#include "fmha/Schedule/Model/Fields.def"
+};
+inline constexpr unsigned choiceCount = 0
+#define FMHA_CHOICE(...) +1
+#include "fmha/Schedule/Model/Fields.def"
+    ;
+
 /// What a person or a flag fixes before planning; Overrides.h lists the fields.
-struct Overrides {
-  std::optional<unsigned> qTiles;
-  std::optional<unsigned> kvStages;
+class Overrides {
+public:
   PPlacement pPlacement = PPlacement::Auto;
-  std::optional<unsigned> qTileRows = {}, kvBlock = {}, pSlices = {};
-  /// `wholeGroup` for as many as hints say that a KV head has.
-  std::optional<unsigned> packHeads = {};
+  /// Of Choice::PackHeads: as many as hints say that a KV head has.
   static constexpr unsigned wholeGroup = 0;
-  std::optional<unsigned> keyChunk = {}, valueChunk = {}, vStages = {},
-                          oColumns = {};
-  /// 0 or 1.
-  std::optional<unsigned> shareKv = {};
-  /// By Scheduler.
-  std::optional<unsigned> scheduler = {};
-  std::optional<unsigned> ctasPerSm = {};
-  /// Per cent.
-  std::optional<unsigned> exp2Emulated = {};
-  /// Log2 of a factor.
-  std::optional<unsigned> pOffset = {};
-  std::optional<unsigned> splits = {};
+
+  /// Returns the value that a field is fixed at.
+  std::optional<unsigned> operator[](Choice choice) const;
+  /// Fixes a field, or leaves it open.
+  Overrides &fix(Choice choice, std::optional<unsigned> value);
   bool operator==(const Overrides &) const = default;
+
+private:
+  /// As usual where it is open.
+  Schedule wanted;
+  std::bitset<choiceCount> fixed;
 };
 
 /// A schedule that was looked at and not taken. It has no roles where those of
@@ -328,8 +272,7 @@ constexpr unsigned mostPOffset = 96;
 ///       memory holds all regions
 ///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
 ///       type; the threshold is 0 where the maximum, the sum or the output
-///       without division is asked for, which a late maximum would change;
-///       sums are of f32
+///       without division is asked for, which a late maximum would change
 ///   C8  each field has a value that some pass builds and that lies within the
 ///       limits of RegisterDemand.def, beyond which ptxas spills
 ///   C9  the roles are those that passes know, each with its number of warps
@@ -359,6 +302,14 @@ MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
+/// The memory map of a schedule, or why there is none: the sentence of check()
+/// or of verify().
+struct CheckedMap {
+  MemoryMap map;
+  std::optional<std::string> error;
+};
+CheckedMap checkAndLayOut(const Problem &problem, const Schedule &schedule);
+
 /// Enumerates candidates, ranks those that pass check() by the cost model and
 /// returns the best. On failure `error` says which override or capacity made it
 /// impossible (that of the candidate that keeps most rules), and names the
@@ -372,7 +323,6 @@ std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);
 std::string_view stringify(PPlacement placement);
-std::string_view stringify(Accumulate type);
 std::string_view stringify(Scheduler scheduler);
 
 } // namespace fmha::schedule

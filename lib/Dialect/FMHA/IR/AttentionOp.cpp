@@ -8,7 +8,6 @@
 
 #include "AttentionScore.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Schedule/Model/Lists.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -86,22 +85,10 @@ schedule::Problem AttentionOp::getProblem() {
   problem.headDim = getHeadDim();
   problem.headDimV = getHeadDimV();
   problem.mask = getMask();
-  problem.lse = bool(getLse());
-  problem.rowMax = bool(getRowMax());
-  problem.rowSum = bool(getRowSum());
-  problem.unnormalised = getUnnormalised();
-  problem.outF32 = getOutput().getType().getElementType().isF32();
-  problem.vInK = isValueInKey();
-  problem.kvLens = bool(getKvLens());
-  problem.cuSeqlensQ = bool(getCuSeqlensQ());
-  problem.cuSeqlensK = bool(getCuSeqlensK());
-  problem.sink = bool(getSink());
-  problem.source2 = bool(getKey2());
-  problem.source2Lens = bool(getSource2Lens());
   problem.mask2 = getSource2Mask();
-  problem.score = getScore() != nullptr;
-  problem.scoreByKey = readsByKey();
-  problem.scoreIsLong = isScoreLong();
+  AttentionOp op = *this;
+#define FMHA_FACT(kind, member, name, value, ...) problem.member = bool(value);
+#include "fmha/Schedule/Model/Facts.def"
   for (Value source : getCaptures()) {
     auto type = cast<ShapedType>(source.getType());
     problem.captures.push_back(
@@ -118,66 +105,16 @@ schedule::Problem AttentionOp::getProblem() {
   return problem;
 }
 
-/// Returns memref<?x?xf32> for a tensor or memref of that rank and element
-/// type. Kernels read an i1 as an i8.
-static ArrayAttr getCaptureTypes(AttentionOp op) {
-  SmallVector<Attribute> types;
-  for (Value source : op.getCaptures()) {
-    auto type = cast<ShapedType>(source.getType());
-    SmallVector<int64_t> shape(type.getRank(), ShapedType::kDynamic);
-    Type element = type.getElementType();
-    if (element.isInteger(1))
-      element = IntegerType::get(op.getContext(), 8);
-    types.push_back(TypeAttr::get(MemRefType::get(shape, element)));
-  }
-  return ArrayAttr::get(op.getContext(), types);
-}
-
-DictionaryAttr AttentionOp::getProblemAttr() {
-  Builder b(getContext());
-  schedule::Problem problem = getProblem();
+ProblemAttr AttentionOp::getProblemAttr() {
+  schedule::Problem problem = schedule::withoutHints(getProblem());
   // The kernel of a split computes parts.
   if (ScheduleAttr schedule = getScheduleAttr())
     problem = schedule::kernelProblem(problem, schedule.getValue());
-  SmallVector<NamedAttribute> entries = {
-      b.getNamedAttr("element", TypeAttr::get(getElementType())),
-      b.getNamedAttr("head_dim", b.getI64IntegerAttr(getHeadDim())),
-      b.getNamedAttr("head_dim_v", b.getI64IntegerAttr(getHeadDimV())),
-      b.getNamedAttr("lse", b.getBoolAttr(problem.lse)),
-      b.getNamedAttr("mask", b.getStringAttr(stringify(getMask().kind))),
-      b.getNamedAttr("scale", b.getF64FloatAttr(getScaleOrDefault()))};
-  auto flag = [&](bool on, StringRef name) {
-    if (on)
-      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
-  };
-  flag(problem.vInK, "v_in_k");
-  flag(problem.rowMax, "row_max");
-  flag(problem.rowSum, "row_sum");
-  flag(problem.unnormalised, "unnormalised");
-  flag(problem.isPart, "part");
-  if (problem.outF32)
-    entries.push_back(b.getNamedAttr("output", TypeAttr::get(b.getF32Type())));
-  for (const schedule::ListField &list : schedule::listFields)
-    if (problem.*list.there)
-      entries.push_back(b.getNamedAttr(list.name, b.getUnitAttr()));
-  if (problem.source2)
-    entries.push_back(b.getNamedAttr(
-        "source2", b.getStringAttr(stringify(problem.mask2.kind))));
-  if (problem.score)
-    entries.push_back(b.getNamedAttr("score", b.getUnitAttr()));
-  if (problem.scoreByKey)
-    entries.push_back(b.getNamedAttr("score_by_key", b.getUnitAttr()));
-  if (problem.scoreIsLong)
-    entries.push_back(b.getNamedAttr("score_is_long", b.getUnitAttr()));
-  if (!problem.captures.empty())
-    entries.push_back(b.getNamedAttr("captures", getCaptureTypes(*this)));
-  if (getMask().left)
-    entries.push_back(
-        b.getNamedAttr("window_left", b.getI64IntegerAttr(*getMask().left)));
-  if (getMask().right)
-    entries.push_back(
-        b.getNamedAttr("window_right", b.getI64IntegerAttr(*getMask().right)));
-  return b.getDictionaryAttr(entries);
+  // Kernels read an i1 as an i8.
+  for (schedule::Capture &capture : problem.captures)
+    if (capture.element == "i1")
+      capture.element = "i8";
+  return ProblemAttr::get(getContext(), {problem, getScaleOrDefault()});
 }
 
 void AttentionOp::getEffects(

@@ -389,8 +389,10 @@ LogicalResult Verifier::schedule() {
     return success();
   const schedule::Schedule &own = schedule.toSchedule();
   schedule::Problem problem = op.getProblem();
-  std::optional<std::string> reason =
-      schedule::check(problem, schedule::withRoles(own));
+  std::optional<std::string> reason = op.getContext()
+                                          ->getLoadedDialect<FMHADialect>()
+                                          ->getMap(problem, schedule)
+                                          .error;
   if (!reason)
     return success();
   if (auto change = schedule::closestChange(problem, own))

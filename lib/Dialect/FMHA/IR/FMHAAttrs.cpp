@@ -6,24 +6,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Roles and schedules are lists of `name = value`. One table per type names the
-// fields once, for the parser and for the printer; what a value looks like is
-// an overload of parseValue and printValue.
+// Roles, schedules and problems are lists of `name = value`. One table per type
+// has the fields, for the parser and for the printer; what a value looks like
+// is an overload of parseValue and printValue.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fmha;
 using schedule::Mask;
-using schedule::PPlacement;
 using schedule::Role;
 using schedule::Schedule;
-using schedule::Scheduler;
 
 llvm::hash_code fmha::schedule::hash_value(const Mask &mask) {
   return llvm::hash_combine(mask.kind, mask.left, mask.right);
@@ -34,82 +34,81 @@ llvm::hash_code fmha::schedule::hash_value(const Role &role) {
                             role.registers);
 }
 
-llvm::hash_code fmha::schedule::hash_value(const Schedule &s) {
-  return llvm::hash_combine(
-      llvm::hash_combine(s.target, s.qTiles, s.qTileRows, s.kvBlock, s.ctaGroup,
-                         s.kvStages, s.pPlacement),
-      llvm::hash_combine(s.vStages, s.keyChunk, s.valueChunk, s.shareKv,
-                         s.oColumns, s.packHeads),
-      llvm::hash_combine(s.pSlices,
-                         llvm::bit_cast<uint64_t>(s.rescaleThreshold),
-                         s.pOffset, s.accumulate, s.exp2EmulatedPercent,
-                         s.scheduler, s.ctasPerSm, s.splits),
-      llvm::hash_combine_range(s.roles.begin(), s.roles.end()));
+/// Hashes what llvm::hash_value does not take.
+static llvm::hash_code hashOf(double value) {
+  return llvm::hash_value(llvm::bit_cast<uint64_t>(value));
+}
+static llvm::hash_code hashOf(const std::vector<Role> &roles) {
+  return llvm::hash_combine_range(roles.begin(), roles.end());
+}
+template <typename T> static llvm::hash_code hashOf(const T &value) {
+  using llvm::hash_value;
+  return hash_value(value);
+}
+
+llvm::hash_code fmha::schedule::hash_value(const Schedule &schedule) {
+  llvm::hash_code hash = 0;
+#define FMHA_FIELD(type, member, ...)                                          \
+  hash = llvm::hash_combine(hash, hashOf(schedule.member));
+#include "fmha/Schedule/Model/Fields.def"
+  return hash;
+}
+
+llvm::hash_code fmha::hash_value(const KernelProblem &problem) {
+  llvm::hash_code hash = llvm::hash_combine(
+      problem.dtype, problem.headDim, problem.headDimV, problem.mask,
+      problem.mask2, hashOf(problem.scale.value_or(0)));
+  for (const schedule::Fact &fact : schedule::facts)
+    hash = llvm::hash_combine(hash, problem.*fact.there);
+  for (const schedule::Capture &capture : problem.captures)
+    hash = llvm::hash_combine(hash, capture.element, capture.rank);
+  return hash;
 }
 
 //===----------------------------------------------------------------------===//
 // Keywords
 //===----------------------------------------------------------------------===//
 
-namespace {
-template <typename T> struct Keyword {
-  T value;
-  StringLiteral text;
-};
+/// Words of an enumeration, in the order of its values.
+using Keywords = ArrayRef<std::string_view>;
 
-constexpr Keyword<Mask::Kind> maskKeywords[] = {
-    {Mask::None, "none"},
-    {Mask::Causal, "causal"},
-    {Mask::CausalTopLeft, "causal_top_left"}};
-constexpr Keyword<PPlacement> placementKeywords[] = {
-    {PPlacement::Auto, "auto"},
-    {PPlacement::Tmem, "tmem"},
-    {PPlacement::Smem, "smem"},
-    {PPlacement::Registers, "registers"}};
-constexpr Keyword<schedule::Accumulate> accumulateKeywords[] = {
-    {schedule::Accumulate::F32, "f32"}, {schedule::Accumulate::F16, "f16"}};
-constexpr Keyword<Scheduler> schedulerKeywords[] = {
-    {Scheduler::Single, "single"},
-    {Scheduler::Static, "static"},
-    {Scheduler::Dynamic, "dynamic"}};
-constexpr Keyword<bool> boolKeywords[] = {{false, "false"}, {true, "true"}};
+/// As attributes spell masks; command lines have dashes.
+static constexpr std::string_view maskKeywords[] = {"none", "causal",
+                                                    "causal_top_left"};
 
-template <typename Range> std::string listOf(const Range &entries) {
-  std::string list;
-  for (const auto &entry : entries)
-    list += (list.empty() ? "" : ", ") + entry.text.str();
-  return list;
-}
-
-template <typename T>
-ParseResult parseKeywordOf(AsmParser &parser, ArrayRef<Keyword<T>> keywords,
-                           T &value) {
+static ParseResult parseKeywordOf(AsmParser &parser, Keywords keywords,
+                                  unsigned &value) {
   SMLoc location = parser.getCurrentLocation();
+  auto expected = [&]() -> InFlightDiagnostic {
+    InFlightDiagnostic error = parser.emitError(location) << "expected one of ";
+    llvm::interleaveComma(keywords, error,
+                          [&](StringRef word) { error << word; });
+    return error;
+  };
   StringRef text;
   if (failed(parser.parseOptionalKeyword(&text)))
-    return parser.emitError(location) << "expected one of " << listOf(keywords);
-  for (const Keyword<T> &keyword : keywords) {
-    if (keyword.text == text) {
-      value = keyword.value;
-      return success();
-    }
-  }
-  return parser.emitError(location)
-         << "expected one of " << listOf(keywords) << ", got \"" << text << '"';
+    return expected();
+  const std::string_view *word = llvm::find(keywords, std::string_view(text));
+  if (word == keywords.end())
+    return expected() << ", got \"" << text << '"';
+  value = unsigned(word - keywords.begin());
+  return success();
 }
 
-template <typename T>
-void printKeywordOf(AsmPrinter &printer, ArrayRef<Keyword<T>> keywords,
-                    T value) {
-  for (const Keyword<T> &keyword : keywords)
-    if (keyword.value == value)
-      printer << keyword.text;
+template <typename Enum>
+static ParseResult parseKeywordOf(AsmParser &parser, Keywords keywords,
+                                  Enum &value) {
+  unsigned index = 0;
+  ParseResult result = parseKeywordOf(parser, keywords, index);
+  value = Enum(index);
+  return result;
 }
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Values of fields
 //===----------------------------------------------------------------------===//
+
+static void printMask(AsmPrinter &printer, const Mask &mask);
 
 static ParseResult parseValue(AsmParser &parser, std::string &value) {
   return parser.parseString(&value);
@@ -162,33 +161,73 @@ static void printValue(AsmPrinter &printer, std::optional<unsigned> value) {
   printer << *value;
 }
 
-static ParseResult parseValue(AsmParser &parser, bool &value) {
-  return parseKeywordOf<bool>(parser, boolKeywords, value);
+/// What has words.
+#define FMHA_WORDS(type, words)                                                \
+  static ParseResult parseValue(AsmParser &parser, type &value) {              \
+    return parseKeywordOf(parser, words, value);                               \
+  }                                                                            \
+  static void printValue(AsmPrinter &printer, type value) {                    \
+    printer << words[unsigned(value)];                                         \
+  }
+FMHA_WORDS(bool, schedule::switchNames)
+FMHA_WORDS(schedule::DataType, schedule::dataTypeNames)
+FMHA_WORDS(schedule::PPlacement, schedule::placementNames)
+FMHA_WORDS(schedule::Scheduler, schedule::schedulerNames)
+#undef FMHA_WORDS
+
+static ParseResult parseValue(AsmParser &parser, std::optional<double> &value) {
+  return parseValue(parser, value.emplace());
 }
-static void printValue(AsmPrinter &printer, bool value) {
-  printKeywordOf<bool>(printer, boolKeywords, value);
+static void printValue(AsmPrinter &printer, std::optional<double> value) {
+  assert(value && "what is absent is not printed");
+  printValue(printer, *value);
 }
 
-static ParseResult parseValue(AsmParser &parser, PPlacement &value) {
-  return parseKeywordOf<PPlacement>(parser, placementKeywords, value);
+static ParseResult parseValue(AsmParser &parser, Mask &mask) {
+  MaskAttr attribute;
+  if (parser.parseAttribute(attribute))
+    return failure();
+  mask = attribute.getValue();
+  return success();
 }
-static void printValue(AsmPrinter &printer, PPlacement value) {
-  printKeywordOf<PPlacement>(printer, placementKeywords, value);
-}
-
-static ParseResult parseValue(AsmParser &parser, schedule::Accumulate &value) {
-  return parseKeywordOf<schedule::Accumulate>(parser, accumulateKeywords,
-                                              value);
-}
-static void printValue(AsmPrinter &printer, schedule::Accumulate value) {
-  printKeywordOf<schedule::Accumulate>(printer, accumulateKeywords, value);
+static void printValue(AsmPrinter &printer, const Mask &mask) {
+  printer << "#fmha." << MaskAttr::getMnemonic();
+  printMask(printer, mask);
 }
 
-static ParseResult parseValue(AsmParser &parser, Scheduler &value) {
-  return parseKeywordOf<Scheduler>(parser, schedulerKeywords, value);
+/// memref<?x?xf32> stands for a tensor of that rank and element type.
+static ParseResult parseCapture(AsmParser &parser,
+                                std::vector<schedule::Capture> &captures) {
+  SMLoc location = parser.getCurrentLocation();
+  Attribute attribute;
+  if (parser.parseAttribute(attribute))
+    return failure();
+  auto type = dyn_cast<TypeAttr>(attribute);
+  auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
+  if (!memref)
+    return parser.emitError(location)
+           << "expected captures to be memref types, got " << attribute;
+  captures.push_back(
+      {debugString(memref.getElementType()), unsigned(memref.getRank())});
+  return success();
 }
-static void printValue(AsmPrinter &printer, Scheduler value) {
-  printKeywordOf<Scheduler>(printer, schedulerKeywords, value);
+static ParseResult parseValue(AsmParser &parser,
+                              std::vector<schedule::Capture> &captures) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parseCapture(parser, captures);
+  });
+}
+static void printValue(AsmPrinter &printer,
+                       const std::vector<schedule::Capture> &captures) {
+  printer << '[';
+  llvm::interleaveComma(captures, printer,
+                        [&](const schedule::Capture &capture) {
+                          printer << "memref<";
+                          for (unsigned n = 0; n < capture.rank; ++n)
+                            printer << "?x";
+                          printer << capture.element << '>';
+                        });
+  printer << ']';
 }
 
 static void printRole(AsmPrinter &printer, const Role &role);
@@ -221,17 +260,34 @@ template <typename Struct> struct Field {
   StringLiteral text;
   ParseResult (*parse)(AsmParser &, Struct &);
   void (*print)(AsmPrinter &, const Struct &);
+  bool (*isUsual)(const Struct &);
 };
 
 template <typename Struct, auto member>
 constexpr Field<Struct> field(StringLiteral name) {
+  return {
+      name,
+      [](AsmParser &parser, Struct &value) -> ParseResult {
+        return failure(parser.parseEqual() ||
+                       parseValue(parser, value.*member));
+      },
+      [](AsmPrinter &printer, const Struct &value) {
+        printer << " = ";
+        printValue(printer, value.*member);
+      },
+      [](const Struct &value) { return value.*member == Struct().*member; }};
+}
+
+/// A field whose name alone says that it is true.
+template <bool schedule::Facts::*member>
+constexpr Field<KernelProblem> fact(StringLiteral name) {
   return {name,
-          [](AsmParser &parser, Struct &value) {
-            return parseValue(parser, value.*member);
+          [](AsmParser &, KernelProblem &problem) -> ParseResult {
+            problem.*member = true;
+            return success();
           },
-          [](AsmPrinter &printer, const Struct &value) {
-            printValue(printer, value.*member);
-          }};
+          [](AsmPrinter &, const KernelProblem &) {},
+          [](const KernelProblem &problem) { return !(problem.*member); }};
 }
 
 constexpr Field<Mask> maskFields[] = {field<Mask, &Mask::left>("left"),
@@ -243,29 +299,40 @@ constexpr Field<Role> roleFields[] = {
     field<Role, &Role::registers>("registers")};
 
 constexpr Field<Schedule> scheduleFields[] = {
-    field<Schedule, &Schedule::target>("target"),
-    field<Schedule, &Schedule::qTiles>("q_tiles"),
-    field<Schedule, &Schedule::qTileRows>("q_tile_rows"),
-    field<Schedule, &Schedule::kvBlock>("kv_block"),
-    field<Schedule, &Schedule::packHeads>("pack_heads"),
-    field<Schedule, &Schedule::ctaGroup>("cta_group"),
-    field<Schedule, &Schedule::kvStages>("kv_stages"),
-    field<Schedule, &Schedule::vStages>("v_stages"),
-    field<Schedule, &Schedule::keyChunk>("key_chunk"),
-    field<Schedule, &Schedule::valueChunk>("value_chunk"),
-    field<Schedule, &Schedule::shareKv>("share_kv"),
-    field<Schedule, &Schedule::oColumns>("o_columns"),
-    field<Schedule, &Schedule::pPlacement>("p_placement"),
-    field<Schedule, &Schedule::pSlices>("p_slices"),
-    field<Schedule, &Schedule::rescaleThreshold>("rescale_threshold"),
-    field<Schedule, &Schedule::pOffset>("p_offset"),
-    field<Schedule, &Schedule::accumulate>("accumulate"),
-    field<Schedule, &Schedule::exp2EmulatedPercent>("exp2_emulated"),
-    field<Schedule, &Schedule::scheduler>("scheduler"),
-    field<Schedule, &Schedule::ctasPerSm>("ctas_per_sm"),
-    field<Schedule, &Schedule::splits>("splits"),
-    field<Schedule, &Schedule::roles>("roles")};
+#define FMHA_CONSTANT(name, word, help)                                        \
+  {name,                                                                       \
+   [](AsmParser &parser, Schedule &) -> ParseResult {                          \
+     unsigned index = 0;                                                       \
+     return failure(parser.parseEqual() ||                                     \
+                    parseKeywordOf(parser, std::string_view(word), index));    \
+   },                                                                          \
+   [](AsmPrinter &printer, const Schedule &) { printer << " = " << word; },    \
+   nullptr},
+#define FMHA_FIELD(type, member, name, ...)                                    \
+  field<Schedule, &Schedule::member>(name),
+#include "fmha/Schedule/Model/Fields.def"
+};
+
+constexpr Field<KernelProblem> problemFields[] = {
+    field<KernelProblem, &KernelProblem::dtype>("dtype"),
+    field<KernelProblem, &KernelProblem::headDim>("head_dim"),
+    field<KernelProblem, &KernelProblem::headDimV>("head_dim_v"),
+    field<KernelProblem, &KernelProblem::mask>("mask"),
+    field<KernelProblem, &KernelProblem::scale>("scale"),
+    field<KernelProblem, &KernelProblem::mask2>("source2_mask"),
+    field<KernelProblem, &KernelProblem::captures>("captures"),
+#define FMHA_FACT(kind, member, name, ...) fact<&schedule::Facts::member>(name),
+#include "fmha/Schedule/Model/Facts.def"
+};
 } // namespace
+
+template <typename Struct>
+static std::string listOf(ArrayRef<Field<Struct>> fields) {
+  return llvm::join(
+      llvm::map_range(fields,
+                      [](const Field<Struct> &field) { return field.text; }),
+      ", ");
+}
 
 /// Parses one `name = value` of `fields` into `value`.
 template <typename Struct>
@@ -284,16 +351,27 @@ static ParseResult parseField(AsmParser &parser, ArrayRef<Field<Struct>> fields,
            << name << '"';
   if (!seen.insert(name).second)
     return parser.emitError(location) << "field \"" << name << "\" given twice";
-  return failure(parser.parseEqual() || known->parse(parser, value));
+  return known->parse(parser, value);
 }
 
 template <typename Struct>
 static void printFields(AsmPrinter &printer, ArrayRef<Field<Struct>> fields,
                         const Struct &value) {
   llvm::interleaveComma(fields, printer, [&](const Field<Struct> &field) {
-    printer << field.text << " = ";
+    printer << field.text;
     field.print(printer, value);
   });
+}
+
+/// A bound that is absent is not printed: no number stands for it.
+static void printMask(AsmPrinter &printer, const Mask &mask) {
+  printer << '<' << maskKeywords[mask.kind];
+  for (const Field<Mask> &field : maskFields)
+    if (!field.isUsual(mask)) {
+      printer << ", " << field.text;
+      field.print(printer, mask);
+    }
+  printer << '>';
 }
 
 static void printRole(AsmPrinter &printer, const Role &role) {
@@ -312,8 +390,7 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   Mask mask;
   llvm::StringSet<> seen;
-  if (parser.parseLess() ||
-      parseKeywordOf<Mask::Kind>(parser, maskKeywords, mask.kind))
+  if (parser.parseLess() || parseKeywordOf(parser, maskKeywords, mask.kind))
     return {};
   while (succeeded(parser.parseOptionalComma()))
     if (parseField<Mask>(parser, maskFields, seen, mask))
@@ -323,18 +400,8 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<MaskAttr>(location, parser.getContext(), mask);
 }
 
-/// A bound that is absent is not printed: no number stands for it.
 void MaskAttr::print(AsmPrinter &printer) const {
-  const Mask &mask = getValue();
-  printer << '<';
-  printKeywordOf<Mask::Kind>(printer, maskKeywords, mask.kind);
-  const std::optional<unsigned> bounds[] = {mask.left, mask.right};
-  for (auto [field, bound] : llvm::zip_equal(maskFields, bounds))
-    if (bound) {
-      printer << ", " << field.text << " = ";
-      field.print(printer, mask);
-    }
-  printer << '>';
+  printMask(printer, getValue());
 }
 
 Attribute RoleAttr::parse(AsmParser &parser, Type) {
@@ -355,23 +422,58 @@ void RoleAttr::print(AsmPrinter &printer) const {
   printRole(printer, getValue());
 }
 
-Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+/// Parses `<name = value, ...>`.
+template <typename AttrT, typename Struct>
+static Attribute parseFields(AsmParser &parser,
+                             ArrayRef<Field<Struct>> fields) {
   SMLoc location = parser.getCurrentLocation();
-  Schedule value;
+  Struct value;
   llvm::StringSet<> seen;
-  auto parseOne = [&] {
-    return parseField<Schedule>(parser, scheduleFields, seen, value);
-  };
+  auto parseOne = [&] { return parseField(parser, fields, seen, value); };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
                                      parseOne))
     return {};
-  return parser.getChecked<ScheduleAttr>(location, parser.getContext(), value);
+  return parser.getChecked<AttrT>(location, parser.getContext(), value);
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  return parseFields<ScheduleAttr, Schedule>(parser, scheduleFields);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << '<';
   printFields<Schedule>(printer, scheduleFields, getValue());
   printer << '>';
+}
+
+Attribute ProblemAttr::parse(AsmParser &parser, Type) {
+  return parseFields<ProblemAttr, KernelProblem>(parser, problemFields);
+}
+
+void ProblemAttr::print(AsmPrinter &printer) const {
+  SmallVector<Field<KernelProblem>> unusual;
+  for (const Field<KernelProblem> &field : problemFields)
+    if (!field.isUsual(getValue()))
+      unusual.push_back(field);
+  printer << '<';
+  printFields<KernelProblem>(printer, unusual, getValue());
+  printer << '>';
+}
+
+LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  KernelProblem problem) {
+  auto isCapture = [](const schedule::Capture &capture) {
+    return capture.rank <= schedule::maxCaptureRank &&
+           schedule::isCaptureElement(capture.element);
+  };
+  auto wrong = llvm::find_if_not(problem.captures, isCapture);
+  if (wrong != problem.captures.end())
+    return emitError() << "#fmha.problem P1: expected captures to be memref "
+                          "types of rank 0 to "
+                       << schedule::maxCaptureRank << " with elements "
+                       << schedule::captureElementList << ", got rank "
+                       << wrong->rank << " and elements " << wrong->element;
+  return success();
 }
 
 #define GET_ATTRDEF_CLASSES

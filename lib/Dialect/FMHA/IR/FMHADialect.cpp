@@ -14,11 +14,19 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Support/DebugStringHelper.h"
 #include "mlir/Transforms/InliningUtils.h"
+
+#include <mutex>
 
 using namespace mlir;
 using namespace fmha;
+
+struct fmha::CheckedMaps {
+  std::mutex mutex;
+  DenseMap<std::pair<Attribute, Attribute>,
+           std::unique_ptr<const schedule::CheckedMap>>
+      of;
+};
 
 #include "fmha/Dialect/FMHA/IR/FMHADialect.cpp.inc"
 
@@ -39,7 +47,23 @@ struct FMHAInliner : DialectInlinerInterface {
 
 } // namespace
 
+const schedule::CheckedMap &
+FMHADialect::getMap(const schedule::Problem &problem, ScheduleAttr schedule) {
+  // Neither hints nor what combines the parts of a split matter.
+  schedule::Problem kernel = schedule::kernelProblem(
+      schedule::withoutHints(problem), schedule.getValue());
+  auto attribute = ProblemAttr::get(getContext(), {kernel, std::nullopt});
+  std::lock_guard<std::mutex> lock(maps->mutex);
+  std::unique_ptr<const schedule::CheckedMap> &map =
+      maps->of[{attribute, schedule}];
+  if (!map)
+    map = std::make_unique<const schedule::CheckedMap>(schedule::checkAndLayOut(
+        kernel, schedule::withRoles(schedule.getValue())));
+  return *map;
+}
+
 void FMHADialect::initialize() {
+  maps = std::make_unique<CheckedMaps>();
   registerAttributes();
   addInterfaces<FMHAInliner>();
   addOperations<
@@ -65,22 +89,6 @@ bool isKernelSymbol(Attribute value) {
   return symbol && symbol.getNestedReferences().size() == 1;
 }
 
-/// The first entry of "captures" that is no type of what code on scores reads.
-Attribute findWrongCapture(DictionaryAttr problem) {
-  Attribute captures = problem.get("captures");
-  auto list = dyn_cast_or_null<ArrayAttr>(captures);
-  if (!list)
-    return captures;
-  auto isCapture = [](Attribute entry) {
-    auto type = dyn_cast<TypeAttr>(entry);
-    auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
-    return memref && memref.getRank() <= schedule::maxCaptureRank &&
-           schedule::isCaptureElement(debugString(memref.getElementType()));
-  };
-  const Attribute *wrong = llvm::find_if_not(list, isCapture);
-  return wrong == list.end() ? Attribute() : *wrong;
-}
-
 constexpr Discardable discardables[] = {
     {"fmha.kernel", "a symbol @module::@function",
      "fmha.attention or fmha.merge", isKernelSymbol,
@@ -91,8 +99,8 @@ constexpr Discardable discardables[] = {
     {"fmha.merge", "a dictionary", "llvm.func",
      [](Attribute value) { return isa<DictionaryAttr>(value); },
      [](Operation *op) { return isa<LLVM::LLVMFuncOp>(op); }},
-    {"fmha.problem", "a dictionary", "gpu.func or llvm.func",
-     [](Attribute value) { return isa<DictionaryAttr>(value); },
+    {"fmha.problem", "a #fmha.problem", "gpu.func or llvm.func",
+     [](Attribute value) { return isa<ProblemAttr>(value); },
      [](Operation *op) { return isa<gpu::GPUFuncOp, LLVM::LLVMFuncOp>(op); }},
     {"fmha.schedule", "a #fmha.schedule", "gpu.func or llvm.func",
      [](Attribute value) { return isa<ScheduleAttr>(value); },
@@ -175,16 +183,6 @@ LogicalResult FMHADialect::verifyOperationAttribute(Operation *op,
   if (!known->isPlace(op))
     return op->emitError() << quoted << ": expected it on " << known->place
                            << ", got it on " << op->getName();
-  if (name != "fmha.problem")
-    return success();
-  if (Attribute wrong =
-          findWrongCapture(cast<DictionaryAttr>(attribute.getValue())))
-    return op->emitError()
-           << quoted
-           << ": expected \"captures\" to be a list of memref types of rank 0 "
-              "to "
-           << schedule::maxCaptureRank << " with elements "
-           << schedule::captureElementList << ", got " << wrong;
   return success();
 }
 

@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Layout/SmemTile.h"
+#include "fmha/Target/Target.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 
@@ -23,10 +25,12 @@ using schedule::Schedule;
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
-static constexpr unsigned warpsPerGroup = 4;
-static constexpr unsigned threadsPerGroup = 128;
-static constexpr unsigned maxWarps = 32;
-static constexpr unsigned maxRegisters = 65536;
+using target::warpgroupThreads;
+using target::warpgroupWarps;
+
+static constexpr unsigned maxWarps =
+    target::Target::maxThreadsPerCta / target::warpThreads;
+static constexpr unsigned maxRegisters = target::Target::registersPerSm;
 
 static InFlightDiagnostic roleError(EmitError emitError, unsigned rule) {
   return emitError() << "#fmha.role R" << rule << ": ";
@@ -105,7 +109,8 @@ static LogicalResult verifyNumbers(EmitError emitError, const Schedule &s) {
 
 /// S12 and S13.
 static LogicalResult verifyChunks(EmitError emitError, const Schedule &s) {
-  if (s.keyChunk % 64 != 0 || s.valueChunk % 16 != 0 || s.oColumns % 16 != 0)
+  if (s.keyChunk % layout::PanelTile::panelColumns != 0 ||
+      s.valueChunk % 16 != 0 || s.oColumns % 16 != 0)
     return scheduleError(emitError, 12)
            << "expected key_chunk to be a multiple of 64, value_chunk and "
               "o_columns to be multiples of 16, got "
@@ -143,10 +148,10 @@ static LogicalResult
 verifyRegisters(EmitError emitError,
                 const std::array<const Role *, maxWarps> &owners) {
   unsigned total = 0;
-  for (unsigned group = 0; group < maxWarps / warpsPerGroup; ++group) {
+  for (unsigned group = 0; group < maxWarps / warpgroupWarps; ++group) {
     const Role *first = nullptr;
-    for (unsigned warp = group * warpsPerGroup;
-         warp < (group + 1) * warpsPerGroup; ++warp) {
+    for (unsigned warp = group * warpgroupWarps;
+         warp < (group + 1) * warpgroupWarps; ++warp) {
       const Role *role = owners[warp];
       if (first && role && role->registers != first->registers)
         return scheduleError(emitError, 10)
@@ -156,7 +161,7 @@ verifyRegisters(EmitError emitError,
                << role->name << '"';
       first = first ? first : role;
     }
-    total += first ? first->registers * threadsPerGroup : 0;
+    total += first ? first->registers * warpgroupThreads : 0;
   }
   if (total > maxRegisters)
     return scheduleError(emitError, 11)

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Layout/SmemTile.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -63,10 +65,10 @@ static bool isElement(Type type) {
 using EmitError = function_ref<InFlightDiagnostic()>;
 
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
-static constexpr int64_t panelColumns = 64;
+static constexpr int64_t panelColumns = fmha::layout::PanelTile::panelColumns;
 
 /// Threads of a warpgroup, which share the rows of a tile out.
-static constexpr int64_t threadsPerGroup = 128;
+static constexpr int64_t threadsPerGroup = fmha::target::warpgroupThreads;
 
 /// Far beyond what any memory on chip holds, and small enough to count bytes.
 static constexpr int64_t largestExtent = 1 << 20;

@@ -34,59 +34,20 @@ bool tile::isTmemKernel(gpu::GPUFuncOp func) {
 }
 
 schedule::Problem tile::readOptionalOperands(Operation *func) {
-  schedule::Problem problem;
-  auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem");
-  if (!said)
-    return problem;
-  problem.vInK = said.contains("v_in_k");
-  problem.rowMax = said.contains("row_max");
-  problem.rowSum = said.contains("row_sum");
-  problem.unnormalised = said.contains("unnormalised");
-  problem.isPart = said.contains("part");
-  if (auto output = said.getAs<TypeAttr>("output"))
-    problem.outF32 = output.getValue().isF32();
-  for (const schedule::ListField &list : schedule::listFields)
-    problem.*list.there = said.contains(list.name);
-  problem.source2 = said.contains("source2");
-  problem.score = said.contains("score");
-  problem.scoreByKey = said.contains("score_by_key");
-  problem.scoreIsLong = said.contains("score_is_long");
-  if (auto captures = said.getAs<ArrayAttr>("captures"))
-    for (auto entry : captures.getAsRange<TypeAttr>()) {
-      auto memref = cast<MemRefType>(entry.getValue());
-      problem.captures.push_back({mlir::debugString(memref.getElementType()),
-                                  unsigned(memref.getRank())});
-    }
-  return problem;
+  auto said = func->getAttrOfType<ProblemAttr>("fmha.problem");
+  return said ? schedule::Problem(said.getValue()) : schedule::Problem();
 }
 
 /// All but an LSE is said by fmha.problem; that is there if there is one
 /// operand more.
 static schedule::Problem operandsOf(gpu::GPUFuncOp func) {
   schedule::Problem problem = tile::readOptionalOperands(func);
-  problem.lse = func.getNumArguments() > kernelOperands(problem).size();
+  problem.lse |= func.getNumArguments() > kernelOperands(problem).size();
   return problem;
 }
 
-/// What fmha.problem says of masks; that ops have bounds says enough where it
-/// is missing.
-static void readMasks(gpu::GPUFuncOp func, schedule::Problem &problem) {
-  auto said = func->getAttrOfType<DictionaryAttr>("fmha.problem");
-  auto boundOf = [&](StringRef name) -> std::optional<unsigned> {
-    auto bound = said ? said.getAs<IntegerAttr>(name) : IntegerAttr();
-    return bound ? std::optional<unsigned>(bound.getInt()) : std::nullopt;
-  };
-  problem.mask.left = boundOf("window_left");
-  problem.mask.right = boundOf("window_right");
-  auto kindOf = [&](StringRef name) {
-    auto kind = said ? said.getAs<StringAttr>(name) : StringAttr();
-    for (auto one : {schedule::Mask::Causal, schedule::Mask::CausalTopLeft})
-      if (kind && kind.getValue() == StringRef(schedule::stringify(one)))
-        return one;
-    return schedule::Mask::None;
-  };
-  problem.mask.kind = kindOf("mask");
-  problem.mask2.kind = kindOf("source2");
+/// That ops have bounds says enough of masks where fmha.problem is missing.
+static void readMask(gpu::GPUFuncOp func, schedule::Problem &problem) {
   func.walk([&](MaskOp op) {
     if (op.getLower() && !problem.mask.left)
       problem.mask.left = schedule::Mask::largestWindow;
@@ -101,7 +62,7 @@ static schedule::Problem problemOf(gpu::GPUFuncOp func) {
                                                  : schedule::DataType::BF16;
   problem.headDim = query.getDimSize(3);
   problem.headDimV = value.getDimSize(3);
-  readMasks(func, problem);
+  readMask(func, problem);
   return problem;
 }
 
@@ -179,11 +140,12 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   KernelInfo info;
   info.problem = problemOf(func);
   info.schedule = attr.getValue();
-  if (auto error = schedule::check(info.problem, info.schedule))
-    return func.emitError() << *error;
-  info.map = schedule::layOut(info.problem, info.schedule);
-  if (auto error = schedule::verify(info.problem, info.schedule, info.map))
-    return func.emitError() << *error;
+  const schedule::CheckedMap &checked =
+      attr.getContext()->getLoadedDialect<FMHADialect>()->getMap(info.problem,
+                                                                 attr);
+  if (checked.error)
+    return func.emitError() << *checked.error;
+  info.map = checked.map;
   if (failed(checkOffsets(func, info.schedule.pOffset)))
     return failure();
   return info;

@@ -18,11 +18,9 @@ MergeProblem fmha::mergeOf(const schedule::Problem &problem) {
   MergeProblem merge;
   merge.headDim = problem.headDimV;
   merge.output = problem.outF32 ? "f32" : stringify(problem.dtype);
-  merge.lse = problem.lse;
-  merge.rowMax = problem.rowMax;
-  merge.rowSum = problem.rowSum;
-  merge.sink = problem.sink;
-  merge.unnormalised = problem.unnormalised;
+  for (const schedule::Fact &fact : schedule::facts)
+    if (fact.ofMerge)
+      merge.*fact.there = problem.*fact.there;
   merge.cuSeqlensQ = problem.cuSeqlensQ;
   return merge;
 }
@@ -46,16 +44,9 @@ DictionaryAttr fmha::describeMerge(const MergeProblem &problem,
   SmallVector<NamedAttribute> entries = {
       b.getNamedAttr("head_dim", b.getI64IntegerAttr(problem.headDim)),
       b.getNamedAttr("output", b.getStringAttr(problem.output))};
-  const std::pair<StringRef, bool> switches[] = {
-      {"lse", problem.lse},
-      {"row_max", problem.rowMax},
-      {"row_sum", problem.rowSum},
-      {"sink", problem.sink},
-      {"unnormalised", problem.unnormalised},
-      {"cu_seqlens_q", problem.cuSeqlensQ}};
-  for (auto [name, on] : switches)
-    if (on)
-      entries.push_back(b.getNamedAttr(name, b.getUnitAttr()));
+  for (const schedule::Fact &fact : schedule::facts)
+    if (problem.*fact.there)
+      entries.push_back(b.getNamedAttr(fact.name, b.getUnitAttr()));
   return b.getDictionaryAttr(entries);
 }
 
@@ -74,19 +65,15 @@ fmha::mergeParameters(const MergeProblem &problem) {
   auto add = [&](const std::string &name, Kind kind) {
     parameters.push_back({name, kind});
   };
-  const std::pair<const char *, bool> pointers[] = {
-      {"o_parts", true},
-      {"max_parts", true},
-      {"sum_parts", true},
-      {"o", true},
-      {"lse", problem.lse},
-      {"row_max", problem.rowMax},
-      {"row_sum", problem.rowSum},
-      {"sink", problem.sink},
-      {"cu_seqlens_q", problem.cuSeqlensQ}};
-  for (auto [name, there] : pointers)
-    if (there)
-      add(name, Kind::Pointer);
+  for (const char *name : {"o_parts", "max_parts", "sum_parts", "o"})
+    add(name, Kind::Pointer);
+  for (const schedule::RowField &row : schedule::rowFields)
+    if (problem.*row.there)
+      add(row.name, Kind::Pointer);
+  if (problem.sink)
+    add("sink", Kind::Pointer);
+  if (problem.cuSeqlensQ)
+    add("cu_seqlens_q", Kind::Pointer);
   for (const char *stride : {"_part", "_batch", "_row", "_head"})
     add(std::string("o_parts_stride") + stride, Kind::U64);
   for (const char *tensor : {"max_parts", "sum_parts"})
@@ -94,13 +81,10 @@ fmha::mergeParameters(const MergeProblem &problem) {
       add(std::string(tensor) + "_stride" + stride, Kind::U64);
   for (const char *stride : schedule::outputStrides)
     add(stride, Kind::U64);
-  const std::pair<const char *, bool> rows[] = {{"lse", problem.lse},
-                                                {"row_max", problem.rowMax},
-                                                {"row_sum", problem.rowSum}};
-  for (auto [name, there] : rows)
+  for (const schedule::RowField &row : schedule::rowFields)
     for (const char *stride : schedule::rowStrides)
-      if (there)
-        add(std::string(name) + stride, Kind::U64);
+      if (problem.*row.there)
+        add(std::string(row.name) + stride, Kind::U64);
   for (const char *extent : {"parts", "q_len", "q_heads"})
     add(extent, Kind::U32);
   if (problem.cuSeqlensQ)

@@ -27,6 +27,20 @@ llvm::hash_code hash_value(const Role &role);
 llvm::hash_code hash_value(const Schedule &schedule);
 } // namespace fmha::schedule
 
+namespace fmha {
+/// What a kernel is made for: a problem without hints, and the factor of its
+/// scores.
+struct KernelProblem : schedule::Problem {
+  std::optional<double> scale;
+  bool operator==(const KernelProblem &) const = default;
+};
+llvm::hash_code hash_value(const KernelProblem &problem);
+
+class ScheduleAttr;
+/// Maps that were computed.
+struct CheckedMaps;
+} // namespace fmha
+
 #include "fmha/Dialect/FMHA/IR/FMHADialect.h.inc"
 
 #define GET_ATTRDEF_CLASSES

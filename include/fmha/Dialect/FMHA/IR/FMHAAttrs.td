@@ -95,39 +95,9 @@ def FMHA_ScheduleAttr
         #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 192>]>
     ```
 
-    - `target`: the GPU.
-    - `q_tiles`: query tiles in flight per CTA, of `q_tile_rows` rows each.
-    - `kv_block`: keys per step of the loop.
-    - `pack_heads`: query heads of one KV head that share a query tile, so that a
-      few queries of many heads fill its rows; 1 packs none.
-    - `cta_group`: CTAs that issue one MMA together.
-    - `kv_stages`: stages of the ring that K and V messages share; of K messages
-      alone where `v_stages`, the stages of a ring of V's own, is not 0.
-    - `key_chunk`, `value_chunk`: columns of a K block and keys of a V block that
-      one message brings; 0 brings the block.
-    - `share_kv`: one message is both K and V, where V is the first columns of K.
-    - `o_columns`: columns of O that a CTA computes; 0 computes all. Fewer leave
-      the others to further CTAs of the grid.
-    - `p_placement`: where P waits for the second product: auto, tmem, smem,
-      registers.
-    - `p_slices`: parts in which P is handed over.
-    - `rescale_threshold`: growth of a row maximum, in log2 units, below which O
-      is not rescaled.
-    - `p_offset`: log2 of a factor on P, which keeps small terms above the least
-      normal number of its type; sums and O lose it where they are written. With
-      `rescale_threshold` at most 15 for f16 and 96 for bf16, so that P is finite;
-      O is as long as kv_len times the largest |v| stays below 2^(128 -
-      rescale_threshold - p_offset).
-    - `accumulate`: type of the sums of both matrix products: f32. f16, whose sums
-      of P overflow, is refused when a kernel is planned.
-    - `exp2_emulated`: share of exp2 computed on FMA units, in percent.
-    - `scheduler`: single, a CTA does one output tile; static, as many CTAs as the
-      GPU has SMs do every n-th tile each; dynamic, a CTA that is done takes over
-      the tile of one that has not started.
-    - `ctas_per_sm`: CTAs that an SM has at once, each with its share of registers
-      and of shared memory.
-    - `splits`: parts of the keys that CTAs of their own do.
-    - `roles`: who does what; empty leaves the choice to the planner.
+    docs/fields.md says what each of them is. `rescale_threshold` + `p_offset` is
+    at most 15 for f16 and 96 for bf16, so that P is finite; O is as long as kv_len
+    times the largest |v| stays below 2^(128 - rescale_threshold - p_offset).
 
     Constraints (of the attribute alone; capacities are checked where it sits on
     an op):
@@ -157,6 +127,31 @@ def FMHA_ScheduleAttr
       return getValue();
     }
   }];
+}
+
+def FMHA_ProblemAttr
+    : FMHA_Attr<"Problem", "problem", "::fmha::KernelProblem",
+                "const ::fmha::KernelProblem &"> {
+  let summary = "what a kernel is made for";
+  let description = [{
+    Everything of a `fmha.attention` that decides what the code of its kernel
+    computes. Fields may come in any order; printing leaves out those that have
+    their usual value, which the first example shows. Then come the names of the
+    facts (docs/fields.md) that are so.
+
+    Examples:
+    ```mlir
+    #fmha.problem<dtype = bf16, head_dim = 128, head_dim_v = 128,
+      mask = #fmha.mask<none>, source2_mask = #fmha.mask<none>, captures = []>
+    #fmha.problem<head_dim = 64, head_dim_v = 64, mask = #fmha.mask<causal>,
+      scale = 1.250000e-01, captures = [memref<?x?xf32>], lse, kv_lens, score>
+    ```
+
+    Constraints:
+    - (P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
+      i64, i32, i8 or i1.
+  }];
+  let genVerifyDecl = 1;
 }
 
 #endif // FMHA_DIALECT_FMHA_IR_FMHAATTRS_TD

@@ -26,12 +26,8 @@ def FMHA_Dialect : Dialect {
 
     Five discardable attributes carry meaning; others of the prefix `fmha.` are
     errors:
-    - `fmha.problem`, a dictionary on a `gpu.func` or `llvm.func`: mask, scale,
-      types and head dims that the kernel was made for, `v_in_k` where V is the
-      first columns of K, the names of the lists that the op has, `score` where it
-      has a region, `score_by_key` where that reads for each key, `score_is_long`
-      where it calls functions of many instructions, and the types of `captures`,
-      what it reads;
+    - `fmha.problem`, a `#fmha.problem` on a `gpu.func` or `llvm.func`: what the
+      kernel was made for;
     - `fmha.schedule`, a `#fmha.schedule` on a `gpu.func` or `llvm.func`: how the
       kernel is built, and that it is one of ours;
     - `fmha.kernel`, a symbol `@module::@function` on a `fmha.attention`: the
@@ -51,6 +47,18 @@ def FMHA_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+
+    /// Returns the memory map of a kernel, or what is wrong with its schedule,
+    /// which has the planner's roles where it has none. Each pair is checked and
+    /// laid out once in a context.
+    const ::fmha::schedule::CheckedMap &
+    getMap(const ::fmha::schedule::Problem &problem,
+           ScheduleAttr schedule);
+
+  private:
+    std::unique_ptr<CheckedMaps> maps;
+
+  public:
   }];
 }
 

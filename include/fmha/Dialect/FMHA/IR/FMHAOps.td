@@ -360,7 +360,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ::fmha::schedule::Problem getProblem();
     /// What a kernel is made for, as its `fmha.problem` says it: everything of
     /// the op that decides what the code computes.
-    ::mlir::DictionaryAttr getProblemAttr();
+    ::fmha::ProblemAttr getProblemAttr();
   }];
 }
 

@@ -15,6 +15,7 @@
 #define FMHA_DIALECT_TILE_TRANSFORMS_MERGEABI_H
 
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Schedule/Model/Facts.h"
 
 namespace mlir {
 class DictionaryAttr;
@@ -24,15 +25,12 @@ class MLIRContext;
 namespace fmha {
 class MergeOp;
 
-/// What a kernel of fmha.merge computes.
-struct MergeProblem {
+/// What a kernel of fmha.merge computes. Where rows are packed, those behind
+/// the last sequence are left as they are.
+struct MergeProblem : schedule::Facts {
   unsigned headDim = 128;
   /// "f16", "bf16" or "f32".
   std::string output = "bf16";
-  bool lse = false, rowMax = false, rowSum = false, sink = false;
-  bool unnormalised = false;
-  /// Rows are packed: those behind the last sequence are left as they are.
-  bool cuSeqlensQ = false;
 };
 
 /// What combines the parts of a split of `problem`, and what the kernel of an

@@ -11,6 +11,7 @@
 
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,7 +27,7 @@ constexpr int64_t chunkColumns = 32;
 /// multiple of it.
 constexpr int64_t pieceColumns = 16, smallPieceColumns = 8;
 /// Columns of one 128-byte swizzle panel of 16-bit elements.
-constexpr int64_t panelColumns = 64;
+constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
 
 /// What patterns need to know of the kernel besides their op.
 struct DistributeContext {

@@ -10,6 +10,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/SmemTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -33,7 +34,7 @@ using namespace fmha::tile;
 namespace {
 
 /// Columns of one swizzle panel of 16-bit elements: 128 bytes.
-constexpr int64_t panelColumns = 64;
+constexpr int64_t panelColumns = layout::PanelTile::panelColumns;
 
 /// The barriers of one channel; `free` may be another channel's, or null.
 struct Barriers {

@@ -19,6 +19,7 @@
 #include "RoleMatcher.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -46,7 +47,7 @@ using namespace fmha::tile;
 
 namespace {
 
-constexpr int64_t warpsPerGroup = 4;
+constexpr int64_t warpsPerGroup = target::warpgroupWarps;
 
 /// if (warp < bounds[0]) arms[0] else if (warp < bounds[1]) arms[1] ... else
 /// the last arm.

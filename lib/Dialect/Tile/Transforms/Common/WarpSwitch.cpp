@@ -20,6 +20,7 @@
 
 #include "Distribute.h"
 #include "TileLoop.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -32,7 +33,7 @@ using namespace fmha::tile;
 
 namespace {
 
-constexpr unsigned warpsPerGroup = 4;
+constexpr unsigned warpsPerGroup = target::warpgroupWarps;
 
 class WarpSwitch {
 public:

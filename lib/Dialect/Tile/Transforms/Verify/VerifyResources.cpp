@@ -11,6 +11,7 @@
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Schedule/Rules/Capacities.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +35,7 @@ using namespace fmha::schedule::capacities;
 
 namespace {
 
-constexpr unsigned warpThreads = 32, groupWarps = 4;
+using target::warpThreads;
 
 /// Where a tile lies, one stage or the whole ring; nothing for registers.
 std::optional<Place> placeOf(TileType type, bool ring) {
@@ -191,8 +192,9 @@ void Collector::add(Operation *op) {
       .Case<SetRegistersOp>([&](SetRegistersOp set) {
         // One for each warpgroup, whichever it is.
         unsigned group = demand.warps.size();
-        addRole("set_registers", group * groupWarps, (group + 1) * groupWarps,
-                set.getCount(), set.getPrevious(), op);
+        addRole("set_registers", group * target::warpgroupWarps,
+                (group + 1) * target::warpgroupWarps, set.getCount(),
+                set.getPrevious(), op);
       })
       .Case<SyncCtaOp>(
           [&](auto) { demand.namedBarriers.push_back({0, number(op)}); })

@@ -13,6 +13,7 @@
 
 #include "Common/RowMath.h"
 #include "WgmmaDistribute.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,7 +36,7 @@ static int64_t sizeOf(Value vector) {
 /// What all four threads of a quad make of `value` together.
 template <typename OpTy>
 static Value overQuad(ImplicitLocOpBuilder &b, Value value) {
-  constexpr int32_t warpThreads = 32;
+  constexpr int32_t warpThreads = fmha::target::warpThreads;
   for (int32_t distance : {1, 2}) {
     Value other = gpu::ShuffleOp::create(b, value, distance, warpThreads,
                                          gpu::ShuffleMode::XOR)

@@ -21,6 +21,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -44,7 +45,8 @@ using namespace fmha::tile;
 
 namespace {
 
-constexpr unsigned groupThreads = 128, groupWarps = 4;
+constexpr unsigned groupThreads = target::warpgroupThreads,
+                   groupWarps = target::warpgroupWarps;
 
 class WgmmaSpecialiser {
 public:

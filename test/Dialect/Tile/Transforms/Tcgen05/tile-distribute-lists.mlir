@@ -12,7 +12,7 @@
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @lists
   gpu.func @lists(%q: !t, %k: !t, %v: !t, %o: !t, %list: memref<?xi32>) kernel
-      attributes {fmha.schedule = #schedule, fmha.problem = {kv_lens}} {
+      attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<kv_lens>} {
     %a = tile.barrier "a" at 65536 arrivals 128 : !tile.barrier<2>
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

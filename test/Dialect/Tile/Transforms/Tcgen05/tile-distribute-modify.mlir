@@ -15,7 +15,7 @@
 gpu.module @kernels {
   // CHECK: gpu.func @modify({{.*}}%[[BIAS:[^:]*]]: memref<?x?xf32, strided<[?, 1]>, #gpu.address_space<global>>)
   gpu.func @modify(%q: !t, %k: !t, %v: !t, %o: !t, %bias: !b) kernel
-      attributes {fmha.schedule = #schedule, fmha.problem = {captures = [memref<?x?xf32>], score}} {
+      attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<captures = [memref<?x?xf32>], score>} {
     // CHECK: %[[ROW:.*]] = gpu.block_id x
     // CHECK: %[[COL:.*]] = gpu.block_id y
     %row = gpu.block_id x
@@ -73,7 +73,7 @@ gpu.module @kernels {
 gpu.module @loops {
   // CHECK-LABEL: gpu.func @loops
   gpu.func @loops(%q: !t, %k: !t, %v: !t, %o: !t) kernel
-      attributes {fmha.schedule = #loop, fmha.problem = {score}} {
+      attributes {fmha.schedule = #loop, fmha.problem = #fmha.problem<score>} {
     %row = gpu.block_id x
     %col = gpu.block_id y
     %queries = tile.view %q batch %row head %row rows %row : !t -> !tile.view<?x64xbf16>

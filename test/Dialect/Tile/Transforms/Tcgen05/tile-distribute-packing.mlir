@@ -15,7 +15,7 @@
 gpu.module @kernels {
   // CHECK: gpu.func @packed({{.*}}%[[LSE:[^:]*]]: memref<?x?x?xf32, strided<[?, ?, ?]>>, %[[SINKS:[^:]*]]: memref<?xf32>)
   gpu.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %sinks: memref<?xf32>) kernel
-      attributes {fmha.schedule = #schedule, fmha.problem = {sink}} {
+      attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<sink>} {
     // CHECK: %[[I:.*]] = gpu.block_id x
     // CHECK: %[[COUNT:.*]] = gpu.block_id y
     %i = gpu.block_id x
@@ -72,7 +72,7 @@ gpu.module @kernels {
   // decides is made beside its scores.
   // CHECK: gpu.func @ahead
   gpu.func @ahead(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %slopes: memref<?xf32, #gpu.address_space<global>>) kernel
-      attributes {fmha.schedule = #schedule, fmha.problem = {captures = [memref<?xf32>], score}} {
+      attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<captures = [memref<?xf32>], score>} {
     %i = gpu.block_id x
     %zero = arith.constant 0 : index
     %one = arith.constant 1 : index

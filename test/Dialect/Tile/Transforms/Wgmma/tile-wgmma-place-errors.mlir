@@ -71,7 +71,7 @@ gpu.module @rows {
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !o = memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
 gpu.module @unstaged {
-  gpu.func @unstaged(%q: !t, %k: !t, %v: !t, %o: !o) kernel attributes {fmha.schedule = #schedule, fmha.problem = {output = f32}} {
+  gpu.func @unstaged(%q: !t, %k: !t, %v: !t, %o: !o) kernel attributes {fmha.schedule = #schedule, fmha.problem = #fmha.problem<out_f32>} {
     %acc = tile.fill 0.0 {tile.q_tile = 0 : i32} : !tile.tile<64x64xf32>
     %sum = tile.fill 1.0 {tile.q_tile = 0 : i32} : !tile.tile<64xf32>
     // expected-error@+1 {{stages an output that the kernel does not: expected tile.write, as convert-fmha-to-tile makes it for outputs in f32}}

@@ -1,0 +1,58 @@
+"""Keywords of compile(). Written by scripts/fields_page.py."""
+
+from typing import Literal, TypedDict
+
+List = Literal["kv_lens", "cu_seqlens_q", "cu_seqlens_k", "sink", "source2_lens"]
+
+
+class Keywords(TypedDict, total=False):
+    """Facts of a problem, then fields of a schedule."""
+
+    lse: bool
+    v_in_k: bool
+    row_max: bool
+    row_sum: bool
+    unnormalised: bool
+    q_tiles: int | Literal["auto"]
+    q_tile_rows: int | Literal["auto"]
+    kv_block: int | Literal["auto"]
+    pack_heads: int | Literal["auto", "on", "off"]
+    kv_stages: int | Literal["auto"]
+    v_stages: int | Literal["auto"]
+    key_chunk: int | Literal["auto"]
+    value_chunk: int | Literal["auto"]
+    share_kv: bool | Literal["auto"]
+    o_columns: int | Literal["auto"]
+    p_slices: int | Literal["auto"]
+    p_offset: int | Literal["auto"]
+    exp2_emulated: int | Literal["auto"]
+    scheduler: Literal["auto", "single", "static", "dynamic"]
+    ctas_per_sm: int | Literal["auto"]
+    splits: int | Literal["auto"]
+
+
+FACTS = (
+    "lse",
+    "v_in_k",
+    "row_max",
+    "row_sum",
+    "unnormalised",
+)
+FIELDS = (
+    "q_tiles",
+    "q_tile_rows",
+    "kv_block",
+    "pack_heads",
+    "kv_stages",
+    "v_stages",
+    "key_chunk",
+    "value_chunk",
+    "share_kv",
+    "o_columns",
+    "p_slices",
+    "p_offset",
+    "exp2_emulated",
+    "scheduler",
+    "ctas_per_sm",
+    "splits",
+)

@@ -1,0 +1,149 @@
+"""Writes what is made from the tables of facts and of fields of schedules.
+
+    scripts/fields_page.py            writes docs/fields.md and python/fmha/_keywords.py
+    scripts/fields_page.py --check    exits 1 if one of them is out of date
+
+The tables are Facts.def and Fields.def of include/fmha/Schedule/Model.
+"""
+
+import ast
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TABLES = "include/fmha/Schedule/Model"
+
+PAGE = """# Facts and fields
+
+What a problem says with yes or no, and how a schedule is made. `scripts/fields_page.py` writes this page from `{tables}/Facts.def` and
+`Fields.def`. The flags are those of fmha-run, fmha-compile and the C API, where `_` may stand for `-`.
+
+## Facts
+
+The name is that in `#fmha.problem` and, unless the fact is internal, in [launch manifests](../{readme}).
+
+| name | flag | of `fmha.merge` too | meaning |
+| --- | --- | --- | --- |
+{facts}
+
+## Fields of a schedule
+
+The name is that in `#fmha.schedule` and of the keyword in Python. Those with a flag can be fixed, and pass options have the name of the flag.
+
+| name | usual value | flag | meaning |
+| --- | --- | --- | --- |
+{fields}
+"""
+
+KEYWORDS = '''"""Keywords of compile(). Written by scripts/fields_page.py."""
+
+from typing import Literal, TypedDict
+
+List = Literal[{lists}]
+
+
+class Keywords(TypedDict, total=False):
+    """Facts of a problem, then fields of a schedule."""
+
+{members}
+
+
+FACTS = ({facts})
+FIELDS = ({fields})
+'''
+
+FLAGS = {"Row": "", "Switch": "", "List": "=F.npy", "FloatList": "=F.npy"}
+TYPES = {
+    "heads()": 'int | Literal["auto", "on", "off"]',
+    "oneOf(switchNames)": 'bool | Literal["auto"]',
+    "oneOf(schedulerNames)": 'Literal["auto", "single", "static", "dynamic"]',
+}
+
+
+def entries(name):
+    """The entries of a table: the macro's name without FMHA_, and its arguments."""
+    text = (ROOT / TABLES / name).read_text(encoding="utf-8")
+    text = re.sub(r"^(\s*//|#).*(\\\n.*)*$", "", text, flags=re.M)
+    found = []
+    for start in re.finditer(r"^FMHA_(\w+)\(", text, re.M):
+        arguments, depth, last = [], 1, start.end()
+        for token in re.compile(r'"[^"]*"|[(){},]').finditer(text, start.end()):
+            depth += (token[0] in "({") - (token[0] in ")}")
+            if depth == 0 or (depth == 1 and token[0] == ","):
+                arguments.append(" ".join(text[last : token.start()].split()))
+                last = token.end()
+            if depth == 0:
+                break
+        found.append((start[1], [value(argument) for argument in arguments]))
+    return found
+
+
+def value(argument):
+    """A string without its quotes; anything else as it is written."""
+    return "".join(map(str, ast.literal_eval(f"[{argument}]"))) if argument.startswith('"') else argument
+
+
+def facts():
+    kind_of = {"FLOAT_LIST": "FloatList"}
+    for macro, (_, name, _, of_merge, text) in entries("Facts.def"):
+        yield kind_of.get(macro, macro.title()), name, of_merge == "true", text
+
+
+def fields():
+    for macro, arguments in entries("Fields.def"):
+        if macro == "CHOICE":
+            _, _, _, _, name, usual, values, text = arguments
+            yield name, usual, values, text
+        else:
+            *_, name, usual, text = arguments
+            yield name, usual, None, text
+
+
+def flag(name):
+    return name.replace("_", "-")
+
+
+def word(usual):
+    """A usual value as #fmha.schedule prints it."""
+    return "[]" if usual == "{}" else usual.rpartition("::")[2].lower()
+
+
+def page():
+    rows = [
+        f"| `{name}` | {f'`--{flag(name)}{FLAGS[kind]}`' if kind in FLAGS else ''} | {'yes' if of_merge else ''} | "
+        f"{text}{' (internal)' if kind == 'Internal' else ''} |"
+        for kind, name, of_merge, text in facts()
+    ]
+    columns = [
+        f"| `{name}` | {word(usual)} | {f'`--{flag(name)}`' if values else ''} | {text} |" for name, usual, values, text in fields()
+    ]
+    return PAGE.format(
+        tables=TABLES, readme="include/fmha/Runtime/README.md", facts="\n".join(rows), fields="\n".join(columns)
+    )
+
+
+def keywords():
+    def listed(names):
+        return "".join(f'\n    "{name}",' for name in names) + "\n"
+
+    switches = [name for kind, name, _, _ in facts() if kind in ("Row", "Switch")]
+    lists = [f'"{name}"' for kind, name, _, _ in facts() if kind.endswith("List")]
+    choices = {name: TYPES.get(values, 'int | Literal["auto"]') for name, _, values, _ in fields() if values}
+    members = [f"    {name}: bool" for name in switches] + [f"    {name}: {type}" for name, type in choices.items()]
+    return KEYWORDS.format(lists=", ".join(lists), members="\n".join(members), facts=listed(switches), fields=listed(choices))
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        sys.exit(f"error: expected no argument or --check, got {' '.join(arguments)}")
+    for name, text in (("docs/fields.md", page()), ("python/fmha/_keywords.py", keywords())):
+        path = ROOT / name
+        if not arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{name} is out of date: run scripts/fields_page.py")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
