@@ -60,12 +60,13 @@ void fmha::buildWarpSpecializePipeline(OpPassManager &kernel) {
   kernel.addPass(tile::createTileInsertChannels());
   kernel.addPass(tile::createTileSlicePartitions());
   kernel.addPass(tile::createTileRotateLoops());
+  kernel.addPass(tile::createTileWgmmaAwaitProducts());
+  kernel.addPass(tile::createTileWgmmaLoopTiles());
 }
 
 static void addSpecialised(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
   buildWarpSpecializePipeline(kernel);
-  kernel.addPass(tile::createTileWgmmaSpecialise());
   addVerifiers(kernel, options);
 }
 

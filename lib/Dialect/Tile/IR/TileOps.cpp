@@ -372,3 +372,9 @@ LogicalResult WgmmaOp::verify() {
                          << getElement();
   return checkSteps(*this);
 }
+
+OpFoldResult RescaleOp::fold(FoldAdaptor) {
+  auto fill = getInput().getDefiningOp<FillOp>();
+  return fill && fill.getValue().isZero() ? OpFoldResult(getInput())
+                                          : OpFoldResult();
+}

@@ -434,7 +434,8 @@ def Tile_CastOp : Tile_ValueOp<"cast", [Tile_ShapesMatch<["input", "result"]>]> 
 def Tile_RescaleOp : Tile_SameTypeOp<"rescale", [Tile_RowsMatch<["input", "alpha"]>]> {
   let summary = "Multiplies each row by its own factor";
   let description = [{
-    In tensor memory this happens in place, and not at all where every factor is 1.
+    In tensor memory this happens in place, and not at all where every factor is 1. Zeros stay zeros: the rescale of a
+    `tile.fill` with 0 folds to it.
 
     ```mlir
     %b = tile.rescale %acc, %alpha : !tile.tile<128x128xf32>, !tile.tile<128xf32>
@@ -443,6 +444,7 @@ def Tile_RescaleOp : Tile_SameTypeOp<"rescale", [Tile_RowsMatch<["input", "alpha
   let arguments = (ins Tile_F32Matrix:$input, Tile_F32Row:$alpha);
   let results = (outs Tile_F32Matrix:$result);
   let assemblyFormat = "$input `,` $alpha attr-dict `:` type($input) `,` type($alpha)";
+  let hasFolder = 1;
 }
 
 def Tile_NormalizeOp

@@ -271,25 +271,48 @@ def TileWgmmaPlace : Tile_Pass<"tile-wgmma-place"> {
   }];
 }
 
-def TileWgmmaSpecialise : Tile_Pass<"tile-wgmma-specialise"> {
-  let summary = "As tile-specialise, for kernels whose target multiplies by wgmma";
+def TileWgmmaAwaitProducts : Tile_Pass<"tile-wgmma-await-products"> {
+  let summary = "Wait for products that have begun, and take turns to begin them";
   let description = [{
-    load, store and a consumer for each query tile. A consumer does all that its rows need: the scores of block j + 1 begin
-    before the product of block j, so that both run beside the softmax of block j + 1. Consumers take turns to begin
-    (named barriers 1, 2 and 3): while one multiplies the others make exponentials.
+    A `tile.dot` into `#tile.fragment` only begins. Before the first op that takes its result, overwrites what it reads or frees
+    that for the producer stands a `tile.wait_dots`, which lets later products run on. What threads write to shared memory for
+    a product of their own is fenced, and one thread of each warp releases a message. Several consumers take turns to begin the products of
+    a rotated loop (named barriers 1, 2 and 3): while one multiplies the others make exponentials.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ...
+    %o = tile.dot %p, %v plus %acc : ...
+    tile.release %kv[%n] : ...
+    %x = tile.mask %s ...
+    ```
+    After, shortened:
+    ```mlir
+    tile.sync_named 1 threads 256
+    %s = tile.dot %q, %k transpose_b : ...
+    %o = tile.dot %p, %v plus %acc : ...
+    tile.arrive_named 2 threads 256
+    %t = tile.wait_dots %s pending 1 : ...
+    %e = tile.elect
+    scf.if %e { tile.release %kv[%n] : ... }
+    %x = tile.mask %t ...
+    ```
+  }];
+}
+
+def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
+  let summary = "Let the roles of a CTA do several output tiles";
+  let description = [{
+    Where the schedule gives a CTA several output tiles each role becomes a loop over them, in which what followed from
+    `gpu.block_id` follows from the number of the tile. Channels go on from tile to tile: messages are counted from those of
+    the tiles before, and no role waits for another one between tiles. The loads of a tile begin with those of its first KV block.
 
     After, shortened:
     ```mlir
-    tile.role "consumer0" warps 4 to 8 registers 232 {
-      ...
-      scf.for %j = ... {
-        tile.sync_named 1 threads 256
-        %s = tile.dot %q, %k transpose_b : ...
-        %o = tile.dot %p, %v plus %acc : ...
-        tile.arrive_named 2 threads 256
-        %t = tile.wait_dots %s pending 1 : ...
-        tile.release %kv[...]
-        ...
+    scf.while (%tile = %first, %sent = %c0) {
+      // the role, for this tile, with its messages counted from %sent
+      scf.yield %next, %sent_now
+    }
     ```
   }];
 }

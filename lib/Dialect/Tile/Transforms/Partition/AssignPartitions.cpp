@@ -202,8 +202,8 @@ void Assigner::orderLoop(ArrayRef<Operation *> products) {
   // What the role does besides its products comes after all of them.
   Operation *loop = products.front()->getParentOfType<scf::ForOp>();
   for (Operation *op : ops)
-    if (rules.lookup(op) == rules.lookup(products.front()) &&
-        !isa<DotOp>(op) && op->getParentOfType<scf::ForOp>() == loop)
+    if (rules.lookup(op) == rules.lookup(products.front()) && !isa<DotOp>(op) &&
+        op->getParentOfType<scf::ForOp>() == loop)
       stageAndOrder[op] = {0, products.size()};
 }
 

@@ -74,8 +74,8 @@ mlir::FailureOr<ChannelPlan> planChannels(mlir::gpu::GPUFuncOp func,
                                           const KernelInfo &info,
                                           const PartitionFamily &family);
 
-/// Whether `user` runs where `branch` takes its first region: it stands in it, or
-/// in another branch on the same condition.
+/// Whether `user` runs where `branch` takes its first region: it stands in it,
+/// or in another branch on the same condition.
 bool isUnderSameCondition(mlir::scf::IfOp branch, mlir::Operation *user);
 
 /// The first product of the chain that `op` adds to, within its block and role.

@@ -26,6 +26,7 @@ namespace fmha::tile {
 } // namespace fmha::tile
 
 using namespace mlir;
+using namespace fmha;
 using namespace fmha::tile;
 
 /// Whether the loads before `loop` that only its body uses may be left out with

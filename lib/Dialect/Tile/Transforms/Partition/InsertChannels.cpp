@@ -68,6 +68,7 @@ private:
   void insertReleases();
   SmallVector<Operation *> takersOf(Operation *product);
   bool insertAsyncRelease(Delivery &delivery);
+  void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
   int64_t countIn(const PlannedChannel &channel, Operation *op);
@@ -325,10 +326,10 @@ bool Inserter::insertAsyncRelease(Delivery &delivery) {
     return false;
   b.setInsertionPoint(delivery.block->findAncestorOpInBlock(*takers[0]));
   Value number = receivedNumber(delivery);
-  create<ReleaseOp>(
-      PartitionAttr::get(b.getContext(), own.getRole(), own.getStage(),
-                         partitionOf(takers[0]).getOrder()),
-      channels[delivery.channel], number);
+  create<ReleaseOp>(PartitionAttr::get(b.getContext(), own.getRole(),
+                                       own.getStage(),
+                                       partitionOf(takers[0]).getOrder()),
+                    channels[delivery.channel], number);
   return true;
 }
 
@@ -338,10 +339,26 @@ void Inserter::insertRelease(Delivery &delivery) {
     return;
   const Crossing &last = *delivery.uses.back();
   Operation *anchor = delivery.block->findAncestorOpInBlock(*last.user);
+  if (auto branch = dyn_cast<scf::IfOp>(anchor);
+      branch && branch.elseBlock() && delivery.channel->repeats)
+    return releaseInBranches(branch, delivery);
   Operation *after = lastAfter.lookup(anchor);
   b.setInsertionPointAfter(after ? after : anchor);
   lastAfter[anchor] = create<ReleaseOp>(
       partitionOf(last.user), channels[delivery.channel], delivery.message);
+}
+
+/// As soon as the branch that is taken needs the message no more:
+///   scf.if %has { scf.for ...; tile.release %q[%c0]; ... }
+///   else { tile.release %q[%c0] }
+void Inserter::releaseInBranches(scf::IfOp branch, const Delivery &delivery) {
+  Operation *user = delivery.uses.back()->user;
+  PartitionAttr own = partitionOf(user);
+  auto like = PartitionAttr::get(b.getContext(), own.getRole(), 0, 0);
+  b.setInsertionPointAfter(branch.thenBlock()->findAncestorOpInBlock(*user));
+  create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
+  b.setInsertionPoint(branch.elseBlock()->getTerminator());
+  create<ReleaseOp>(like, channels[delivery.channel], delivery.message);
 }
 
 /// A message that is used in several stages is free after the last of them.

@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/PartitionFamily.h"
 #include "Loops.h"
 #include "TileFlow.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 
@@ -27,6 +29,7 @@ namespace fmha::tile {
 } // namespace fmha::tile
 
 using namespace mlir;
+using namespace fmha;
 using namespace fmha::tile;
 
 namespace {
@@ -36,8 +39,9 @@ enum class Part { Prologue, Body, Epilogue };
 
 class Rotation {
 public:
-  explicit Rotation(scf::ForOp loop)
-      : loop(loop), b(loop.getLoc(), loop->getContext()) {
+  /// With `repeats` messages of a later output tile follow those of this one.
+  Rotation(scf::ForOp loop, bool repeats)
+      : loop(loop), repeats(repeats), b(loop.getLoc(), loop->getContext()) {
     b.setInsertionPoint(loop);
   }
   LogicalResult run();
@@ -61,6 +65,7 @@ private:
   SmallVector<Value> carriedOf(Iteration &iteration);
 
   scf::ForOp loop;
+  bool repeats;
   ImplicitLocOpBuilder b;
   /// Values of an iteration that are there after its stage 0 and needed later:
   /// by stage 1, or by the next iteration.
@@ -232,6 +237,13 @@ void Rotation::cloneItem(Operation &op, Part part, Iteration *of[2]) {
     all.map(value, remake(value, values));
   Operation *made = b.clone(op, all);
   values.values.map(op.getResults(), made->getResults());
+  // The first rescale of an accumulator that begins with 0.
+  SmallVector<Value> folded;
+  if (isa<RescaleOp>(made) && succeeded(b.tryFold(made, folded)) &&
+      !folded.empty()) {
+    values.values.map(op.getResults(), folded);
+    made->erase();
+  }
 }
 
 void Rotation::build(Block &block, Part part, Iteration *of[2]) {
@@ -264,7 +276,8 @@ LogicalResult Rotation::run() {
   llvm::DenseMap<Value, Operation *> last;
   findLastReleases(*loop.getBody(), last);
   for (auto &[channel, release] : last)
-    lastReleases.insert(release);
+    if (!repeats)
+      lastReleases.insert(release);
   Iteration first, current, next, final;
   start(first, loop.getLowerBound());
   for (auto [argument, init] :
@@ -290,6 +303,13 @@ LogicalResult Rotation::run() {
     if (!carried.empty())
       scf::YieldOp::create(b, carriedOf(next));
   }
+  // What stage 0 has read until its last iteration is free before stage 1 of
+  // that one.
+  while (auto release = dyn_cast<ReleaseOp>(loop->getNextNode())) {
+    if (stagesIn(release) != 1)
+      break;
+    release->moveBefore(loop);
+  }
   start(final, end);
   for (auto [value, result] : llvm::zip(carried, made.getResults()))
     final.values.map(value, result);
@@ -314,8 +334,10 @@ struct TileRotateLoopsPass
           loops.push_back(loop);
       });
     });
+    auto attr = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
+    bool repeats = partitionFamilyOf(attr.getValue()).repeats(attr.getValue());
     for (scf::ForOp loop : loops)
-      if (failed(Rotation(loop).run()))
+      if (failed(Rotation(loop, repeats).run()))
         return signalPassFailure();
     // Roles have been cut along these marks.
     getOperation().walk([](Operation *op) {

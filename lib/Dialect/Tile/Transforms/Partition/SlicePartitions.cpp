@@ -296,7 +296,16 @@ void Slicer::run() {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// A loop alone needs no guard:
+bool hasTwoStages(scf::ForOp loop) {
+  bool found[2] = {false, false};
+  loop.walk([&](Operation *op) {
+    if (PartitionAttr partition = partitionOf(op))
+      found[partition.getStage()] = true;
+  });
+  return found[0] && found[1];
+}
+
+/// A loop of one stage alone needs no guard:
 ///   %r = scf.if %has { %s = scf.for ... iter_args(%x = %init); yield %s }
 ///        else { yield %init }
 /// ->
@@ -304,7 +313,7 @@ void Slicer::run() {
 void dropGuard(scf::IfOp branch) {
   Block *then = branch.thenBlock();
   auto loop = dyn_cast<scf::ForOp>(then->front());
-  if (!loop || !isTestOf(branch.getCondition(), loop) ||
+  if (!loop || !isTestOf(branch.getCondition(), loop) || hasTwoStages(loop) ||
       loop->getNextNode() != then->getTerminator())
     return;
   SmallVector<Value> values;

@@ -83,8 +83,14 @@ void FragmentPlacer::placeCast(CastOp op) {
   setPlace(op.getResult(), FragmentAttr::get(ctx));
   if (info.schedule.pPlacement != schedule::PPlacement::Smem)
     return;
-  OpBuilder b(ctx);
-  b.setInsertionPointAfter(op);
+  if (op->use_empty())
+    return;
+  // Where the product takes it: until then the one before may read its place.
+  Operation *first = *op->user_begin();
+  for (Operation *user : op->getUsers())
+    if (user->isBeforeInBlock(first))
+      first = user;
+  OpBuilder b(first);
   unsigned tile = *queryTileOf(op);
   auto moved = MoveOp::create(b, op.getLoc(),
                               op.getType().withPlace(smem("P" + Twine(tile))),

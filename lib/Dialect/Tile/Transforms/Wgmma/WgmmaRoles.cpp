@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 //   load          TMA loads
-//   consumer<n>   products and all arithmetic on a set of rows, a warpgroup each
-//   store         TMA stores
+//   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
+//   each store         TMA stores
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,18 @@ static constexpr RoleRule roles[] = {
      [](Operation *op) { return isa<LoadOp>(op); }},
     {"store", Agent::Tma, true, false,
      [](Operation *op) { return isa<StoreOp>(op); }},
-    {"consumer", Agent::Threads, false, true, [](Operation *) { return true; }}};
+    {"consumer", Agent::Threads, false, true,
+     [](Operation *) { return true; }}};
 
-static constexpr ChannelRule channels[] = {{"KV", "load", "kv"},
-                                           {"Q", "load", "q"},
-                                           {"out", "consumer", "out"}};
+static constexpr ChannelRule channels[] = {
+    {"KV", "load", "kv"}, {"Q", "load", "q"}, {"out", "consumer", "out"}};
 
 const PartitionFamily &tile::wgmmaPartition() {
-  static const PartitionFamily family = {
-      roles, channels, /*laterStageFirst=*/false, /*asyncProducts=*/true,
-      /*releaseArrivals=*/4, /*keepsBarriers=*/true};
+  static const PartitionFamily family = {roles,
+                                         channels,
+                                         /*laterStageFirst=*/false,
+                                         /*asyncProducts=*/true,
+                                         /*releaseArrivals=*/4,
+                                         /*keepsBarriers=*/true};
   return family;
 }

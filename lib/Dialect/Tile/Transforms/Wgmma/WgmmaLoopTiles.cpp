@@ -1,0 +1,306 @@
+//===- WgmmaLoopTiles.cpp - Several tiles in one flow of messages ---------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %row = f(gpu.block_id x)      scf.while (%tile = first, %ring = 0, %n = 0)
+//   role { g(%row) }         ->   while (%tile < tiles) {
+//                                   %row = f(%tile)
+//                                   g(%row), its messages counted from %ring
+//                                   yield next, %ring + 2 blocks, %n + 1
+//                                 }
+//
+// Nothing is made anew between tiles and no role waits for another one there:
+// rings go on, so that a tile's keys are loaded while the one before it is
+// multiplied, and written while the next one is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/Distribute.h"
+#include "Common/PartitionFamily.h"
+#include "Common/TileNumbers.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEWGMMALOOPTILES
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+namespace {
+
+/// The tiles of a CTA, by number. Behind a right bound the kernel numbers row
+/// blocks so that two neighbours, a long and a short one, have as many keys as
+/// any other two; a CTA does two neighbours and goes on from there. If there is
+/// a CTA for each tile, it does one.
+class TileOrder {
+public:
+  TileOrder(ImplicitLocOpBuilder &b, bool pairs) : b(b), pairs(pairs) {
+    count = arith::IndexCastUIOp::create(
+        b, b.getIndexType(), TileCountOp::create(b, b.getI32Type()));
+    grid = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    if (pairs)
+      several =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, count, grid);
+  }
+
+  Value first() {
+    Value id = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+    if (!pairs)
+      return id;
+    return select(several, arith::AddIOp::create(b, id, id), id);
+  }
+  Value isThere(Value tile) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, count);
+  }
+  /// tile + 1 behind an even one, tile + 2 grid - 1 behind an odd one.
+  Value next(Value tile) {
+    if (!pairs)
+      return arith::AddIOp::create(b, tile, grid);
+    Value even = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                       arith::AndIOp::create(b, tile, index(1)),
+                                       index(0));
+    Value far = arith::SubIOp::create(b, arith::AddIOp::create(b, grid, grid),
+                                      index(1));
+    Value step = select(arith::AndIOp::create(b, several, even), index(1), far);
+    return arith::AddIOp::create(b, tile, step);
+  }
+
+private:
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, condition, yes, no);
+  }
+
+  ImplicitLocOpBuilder &b;
+  bool pairs;
+  Value count, grid, several;
+};
+
+/// Makes anew, at the start of `body`, what `role` uses and a tile decides.
+void placeRole(ImplicitLocOpBuilder &b, RoleOp role, const KernelInfo &info,
+               Block *body) {
+  Block &entry = role->getParentOp()->getBlock()->getParent()->front();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(body);
+  // One thread alone has no other that may differ.
+  bool uniform =
+      !role.getSingleThread() && needs(Workaround::UniformTileNumbers, info);
+  TileNumbers::of(entry).place(b, role, body->getArgument(0), uniform);
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// Messages that one output tile sends through a channel: `known`, and
+/// `perIteration` for each iteration of a loop that ends at `end`.
+struct MessageCount {
+  Value end;
+  int64_t perIteration = 0, known = 0;
+  bool operator==(const MessageCount &) const = default;
+
+  Value create(ImplicitLocOpBuilder &b) const {
+    auto constant = [&](int64_t n) {
+      return arith::ConstantIndexOp::create(b, n).getResult();
+    };
+    if (!end)
+      return constant(known);
+    Value sent = arith::MulIOp::create(b, end, constant(perIteration));
+    return known ? Value(arith::AddIOp::create(b, sent, constant(known)))
+                 : sent;
+  }
+};
+
+using MessageCounts = llvm::MapVector<Value, MessageCount>;
+
+/// Counts the messages of each channel where they are published. Fails at one
+/// inside of two loops, or of one that does not count from 0 by 1.
+FailureOr<MessageCounts> countMessages(SpecialiseOp roles) {
+  MessageCounts counts;
+  WalkResult walked =
+      roles.walk(
+          [&](PublishOp op) {
+            MessageCount &count = counts[op.getChannel()];
+            auto loop = op->getParentOfType<scf::ForOp>();
+            if (!loop) {
+              ++count.known;
+              return WalkResult::advance();
+            }
+            bool isCounted = !loop->getParentOfType<scf::ForOp>() &&
+                             isConstantIntValue(loop.getLowerBound(), 0) &&
+                             isConstantIntValue(loop.getStep(), 1) &&
+                             (!count.end || count.end == loop.getUpperBound());
+            if (!isCounted) {
+              op.emitOpError()
+                  << "expected one loop from 0 by 1 around the messages of "
+                     "a channel that several output tiles share";
+              return WalkResult::interrupt();
+            }
+            count.end = loop.getUpperBound();
+            ++count.perIteration;
+            return WalkResult::advance();
+          });
+  if (walked.wasInterrupted())
+    return failure();
+  return counts;
+}
+
+/// The message of an op at an end of a channel; null of other ops.
+OpOperand *messageOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, OpOperand *>(op)
+      .Case<AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(
+          [](auto end) { return &end.getMessageMutable(); })
+      .Default([](Operation *) { return nullptr; });
+}
+
+/// base + message. A constant is added last, so that LLVM sees which messages
+/// are even: (base + 2·i) + 1.
+Value countFrom(ImplicitLocOpBuilder &b, Value base, Value message) {
+  if (isConstantIntValue(message, 0))
+    return base;
+  auto sum = message.getDefiningOp<arith::AddIOp>();
+  if (!sum || !getConstantIntValue(sum.getRhs()))
+    return arith::AddIOp::create(b, base, message);
+  Value first = countFrom(b, base, sum.getLhs());
+  return arith::AddIOp::create(b, first, sum.getRhs());
+}
+
+class TileLooper {
+public:
+  TileLooper(RoleOp role, const KernelInfo &info, const MessageCounts &counts)
+      : role(role), info(info), counts(counts),
+        b(role.getLoc(), role.getContext()) {}
+  void run();
+
+private:
+  void loadFirst();
+  void rebase(Block *body, ValueRange before);
+
+  RoleOp role;
+  const KernelInfo &info;
+  const MessageCounts &counts;
+  ImplicitLocOpBuilder b;
+  /// Counts that differ, each with a number that the loop carries.
+  SmallVector<MessageCount> carried;
+};
+
+/// The first iteration of a loop of loads before the loads before the loop,
+/// which wait until the tile before leaves their place:
+///   load q; for 0..n { load k }  ->  if 0 < n { load k }; load q; for 1..n ...
+void TileLooper::loadFirst() {
+  Block &block = role.getBody().front();
+  auto loops = block.getOps<scf::ForOp>();
+  if (loops.empty() || (*loops.begin())->getNumResults())
+    return;
+  scf::ForOp loop = *loops.begin();
+  b.setInsertionPointToStart(&block);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value has = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                    loop.getUpperBound(), zero);
+  auto branch = scf::IfOp::create(b, has, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  IRMapping first;
+  first.map(loop.getInductionVar(), zero);
+  for (Operation &op : loop.getBody()->without_terminator())
+    b.clone(op, first);
+  b.setInsertionPoint(loop);
+  loop.setLowerBound(arith::ConstantIndexOp::create(b, 1));
+}
+
+/// Counts the messages in `body` from those `before`, of the carried counts.
+void TileLooper::rebase(Block *body, ValueRange before) {
+  SmallVector<OpOperand *> messages;
+  body->walk([&](Operation *op) {
+    if (OpOperand *message = messageOf(op))
+      messages.push_back(message);
+  });
+  for (OpOperand *message : messages) {
+    Operation *op = message->getOwner();
+    const MessageCount &count = counts.find(op->getOperand(0))->second;
+    Value base = before[llvm::find(carried, count) - carried.begin()];
+    b.setInsertionPoint(op);
+    message->set(countFrom(b, base, message->get()));
+  }
+}
+
+void TileLooper::run() {
+  if (role.getSingleThread())
+    loadFirst();
+  Block &block = role.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (auto &[channel, count] : counts)
+    if (!llvm::is_contained(carried, count))
+      carried.push_back(count);
+  b.setInsertionPointToEnd(&block);
+  TileOrder order(b, info.problem.mask.rightBound().has_value());
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  SmallVector<Value> initial(1 + carried.size(), zero);
+  initial[0] = order.first();
+  SmallVector<Type> types(initial.size(), b.getIndexType());
+  SmallVector<Location> locs(initial.size(), b.getLoc());
+  auto loop = scf::WhileOp::create(b, types, initial);
+  OpBuilder::InsertionGuard guard(b);
+  Block *test = b.createBlock(&loop.getBefore(), {}, types, locs);
+  scf::ConditionOp::create(b, order.isThere(test->getArgument(0)),
+                           test->getArguments());
+  Block *each = b.createBlock(&loop.getAfter(), {}, types, locs);
+  for (Operation *op : ops)
+    op->moveBefore(each, each->end());
+  rebase(each, each->getArguments().drop_front());
+  b.setInsertionPointToEnd(each);
+  SmallVector<Value> next = {order.next(each->getArgument(0))};
+  for (auto [count, sent] :
+       llvm::zip(carried, each->getArguments().drop_front()))
+    next.push_back(arith::AddIOp::create(b, sent, count.create(b)));
+  scf::YieldOp::create(b, next);
+  placeRole(b, role, info, each);
+}
+
+struct TileWgmmaLoopTilesPass
+    : public fmha::tile::impl::TileWgmmaLoopTilesBase<TileWgmmaLoopTilesPass> {
+  void runOnOperation() override {
+    if (!isWgmmaKernel(getOperation()))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    if (failed(info))
+      return signalPassFailure();
+    if (!partitionFamilyOf(info->schedule).repeats(info->schedule))
+      return;
+    WalkResult walked = getOperation().walk([&](SpecialiseOp roles) {
+      FailureOr<MessageCounts> counts = countMessages(roles);
+      if (failed(counts))
+        return WalkResult::interrupt();
+      for (RoleOp role : roles.getBody().front().getOps<RoleOp>())
+        if (!role.getBody().front().empty())
+          TileLooper(role, *info, *counts).run();
+      return WalkResult::skip();
+    });
+    if (walked.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
