@@ -59,7 +59,7 @@ struct ToPtxOptions : KernelPipelineOptions<ToPtxOptions> {
 void registerWarpSpecialize() {
   PassPipelineRegistration<> registration(
       "tile-warp-specialize",
-      "Cut placed kernels into roles joined by channels (six passes)",
+      "Cut placed kernels into roles joined by channels",
       buildWarpSpecializePipeline);
   PassPipelineRegistration<> old("tile-specialise",
                                  "The old name of tile-warp-specialize",

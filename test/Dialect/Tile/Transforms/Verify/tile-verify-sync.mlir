@@ -8,8 +8,7 @@
 // PASSES-NEXT: tile-wgmma-place
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
-// PASSES: tile-rotate-loops
-// PASSES-NEXT: tile-wgmma-specialise
+// PASSES: tile-wgmma-loop-tiles
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: cse

@@ -1,6 +1,6 @@
 // Fragments as vectors of a thread: of 64 rows and n columns n / 2 elements, two of each row by turns.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=32 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-wgmma-specialise,tile-lower-channels,tile-wgmma-distribute,cse)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=32 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-warp-specialize,tile-lower-channels,tile-wgmma-distribute,cse)))' \
 // RUN:   | FileCheck %s
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
@@ -36,7 +36,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: math.exp2 {{.*}} : vector<16xf32>
 // Two elements of P a word.
 // CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>
-// CHECK: scf.for {{.*}}(vector<2xf32>, vector<2xf32>, vector<32xf32>, vector<8xi32>
+// CHECK: scf.for {{.*}}(vector<2xf32>, vector<2xf32>, vector<8xi32>, vector<32xf32>
 // V is MN-major: 16 rows of 128 bytes a K step.
 // CHECK: tile.wgmma %{{.*}}, %{{.*}} steps [0, 2048] transpose_b plus {{.*}} : vector<32xf32> of bf16 : vector<8xi32>, i64 -> vector<32xf32>
 // CHECK-NEXT: tile.wgmma_commit

@@ -1,0 +1,94 @@
+// Products only begin at their op: what takes their result, or frees what they read, waits.
+
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-wgmma-await-products)))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+
+gpu.module @pending {
+  gpu.func @pending(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    tile.specialise {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.slot %c0 : !q
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %first = tile.dot %a, %x transpose_b : !q, !k -> !s
+        %y = tile.receive %kv[%c1] : !tile.channel<!k> -> !k
+        %second = tile.dot %a, %y transpose_b : !q, !k -> !s
+        tile.release %kv[%c0] : !tile.channel<!k>
+        %u = tile.scale %first by 2.0 : !s
+        %w = tile.scale %second by 2.0 : !s
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @pending
+// CHECK: %[[A:.*]] = tile.dot
+// CHECK: %[[B:.*]] = tile.dot
+// The second one may run on while the first one's result is used. One thread of each warp releases.
+// CHECK-NEXT: %[[ADONE:.*]] = tile.wait_dots %[[A]] pending 1
+// CHECK-NEXT: %[[ELECTED:.*]] = tile.elect
+// CHECK-NEXT: scf.if %[[ELECTED]] {
+// CHECK-NEXT:   tile.release
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.scale %[[ADONE]]
+// CHECK-NEXT: %[[BDONE:.*]] = tile.wait_dots %[[B]] pending 0
+// CHECK-NEXT: tile.scale %[[BDONE]]
+
+// -----
+
+// P in shared memory: the next one is not written before the product has read the last one, and all warps have it before
+// the product reads it. A factor in registers is left alone until the product is awaited.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+
+gpu.module @factors {
+  gpu.func @factors(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %h = tile.fill 0.0 : !tile.tile<64x128xbf16, #tile.fragment>
+    tile.specialise {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %p = tile.move %h : !tile.tile<64x128xbf16, #tile.fragment> to !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+        %first = tile.dot %p, %x : !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>, !k -> !tile.tile<64x64xf32, #tile.fragment>
+        %p2 = tile.move %h : !tile.tile<64x128xbf16, #tile.fragment> to !tile.tile<64x128xbf16, #tile.smem<offset = 131072>>
+        %second = tile.dot %h, %x plus %first as !tile.tile<64x64xf32, #tile.fragment> : !tile.tile<64x128xbf16, #tile.fragment>, !k -> !tile.tile<64x64xf32, #tile.fragment>
+        %u = tile.scale %second by 2.0 : !tile.tile<64x64xf32, #tile.fragment>
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @factors
+// CHECK: tile.move
+// CHECK-NEXT: tile.fence proxy_async
+// CHECK-NEXT: tile.sync_named 2 threads 128
+// CHECK: %[[FIRST:.*]] = tile.dot
+// CHECK-NEXT: %[[ACC:.*]] = tile.wait_dots %[[FIRST]] pending 0
+// CHECK-NEXT: tile.move
+// CHECK: %[[SECOND:.*]] = tile.dot %[[H:.*]], %{{.*}} plus %[[ACC]]
+// CHECK-NEXT: %[[DONE:.*]]:2 = tile.wait_dots %[[SECOND]], %[[H]] pending 0
+// CHECK-NEXT: tile.scale %[[DONE]]#0

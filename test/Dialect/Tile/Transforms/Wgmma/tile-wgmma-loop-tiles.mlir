@@ -1,0 +1,98 @@
+// Messages are counted on from output tile to output tile.
+
+// RUN: fmha-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-wgmma-loop-tiles)))' | FileCheck %s
+
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, scheduler = static, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+
+gpu.module @counts {
+  gpu.func @counts(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    %q0 = tile.channel "q0" from tma to threads arrivals 1, 4 : !tile.channel<!q>
+    tile.specialise {
+      tile.role "load" warps 0 to 1 registers 40 single_thread {
+        %slot = tile.acquire %q0[%c0] : !tile.channel<!q> -> !q
+        tile.publish %q0[%c0] : !tile.channel<!q>
+        scf.for %i = %c0 to %n step %c1 {
+          %next = arith.addi %i, %c1 : index
+          %own = tile.acquire %kv[%next] : !tile.channel<!k> -> !k
+          tile.publish %kv[%i] : !tile.channel<!k>
+        }
+      }
+      tile.role "spare" warps 2 to 4 registers 40 { }
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %a = tile.receive %q0[%c0] : !tile.channel<!q> -> !q
+        scf.for %i = %c0 to %n step %c1 {
+          %x = tile.receive %kv[%i] : !tile.channel<!k> -> !k
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @counts
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK: tile.role "load"
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[ZERO:.*]], %{{.*}} = %[[ZERO]])
+// CHECK: ^bb0(%{{.*}}: index, %[[QS:.*]]: index, %[[KS:.*]]: index):
+// The first block of keys is asked for before the queries, which wait for their place.
+// CHECK: scf.if
+// CHECK:   tile.acquire
+// CHECK: }
+// CHECK: tile.acquire %{{.*}}[%[[QS]]]
+// CHECK: scf.for %[[I:.*]] = %c1
+// A constant is added last.
+// CHECK:   %[[SUM:.*]] = arith.addi %[[KS]], %[[I]]
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[SUM]], %c1
+// CHECK-NEXT: tile.acquire %{{.*}}[%[[NEXT]]]
+// CHECK: arith.addi %[[QS]], %c1
+// CHECK: %[[SENT:.*]] = arith.muli %[[N]], %c1
+// CHECK: arith.addi %[[KS]], %[[SENT]]
+// CHECK: tile.role "spare" {{.*}} {
+// CHECK-NEXT: }
+// CHECK: tile.role "consumer0"
+// CHECK: scf.while
+// CHECK: tile.receive
+// CHECK: scf.for
+
+// -----
+
+// A schedule of one tile a CTA has no such loop.
+#schedule = #fmha.schedule<target = "sm_90a", q_tiles = 2, q_tile_rows = 64, kv_block = 128, kv_stages = 4, p_placement = registers, roles = [
+  #fmha.role<"load", first_warp = 0, warps = 1, registers = 40>, #fmha.role<"store", first_warp = 1, warps = 1, registers = 40>,
+  #fmha.role<"spare", first_warp = 2, warps = 2, registers = 40>,
+  #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 232>, #fmha.role<"consumer1", first_warp = 8, warps = 4, registers = 232>]>
+!t = memref<?x?x?x64xbf16>
+!k = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>
+!q = !tile.tile<64x64xbf16, #tile.smem<offset = 0>>
+!s = !tile.tile<64x128xf32, #tile.fragment>
+!row = !tile.tile<64xf32, #tile.fragment>
+
+gpu.module @single {
+  gpu.func @single(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %kv = tile.channel "kv" from tma to threads arrivals 1, 8 : !tile.channel<!k>
+    tile.specialise {
+      tile.role "consumer0" warps 4 to 8 registers 232 {
+        %x = tile.receive %kv[%c0] : !tile.channel<!k> -> !k
+      }
+    }
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: @single
+// CHECK-NOT: scf.while
