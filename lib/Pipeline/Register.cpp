@@ -21,7 +21,9 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -54,13 +56,23 @@ struct ToPtxOptions : KernelPipelineOptions<ToPtxOptions> {
                              llvm::cl::init("sm_100a")};
 };
 
+/// On gpu.func, as the passes are, or on what holds such functions.
+void addWarpSpecialize(OpPassManager &pm) {
+  StringRef on = pm.getOpAnchorName();
+  if (on == ModuleOp::getOperationName())
+    return buildWarpSpecializePipeline(
+        pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>());
+  if (on == gpu::GPUModuleOp::getOperationName())
+    return buildWarpSpecializePipeline(pm.nest<gpu::GPUFuncOp>());
+  buildWarpSpecializePipeline(pm);
+}
+
 /// The passes of warp specialization in a row, also by the name that one pass
 /// had.
 void registerWarpSpecialize() {
   PassPipelineRegistration<> registration(
       "tile-warp-specialize",
-      "Cut placed kernels into roles joined by channels",
-      buildWarpSpecializePipeline);
+      "Cut placed kernels into roles joined by channels", addWarpSpecialize);
   PassPipelineRegistration<> old("tile-specialise",
                                  "The old name of tile-warp-specialize",
                                  [](OpPassManager &pm) {

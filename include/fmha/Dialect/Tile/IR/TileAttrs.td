@@ -86,7 +86,8 @@ def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
   let description = [{
     Stands on ops of the placed level as `tile.partition`, written by `tile-assign-partitions` or by hand; the passes after it
     obey it. `role` is the name of a role of the schedule. In a loop an op of `stage` s runs s iterations after the ops of
-    stage 0 of its iteration, and ops of a role run in ascending `order`, those of the same order as the program has them.
+    stage 0 of its iteration. Where a loop has ops of both stages, those of a role run in ascending `order`, ops of one order as
+    the program has them; elsewhere `order` says nothing.
 
     Example: `#tile.partition<role = "mma", stage = 1, order = 2>`.
 

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace fmha::tile {
 #define GEN_PASS_DEF_TILEDISTRIBUTE
@@ -177,13 +178,20 @@ static Type convertTile(TileType type) {
 }
 
 /// Erases `op` and what it alone uses, if nothing uses it.
-static void eraseIfDead(Operation *op) {
-  if (!op || !isOpTriviallyDead(op))
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    eraseIfDead(operand.getDefiningOp());
+static void eraseIfDead(Operation *root) {
+  // Two operands may come from one op, and one of them from the other: only
+  // what has left the list is erased.
+  llvm::SetVector<Operation *> work;
+  work.insert(root);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        work.insert(maker);
+    op->erase();
+  }
 }
 
 void tile::eraseViews(gpu::GPUFuncOp func) {

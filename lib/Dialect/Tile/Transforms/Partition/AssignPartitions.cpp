@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -254,6 +255,49 @@ void Assigner::write() {
   }
 }
 
+static bool holdsTiles(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isTileOp(inner) ? WalkResult::interrupt()
+                               : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// What the passes after this one can cut: loops from index to index, branches,
+/// and no effects but those of ops on tiles.
+static LogicalResult checkProgram(gpu::GPUFuncOp func) {
+  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    if (isTileOp(op)) {
+      Operation *around = op->getParentOp();
+      while (isa<scf::ForOp, scf::IfOp>(around))
+        around = around->getParentOp();
+      if (around == func)
+        return WalkResult::advance();
+      return op->emitOpError() << "expected only scf.for and scf.if around ops "
+                                  "on tiles, got "
+                               << around->getName();
+    }
+    auto isOther = [](Type type) { return !isa<TileType>(type); };
+    bool isControl = isa<scf::ForOp, scf::IfOp>(op) && holdsTiles(op);
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (isControl && (llvm::any_of(op->getResultTypes(), isOther) ||
+                      (loop && !loop.getInductionVar().getType().isIndex())))
+      return op->emitOpError()
+             << "expected an index to count iterations, and tiles alone to be "
+                "carried, where ops on tiles stand inside";
+    bool isPlain = !op->getNumRegions() && op != func &&
+                   !op->hasTrait<OpTrait::IsTerminator>() &&
+                   !isa_and_nonnull<TileDialect>(op->getDialect());
+    if (isPlain && !isMemoryEffectFree(op) &&
+        !hasSingleEffect<MemoryEffects::Read>(op))
+      return op->emitOpError() << "expected no effects besides those of ops on "
+                                  "tiles: no role would have them";
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 /// A tile that nothing takes is not made: no role would wait until its memory
 /// is free.
 void Assigner::eraseUnused() {
@@ -264,6 +308,8 @@ void Assigner::eraseUnused() {
 }
 
 LogicalResult Assigner::run() {
+  if (failed(checkProgram(func)))
+    return failure();
   eraseUnused();
   collect();
   if (failed(findRules()))

@@ -164,6 +164,8 @@ private:
   LogicalResult visitUse(Operation *user, OpOperand &use);
   PlannedChannel &channelOf(Value tile);
   void planSends(PlannedChannel &channel);
+  LogicalResult checkSend(const Send &send);
+  LogicalResult checkConsumers(const PlannedChannel &channel);
   void decideReleases(PlannedChannel &channel);
   void joinChains();
   std::tuple<bool, unsigned, size_t> nameChannel(PlannedChannel &channel);
@@ -178,6 +180,10 @@ private:
 
 LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
   StringRef role = partitionOf(user).getRole();
+  if (!family.findRole(role))
+    return user->emitOpError()
+           << "expected a role that the target's kernels have, got \"" << role
+           << '"';
   std::optional<TileSource> other;
   SmallVector<TileSource> sources = sourcesOf(use.get());
   for (TileSource &source : sources) {
@@ -197,6 +203,12 @@ LogicalResult Planner::visitUse(Operation *user, OpOperand &use) {
       return user->emitOpError() << "expected one role to make the tile, got \""
                                  << partitionOf(other->op()).getRole()
                                  << "\" and \"" << maker.getRole() << '"';
+    bool isOther = other && other->op() != source.op() &&
+                   other->isOfThisIteration() != source.isOfThisIteration();
+    if (isOther || source.previous.size() > 1)
+      return user->emitOpError() << "expected one op to make the tile, in this "
+                                    "iteration or the one "
+                                    "before";
     if (!other)
       other = source;
   }
@@ -237,6 +249,37 @@ PlannedChannel &Planner::channelOf(Value tile) {
   return plan.back();
 }
 
+/// Messages are counted by loops that all roles have, and by no condition that
+/// differs from iteration to iteration.
+LogicalResult Planner::checkSend(const Send &send) {
+  unsigned loops = 0;
+  for (Operation *op = send.point; op != func; op = op->getParentOp()) {
+    Operation *parent = op->getParentOp();
+    loops += isa<scf::ForOp>(parent);
+    auto branch = dyn_cast<scf::IfOp>(parent);
+    bool isFixed = !branch || (branch.getCondition().getParentBlock() ==
+                                   &func.getBody().front() &&
+                               op->getBlock() == branch.thenBlock());
+    if (!isFixed || loops > 1)
+      return send.tile.getDefiningOp()->emitOpError()
+             << "sends a tile to another role: expected it in at most one "
+                "loop, "
+                "and under conditions of the whole kernel only";
+  }
+  return success();
+}
+
+LogicalResult Planner::checkConsumers(const PlannedChannel &channel) {
+  SmallVector<StringRef> roles = channel.consumers();
+  for (StringRef role : roles)
+    if (family.findRole(role)->agent != family.findRole(roles[0])->agent)
+      return channel.uses.front().user->emitOpError()
+             << "takes tiles that role \"" << role
+             << "\" takes, too: expected consumers that signal alike, threads, "
+                "MMA or TMA";
+  return success();
+}
+
 void Planner::planSends(PlannedChannel &channel) {
   llvm::MapVector<Value, SmallVector<Operation *>> users;
   for (const Crossing &use : channel.uses)
@@ -257,7 +300,8 @@ void Planner::decideReleases(PlannedChannel &channel) {
       channel.releasedBy = &other;
     if (&other == &channel || !areReverse(channel, other))
       continue;
-    if (channel.type == other.type)
+    if (channel.type == other.type && channel.consumers().size() == 1 &&
+        other.consumers().size() == 1)
       channel.unreleased = true;
     else if (Extent::of(channel.type).overlaps(Extent::of(other.type)) &&
              isa<DotOp>(other.uses.front().user))
@@ -357,8 +401,14 @@ FailureOr<ChannelPlan> Planner::run() {
   for (Operation *op : ops)
     if (failed(visit(op)))
       return failure();
-  for (PlannedChannel &channel : plan)
+  for (PlannedChannel &channel : plan) {
     planSends(channel);
+    if (failed(checkConsumers(channel)))
+      return failure();
+    for (const Send &send : channel.sends)
+      if (failed(checkSend(send)))
+        return failure();
+  }
   for (PlannedChannel &channel : plan)
     decideReleases(channel);
   joinChains();

@@ -41,6 +41,7 @@ public:
 
 private:
   Value notFirst();
+  bool isUnderChange(Operation *yield);
   LogicalResult startIn(Value accumulator);
   void skipFirst(RescaleOp op);
   LogicalResult useAfter(Operation *user);
@@ -81,6 +82,14 @@ void Elision::skipFirst(RescaleOp op) {
   op.erase();
 }
 
+/// Whether `yield` ends a branch on a condition that differs from iteration to
+/// iteration, so that the first one need not be the first to multiply.
+bool Elision::isUnderChange(Operation *yield) {
+  auto branch = dyn_cast<scf::IfOp>(yield->getParentOp());
+  return branch && branch.getCondition() != condition &&
+         !loop.isDefinedOutsideOfLoop(branch.getCondition());
+}
+
 /// The first product overwrites what is in `accumulator` in the first
 /// iteration.
 LogicalResult Elision::startIn(Value accumulator) {
@@ -93,7 +102,7 @@ LogicalResult Elision::startIn(Value accumulator) {
     } else if (auto dot = dyn_cast<DotOp>(user);
                dot && dot.getAcc() == accumulator && !dot.getAccumulate()) {
       dot.getAccumulateMutable().assign(notFirst());
-    } else if (!isa<scf::YieldOp>(user)) {
+    } else if (!isa<scf::YieldOp>(user) || isUnderChange(user)) {
       return user->emitOpError()
              << "expected a product to be the first op on an accumulator in "
                 "tensor memory that begins with 0, since no op fills tensor "

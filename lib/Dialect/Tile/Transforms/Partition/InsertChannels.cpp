@@ -137,29 +137,29 @@ void Inserter::declare() {
 // Message numbers
 //===----------------------------------------------------------------------===//
 
-/// Messages that `op` sends: of a loop in one iteration, of a branch if it is
-/// taken.
+static bool isSentAt(const PlannedChannel &channel, Operation *op) {
+  return llvm::any_of(channel.sends,
+                      [&](const Send &send) { return send.point == op; });
+}
+
+/// Messages that ops inside of `op` send: of a loop in one iteration, of a
+/// branch if it is taken.
 int64_t Inserter::countIn(const PlannedChannel &channel, Operation *op) {
-  int64_t count = 0;
-  op->walk([&](Operation *inner) {
-    count += llvm::count_if(
-        channel.sends, [&](const Send &send) { return send.point == inner; });
+  return llvm::count_if(channel.sends, [&](const Send &send) {
+    return op->isProperAncestor(send.point);
   });
-  return count;
 }
 
 /// Adds the messages that `op` sends in all iterations of its loops.
 void Inserter::addSent(const PlannedChannel &channel, Operation *op,
                        MessageNumber &number) {
+  number.known += isSentAt(channel, op);
   int64_t count = countIn(channel, op);
-  if (auto loop = dyn_cast<scf::ForOp>(op); loop && count)
+  if (!count)
+    return;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
     return number.add(b, times(b, tripCount(b, loop), count));
-  auto branch = dyn_cast<scf::IfOp>(op);
-  if (!branch || !count)
-    return void(number.known += count);
-  number.known += llvm::count_if(
-      channel.sends, [&](const Send &send) { return send.point == op; });
-  for (Operation &inner : branch.thenBlock()->without_terminator())
+  for (Operation &inner : cast<scf::IfOp>(op).thenBlock()->without_terminator())
     addSent(channel, &inner, number);
 }
 
@@ -229,8 +229,9 @@ static Block *deliveryBlock(const Delivery &delivery) {
   return block;
 }
 
-static auto orderOf(const Crossing *use) {
-  return partitionOf(use->user).getOrder();
+/// The order of a user counts in a loop that is rotated.
+static unsigned orderOf(const Crossing *use) {
+  return isInRotatedLoop(use->user) ? partitionOf(use->user).getOrder() : 0;
 }
 
 void Inserter::collectDeliveries(const PlannedChannel &channel) {

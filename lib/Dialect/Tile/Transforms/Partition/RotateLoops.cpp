@@ -70,6 +70,8 @@ private:
   /// Values of an iteration that are there after its stage 0 and needed later:
   /// by stage 1, or by the next iteration.
   SetVector<Value> carried;
+  /// An op whose result another one takes before it has run.
+  Operation *tooEarly = nullptr;
   /// The last release of each channel in stage 1. The last iteration leaves
   /// them out: no acquire waits for these slots, and a late signal must not
   /// reach shared memory that the CTA has left.
@@ -86,6 +88,19 @@ unsigned stagesIn(Operation *op) {
   op->walk([&](Operation *inner) {
     if (PartitionAttr partition = partitionOf(inner))
       stages |= 1 << partition.getStage();
+  });
+  return stages;
+}
+
+/// The same, apart from loops inside of `loop`.
+unsigned ownStages(scf::ForOp loop) {
+  unsigned stages = 0;
+  loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (isa<scf::ForOp>(inner))
+      return WalkResult::skip();
+    if (PartitionAttr partition = partitionOf(inner))
+      stages |= 1 << partition.getStage();
+    return WalkResult::advance();
   });
   return stages;
 }
@@ -113,6 +128,10 @@ SmallVector<Operation *> itemsOf(Block &block) {
 }
 
 LogicalResult Rotation::check() {
+  if (!isConstantIntValue(loop.getStep(), 1))
+    return loop.emitOpError()
+           << "has ops of two stages: expected a step of 1, got "
+           << loop.getStep();
   if (!alwaysRuns(loop) && !isGuarded(loop))
     return loop.emitOpError()
            << "has ops of two stages: expected a loop that runs at least "
@@ -188,6 +207,8 @@ Value Rotation::remake(Value value, Iteration &in) {
   Operation *op = value.getDefiningOp();
   if (!op || !loop->isProperAncestor(op))
     return value;
+  if (isTileOp(op))
+    tooEarly = op;
   for (Value operand : op->getOperands())
     remake(operand, in);
   Operation *own = b.clone(*op, in.values);
@@ -286,15 +307,14 @@ LogicalResult Rotation::run() {
   Iteration *prologue[] = {&first, nullptr};
   build(*loop.getBody(), Part::Prologue, prologue);
 
-  int64_t step = getConstantIntValue(loop.getStep()).value_or(1);
-  Value end = plus(b, loop.getUpperBound(), -step);
+  Value end = plus(b, loop.getUpperBound(), -1);
   auto made = scf::ForOp::create(b, loop.getLowerBound(), end, loop.getStep(),
                                  carriedOf(first));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(made.getBody());
     start(current, made.getInductionVar());
-    start(next, plus(b, made.getInductionVar(), step));
+    start(next, plus(b, made.getInductionVar(), 1));
     next.before = &current;
     for (auto [value, argument] : llvm::zip(carried, made.getRegionIterArgs()))
       current.values.map(value, argument);
@@ -318,6 +338,10 @@ LogicalResult Rotation::run() {
   for (auto [result, value] :
        llvm::zip(loop.getResults(), loop.getYieldedValues()))
     result.replaceAllUsesWith(remake(value, final));
+  if (tooEarly)
+    return tooEarly->emitOpError()
+           << "makes a tile that an op of an earlier order takes: expected the "
+              "order of that one to be later";
   loop.erase();
   return success();
 }
@@ -330,7 +354,7 @@ struct TileRotateLoopsPass
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](RoleOp role) {
       role.walk([&](scf::ForOp loop) {
-        if (stagesIn(loop) == 3)
+        if (ownStages(loop) == 3)
           loops.push_back(loop);
       });
     });

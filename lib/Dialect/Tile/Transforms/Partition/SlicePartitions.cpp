@@ -164,9 +164,7 @@ Value Slicer::remake(Value value, IRMapping &mapping) {
   bool isVisible = op && op->getBlock() == &func.getBody().front();
   if (!op || isTileOp(op) || (isVisible && !isLoopTest(op)))
     return value;
-  for (Value operand : op->getOperands())
-    remake(operand, mapping);
-  b.clone(*op, mapping);
+  cloneOp(op, mapping);
   Value made = mapping.lookup(value);
   // The test of a loop is made again after it.
   if (isVisible)
@@ -338,7 +336,7 @@ void dropGuard(scf::IfOp branch) {
 void eraseProgram(gpu::GPUFuncOp func) {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
-    if (isa<scf::ForOp, scf::IfOp>(op) || isTileOp(&op) ||
+    if ((isa<scf::ForOp, scf::IfOp>(op) && op.use_empty()) || isTileOp(&op) ||
         isOpTriviallyDead(&op))
       op.erase();
 }

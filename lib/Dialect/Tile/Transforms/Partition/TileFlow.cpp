@@ -95,3 +95,16 @@ PartitionAttr fmha::tile::partitionOf(Operation *op) {
 void fmha::tile::setPartition(Operation *op, PartitionAttr partition) {
   op->setAttr("tile.partition", partition);
 }
+
+bool fmha::tile::isInRotatedLoop(Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  if (!loop)
+    return false;
+  bool found[2] = {false, false};
+  loop.walk([&](Operation *other) {
+    PartitionAttr partition = partitionOf(other);
+    if (partition && partition.getRole() == partitionOf(op).getRole())
+      found[partition.getStage()] = true;
+  });
+  return found[0] && found[1];
+}

@@ -38,6 +38,10 @@ bool isInMemory(mlir::Value value);
 /// channel or role.
 bool isTileOp(mlir::Operation *op);
 
+/// Whether ops of the role of `op` in the loop around it are of two stages, so
+/// that `order` counts.
+bool isInRotatedLoop(mlir::Operation *op);
+
 /// The `tile.partition` of `op`; null if it has none.
 PartitionAttr partitionOf(mlir::Operation *op);
 void setPartition(mlir::Operation *op, PartitionAttr partition);
