@@ -325,7 +325,7 @@ LogicalResult Rotation::run() {
   }
   // What stage 0 has read until its last iteration is free before stage 1 of
   // that one.
-  while (auto release = dyn_cast<ReleaseOp>(loop->getNextNode())) {
+  while (auto release = dyn_cast_if_present<ReleaseOp>(loop->getNextNode())) {
     if (stagesIn(release) != 1)
       break;
     release->moveBefore(loop);

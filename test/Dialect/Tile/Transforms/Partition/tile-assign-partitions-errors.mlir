@@ -99,3 +99,114 @@ func.func @type() {
   %0 = tile.fill 0.0 {tile.partition = "mma"} : !tile.tile<128xf32>
   return
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @while_loop {
+  gpu.func @while_loop(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    scf.while : () -> () {
+      %go = arith.cmpi ult, %c0, %n : index
+      scf.condition(%go)
+    } do {
+      // expected-error@+1 {{expected only scf.for and scf.if around ops on tiles, got scf.while}}
+      %b = tile.load %ks[%c0] : !w -> !b
+      scf.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @carried_index {
+  gpu.func @carried_index(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    // expected-error@+1 {{expected an index to count iterations, and tiles alone to be carried, where ops on tiles stand inside}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%row = %c0) -> (index) {
+      %b = tile.load %ks[%row] : !w -> !b
+      %next = arith.addi %row, %c1 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @other_effects {
+  gpu.func @other_effects(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %z = arith.constant 0.0 : bf16
+    %b = tile.load %ks[%c0] : !w -> !b
+    // expected-error@+1 {{expected no effects besides those of ops on tiles: no role would have them}}
+    memref.store %z, %o[%c0, %c0, %c0, %c0] : !t
+    gpu.return
+  }
+}

@@ -115,3 +115,187 @@ gpu.module @two_makers {
     gpu.return
   }
 }
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @nested {
+  gpu.func @nested(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    scf.for %i = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %n step %c1 {
+        // expected-error@+1 {{sends a tile to another role: expected it in at most one loop, and under conditions of the whole kernel only}}
+        %b = tile.load %ks[%j] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+        %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !b, !b -> !s
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @changing {
+  gpu.func @changing(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    scf.for %i = %c0 to %n step %c1 {
+      %odd = arith.cmpi ult, %i, %c1 : index
+      scf.if %odd {
+        // expected-error@+1 {{sends a tile to another role: expected it in at most one loop, and under conditions of the whole kernel only}}
+        %b = tile.load %ks[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+        %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !b, !b -> !s
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @prefetched {
+  gpu.func @prefetched(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %first = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%now = %first) -> (!b) {
+      // expected-error@+1 {{expected one op to make the tile, in this iteration or the one before}}
+      %d = tile.dot %now, %now transpose_b {tile.partition = #tile.partition<role = "mma">} : !b, !b -> !s
+      %next = tile.load %ks[%i] {tile.partition = #tile.partition<role = "load">} : !w -> !b
+      scf.yield %next : !b
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @mixed {
+  gpu.func @mixed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %b = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+    // expected-error@+1 {{takes tiles that role "store" takes, too: expected consumers that signal alike, threads, MMA or TMA}}
+    %d = tile.dot %b, %b transpose_b {tile.partition = #tile.partition<role = "mma">} : !a, !a -> !s
+    tile.store %b, %os[%c0] {tile.partition = #tile.partition<role = "store">} : !a, !w
+    gpu.return
+  }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+!w = !tile.view<?x64xbf16>
+!a = !tile.tile<128x64xbf16, #tile.smem<offset = 0>>
+!b = !tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 3>>
+!s = !tile.tile<128x128xf32, #tile.tmem<column = 0>>
+!acc = !tile.tile<128x128xf32, #tile.tmem<column = 256>>
+!x = !tile.tile<128x128xf32, #tile.registers>
+!h = !tile.tile<128x128xbf16, #tile.registers>
+!p = !tile.tile<128x128xbf16, #tile.tmem<column = 64>>
+!row = !tile.tile<128xf32, #tile.registers>
+!v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
+gpu.module @stranger {
+  gpu.func @stranger(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %k, %c1 : !t
+    %qs = tile.view %q batch %c0 head %c0 rows %n : !t -> !w
+    %ks = tile.view %k batch %c0 head %c0 rows %n : !t -> !w
+    %vs = tile.view %v batch %c0 head %c0 rows %n : !t -> !w
+    %os = tile.view %o batch %c0 head %c0 rows %n : !t -> !w
+    %b = tile.load %ks[%c0] {tile.partition = #tile.partition<role = "load">} : !w -> !a
+    // expected-error@+1 {{expected a role that the target's kernels have, got "spare"}}
+    tile.store %b, %os[%c0] {tile.partition = #tile.partition<role = "spare">} : !a, !w
+    gpu.return
+  }
+}
