@@ -92,8 +92,8 @@ def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
 def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
   let summary = "Put each loop on tiles into a branch in which it runs at least once";
   let description = [{
-    Loads that only the loop uses go into the branch with it, so that a role which makes them for another one leaves them out
-    when that one does not take them.
+    A loop that is known to run is left alone. Loads that only the loop uses move into the branch: if the loop does not run, no
+    role takes them, so none is sent.
 
     Before:
     ```mlir
@@ -120,9 +120,11 @@ def TileInsertChannels : Tile_Pass<"tile-insert-channels"> {
     A tile that one role makes and another one uses crosses through a `tile.channel`; tiles of one producer and one place share
     it. The producer acquires a slot before the first op that writes it and publishes after the last one; the consumer
     receives before its first use in its order, and releases after its last one. The number of a message is that of the
-    messages before it in the program. A channel of one message needs no release, nor does an accumulator that goes to and fro;
-    where a tile that goes the other way lies over it, the release of that one frees both, and of messages that one chain
-    of products takes the last one's release frees all.
+    messages before it in the program.
+
+    A channel of one message needs no release, nor does an accumulator that two roles update in turn. Where a tile that is sent
+    back lies over the same memory, its release frees both. Of the messages that one chain of products takes, the last release
+    frees all.
 
     Before:
     ```mlir
@@ -162,7 +164,8 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
   let description = [{
     A loop of a role with ops of two stages begins with stage 0 of the first iteration, goes on with stage 1 of an iteration
     and stage 0 of the next one, in the order that the ops' attributes say, and ends with stage 1 of the last one. Values that
-    stage 1 takes from stage 0 are carried by the loop. The attributes are dropped.
+    stage 1 takes from stage 0 are carried by the loop. The last iteration leaves out its last release of each channel, which no
+    acquire waits for. `tile.partition` and `tile.q_tile` are dropped.
 
     Before:
     ```mlir

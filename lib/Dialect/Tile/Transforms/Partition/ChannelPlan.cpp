@@ -331,7 +331,7 @@ void Planner::joinChains() {
 }
 
 /// Whether a region of the memory map of that name, perhaps with a number
-/// behind it, holds the start of `type`.
+/// after it, holds the start of `type`.
 bool Planner::isIn(StringRef name, TileType type, StringRef &number) {
   auto isCalled = [&](const std::string &region) {
     number = region;

@@ -157,9 +157,10 @@ static bool isBetween(Operation *op) {
 void Awaiter::visit(Operation *op) {
   // What a release frees has been read when the next op may take the result.
   Operation *taker = op;
-  while (isBetween(taker))
+  while (taker && isBetween(taker))
     taker = taker->getNextNode();
-  bool needsAll = isa<scf::ForOp, scf::IfOp>(taker) ||
+  // A role may end with a release.
+  bool needsAll = !taker || isa<scf::ForOp, scf::IfOp>(taker) ||
                   taker->hasTrait<OpTrait::IsTerminator>();
   size_t count = 0;
   for (auto [n, product] : llvm::enumerate(begun))

@@ -13,9 +13,9 @@
 //                                   yield next, %ring + 2 blocks, %n + 1
 //                                 }
 //
-// Nothing is made anew between tiles and no role waits for another one there:
-// rings go on, so that a tile's keys are loaded while the one before it is
-// multiplied, and written while the next one is.
+// No barrier is initialized again between tiles and no role waits for another
+// one there: rings go on, so that a tile's keys are loaded while the one before
+// it is multiplied, and written while the next one is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ public:
   Value isThere(Value tile) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, count);
   }
-  /// tile + 1 behind an even one, tile + 2 grid - 1 behind an odd one.
+  /// tile + 1 after an even one, tile + 2 grid - 1 after an odd one.
   Value next(Value tile) {
     if (!pairs)
       return arith::AddIOp::create(b, tile, grid);
@@ -96,7 +96,7 @@ private:
   Value count, grid, several;
 };
 
-/// Makes anew, at the start of `body`, what `role` uses and a tile decides.
+/// Computes again, at the start of `body`, what `role` uses of a tile's number.
 void placeRole(ImplicitLocOpBuilder &b, RoleOp role, const KernelInfo &info,
                Block *body) {
   Block &entry = role->getParentOp()->getBlock()->getParent()->front();
