@@ -35,13 +35,15 @@ def bits_of(dtype, array):
 
 @dataclass
 class Tensor:
-    """An operand: a dense array of `dtype`. An output has the shape alone, and what it must become."""
+    """An operand: a dense array of `dtype`, or an output, poisoned at first, and what it must become."""
 
     dtype: str
     array: np.ndarray = None
     expected: np.ndarray = None
     # Largest error, relative to the largest of the expected numbers.
     tolerance: float = 0.0
+    # What an output holds before, where the program does not write all of it.
+    start: np.ndarray = None
 
     @property
     def shape(self):
@@ -86,6 +88,10 @@ class Launch:
             np.save(path, bits_of(tensor.dtype, tensor.array))
             return f"in:{path}"
         self.outputs[operand] = path
+        if tensor.start is not None:
+            before = path.with_suffix(".before.npy")
+            np.save(before, bits_of(tensor.dtype, tensor.start))
+            return f"inout:{before}:{path}"
         return f"out:{path}:{tensor.dtype}:{'x'.join(map(str, tensor.shape))}"
 
     def argument(self, parameter):
@@ -120,7 +126,10 @@ class Launch:
 
 def check(name, path, tensor):
     """Ends the program where an output is not what it must be."""
-    got = np.load(path).astype(np.float64).reshape(tensor.shape)
+    got = np.load(path)
+    if tensor.dtype == "bf16" and got.dtype == np.uint16:
+        got = (got.astype(np.uint32) << 16).view(np.float32)
+    got = got.astype(np.float64).reshape(tensor.shape)
     scale = max(1.0, np.abs(tensor.expected).max(initial=0))
     wrong = ~(np.abs(got - tensor.expected) <= tensor.tolerance * scale)
     if wrong.any():

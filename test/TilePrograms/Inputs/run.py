@@ -88,6 +88,19 @@ def two_scores_attention(x, rows, m, n):
     return blocks(rows, m), [*inputs, x.output(o[None, :, None])]
 
 
+def matmul_nest(x, rows, m, n):
+    n = min(n, 192)
+    a, b, bias = x(1, m, 1, 160), x(1, n, 1, 160), x(192)
+    o = np.zeros((m, 192))
+    o[:, :n] = a[0, :, 0] @ b[0, :, 0].T
+    # What the loop stores: whole blocks of columns.
+    stored = min(192, -(-n // 64) * 64)
+    o[:, :stored] += bias[:stored]
+    output = x.output(o[None, :, None])
+    output.start = np.zeros_like(output.expected)
+    return blocks(rows, m), [x.tensor(a), x.tensor(b), Tensor("f32", bias), output]
+
+
 # The type, and rows and inner extent as a·tile + b.
 CASES = (
     ("bf16", ((2, 1), (3, -7))),
@@ -98,7 +111,7 @@ CASES = (
 
 PROGRAMS = {
     f.__name__.replace("_", "-"): f
-    for f in (matmul, matmul_bias_gelu, chained_matmuls, batched_matmul_softmax, two_scores_attention)
+    for f in (matmul, matmul_bias_gelu, chained_matmuls, batched_matmul_softmax, two_scores_attention, matmul_nest)
 }
 
 
