@@ -441,8 +441,8 @@ CompileResult Compilation::run(const std::string &text,
 
 CompileResult Compilation::inspect(const std::string &text,
                                    const std::string &name) {
-  result.ok = succeeded(parse(text, name)) &&
-              (findProgram() || succeeded(findOp()));
+  result.ok =
+      succeeded(parse(text, name)) && (findProgram() || succeeded(findOp()));
   return std::move(result);
 }
 

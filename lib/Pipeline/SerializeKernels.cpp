@@ -8,8 +8,8 @@
 
 #include "KernelSerializer.h"
 #include "ProgramManifest.h"
-#include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Pipeline/Passes.h"
 #include "fmha/Target/Target.h"

@@ -264,10 +264,9 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
   if (failed(boxes))
     return failure();
   MLIRContext *ctx = func.getContext();
-  func->setAttr("tile.kernel",
-                KernelAttr::get(ctx, kernel.getTarget(),
-                                toAttribute(plan.layOut(), ctx),
-                                DenseI32ArrayAttr::get(ctx, *boxes),
-                                kernel.getRoles()));
+  func->setAttr(
+      "tile.kernel",
+      KernelAttr::get(ctx, kernel.getTarget(), toAttribute(plan.layOut(), ctx),
+                      DenseI32ArrayAttr::get(ctx, *boxes), kernel.getRoles()));
   return success();
 }
