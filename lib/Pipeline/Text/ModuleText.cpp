@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScoreText.h"
+#include "Text/ScoreText.h"
 #include "fmha/Pipeline/Compiler.h"
 #include "fmha/Schedule/Model/Lists.h"
 
