@@ -198,3 +198,136 @@ gpu.module @roles {
     gpu.return
   }
 }
+
+// -----
+
+// A region written by hand is aligned as its tiles are.
+!t = memref<?x?x?x64xbf16>
+gpu.module @aligned {
+  gpu.func @aligned(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 512>, size = 8192>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{#tile.smem offset of a rank-2 tile must be a multiple of 1024, got 512}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// And as large: 64 x 64 x 2 = 8192 bytes.
+!t = memref<?x?x?x64xbf16>
+gpu.module @small {
+  gpu.func @small(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0, stages = 2>, size = 8191>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a region of at least 8192 bytes, got "A" of 8191}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Loads go to shared memory.
+!t = memref<?x?x?x64xbf16>
+gpu.module @kind {
+  gpu.func @kind(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a",
+      memory = [#tile.extent<name = "A", place = #tile.tmem<column = 0>, size = 64>, #tile.extent<name = "B", place = #tile.smem<offset = 0>, size = 16384>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a tile.region of the kernel's memory map (B), got A}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @twice {
+  // expected-error@+1 {{expected one region of each name in the memory map of tile.kernel, got two of "A"}}
+  gpu.func @twice() kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0>, size = 64>, #tile.extent<name = "A", place = #tile.smem<offset = 64>, size = 64>]>} {
+    %0 = tile.fill 0.0 : !tile.tile<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xbf16>
+gpu.module @own_name {
+  gpu.func @own_name(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected the name of a region of tiles, got "barriers", which every kernel has}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "barriers">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xbf16>
+gpu.module @both_memories {
+  gpu.func @both_memories(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{works in tensor memory: expected the name of another region, got "A", which an op uses in the other memory}}
+    %s = tile.dot %x, %x transpose_b {tile.region = #tile.region<name = "A">} : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Products add up where products begin.
+!t = memref<?x?x?x64xbf16>
+gpu.module @accumulator {
+  gpu.func @accumulator(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    %t = tile.scale %s by 2.0 : !tile.tile<128x128xf32>
+    // expected-error@+1 {{expected an accumulator that a tile.fill or another product begins, got '!tile.tile<128x128xf32, #tile.registers>'}}
+    %u = tile.dot %x, %x transpose_b plus %t as !tile.tile<128x128xf32> : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The second factor comes from memory.
+!t = memref<?x?x?x64xbf16>
+gpu.module @second_factor {
+  gpu.func @second_factor(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    %p = tile.cast %s : <64x64xf32> to <64x64xbf16>
+    // expected-error@+1 {{expected a second factor that tile.load brings to shared memory, got '!tile.tile<64x64xbf16, #tile.fragment>'; a tile that threads compute may be the first one}}
+    %u = tile.dot %x, %p : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @while {
+  gpu.func @while(%c: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %f = arith.constant false
+    scf.while : () -> () {
+      // expected-error@+1 {{expected only scf.for and scf.if around ops on tiles, got scf.while}}
+      %0 = tile.fill 0.0 : !tile.tile<64xf32>
+      scf.condition(%f)
+    } do {
+      scf.yield
+    }
+    gpu.return
+  }
+}
