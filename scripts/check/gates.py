@@ -1,7 +1,7 @@
 """The gates on the source, each a function from the tree to its complaints.
 
-    scripts/gates.py [GATE...]     all of them if none is named
-    scripts/gates.py --list
+    scripts/check/gates.py [GATE...]     all of them if none is named
+    scripts/check/gates.py --list
 """
 
 import collections
@@ -266,7 +266,7 @@ GATES = {
 
 
 def main(arguments):
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     if "--list" in arguments:
         for name, gate in GATES.items():
             print(f"{name:16} {gate.__doc__.splitlines()[0]}")
