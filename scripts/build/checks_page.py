@@ -1,4 +1,4 @@
-"""Writes include/fmha/PTX/Sim/CHECKS.md, the catalogue of the simulator's checks.
+"""Writes docs/checks.md, the catalogue of the simulator's checks.
 
     scripts/build/checks_page.py            writes the page
     scripts/build/checks_page.py --check    exits 1 if the page is out of date
@@ -29,7 +29,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEFINITIONS = "include/fmha/PTX/Sim/Findings.def"
-PAGE = "include/fmha/PTX/Sim/CHECKS.md"
+PAGE = "docs/checks.md"
 KERNELS = "test/PTX/Checks"
 MARK = re.compile(r"\s*// <-$")
 
