@@ -8,7 +8,8 @@
 //
 //   load          TMA loads
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
-//   each store         TMA stores
+//                 for each set
+//   store         TMA stores
 //
 //===----------------------------------------------------------------------===//
 
