@@ -27,7 +27,9 @@ import re
 import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import generated
+from generated import ROOT
+
 DEFINITIONS = "include/fmha/PTX/Sim/Findings.def"
 PAGE = "docs/checks.md"
 KERNELS = "test/PTX/Checks"
@@ -274,15 +276,5 @@ def page(root=ROOT):
     return "\n".join(parts)
 
 
-def main(arguments):
-    if arguments not in ([], ["--check"]):
-        sys.exit(f"error: expected no argument or --check, got {' '.join(arguments)}")
-    path, text = ROOT / PAGE, page()
-    if not arguments:
-        path.write_text(text, encoding="utf-8")
-    elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-        sys.exit(f"{PAGE} is out of date: run scripts/build/checks_page.py")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    generated.main(__file__, sys.argv[1:], {PAGE: page()})

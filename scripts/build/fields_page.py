@@ -7,11 +7,12 @@ The tables are Facts.def and Fields.def of include/fmha/Schedule/Model.
 """
 
 import ast
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import generated
+from generated import ROOT
+
 TABLES = "include/fmha/Schedule/Model"
 
 PAGE = """# Facts and fields
@@ -135,14 +136,7 @@ def keywords():
 
 
 def main(arguments):
-    if arguments not in ([], ["--check"]):
-        sys.exit(f"error: expected no argument or --check, got {' '.join(arguments)}")
-    for name, text in (("docs/fields.md", page()), ("python/fmha/_keywords.py", keywords())):
-        path = ROOT / name
-        if not arguments:
-            path.write_text(text, encoding="utf-8")
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{name} is out of date: run scripts/build/fields_page.py")
+    generated.main(__file__, arguments, {"docs/fields.md": page(), "python/fmha/_keywords.py": keywords()}, ROOT)
 
 
 if __name__ == "__main__":
