@@ -38,7 +38,6 @@ WIDE_CLASSES = {
     "lib/Dialect/Tile/Transforms/Common/RowCode.h:RowCode": 23,
     "lib/Dialect/Tile/Transforms/Verify/TraceReader.h:TraceReader": 41,
     "lib/PTX/Sim/Core/Decode/FunctionDecoder.h:FunctionDecoder": 35,
-    "lib/PTX/Sim/Core/Execution/Scheduler.h:Scheduler": 28,
 }
 
 
