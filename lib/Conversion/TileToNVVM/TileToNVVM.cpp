@@ -39,11 +39,8 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = target::warpThreads;
 
-static const schedule::Schedule &scheduleOf(Operation *func) {
-  return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
-}
 static schedule::Scheduler schedulerOf(Operation *func) {
-  return scheduleOf(func).scheduler;
+  return tile::scheduleOf(func).scheduler;
 }
 
 std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
@@ -133,7 +130,7 @@ private:
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    for (StringRef name : {"fmha.schedule", "fmha.problem"})
+    for (StringRef name : {"fmha.schedule", "fmha.problem", "tile.kernel"})
       if (Attribute attribute = op->getAttr(name))
         func->setAttr(name, attribute);
     if (auto size = op.getKnownBlockSizeAttr()) {
@@ -143,7 +140,7 @@ private:
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     b.getI32IntegerAttr(schedule::registersAtLaunch(
-                        threads, scheduleOf(op).ctasPerSm)));
+                        threads, tile::scheduleOf(op).ctasPerSm)));
     }
     // Subnormals carry nothing here, and keeping them costs instructions around
     // every ex2.

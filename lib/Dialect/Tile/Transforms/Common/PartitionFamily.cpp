@@ -23,8 +23,3 @@ const RoleRule *PartitionFamily::findRole(llvm::StringRef name) const {
   });
   return found == roles.end() ? nullptr : found;
 }
-
-const PartitionFamily &
-tile::partitionFamilyOf(const schedule::Schedule &schedule) {
-  return schedule::usesWgmma(schedule) ? wgmmaPartition() : tcgen05Partition();
-}

@@ -58,6 +58,8 @@ struct PartitionFamily {
   /// Where a CTA does several output tiles, its barriers go on from one to the
   /// next, and so do the numbers of messages; else they begin again.
   bool keepsBarriers = false;
+  /// Instances of a role differ in numbers only, and become one body.
+  bool mergesInstances = false;
 
   /// Whether messages of a channel follow those of an earlier output tile.
   bool repeats(const schedule::Schedule &schedule) const {

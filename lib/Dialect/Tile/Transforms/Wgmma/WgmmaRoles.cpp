@@ -36,6 +36,7 @@ const PartitionFamily &tile::wgmmaPartition() {
                                          /*laterStageFirst=*/false,
                                          /*asyncProducts=*/true,
                                          /*releaseArrivals=*/4,
-                                         /*keepsBarriers=*/true};
+                                         /*keepsBarriers=*/true,
+                                         /*mergesInstances=*/true};
   return family;
 }
