@@ -142,6 +142,10 @@ void fmha::registerAllFmhaPasses() {
   registerFmhaPipelinePasses();
   registerWarpSpecialize();
   registerRenamedPasses();
+  PassPipelineRegistration<>(
+      "tile-to-ptx",
+      "From kernels of tile ops with tile.kernel to a gpu.binary with PTX",
+      [](OpPassManager &pm) { buildToPtxPipeline(pm, PipelineOptions()); });
   registerModulePipeline<ToPtxOptions>(
       "fmha-to-ptx", "From fmha.attention to a gpu.binary that holds PTX",
       [](OpPassManager &pm, const ToPtxOptions &options) {

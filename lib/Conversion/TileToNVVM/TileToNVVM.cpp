@@ -12,6 +12,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Target/Target.h"
 
@@ -43,13 +44,32 @@ static schedule::Scheduler schedulerOf(Operation *func) {
   return tile::scheduleOf(func).scheduler;
 }
 
-std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
-  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
+/// The operands of a program, which its llvm.func keeps: their memrefs have
+/// become pointers.
+static constexpr StringLiteral operandsName = "tile.operands";
+
+static std::vector<KernelParameter> parametersOfProgram(ArrayRef<Type> types) {
+  // readKernelInfo() has checked them.
+  return *programParameters(
+      types, []() -> InFlightDiagnostic { return InFlightDiagnostic(); });
+}
+
+static std::vector<KernelParameter>
+parametersOfKernel(FunctionOpInterface func) {
+  if (auto types = func->getAttrOfType<ArrayAttr>(operandsName))
+    return parametersOfProgram(
+        llvm::to_vector(types.getAsValueRange<TypeAttr>()));
   schedule::Problem problem = tile::readOptionalOperands(func);
   schedule::Scheduler scheduler = schedulerOf(func);
-  problem.lse |=
-      func.getNumArguments() > kernelParameters(problem, scheduler).size();
+  size_t known = isa<LLVM::LLVMFuncOp>(func)
+                     ? kernelParameters(problem, scheduler).size()
+                     : kernelOperands(problem).size();
+  problem.lse |= func.getNumArguments() > known;
   return kernelParameters(problem, scheduler);
+}
+
+std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
+  return parametersOfKernel(op->getParentOfType<LLVM::LLVMFuncOp>());
 }
 
 Value fmha::parameterOf(Operation *op, const std::string &name) {
@@ -100,10 +120,9 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   LogicalResult
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    schedule::Problem problem = tile::readOptionalOperands(op);
-    problem.lse |= op.getNumArguments() > kernelOperands(problem).size();
     std::vector<KernelParameter> parameters =
-        kernelParameters(problem, schedulerOf(op));
+        op->hasAttr("tile.kernel") ? parametersOfProgram(op.getArgumentTypes())
+                                   : parametersOfKernel(op);
     SmallVector<Type> types;
     for (const KernelParameter &parameter : parameters)
       types.push_back(parameterType(parameter.kind, getContext()));
@@ -133,6 +152,8 @@ private:
     for (StringRef name : {"fmha.schedule", "fmha.problem", "tile.kernel"})
       if (Attribute attribute = op->getAttr(name))
         func->setAttr(name, attribute);
+    if (op->hasAttr("tile.kernel"))
+      func->setAttr(operandsName, b.getTypeArrayAttr(op.getArgumentTypes()));
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
       // setmaxnreg counts from what a thread starts with; ptxas ignores it
@@ -174,6 +195,15 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 // Extents, and what threads write
 //===----------------------------------------------------------------------===//
 
+/// The parameter that holds an extent of operand `number`, if one does.
+static std::optional<std::string> nameOfExtent(Operation *op, unsigned number,
+                                               int64_t dimension) {
+  std::string operand = parametersOf(op)[number].name;
+  if (op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr("tile.kernel"))
+    return programExtent(operand, dimension);
+  return extentParameter(operand, dimension);
+}
+
 /// memref.dim %q, 1 -> the parameter q_len
 struct LowerDim : public OpConversionPattern<memref::DimOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -184,8 +214,13 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
     std::optional<int64_t> dimension = op.getConstantIndex();
     if (!operand || !dimension)
       return rewriter.notifyMatchFailure(op, "not an extent of a parameter");
-    auto name = extentParameter(parametersOf(op)[operand.getArgNumber()].name,
-                                *dimension);
+    auto type = cast<MemRefType>(op.getSource().getType());
+    if (!type.isDynamicDim(*dimension)) {
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(
+          op, type.getDimSize(*dimension));
+      return success();
+    }
+    auto name = nameOfExtent(op, operand.getArgNumber(), *dimension);
     if (!name)
       return rewriter.notifyMatchFailure(op, "no parameter holds this extent");
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
@@ -245,8 +280,10 @@ struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
     if (!operand || op.getIndices().size() != 4)
       return rewriter.notifyMatchFailure(op, "not an output in f32");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    SmallVector<std::string> strides(std::begin(schedule::outputStrides),
-                                     std::end(schedule::outputStrides));
+    std::string name = parametersOf(op)[operand.getArgNumber()].name;
+    SmallVector<std::string> strides;
+    for (const char *stride : schedule::outputStrides)
+      strides.push_back(name + stride);
     strides.push_back("");
     Value address = elementAddress(b, op, operand, op.getIndices(), strides);
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValueToStore(),

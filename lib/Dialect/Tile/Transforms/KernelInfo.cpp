@@ -10,6 +10,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
 #include "fmha/Layout/Tmem.h"
 #include "fmha/Schedule/Model/Lists.h"
 
@@ -160,9 +161,8 @@ static schedule::MemoryMap mapOfProgram(KernelAttr kernel) {
     auto smem = cast<SmemAttr>(extent.getPlace());
     map.smem.push_back({name, smem.getOffset(), extent.getSize(),
                         smem.getStages(), /*alignment=*/16, ""});
-    map.smemBytes =
-        std::max(map.smemBytes,
-                 smem.getOffset() + extent.getSize() * smem.getStages());
+    map.smemBytes = std::max(
+        map.smemBytes, smem.getOffset() + extent.getSize() * smem.getStages());
   }
   map.tmemColumns = columns ? layout::tmemAllocation(columns) : 0;
   return map;
@@ -179,8 +179,14 @@ static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
       return func.emitError()
              << "expected #fmha.role among the roles of tile.kernel, got "
              << role;
+  if (failed(programParameters(func.getArgumentTypes(),
+                               [&] { return func.emitError(); })))
+    return failure();
   KernelInfo info;
   info.schedule = scheduleOfProgram(kernel);
+  if (kernel.getBoxRows())
+    info.programBoxes.assign(kernel.getBoxRows().asArrayRef().begin(),
+                             kernel.getBoxRows().asArrayRef().end());
   info.map = mapOfProgram(kernel);
   info.isProgram = true;
   return info;
@@ -205,6 +211,12 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   if (failed(checkOffsets(func, info.schedule.pOffset)))
     return failure();
   return info;
+}
+
+unsigned KernelInfo::boxRows(unsigned operand) const {
+  if (isProgram)
+    return operand < programBoxes.size() ? programBoxes[operand] : 0;
+  return schedule::boxRows(schedule, schedule::Operand(operand));
 }
 
 //===----------------------------------------------------------------------===//

@@ -135,14 +135,15 @@ def Tile_KernelAttr : Tile_Attr<"Kernel", "kernel"> {
   let summary = "The target, memory and roles of a kernel that no attention op made";
   let description = [{
     Stands on a `gpu.func` of tile ops as `tile.kernel`. Whoever writes the program names the target alone;
-    `tile-assign-memory` adds the memory map and `tile-assign-partitions` the roles, unless they are given. A kernel made from
-    `fmha.attention` has `fmha.schedule` and `fmha.problem` instead.
+    `tile-assign-memory` adds the memory map and, for each operand, the rows of the boxes in which TMA copies its tiles;
+    `tile-assign-partitions` adds the roles, unless they are given. A kernel made from `fmha.attention` has `fmha.schedule` and `fmha.problem` instead.
 
     Example: `#tile.kernel<target = "sm_90a">`.
 
     Constraints: the target can be compiled for; `memory` holds `#tile.extent`, `roles` holds `#fmha.role`.
   }];
   let parameters = (ins StringRefParameter<>:$target, OptionalParameter<"::mlir::ArrayAttr">:$memory,
+                        OptionalParameter<"::mlir::DenseI32ArrayAttr">:$boxRows,
                         OptionalParameter<"::mlir::ArrayAttr">:$roles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

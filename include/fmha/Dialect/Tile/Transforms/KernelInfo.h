@@ -32,6 +32,12 @@ struct KernelInfo {
   /// No attention op made the kernel: `problem` is empty, and of `schedule`
   /// target and roles count.
   bool isProgram = false;
+  /// Of a program, boxRows() of its operands.
+  std::vector<unsigned> programBoxes;
+
+  /// Returns the rows of the boxes in which TMA copies tiles of operand
+  /// `operand`; 0 if it copies none.
+  unsigned boxRows(unsigned operand) const;
 };
 
 using schedule::demand::Workaround;

@@ -11,12 +11,12 @@
 
 include "mlir/Pass/PassBase.td"
 
-class Tile_Pass<string flag> : Pass<flag, "::mlir::gpu::GPUFuncOp"> {
-  let dependentDialects = [
+class Tile_Pass<string flag, list<string> moreDialects = []> : Pass<flag, "::mlir::gpu::GPUFuncOp"> {
+  let dependentDialects = !listconcat([
     "::fmha::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::gpu::GPUDialect"
-  ];
+  ], moreDialects);
 }
 
 def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
@@ -47,7 +47,7 @@ def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
   }];
 }
 
-def TileAssignPartitions : Tile_Pass<"tile-assign-partitions"> {
+def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADialect"]> {
   let summary = "Say of every op on tiles which role does it, and when";
   let description = [{
     Writes `tile.partition` on the ops of a placed kernel, from the table of the kernel family: loads belong to one role,
@@ -69,7 +69,7 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions"> {
   }];
 }
 
-def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
+def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills", ["::mlir::ub::UBDialect"]> {
   let summary = "Let the first product of a loop overwrite its accumulator";
   let description = [{
     No instruction fills tensor memory. Where a loop carries an accumulator from a fill with 0 on, the first iteration
@@ -90,9 +90,6 @@ def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
       %c = tile.dot %p, %v plus %b if %not_first : ...
     ```
   }];
-  let dependentDialects = [
-    "::fmha::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
-  ];
 }
 
 def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {

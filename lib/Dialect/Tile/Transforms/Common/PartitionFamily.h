@@ -70,6 +70,12 @@ struct PartitionFamily {
   const RoleRule *findRole(llvm::StringRef name) const;
 };
 
+/// Returns the warps of the roles `names` of `family`, in that order: those of
+/// one thread share the first warpgroup, and each of the others has one. No
+/// warp gives registers to another one.
+std::vector<schedule::Role> layOutRoles(const PartitionFamily &family,
+                                        llvm::ArrayRef<llvm::StringRef> names);
+
 /// The family of the target that `schedule` names.
 const PartitionFamily &partitionFamilyOf(const schedule::Schedule &schedule);
 const PartitionFamily &tcgen05Partition();

@@ -213,6 +213,40 @@ ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
 
 } // namespace
 
+/// Returns the rows of the tiles that TMA copies from or to each operand of
+/// `func`. Errors: an operand has tiles of several heights, which one tensor
+/// map does not copy.
+static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
+  SmallVector<int32_t> rows(func.getNumArguments());
+  auto add = [&](auto op, TileType tile) -> LogicalResult {
+    ViewOp view = op.getViewOp();
+    for (Value source : {view.getSource(), view.getOther()}) {
+      auto operand = dyn_cast_or_null<BlockArgument>(source);
+      if (!operand || operand.getOwner() != &func.getBody().front())
+        continue;
+      int32_t &own = rows[operand.getArgNumber()];
+      if (own && own != tile.getRows())
+        return op.emitOpError()
+               << "expected tiles of " << own << " rows, as another op has of "
+               << "operand " << operand.getArgNumber() << ", got "
+               << tile.getRows() << "; pass the tensor as two operands";
+      own = tile.getRows();
+    }
+    return success();
+  };
+  WalkResult walked = func.walk([&](Operation *op) {
+    LogicalResult added = success();
+    if (auto load = dyn_cast<LoadOp>(op))
+      added = add(load, load.getType());
+    if (auto store = dyn_cast<StoreOp>(op))
+      added = add(store, store.getValue().getType());
+    return failed(added) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  return rows;
+}
+
 LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
                                   const KernelFamily &family) {
   auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
@@ -226,9 +260,14 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
       plan.addSmem(name.str(), request.size, request.alignment, request.isRing);
   if (std::optional<std::string> error = plan.check())
     return func.emitError() << *error;
+  FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);
+  if (failed(boxes))
+    return failure();
   MLIRContext *ctx = func.getContext();
-  func->setAttr("tile.kernel", KernelAttr::get(ctx, kernel.getTarget(),
-                                               toAttribute(plan.layOut(), ctx),
-                                               kernel.getRoles()));
+  func->setAttr("tile.kernel",
+                KernelAttr::get(ctx, kernel.getTarget(),
+                                toAttribute(plan.layOut(), ctx),
+                                DenseI32ArrayAttr::get(ctx, *boxes),
+                                kernel.getRoles()));
   return success();
 }

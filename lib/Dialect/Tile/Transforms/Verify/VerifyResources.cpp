@@ -208,8 +208,7 @@ static bool isInRing(Value tile) {
   Operation *maker = tile.getDefiningOp();
   if (auto slice = dyn_cast_or_null<SliceOp>(maker))
     return isInRing(slice.getInput());
-  return isa_and_nonnull<LoadOp>(maker) &&
-         maker->getParentOfType<scf::ForOp>();
+  return isa_and_nonnull<LoadOp>(maker) && maker->getParentOfType<scf::ForOp>();
 }
 
 /// Tiles of 64 rows lie in one half of every warp's lanes, others in both.
