@@ -68,8 +68,7 @@ struct RowTexts {
 } // namespace
 
 /// Arguments and operands of the lists that the op reads:
-///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
-///   memref<?xi32>)\n"
+///   "%kv_lens: memref<?xi32>, ", "      kv_lens(%kv_lens : memref<?xi32>)\n"
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
   std::string arguments, operands;
