@@ -53,24 +53,26 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
          boundBy(cost);
 }
 
-/// Rule 6 has others, of messages and barriers.
+/// Returns whether shared memory is too small; the other messages of the rule
+/// are about stages and barriers.
 static bool lacksRoom(const std::string &complaint) {
-  return complaint.starts_with("C6") &&
+  return complaint.starts_with("plan.C6") &&
          complaint.find("too many)") != std::string::npos;
 }
 
-/// Complaints of one kind are told once: those for lack of shared memory by
-/// tiles and the place of P, all others by their words without numbers.
+/// Returns a key of complaints that are reported once: tiles and the placement
+/// of P if shared memory is too small, otherwise the words without numbers.
 static std::string kindOf(const Schedule &schedule,
                           const std::string &complaint) {
   if (lacksRoom(complaint))
-    return "C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
+    return "plan.C6" + str(schedule.qTiles) + str(schedule.qTileRows) +
            str(schedule.ctasPerSm) +
            std::string(stringify(schedule.pPlacement));
+  // The number in the id of the rule distinguishes kinds.
+  size_t id = complaint.find(':');
   std::string kind;
-  // The rule's number tells kinds apart.
   for (size_t i = 0; i < complaint.size(); ++i)
-    if (complaint[i] < '0' || complaint[i] > '9' || i < 3)
+    if (complaint[i] < '0' || complaint[i] > '9' || i < id)
       kind += complaint[i];
   // "1 query tile" and "2 query tiles" are of one kind.
   for (size_t at; (at = kind.find("tiles")) != std::string::npos;)

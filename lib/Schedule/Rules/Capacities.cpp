@@ -77,24 +77,25 @@ void Checker::checkAllocations() {
     if (!std::has_single_bit(made.count) ||
         made.count < gpu.tmemAllocationUnit || made.count > gpu.tmemColumns)
       complain(made.source,
-               "R1: expected an allocation of a power of two from " +
+               "resources.R1: expected an allocation of a power of two from " +
                    str(gpu.tmemAllocationUnit) + " to " + str(gpu.tmemColumns) +
                    " columns, got " + str(made.count));
   if (demand.allocations.size() > 1)
     complain(demand.allocations[1].source,
-             "R1: expected one allocation of tensor memory, got " +
+             "resources.R1: expected one allocation of tensor memory, got " +
                  str(demand.allocations.size()),
              demand.allocations[0].source);
   if (demand.allocations.empty())
     return;
   const Columns &made = demand.allocations.front();
   if (demand.deallocations.empty())
-    complain(made.source, "R1: expected tmem_dealloc of these columns before "
-                          "the CTA exits, got none");
+    complain(made.source,
+             "resources.R1: expected tmem_dealloc of these columns before "
+             "the CTA exits, got none");
   for (const Columns &freed : demand.deallocations)
     if (freed.count != made.count)
       complain(freed.source,
-               "R1: expected to free the " + str(made.count) +
+               "resources.R1: expected to free the " + str(made.count) +
                    " columns that are allocated, got " + str(freed.count),
                made.source);
 }
@@ -107,7 +108,7 @@ void Checker::checkPlace(const Place &place) {
   if (place.end > there)
     complain(
         place.source,
-        "R2: expected " + quote(place) + " inside the " + str(there) +
+        "resources.R2: expected " + quote(place) + " inside the " + str(there) +
             (shared ? " bytes of shared memory" : " columns of tensor memory") +
             excess(place.end, there) + ": take " +
             (shared ? "fewer KV stages" : "one query tile") +
@@ -115,8 +116,8 @@ void Checker::checkPlace(const Place &place) {
   if (place.begin % place.alignment)
     complain(
         place.source,
-        "R3: expected " + quote(place) + " to begin at a multiple of " +
-            str(place.alignment) +
+        "resources.R3: expected " + quote(place) +
+            " to begin at a multiple of " + str(place.alignment) +
             (place.alignment >= 1024 ? ", the pattern of the swizzle" : ""));
 }
 
@@ -143,7 +144,7 @@ void Checker::checkBarriers() {
           barrier.begin < other->end &&
           (!isBarrier(other) || other < &barrier)) {
         complain(barrier.source,
-                 "R4: mbarriers " + quote(barrier) + " overlap " +
+                 "resources.R4: mbarriers " + quote(barrier) + " overlap " +
                      quote(*other) + " by " +
                      str(std::min(barrier.end, other->end) -
                          std::max(barrier.begin, other->begin)) +
@@ -155,17 +156,17 @@ void Checker::checkBarriers() {
 
 void Checker::checkThreads() {
   if (demand.threads > gpu.maxThreadsPerCta)
-    complain(demand.launch, "R6: expected at most " +
+    complain(demand.launch, "resources.R6: expected at most " +
                                 str(gpu.maxThreadsPerCta) +
                                 " threads a CTA, got " + str(demand.threads) +
                                 excess(demand.threads, gpu.maxThreadsPerCta));
   for (const WarpRegisters &role : demand.warps)
     if (demand.threads && role.lastWarp * warpThreads > demand.threads)
-      complain(role.source, "R6: expected " + role.name + " on warps below " +
-                                str(demand.threads / warpThreads) +
-                                ", those that are launched, got warps " +
-                                str(role.firstWarp) + " to " +
-                                str(role.lastWarp));
+      complain(role.source,
+               "resources.R6: expected " + role.name + " on warps below " +
+                   str(demand.threads / warpThreads) +
+                   ", those that are launched, got warps " +
+                   str(role.firstWarp) + " to " + str(role.lastWarp));
 }
 
 void Checker::checkRegisters() {
@@ -177,13 +178,13 @@ void Checker::checkRegisters() {
   for (const WarpRegisters &role : demand.warps) {
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      complain(role.source,
-               "R5: expected registers to be a multiple of 8 from 24 to 256, "
-               "got " +
-                   str(role.registers) + " in " + role.name);
+      complain(role.source, "resources.R5: expected registers to be a multiple "
+                            "of 8 from 24 to 256, "
+                            "got " +
+                                str(role.registers) + " in " + role.name);
     if (role.before && role.before != atLaunch)
-      complain(role.source, "R5: expected " + role.name + " to start from " +
-                                str(atLaunch) +
+      complain(role.source, "resources.R5: expected " + role.name +
+                                " to start from " + str(atLaunch) +
                                 " registers, as the launch gives them, got " +
                                 str(role.before));
     unsigned count = role.lastWarp - role.firstWarp;
@@ -195,24 +196,24 @@ void Checker::checkRegisters() {
     needed += uint64_t(atLaunch) * (launched - warps) * warpThreads;
   if (needed > pool)
     complain(demand.warps.front().source,
-             "R5: the roles need " + str(needed) + " registers, " + str(pool) +
-                 " are there" + excess(needed, pool) + ": a CTA of " +
-                 str(demand.threads) + " threads starts with " + str(atLaunch) +
-                 " a thread; give a role fewer");
+             "resources.R5: the roles need " + str(needed) + " registers, " +
+                 str(pool) + " are there" + excess(needed, pool) +
+                 ": a CTA of " + str(demand.threads) + " threads starts with " +
+                 str(atLaunch) + " a thread; give a role fewer");
 }
 
 void Checker::checkNamedBarriers() {
   for (const Columns &named : demand.namedBarriers)
     if (named.count >= namedBarrierCount)
-      complain(named.source, "R7: expected a named barrier from 0 to " +
-                                 str(namedBarrierCount - 1) + ", got " +
-                                 str(named.count));
+      complain(named.source,
+               "resources.R7: expected a named barrier from 0 to " +
+                   str(namedBarrierCount - 1) + ", got " + str(named.count));
 }
 
 void Checker::checkClobbers() {
   for (const Clobber &clobber : demand.clobbers)
     complain(clobber.source,
-             "R8: overwrites " +
+             "resources.R8: overwrites " +
                  std::string(clobber.memory == Memory::Shared ? "bytes ["
                                                               : "columns [") +
                  str(clobber.begin) + ", " + str(clobber.end) + ") of " +
@@ -226,7 +227,7 @@ std::vector<Complaint> fmha::schedule::capacities::check(const Demand &demand) {
   const fmha::target::Target *gpu = fmha::target::findTarget(demand.target);
   if (!gpu)
     return {{demand.launch, std::nullopt,
-             "R1: expected a known target (" + target::supportedNames() +
-                 "), got \"" + demand.target + '"'}};
+             "resources.R1: expected a known target (" +
+                 target::supportedNames() + "), got \"" + demand.target + '"'}};
   return Checker(demand, *gpu).run();
 }

@@ -18,7 +18,7 @@
 
 namespace fmha::schedule {
 
-/// A set of rules C1 to C11.
+/// A set of the rules of check() by their numbers.
 using Rules = unsigned;
 constexpr Rules rule(unsigned number) { return 1u << number; }
 /// All but those of roles, which the planner's own keep.

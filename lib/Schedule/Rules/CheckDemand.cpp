@@ -42,9 +42,9 @@ static std::string shortage(const Case &c, const LimitRow &row) {
          str(there) + " are there";
 }
 
-/// Row by row, "C8: expected q_tiles = 1 with packed heads and ..., for which
-/// softmax needs 188 registers a thread, 184 are there (row packedLists of
-/// RegisterDemand.def); got 2; take q_tiles = 1 or pack_heads = 1".
+/// Row by row, "plan.C8: expected q_tiles = 1 with packed heads and ..., for
+/// which softmax needs 188 registers a thread, 184 are there (row packedLists
+/// of RegisterDemand.def); got 2; take q_tiles = 1 or pack_heads = 1".
 static std::string refuse(const Case &c, const LimitRow &row) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
@@ -54,7 +54,8 @@ static std::string refuse(const Case &c, const LimitRow &row) {
     if (std::string way = term.opposite(s); !way.empty())
       ways.push_back(way);
   std::string features = row.when.features(p, s);
-  return "C8: expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
+  return "plan.C8: expected " + limit +
+         (c.gpu->hasWgmma ? " on " + s.target : "") +
          (features.empty() ? "" : " with " + features) + ", where " +
          shortage(c, row) + " (row " + std::string(row.name) +
          " of RegisterDemand.def), got " + row.limit.got(p, s) + "; take " +
@@ -67,7 +68,7 @@ static Complaint checkRows(const Case &c, bool ofLoops) {
     if (row.family == family && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
         row.applies(c.problem, c.schedule))
-      return c.terse ? "C8" : refuse(c, row);
+      return c.terse ? "plan.C8" : refuse(c, row);
   return std::nullopt;
 }
 

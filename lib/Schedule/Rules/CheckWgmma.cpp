@@ -68,24 +68,26 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
-    return "C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
+    return "plan.C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
            ", warpgroups with a tile each, got " + str(s.qTiles);
   if (s.ctasPerSm < 1 || s.ctasPerSm > mostTiles)
-    return "C3: expected ctas_per_sm to be 1, 2 or 3 on " + s.target +
+    return "plan.C3: expected ctas_per_sm to be 1, 2 or 3 on " + s.target +
            ", got " + str(s.ctasPerSm);
   if (s.ctasPerSm > 1 && s.qTiles > 1)
-    return "C3: expected q_tiles = 1 with several CTAs an SM, which have the "
+    return "plan.C3: expected q_tiles = 1 with several CTAs an SM, which have "
+           "the "
            "registers of one consumer each, got " +
            str(s.qTiles) + "; take ctas_per_sm = 1";
   if (s.qTileRows != rows)
-    return "C3: expected q_tile_rows to be 64 on " + s.target +
+    return "plan.C3: expected q_tile_rows to be 64 on " + s.target +
            ", the rows of a wgmma, got " + str(s.qTileRows);
   if (!std::has_single_bit(s.packHeads) || s.packHeads > rows)
-    return "C3: expected pack_heads to be a power of two of at most "
+    return "plan.C3: expected pack_heads to be a power of two of at most "
            "q_tile_rows, 64, got " +
            str(s.packHeads);
   if (s.kvBlock == 0 || s.kvBlock % keyStep || s.kvBlock > mostKeys)
-    return "C3: expected kv_block to be a multiple of 16 from 16 to 256 on " +
+    return "plan.C3: expected kv_block to be a multiple of 16 from 16 to 256 "
+           "on " +
            s.target + ", the columns of a wgmma, got " + str(s.kvBlock);
   return std::nullopt;
 }
@@ -95,7 +97,7 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
-  return "C8: expected exp2_emulated of at most " + str(most) +
+  return "plan.C8: expected exp2_emulated of at most " + str(most) +
          " per cent on " + s.target +
          ", beyond which the FMA units have more to do than those that it "
          "spares, got " +
@@ -108,8 +110,9 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   auto must = [&](const char *field, const char *value, unsigned got,
                   const char *why) -> Complaint {
     bool isSwitch = std::string_view(value) == "false";
-    return "C8: expected " + std::string(field) + " to be " + value + " on " +
-           s.target + ", " + why + "; got " + (isSwitch ? "true" : str(got));
+    return "plan.C8: expected " + std::string(field) + " to be " + value +
+           " on " + s.target + ", " + why + "; got " +
+           (isSwitch ? "true" : str(got));
   };
   if (s.pSlices != 1)
     return must("p_slices", "1", s.pSlices,
@@ -126,7 +129,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   if (s.shareKv)
     return must("share_kv", "false", 1, "since no pass builds it otherwise");
   if (s.scheduler == Scheduler::Dynamic)
-    return "C8: expected scheduler to be single or static on " + s.target +
+    return "plan.C8: expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
   return std::nullopt;
 }
@@ -139,16 +142,17 @@ Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
   case PPlacement::Smem:
     if (s.ctasPerSm == 1)
       return std::nullopt;
-    return "C5: expected p_placement to be registers with ctas_per_sm = " +
+    return "plan.C5: expected p_placement to be registers with ctas_per_sm = " +
            str(s.ctasPerSm) +
            ": shared memory is what CTAs of an SM are short of; take "
            "ctas_per_sm = 1";
   case PPlacement::Auto:
-    return "C5: expected p_placement to be registers or smem in a schedule, "
+    return "plan.C5: expected p_placement to be registers or smem in a "
+           "schedule, "
            "got auto: the planner decides it, so leave the schedule out";
   case PPlacement::Tmem:
     break;
   }
-  return "C5: p_placement tmem cannot be had on " + s.target +
+  return "plan.C5: p_placement tmem cannot be had on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }

@@ -64,7 +64,7 @@ WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
   there = unsigned(std::max(left, 0));
 }
 
-/// Passes of so many columns. Beside others rule C8 takes them in no loop.
+/// Passes of so many columns. Beside others plan.C8 takes them in no loop.
 static std::string passesOf(const Schedule &s, unsigned columns) {
   bool loops = s.scheduler != Scheduler::Single;
   bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
@@ -104,8 +104,8 @@ static Complaint checkAccumulators(const Schedule &s,
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
   ways.push_back(narrower);
-  return "C2: a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
-         " registers where " +
+  return "plan.C2: a thread starts with " +
+         str(atLaunch(s.qTiles, s.ctasPerSm)) + " registers where " +
          (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
           : s.qTiles == 1 ? std::string("a CTA has one consumer")
                           : "a CTA has " + str(s.qTiles) + " consumers") +
@@ -148,10 +148,10 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
   if (needed <= there)
     return std::nullopt;
   if (c.terse)
-    return "C2";
-  return "C2: a consumer needs " + str(needed) + " registers a thread (S " +
-         str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
-         str(sizes.probabilities) +
+    return "plan.C2";
+  return "plan.C2: a consumer needs " + str(needed) +
+         " registers a thread (S " + str(sizes.scores) + ", O " +
+         str(sizes.outputs) + " and P " + str(sizes.probabilities) +
          (sizes.captured ? ", for code on scores " + str(sizes.captured) : "") +
          "), " + str(there) + " are there beside what softmax " +
          (c.problem.score ? "and code on scores need" : "needs") + " (rows " +

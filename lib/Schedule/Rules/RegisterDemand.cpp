@@ -177,9 +177,9 @@ constexpr WorkaroundRow workarounds[] = {
 /// Calls `visit` with each row and the rule or pass that reads it.
 template <typename Visit> void forEachRow(Visit visit) {
   for (const LimitRow &row : limits)
-    visit(row, "C8");
+    visit(row, "plan.C8");
   for (const ReserveRow &row : reserves)
-    visit(row, "C2");
+    visit(row, "plan.C2");
   for (const WorkaroundRow &row : workarounds)
     visit(row, "workaround");
 }

@@ -117,14 +117,15 @@ static Complaint verifyNames(const Memory &memory) {
   };
   for (const Wanted &wanted : memory.wanted)
     if (!memory.find(wanted.name))
-      return "V1: expected a " + memory.name + " region \"" + wanted.name +
+      return "map.V1: expected a " + memory.name + " region \"" + wanted.name +
              "\", got none";
   for (const Region &region : memory.regions) {
     if (!isWanted(region.name))
-      return "V1: " + memory.quote(region) + " serves no tile of the schedule";
+      return "map.V1: " + memory.quote(region) +
+             " serves no tile of the schedule";
     if (memory.find(region.name) != &region)
-      return "V1: expected one " + memory.name + " region \"" + region.name +
-             "\", got several";
+      return "map.V1: expected one " + memory.name + " region \"" +
+             region.name + "\", got several";
   }
   return std::nullopt;
 }
@@ -133,7 +134,7 @@ static Complaint verifySizes(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.size != wanted.size || region.stages != wanted.stages)
-      return "V2: expected " + memory.quote(region) + " to have " +
+      return "map.V2: expected " + memory.quote(region) + " to have " +
              str(wanted.stages) + " x " + str(wanted.size) + " " + memory.unit +
              ", got " + str(region.stages) + " x " + str(region.size);
   }
@@ -144,13 +145,13 @@ static Complaint verifyAliases(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.aliases != wanted.aliases)
-      return "V3: expected " + memory.quote(region) + " to alias \"" +
+      return "map.V3: expected " + memory.quote(region) + " to alias \"" +
              wanted.aliases + "\", got \"" + region.aliases + '"';
     if (region.aliases.empty())
       continue;
     const Region &host = *memory.find(region.aliases);
     if (region.start != host.start + wanted.within || region.end() > host.end())
-      return "V3: expected " + memory.quote(region) + " to begin " +
+      return "map.V3: expected " + memory.quote(region) + " to begin " +
              str(wanted.within) + " " + memory.unit + " into " +
              memory.quote(host) + " and to end inside it";
   }
@@ -167,7 +168,7 @@ static Complaint verifyOverlaps(const Memory &memory) {
   });
   for (size_t i = 1; i < own.size(); ++i)
     if (own[i]->lane == own[i - 1]->lane && own[i]->start < own[i - 1]->end())
-      return "V4: " + memory.quote(*own[i - 1]) + " and " +
+      return "map.V4: " + memory.quote(*own[i - 1]) + " and " +
              memory.quote(*own[i]) + " overlap by " +
              str(own[i - 1]->end() - own[i]->start) + " " + memory.unit +
              ", and neither aliases the other";
@@ -178,8 +179,8 @@ static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
   bool halfLanes = s.qTileRows * 2 == layout::tmemLanes;
   for (const TmemRegion &region : map.tmem)
     if (region.lane && (!halfLanes || region.lane != layout::tmemHalfLanes))
-      return "V7: expected tensor-memory region \"" + region.name + "\" of " +
-             str(s.qTileRows) + " rows to begin at lane 0" +
+      return "map.V7: expected tensor-memory region \"" + region.name +
+             "\" of " + str(s.qTileRows) + " rows to begin at lane 0" +
              (halfLanes ? " or 16" : "") + ", got " + str(region.lane);
   for (unsigned tile = 0; tile < s.qTiles; ++tile) {
     const TmemRegion *p = map.findTmem("P" + str(tile));
@@ -188,7 +189,7 @@ static Complaint verifyLanes(const Schedule &s, const MemoryMap &map) {
     for (const char *name : {"S", "O"})
       if (const TmemRegion &other = *map.findTmem(name + str(tile));
           other.lane != p->lane)
-        return "V7: expected tensor-memory region \"" + p->name +
+        return "map.V7: expected tensor-memory region \"" + p->name +
                "\" in the lanes of \"" + other.name + "\", got lanes " +
                str(p->lane) + " and " + str(other.lane);
   }
@@ -199,7 +200,7 @@ static Complaint verifyAlignment(const Memory &memory) {
   for (const Wanted &wanted : memory.wanted) {
     const Region &region = *memory.find(wanted.name);
     if (region.start % wanted.alignment)
-      return "V5: expected " + memory.quote(region) +
+      return "map.V5: expected " + memory.quote(region) +
              " to begin at a multiple "
              "of " +
              str(wanted.alignment) + " " + memory.unit;
@@ -210,7 +211,7 @@ static Complaint verifyAlignment(const Memory &memory) {
 static Complaint verifyInside(const Memory &memory) {
   for (const Region &region : memory.regions)
     if (region.end() > memory.end)
-      return "V6: " + memory.quote(region) + " ends beyond the " +
+      return "map.V6: " + memory.quote(region) + " ends beyond the " +
              str(memory.end) + " " + memory.unit + " that are asked for";
   return std::nullopt;
 }
@@ -219,19 +220,19 @@ static Complaint verifyCapacities(const Schedule &schedule,
                                   const MemoryMap &map) {
   const target::Target *gpu = target::findTarget(schedule.target);
   if (!gpu)
-    return "V6: expected a known target, got \"" + schedule.target + '"';
+    return "map.V6: expected a known target, got \"" + schedule.target + '"';
   if (!gpu->hasTcgen05 && map.tmemColumns)
-    return "V6: expected tmem_columns to be 0 on " + schedule.target +
+    return "map.V6: expected tmem_columns to be 0 on " + schedule.target +
            ", got " + str(map.tmemColumns);
   if (gpu->hasTcgen05 && (!std::has_single_bit(map.tmemColumns) ||
                           map.tmemColumns < gpu->tmemAllocationUnit ||
                           map.tmemColumns > gpu->tmemColumns))
-    return "V6: expected tmem_columns to be a power of two from " +
+    return "map.V6: expected tmem_columns to be a power of two from " +
            str(gpu->tmemAllocationUnit) + " to " + str(gpu->tmemColumns) +
            ", got " + str(map.tmemColumns);
   uint64_t there = smemOfCta(*gpu, schedule);
   if (map.smemBytes > there)
-    return "V6: " + str(map.smemBytes) +
+    return "map.V6: " + str(map.smemBytes) +
            " bytes of shared memory are asked "
            "for, " +
            str(there) + " are there (" + str(map.smemBytes - there) +

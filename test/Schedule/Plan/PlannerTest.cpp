@@ -91,7 +91,7 @@ TEST(Planner, NamesWhatKeepsTheBestCandidateBack) {
   Overrides deep;
   deep.fix(Choice::KvStages, 40);
   EXPECT_THAT(mustFail(problemOf(512), "sm_100a", deep),
-              HasSubstr("C6: 1 query tile of 65536 bytes"));
+              HasSubstr("plan.C6: 1 query tile of 65536 bytes"));
 }
 
 TEST(Planner, ObeysOverrides) {
@@ -160,7 +160,7 @@ TEST(Planner, CountsWhatAReasonStandsFor) {
     byRule[reason->substr(0, reason->find(':'))] += rejected.candidates;
   }
   // A pair of CTAs is refused at the root: every combination of the rest.
-  EXPECT_EQ(byRule["C4"] % (2 * 2 * 3 * 3), 0u);
+  EXPECT_EQ(byRule["plan.C4"] % (2 * 2 * 3 * 3), 0u);
   std::vector<Reason> groups = groupByReason(problemOf(128), plan.rejected);
   for (const Reason &group : groups)
     EXPECT_GT(group.candidates, 0u);
@@ -184,7 +184,7 @@ TEST(Planner, RunnersUpWouldDoAndComeInOrder) {
 }
 
 TEST(Planner, SaysWhyItFails) {
-  EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("C1: "));
+  EXPECT_THAT(mustFail(problemOf(128), "sm_42"), HasSubstr("plan.C1: "));
   EXPECT_THAT(mustFail(problemOf(128), "sm_80"), HasSubstr("mma.sync"));
   Overrides wide;
   wide.fix(Choice::QTiles, 2);
@@ -197,7 +197,7 @@ TEST(Planner, SaysWhyItFails) {
   // 64 columns of O would fit tensor memory, but 64 rows of Q take 262144
   // bytes.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),
-              HasSubstr("C6: 1 query tile of 262144 bytes"));
+              HasSubstr("plan.C6: 1 query tile of 262144 bytes"));
   EXPECT_THAT(
       mustFail(problemOf(128), "sm_100a",
                fixed(std::nullopt, std::nullopt, PPlacement::Registers)),
@@ -267,7 +267,7 @@ TEST(Planner, GivesItsRolesToAScheduleWithoutAny) {
   for (unsigned qTiles : {1, 2}) {
     Schedule schedule;
     schedule.qTiles = qTiles;
-    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("C9"));
+    EXPECT_THAT(*check(problemOf(64), schedule), HasSubstr("plan.C9"));
     Schedule whole = withRoles(schedule);
     EXPECT_EQ(check(problemOf(64), whole), std::nullopt);
     EXPECT_EQ(whole.roles,

@@ -252,53 +252,57 @@ double mostGrowth(DataType type);
 /// The largest of them.
 constexpr unsigned mostPOffset = 96;
 
-/// The sentence that names the violated rule (which capacity, needed, there),
-/// or nothing if `schedule` can serve `problem` on its target. Each sentence
-/// begins with the number of its rule:
+/// Returns a message that names the violated rule, what it requires and what
+/// `schedule` has, or nothing if `schedule` can serve `problem` on its target.
+/// A message begins with the id of its rule:
 ///
-///   C1  the target is known, and attention can be compiled for it
-///   C2  head dims are multiples of 8 (16 bytes, TMA's unit); S, O and, with
-///       wgmma, P fit tensor memory or the registers of RegisterDemand.def
-///   C3  one or two query tiles of 128 rows or one of 64, KV blocks of 64 or
-///       128 keys; two tiles take whole blocks; pack_heads is a power of two of
-///       at most the rows of a tile. With wgmma one to three tiles of 64 rows
-///       (one if ctas_per_sm, at most 3, is more than 1), and KV blocks of a
-///       multiple of 16 keys up to 256
-///   C4  one CTA issues an MMA
-///   C5  P waits in tensor memory or in shared memory; in tensor memory only
-///       if O is in the same lanes as S. With wgmma it is in registers or, with
-///       one CTA an SM, in shared memory
-///   C6  at least two KV stages (one where V has a ring of its own), and shared
-///       memory holds all regions
-///   C7  P, at most 2^(rescale_threshold + p_offset), is finite in the input
-///       type; the threshold is 0 where the maximum, the sum or the output
-///       without division is asked for, which a late maximum would change
-///   C8  each field has a value that some pass builds and that lies within the
-///       limits of RegisterDemand.def, beyond which ptxas spills
-///   C9  the roles are those that passes know, each with its number of warps
-///   C10 every warp of every warpgroup has one role
-///   C11 setmaxnreg can set every count, which roles of a warpgroup share and
-///       the register file holds, and which is no less than the planner's
+///   plan.C1   the target is known, and attention can be compiled for it
+///   plan.C2   head dims are multiples of 8 (16 bytes, the unit of TMA), and S,
+///             O and, with wgmma, P fit tensor memory or the registers that
+///             RegisterDemand.def leaves
+///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of 64
+///             or 128 keys; two tiles take whole blocks; pack_heads is a power
+///             of two of at most the rows of a tile. With wgmma one to three
+///             tiles of 64 rows (one if ctas_per_sm, at most 3, is more than
+///             1), and KV blocks of a multiple of 16 keys up to 256
+///   plan.C4   one CTA issues an MMA
+///   plan.C5   P is in tensor memory or in shared memory; in tensor memory only
+///             if O is in the same lanes as S. With wgmma it is in registers
+///             or, with one CTA per SM, in shared memory
+///   plan.C6   there are at least two KV stages (one if V has a separate ring),
+///             and shared memory holds all regions
+///   plan.C7   P, at most 2^(rescale_threshold + p_offset), is finite in the
+///             input type; the threshold is 0 if the maximum, the sum or the
+///             unnormalized output is returned, which depend on the true
+///             maximum
+///   plan.C8   every field has a value that a pass builds and that no limit of
+///             RegisterDemand.def excludes
+///   plan.C9   the roles are those that passes know, each with its number of
+///             warps
+///   plan.C10  every warp of every warpgroup has one role
+///   plan.C11  the roles of a warpgroup share a register count that setmaxnreg
+///             can set and that is no lower than the planner's, and the
+///             register file holds all of them
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 
 /// Lays the regions out. `schedule` must have passed check().
 MemoryMap layOut(const Problem &problem, const Schedule &schedule);
 
-/// The sentence that says what is wrong with `map`, or nothing. A sentence
-/// begins with the number of the rule:
+/// Returns a message that names the rule that `map` violates, or nothing. A
+/// message begins with the id of its rule:
 ///
-///   V1  every region that the schedule needs is there once, and no other
-///   V2  a region has the size that its tile needs
-///   V3  an alias lies inside the region that it names, P in the columns of S
-///       that its layout asks for
-///   V4  regions that are no aliases do not overlap
-///   V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
-///   V6  all regions lie inside what is asked for, and that inside the target's
-///       capacities; tensor memory comes in powers of two from 32 columns
-///   V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16, and
-///       P in tensor memory has the lanes of its S and of the O that it is
-///       multiplied into
+///   map.V1  every region that the schedule needs exists once, and no other
+///   map.V2  a region has the size that its tile needs
+///   map.V3  an alias lies inside the region that it names, P in the columns of
+///           S that its layout requires
+///   map.V4  regions that are no aliases do not overlap
+///   map.V5  starts are aligned: tiles to the 1024-byte pattern of the swizzle
+///   map.V6  all regions lie inside the requested memory, and that inside the
+///           target's capacities; tensor memory comes in powers of two from 32
+///           columns
+///   map.V7  tiles of 128 rows begin at lane 0, tiles of 64 at lane 0 or 16,
+///           and P in tensor memory has the lanes of its S and of its O
 std::optional<std::string>
 verify(const Problem &problem, const Schedule &schedule, const MemoryMap &map);
 
@@ -318,7 +322,7 @@ std::optional<Plan> plan(const Problem &problem, std::string_view target,
                          const Overrides &overrides, std::string &error);
 
 /// Returns why `other`, one of `Plan::rejected`, cannot be had: "q_tiles = 2,
-/// ...: C6: ...".
+/// ...: plan.C6: ...".
 std::string whyRejected(const Problem &problem, const Schedule &other);
 
 std::string_view stringify(DataType type);

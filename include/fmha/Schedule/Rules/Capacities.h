@@ -69,20 +69,20 @@ struct Demand {
   std::vector<Columns> namedBarriers;
 };
 
-/// Complaints about `demand`, none if its target can have it. Rules:
+/// Returns the rules that `demand` violates, none if its target can meet it:
 ///
-///   R1  tensor memory is allocated once, by a power of two that the target
-///   has,
-///       and freed with the same count
-///   R2  places lie inside shared memory, or inside the allocated columns
-///   R3  places begin at multiples of their alignment
-///   R4  mbarriers overlap neither tiles nor each other
-///   R5  setmaxnreg can set every count, and all warps together need no more
-///       than the registers at launch
-///   R6  a CTA has no more threads than the target lets it, and every role's
-///       warps are launched
-///   R7  there are 16 named barriers
-///   R8  no place is overwritten while a tile in it is still to be read
+///   resources.R1  tensor memory is allocated once, by a power of two that the
+///                 target has, and freed with the same count
+///   resources.R2  places lie inside shared memory or the allocated columns
+///   resources.R3  places begin at multiples of their alignment
+///   resources.R4  mbarriers overlap neither tiles nor each other
+///   resources.R5  setmaxnreg can set every count, and all warps together need
+///                 no more than the registers at launch
+///   resources.R6  a CTA has no more threads than the target allows, and every
+///                 role's warps are launched
+///   resources.R7  there are 16 named barriers
+///   resources.R8  no place is overwritten while a tile in it is still to be
+///   read
 std::vector<Complaint> check(const Demand &demand);
 
 } // namespace fmha::schedule::capacities

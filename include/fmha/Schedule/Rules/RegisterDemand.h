@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of RegisterDemand.def: limits of rule C8, registers that rule C2
+// The rows of RegisterDemand.def: limits of plan.C8, registers that plan.C2
 // reserves, and workarounds of passes. Each names the kernel that ptxas spills
 // without it; `scripts/spills.py refit` measures them again.
 //
@@ -66,8 +66,8 @@ bool needs(Workaround what, const Problem &problem, const Schedule &schedule);
 bool ignoreRow(std::string_view name, bool ignore = true);
 /// The rows that are ignored, "" for none: a part of a kernel's key.
 std::string ignoredRows();
-/// The table as text: per line the name, "C2", "C8" or "workaround", the
-/// family, the bytes that ptxas spilled and the flags of the evidence.
+/// The table as text: per line the name, "plan.C2", "plan.C8" or "workaround",
+/// the family, the bytes that ptxas spilled and the flags of the evidence.
 std::string listRows();
 
 } // namespace fmha::schedule::demand

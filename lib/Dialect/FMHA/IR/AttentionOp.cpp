@@ -45,7 +45,7 @@ static Value withoutCasts(Value value) {
 }
 
 /// V begins where K does and steps as K does. That it has all of K's batches,
-/// keys and heads is C8 to C10, and C28.
+/// keys and heads is attention.C8 to attention.C10, and attention.C28.
 static bool isColumnsOf(Value value, Value key) {
   key = withoutCasts(key);
   value = withoutCasts(value);

@@ -178,7 +178,7 @@ LogicalResult ReadOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// C25: what the region may hold
+// attention.C25: what the region may hold
 //===----------------------------------------------------------------------===//
 
 /// Whether kernels compute a number of `type` in f32.
@@ -231,7 +231,7 @@ static bool mayStand(Operation *op) {
 }
 
 static InFlightDiagnostic errorAt(Operation *op, unsigned constraint) {
-  return op->emitError() << "fmha.attention C" << constraint << ": ";
+  return op->emitError() << "attention.C" << constraint << ": ";
 }
 
 /// Whether `value` is a constant, or what arithmetic makes of constants: where
@@ -287,7 +287,7 @@ static LogicalResult verifyBody(AttentionOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// C26: what it may read
+// attention.C26: what it may read
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyCapture(AttentionOp op, Value source) {

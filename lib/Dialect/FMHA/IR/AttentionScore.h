@@ -20,7 +20,8 @@ parseScore(mlir::OpAsmParser &parser,
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                 mlir::RegionRange regions);
 
-/// C25 and C26, but for spaces and aliases, which are those of all operands.
+/// attention.C25 and attention.C26, but for spaces and aliases, which are those
+/// of all operands.
 mlir::LogicalResult verifyScore(AttentionOp op);
 
 } // namespace fmha

@@ -1,4 +1,4 @@
-//===- AttentionVerifier.cpp - Constraints C1-C28 of fmha.attention -------===//
+//===- AttentionVerifier.cpp - Constraints of fmha.attention --------------===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -75,7 +75,7 @@ private:
                              unsigned aDimension, const Operand &b,
                              unsigned bDimension);
   InFlightDiagnostic error(unsigned constraint) {
-    return op.emitError() << "fmha.attention C" << constraint << ": ";
+    return op.emitError() << "attention.C" << constraint << ": ";
   }
 
   AttentionOp op;
@@ -437,7 +437,7 @@ LogicalResult Verifier::contiguous(unsigned constraint, const Operand &list) {
   auto memref = dyn_cast<MemRefType>(list.type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  // Layouts that are not strided are told of by C15.
+  // Layouts that are not strided are told of by attention.C15.
   if (!memref || failed(memref.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(strides[0]) || strides[0] == 1)
     return success();

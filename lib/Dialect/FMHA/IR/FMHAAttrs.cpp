@@ -468,7 +468,7 @@ LogicalResult ProblemAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   };
   auto wrong = llvm::find_if_not(problem.captures, isCapture);
   if (wrong != problem.captures.end())
-    return emitError() << "#fmha.problem P1: expected captures to be memref "
+    return emitError() << "problem.P1: expected captures to be memref "
                           "types of rank 0 to "
                        << schedule::maxCaptureRank << " with elements "
                        << schedule::captureElementList << ", got rank "

@@ -26,7 +26,7 @@ TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                               SmallVectorImpl<Type> &inferredReturnTypes) {
   auto type = cast<RankedTensorType>(adaptor.getSource().getType());
   if (!permutes(adaptor.getPermutation(), type.getRank()))
-    return emitOptionalError(location, "fmha.transpose T1: expected each of ",
+    return emitOptionalError(location, "transpose.T1: expected each of ",
                              type.getRank(),
                              " dimensions once in the permutation, got [",
                              adaptor.getPermutation(), "]");

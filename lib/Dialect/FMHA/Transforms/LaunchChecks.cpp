@@ -465,9 +465,10 @@ void fmha::assertRule(OpBuilder &b, Operation *op, Value condition,
                       const CheckMessage &message) {
   if (knownNumber(condition).value_or(0))
     return;
-  cf::AssertOp::create(
-      b, op->getLoc(), condition,
-      message(op, ("(" + rule + ") expected " + expected).str()));
+  cf::AssertOp::create(b, op->getLoc(), condition,
+                       message(op, ("(" + op->getName().stripDialect() + "." +
+                                    rule + ") expected " + expected)
+                                       .str()));
 }
 
 void fmha::generateLaunchChecks(OpBuilder &b, Operation *op, ListContents lists,

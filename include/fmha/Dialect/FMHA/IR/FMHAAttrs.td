@@ -49,7 +49,7 @@ def FMHA_MaskAttr : FMHA_Attr<"Mask", "mask", "::fmha::schedule::Mask",
     ```
 
     Constraints:
-    - (M1) `left` and `right` are at most 2^30.
+    - (mask.M1) `left` and `right` are at most 2^30.
   }];
   let genVerifyDecl = 1;
 }
@@ -67,9 +67,9 @@ def FMHA_RoleAttr : FMHA_Attr<"Role", "role", "::fmha::schedule::Role",
     ```
 
     Constraints:
-    - (R1) The name is not empty.
-    - (R2) `warps` is positive, and no warp index exceeds 31 (1024 threads).
-    - (R3) `registers` is a multiple of 8 in [24, 256], what `setmaxnreg` takes
+    - (role.R1) The name is not empty.
+    - (role.R2) `warps` is positive, and no warp index exceeds 31 (1024 threads).
+    - (role.R3) `registers` is a multiple of 8 in [24, 256], what `setmaxnreg` takes
       (PTX ISA, "setmaxnreg").
   }];
   let genVerifyDecl = 1;
@@ -101,24 +101,24 @@ def FMHA_ScheduleAttr
 
     Constraints (of the attribute alone; capacities are checked where it sits on
     an op):
-    - (S1) `target` is not empty.
-    - (S2) `q_tiles` is 1, 2 or 3.
-    - (S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
-    - (S4) `cta_group` is 1 or 2.
-    - (S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
-    - (S6) `rescale_threshold` is finite and not negative.
-    - (S7) `exp2_emulated` is a percentage, 0 to 100.
-    - (S8) Role names are unique.
-    - (S9) No warp has two roles.
-    - (S10) Roles in the same warpgroup (4 warps) have the same registers, as
+    - (schedule.S1) `target` is not empty.
+    - (schedule.S2) `q_tiles` is 1, 2 or 3.
+    - (schedule.S3) `q_tile_rows` and `kv_block` are positive multiples of 16.
+    - (schedule.S4) `cta_group` is 1 or 2.
+    - (schedule.S5) `kv_stages`, `p_slices`, `ctas_per_sm` and `splits` are positive.
+    - (schedule.S6) `rescale_threshold` is finite and not negative.
+    - (schedule.S7) `exp2_emulated` is a percentage, 0 to 100.
+    - (schedule.S8) Role names are unique.
+    - (schedule.S9) No warp has two roles.
+    - (schedule.S10) Roles in the same warpgroup (4 warps) have the same registers, as
       `setmaxnreg` is executed by a warpgroup.
-    - (S11) The registers of all warpgroups, 128 threads each, sum up to 65536 at
+    - (schedule.S11) The registers of all warpgroups, 128 threads each, sum up to 65536 at
       most.
-    - (S12) `key_chunk` is a multiple of 64 columns, `value_chunk` and `o_columns`
+    - (schedule.S12) `key_chunk` is a multiple of 64 columns, `value_chunk` and `o_columns`
       are multiples of 16.
-    - (S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a block
+    - (schedule.S13) `share_kv` excludes `v_stages`, `key_chunk` and `value_chunk`: a block
       is one message of one ring.
-    - (S14) `pack_heads` is a power of two.
+    - (schedule.S14) `pack_heads` is a power of two.
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -148,7 +148,7 @@ def FMHA_ProblemAttr
     ```
 
     Constraints:
-    - (P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
+    - (problem.P1) `captures` are memref types of rank 0 to 8 with elements f32, f16, bf16,
       i64, i32, i8 or i1.
   }];
   let genVerifyDecl = 1;

@@ -63,7 +63,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     load both with one message.
 
     Any head dims have this meaning; kernels are compiled for multiples of 8, as
-    far as they fit a CTA's memories (rules C2 and C6 of
+    far as they fit a CTA's memories (plan.C2 and plan.C6 of
     include/fmha/Schedule/Model/Schedule.h).
 
     Sequences of a batch may differ in length:
@@ -137,7 +137,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     all elements, NaN included, and does not divide by run-time extents; extents
     that violate a constraint are invalid wherever the op is, as in linalg. It is
     not speculatable on memrefs, with varlen metadata, whose entries may be
-    invalid (C23), or with a region that may divide by 0 or read a tensor that may
+    invalid (attention.C23), or with a region that may divide by 0 or read a tensor that may
     be empty.
 
     - `scale`: any f64 value from -2^64 to 2^64, 0 and negative included;
@@ -205,66 +205,66 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
-    - (C1) The operands are all tensors or all memrefs.
-    - (C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
+    - (attention.C1) The operands are all tensors or all memrefs.
+    - (attention.C2) `query`, `key`, `value` and `output` have rank 4, `lse`, `row_max` and
       `row_sum` have rank 3.
-    - (C3) `query`, `key`, `value` and `output` have the same element type, f16 or
+    - (attention.C3) `query`, `key`, `value` and `output` have the same element type, f16 or
       bf16; that of `output` may be f32.
-    - (C4) The element type of `lse`, `row_max` and `row_sum` is f32.
-    - (C5) Head dims (dimension 3) are static, positive and at most 65536.
-    - (C6) `query` and `key` have the same head dim.
-    - (C7) `value` and `output` have the same head dim.
-    - (C8) `query` and `output`, and `key` and `value`, have the same batch: that of
+    - (attention.C4) The element type of `lse`, `row_max` and `row_sum` is f32.
+    - (attention.C5) Head dims (dimension 3) are static, positive and at most 65536.
+    - (attention.C6) `query` and `key` have the same head dim.
+    - (attention.C7) `value` and `output` have the same head dim.
+    - (attention.C8) `query` and `output`, and `key` and `value`, have the same batch: that of
       all operands, or 1 where they are packed.
-    - (C9) `key` and `value` have the same length.
-    - (C10) `key` and `value` have the same number of heads.
-    - (C11) `output` has the length and the number of heads of `query`.
-    - (C12) The number of query heads is a multiple of the number of KV heads,
+    - (attention.C9) `key` and `value` have the same length.
+    - (attention.C10) `key` and `value` have the same number of heads.
+    - (attention.C11) `output` has the length and the number of heads of `query`.
+    - (attention.C12) The number of query heads is a multiple of the number of KV heads,
       which is positive.
-    - (C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
-    - (C14) `scale` is from -2^64 to 2^64: scores are f32, and so are what is
+    - (attention.C13) The shape of `lse`, `row_max` and `row_sum` is [batch, q_heads, q_len].
+    - (attention.C14) `scale` is from -2^64 to 2^64: scores are f32, and so are what is
       written of them for each row and the maxima by which parts are combined.
       Elements of f16 then have finite scores, at most 2^41 * 2^64.
-    - (C15) A memref has a strided layout.
-    - (C16) The head dim of a memref is contiguous: its stride is 1 (C16 to C18
+    - (attention.C15) A memref has a strided layout.
+    - (attention.C16) The head dim of a memref is contiguous: its stride is 1 (attention.C16 to attention.C18
       are about `query`, `key`, `value` and `output`).
-    - (C17) Every other stride of a memref is a non-negative multiple of 16 bytes
+    - (attention.C17) Every other stride of a memref is a non-negative multiple of 16 bytes
       and less than 2^40 bytes: what TMA addresses.
-    - (C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
+    - (attention.C18) The offset of a memref is a multiple of 16 bytes and fits 63 bits in
       bytes.
-    - (C19) A memref lies in global memory: no memory space, 0, 1 or
+    - (attention.C19) A memref lies in global memory: no memory space, 0, 1 or
       `#gpu.address_space<global>`.
-    - (C20) `schedule` can serve the op on its target; without roles, with those
+    - (attention.C20) `schedule` can serve the op on its target; without roles, with those
       that the planner would take.
-    - (C21) A destination that is a memref shares no memory with another operand:
+    - (attention.C21) A destination that is a memref shares no memory with another operand:
       neither is the other one, a view (subview, cast, ...) of it, nor a view of
       what the other one is a view of, unless two subviews may be apart there.
       What depends on addresses is checked before launch.
-    - (C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
+    - (attention.C22) `kv_lens`, `cu_seqlens_q`, `cu_seqlens_k` and `source2_lens` have rank 1
       and elements of type i32; as memrefs they are contiguous.
-    - (C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
+    - (attention.C23) `kv_lens` has one entry per sequence, `cu_seqlens_q` and `cu_seqlens_k`
       one more. Before launch: no entry of `kv_lens` is negative or beyond the
       keys that its sequence has; those of the others begin with 0, never fall, and do not
       exceed the length of what they cut.
-    - (C24) `sink` is a list of f32, one entry a query head; as a memref it is
+    - (attention.C24) `sink` is a list of f32, one entry a query head; as a memref it is
       contiguous.
-    - (C25) There is at most one region `score`. It takes an f32 and six indices, with two sources seven, and
+    - (attention.C25) There is at most one region `score`. It takes an f32 and six indices, with two sources seven, and
       yields an f32. Its ops
       are `fmha.read`, constants, and elementwise ops of `arith` and `math` on numbers: index, i1, i8,
       i16, i32, i64, f16, bf16, f32, f64; those of `math` take f32, f16, bf16, i32 or i64, and `ipowi` is none of them. From outside it
       takes constants, and what it reads.
-    - (C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
+    - (attention.C26) What it reads, at most 64 in number, is a ranked tensor or memref, as the operands are, of
       rank 0 to 8 with elements f32, f16, bf16, i64, i32, i8 or i1; as a memref it is
       strided with contiguous rows (stride 1 in the last dimension), lies in
       global memory, and shares none with a destination. An i1 has a byte, 0 or 1. Before launch: it has
       elements.
-    - (C27) `key2` and `value2` stand together, `source2_lens` and a
+    - (attention.C27) `key2` and `value2` stand together, `source2_lens` and a
       `source2_mask` beside them only; that mask has no window.
-    - (C28) `key2` and `value2` have the element type, the head dims and the
+    - (attention.C28) `key2` and `value2` have the element type, the head dims and the
       heads of `key` and `value`, one length, and as many batches as there are
       sequences; `source2_lens` has one entry per sequence. Before launch: none is
       negative or beyond the length.
-    - (C29) Before launch: the lengths of `query`, `key` and `key2` are at most
+    - (attention.C29) Before launch: the lengths of `query`, `key` and `key2` are at most
       2^31 - 512, with a window or a second source 2^30 - 512.
   }];
 
@@ -312,7 +312,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Logical dimensions of query, key, value and output.
     enum Dimension : unsigned { Batch = 0, Length = 1, Heads = 2, HeadDim = 3 };
     static constexpr int64_t maxHeadDim = 65536;
-    /// The largest magnitude of `scale` (C14).
+    /// The largest magnitude of `scale` (attention.C14).
     static constexpr double maxScale = 0x1p64;
     /// Which of the operands that the op may have is `output`.
     static constexpr unsigned outputIndex = 10;

@@ -55,21 +55,21 @@ def FMHA_MergeOp : Op<FMHA_Dialect, "merge", [
     ```
 
     Constraints. Extents that are dynamic are checked before launch instead.
-    - (M1) The operands are all tensors or all memrefs.
-    - (M2) `parts` has rank 5, `maxima` and `sums` have rank 4, `output` has rank
+    - (merge.M1) The operands are all tensors or all memrefs.
+    - (merge.M2) `parts` has rank 5, `maxima` and `sums` have rank 4, `output` has rank
       4, `lse`, `row_max` and `row_sum` have rank 3, `sink` has rank 1.
-    - (M3) The element type of `output` is f16, bf16 or f32, all others are f32.
-    - (M4) The head dim of `parts` and `output` is static, positive and at most
+    - (merge.M3) The element type of `output` is f16, bf16 or f32, all others are f32.
+    - (merge.M4) The head dim of `parts` and `output` is static, positive and at most
       65536.
-    - (M5) With `output` [batch, length, heads, head_dim], `parts` is [parts, batch,
+    - (merge.M5) With `output` [batch, length, heads, head_dim], `parts` is [parts, batch,
       length, heads, head_dim], `maxima` and `sums` are [parts, batch, heads,
       length], `lse`, `row_max` and `row_sum` [batch, heads, length], and `sink` is
       [heads].
-    - (M6) A memref has a strided layout and lies in global memory. The head dim of
+    - (merge.M6) A memref has a strided layout and lies in global memory. The head dim of
       `parts` and `output`, and `sink`, are contiguous; every other stride of
       `parts` and `output`, and their offsets, are non-negative multiples of 16
       bytes.
-    - (M7) A destination that is a memref shares no memory with another operand, as in C21 of `fmha.attention`.
+    - (merge.M7) A destination that is a memref shares no memory with another operand, as in attention.C21.
   }];
 
   let arguments = (ins

@@ -36,7 +36,7 @@ def FMHA_TransposeOp : Op<FMHA_Dialect, "transpose", [
     ```
 
     Constraints:
-    - (T1) `permutation` names each dimension of `source` once.
+    - (transpose.T1) `permutation` names each dimension of `source` once.
   }];
 
   let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$permutation);
