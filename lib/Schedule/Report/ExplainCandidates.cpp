@@ -1,4 +1,4 @@
-//===- ExplainCandidates.cpp - What else could have been --------*- C++ -*-===//
+//===- ExplainCandidates.cpp - Runners-up and rejected schedules *- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -22,10 +22,10 @@
 using namespace fmha;
 using namespace fmha::schedule;
 
-/// Runners-up in a report; the rest is counted.
+/// Runners-up that a report shows; the rest is counted.
 static constexpr size_t mostShown = 4;
 
-/// How `other` loses against `best`.
+/// Returns how `other` compares with `best`.
 static std::string slower(const Cost &other, const Cost &best) {
   double tolerance = best.measured ? 0 : launchTolerance;
   bool launch = best.launchClocks > 0 &&
@@ -94,7 +94,7 @@ fmha::schedule::groupByReason(const Problem &problem,
   for (const Rejected &rejected : list) {
     const Schedule &schedule = rejected.schedule;
     std::string complaint = complaintOf(problem, schedule);
-    // Ways out are for who asks for this one; none was tried here.
+    // Proposals are for a user who asks for this schedule; none was tried here.
     complaint.resize(std::min(complaint.find("; take "), complaint.size()));
     uint64_t bytes = resourcesOf(problem, withRoles(schedule)).smemBytes;
     auto [place, isNew] =
@@ -103,7 +103,7 @@ fmha::schedule::groupByReason(const Problem &problem,
       groups.push_back({&schedule, complaint, bytes, 0});
     Group &group = groups[place->second];
     group.candidates += rejected.candidates;
-    // The one that lacks least says most.
+    // The one that lacks least is the most informative.
     if (lacksRoom(complaint) && bytes < group.smemBytes)
       group = {&schedule, complaint, bytes, group.candidates};
   }
@@ -145,7 +145,7 @@ std::string fmha::schedule::listRunnersUp(const Problem &problem,
         return one.schedule.pPlacement != plan.schedule.pPlacement;
       });
   size_t place = size_t(other - plan.runnersUp.begin());
-  // Where P lies is what people ask for first.
+  // Show each P placement, which users ask for first.
   if (other != plan.runnersUp.end() && place >= shown) {
     text += "  " + wrap(str(place + 2) + ". " +
                             whySlower(problem, plan, other->schedule),
@@ -211,14 +211,14 @@ std::string fmha::schedule::tabulateResources(const Problem &problem,
   std::string text = ctas > 1
                          ? "resources of a CTA, of which an SM has " + str(ctas)
                          : "resources of an SM";
-  text += ": taken of there\n";
+  text += ": used of available\n";
   for (const auto &[what, taken, there] : rows)
     text += "  " + padRight(what, 15) + padLeft(str(taken), 7) + " of " +
             str(there) + '\n';
   return text;
 }
 
-/// What is missing of a launch of which something is known.
+/// Names the missing hints of a launch that is partly known.
 static std::string whyNoLaunch(const Problem &problem) {
   const std::pair<const char *, unsigned> hints[] = {
       {"batch", problem.batchHint},
@@ -238,7 +238,7 @@ static std::string whyNoLaunch(const Problem &problem) {
   if (missing.empty())
     return "launch: not modelled, larger than any GPU holds\n";
   return wrap("launch: not modelled without " + missing +
-                  ", so that no parts are thought of",
+                  ", so splits are not considered",
               4);
 }
 
@@ -260,7 +260,6 @@ std::string fmha::schedule::describeLaunch(const Problem &problem,
       times + rounded(100 * whole.occupancy) +
       " % of SM time has work; modelled " + rounded(whole.clocks) + " clk";
   if (kernel.splits > 1)
-    text += ", " + rounded(whole.combineClocks) +
-            " of them the kernel that combines the parts";
+    text += ", " + rounded(whole.combineClocks) + " of them the merge kernel";
   return wrap(text + (whole.memoryBound ? ", bound by device memory" : ""), 4);
 }

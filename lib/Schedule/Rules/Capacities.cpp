@@ -1,4 +1,4 @@
-//===- Capacities.cpp - Does a kernel fit its GPU? --------------*- C++ -*-===//
+//===- Capacities.cpp - Check the resources of a kernel ---------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,7 +23,7 @@ namespace {
 
 /// Counts that setmaxnreg takes (PTX ISA 9.7.19.5).
 constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
-/// barrier.sync knows barriers 0 to 15 (PTX ISA 9.7.13.1).
+/// Hardware barriers of barrier.sync, 0 to 15 (PTX ISA 9.7.13.1).
 constexpr unsigned namedBarrierCount = 16;
 using fmha::target::warpThreads;
 
@@ -158,7 +158,7 @@ void Checker::checkThreads() {
   if (demand.threads > gpu.maxThreadsPerCta)
     complain(demand.launch, "resources.R6: expected at most " +
                                 str(gpu.maxThreadsPerCta) +
-                                " threads a CTA, got " + str(demand.threads) +
+                                " threads per CTA, got " + str(demand.threads) +
                                 excess(demand.threads, gpu.maxThreadsPerCta));
   for (const WarpRegisters &role : demand.warps)
     if (demand.threads && role.lastWarp * warpThreads > demand.threads)
@@ -191,15 +191,15 @@ void Checker::checkRegisters() {
     needed += uint64_t(role.registers) * count * warpThreads;
     warps += count;
   }
-  // Warps that set nothing keep what they were launched with.
+  // Warps without setmaxnreg keep the registers of the launch.
   if (unsigned launched = demand.threads / warpThreads; warps < launched)
     needed += uint64_t(atLaunch) * (launched - warps) * warpThreads;
   if (needed > pool)
     complain(demand.warps.front().source,
              "resources.R5: the roles need " + str(needed) + " registers, " +
-                 str(pool) + " are there" + excess(needed, pool) +
+                 str(pool) + " are available" + excess(needed, pool) +
                  ": a CTA of " + str(demand.threads) + " threads starts with " +
-                 str(atLaunch) + " a thread; give a role fewer");
+                 str(atLaunch) + " each; give a role fewer");
 }
 
 void Checker::checkNamedBarriers() {

@@ -1,4 +1,4 @@
-//===- Check.cpp - Can a schedule serve a problem? --------------*- C++ -*-===//
+//===- Check.cpp - Check a schedule for a problem ---------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -33,7 +33,7 @@ static Complaint checkTarget(const Case &c) {
   return std::nullopt;
 }
 
-/// The multiples of 8 on both sides of `dim`: "take 56 or 64".
+/// Proposes the multiples of 8 on both sides of `dim`: "take 56 or 64".
 static std::string nearestDims(unsigned dim) {
   constexpr unsigned unit = 8;
   unsigned below = dim / unit * unit;
@@ -56,7 +56,7 @@ static Complaint checkHeadDims(const Case &c) {
   return std::nullopt;
 }
 
-/// S and O of every tile in tensor memory.
+/// Checks that S and O of every tile fit tensor memory.
 static Complaint checkTmem(const Case &c) {
   Footprint sizes(c.problem, c.schedule);
   uint64_t needed = sizes.tmemColumns(c.schedule), there = c.gpu->tmemColumns;
@@ -69,7 +69,7 @@ static Complaint checkTmem(const Case &c) {
          (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
          " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
          str(sizes.oColumns) + " each), " + str(there) +
-         " are there; take o_columns of at most " +
+         " are available; take o_columns of at most " +
          str(room / panelColumns * panelColumns) +
          (c.schedule.qTiles > 1 ? ", or one query tile"
           : halfLanes           ? ""
@@ -123,7 +123,7 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Tmem:
     if (!sizes.sLane)
       return std::nullopt;
-    return "plan.C5: p_placement tmem cannot be had where O of " +
+    return "plan.C5: p_placement tmem is not available where O of " +
            str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
            " the other lanes, since tcgen05.mma reads A from the lanes of D; "
            "take smem, or o_columns of at most " +
@@ -138,13 +138,14 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Registers:
     break;
   }
-  return "plan.C5: p_placement registers cannot be had on " +
+  return "plan.C5: p_placement registers is not available on " +
          c.schedule.target +
          ": tcgen05.mma reads A from tensor memory or shared memory only; take "
          "tmem or smem";
 }
 
-/// K and V in one ring: the MMA role holds a V while it waits for the next K.
+/// Returns the fewest stages. In a shared ring the MMA role holds a V while it
+/// waits for the next K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
 static Complaint checkStages(const Schedule &s) {
@@ -155,7 +156,7 @@ static Complaint checkStages(const Schedule &s) {
            str(s.kvStages);
   if (s.kvStages == 0)
     return "plan.C6: expected at least 1 stage of K, got 0";
-  // Full and free ones of each stage, and those of a query tile's channels.
+  // A full and a free mbarrier per stage, and those of a tile's channels.
   uint64_t perTile = 10 + (s.pSlices - 1);
   uint64_t barriers =
       2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
@@ -174,8 +175,7 @@ std::string fmha::schedule::anyOf(const std::vector<std::string> &ways) {
   return text;
 }
 
-/// What would need less shared memory and can be had: one of each kind is
-/// enough to say, where there is one.
+/// Proposes one change of each kind that needs less shared memory.
 static std::string smallerInSmem(const Case &c) {
   const Schedule &s = c.schedule;
   bool wgmma = c.gpu->hasWgmma;
@@ -217,7 +217,7 @@ static Complaint checkSmem(const Case &c) {
   if (s.pPlacement == PPlacement::Smem)
     text += ", P of " + str(sizes.pBytes) + " bytes per tile";
   return text + " and the small regions need " + str(needed) +
-         " bytes of shared memory, " + str(there) + " are there (" +
+         " bytes of shared memory, " + str(there) + " are available (" +
          str(needed - there) + " too many); take " + smallerInSmem(c);
 }
 
@@ -225,14 +225,14 @@ double fmha::schedule::mostGrowth(DataType type) {
   return type == DataType::F16 ? 15 : mostPOffset;
 }
 
-/// Of six digits, however large: all that a threshold may have is shown.
+/// Prints six significant digits, enough for every permitted threshold.
 static std::string digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
 
-/// Without a rescale P grows to 2^(threshold + offset).
+/// Checks how far P grows without a rescale: to 2^(threshold + offset).
 static Complaint checkThreshold(const Case &c) {
   double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
@@ -259,11 +259,11 @@ static Complaint checkThreshold(const Case &c) {
 static std::string only(const char *field, const char *value,
                         const std::string &got) {
   return std::string("plan.C8: expected ") + field + " to be " + value +
-         ", since no pass builds it otherwise; got " + got;
+         ", since no pass implements anything else; got " + got;
 }
 
-/// Messages are whole panels of K and whole K steps of V; passes are whole
-/// boxes of the store.
+/// Checks that messages are whole panels of K and whole K steps of V, and that
+/// a head_dim_v tile is whole boxes of the store.
 static Complaint checkChunks(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.keyChunk % panelColumns)
@@ -318,7 +318,7 @@ static Complaint checkSharing(const Case &c) {
   return std::nullopt;
 }
 
-/// A product of a slice takes whole K steps.
+/// Checks that the product of a slice has whole K steps.
 static Complaint checkSlices(const Case &c) {
   constexpr unsigned keysPerStep = 16;
   unsigned keys = c.schedule.kvBlock, got = c.schedule.pSlices;
@@ -333,7 +333,7 @@ static Complaint checkSlices(const Case &c) {
       list += ", " + str(n);
   return "plan.C8: expected p_slices to cut kv_block in equal slices of a "
          "multiple "
-         "of 16 keys, what an MMA takes at once, got " +
+         "of 16 keys, the K step of an MMA, got " +
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
@@ -351,8 +351,8 @@ static Complaint checkFeatures(const Case &c) {
 
 namespace {
 
-/// Later rules rely on earlier ones: sizes mean nothing before the extents that
-/// they are made of.
+/// Later rules rely on earlier ones, for example sizes on the extents that
+/// determine them.
 constexpr Entry entries[] = {
     {1, checkTarget},    {3, checkTiles},     {2, checkHeadDims},
     {8, checkChunks},    {8, checkSlices},    {8, checkSharing},
@@ -361,8 +361,7 @@ constexpr Entry entries[] = {
     {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
     {9, checkRoles},     {10, checkWarps}};
 
-/// The same order where MMAs are wgmma: what tensor memory limits, registers
-/// do.
+/// The same order for wgmma, with registers in place of tensor memory.
 constexpr Entry wgmmaEntries[] = {
     {1, checkTarget},         {3, checkWgmmaTiles}, {2, checkHeadDims},
     {8, checkWgmmaFeatures},  {8, checkDemand},     {8, checkChunks},
@@ -389,7 +388,7 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
   unsigned place = 0;
   for (const auto &[number, complaint] : entriesOf(c.gpu)) {
     ++place;
-    // Every rule looks at the target.
+    // Every rule needs the target.
     if (!(rules & rule(number)) && c.gpu)
       continue;
     if (Complaint text = complaint(c))

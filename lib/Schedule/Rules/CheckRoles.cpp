@@ -1,4 +1,4 @@
-//===- CheckRoles.cpp - Rules of who does what with how much ----*- C++ -*-===//
+//===- CheckRoles.cpp - Rules of roles and their registers ------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +25,7 @@ constexpr unsigned leastRegisters = 24, mostRegisters = 256, registerStep = 8;
 constexpr KnownRole knownRoles[] = {{"softmax0", 4, 0},   {"softmax1", 4, 1},
                                     {"correction", 4, 0}, {"load", 1, 0},
                                     {"mma", 1, 0},        {"store", 1, 0}};
-/// Warps that do nothing; there may be any number of them.
+/// Idle warps; there may be any number of them.
 constexpr std::string_view spareRole = "spare";
 
 std::span<const KnownRole> rolesOf(const Case &c) {
@@ -41,7 +41,7 @@ const KnownRole *findKnown(const Case &c, std::string_view name) {
   return nullptr;
 }
 
-/// "softmax0, softmax1, correction, load, mma, store, spare"
+/// Returns "softmax0, softmax1, correction, load, mma, store, spare".
 std::string namesOfRoles(const Case &c) {
   std::string names;
   for (const KnownRole &role : rolesOf(c))
@@ -51,7 +51,7 @@ std::string namesOfRoles(const Case &c) {
 
 } // namespace
 
-/// The warps of one role.
+/// Checks the warps of one role.
 static Complaint checkRole(const Case &c, const Role &role) {
   const KnownRole *known = findKnown(c, role.name);
   if (!known && role.name != spareRole)
@@ -87,7 +87,7 @@ Complaint fmha::schedule::checkRoles(const Case &c) {
   return std::nullopt;
 }
 
-/// The role of each warp, for as many warps as a CTA may have.
+/// The role of each warp of the largest CTA.
 using Owners = std::array<const Role *, 32>;
 
 static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
@@ -146,12 +146,12 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
   if (total <= pool)
     return std::nullopt;
   return "plan.C11: the roles need " + str(total) + " registers, " + str(pool) +
-         " are there (" + str(total - pool) + " too many): a CTA of " +
-         str(threads) + " threads starts with " + str(atLaunch) + " a thread";
+         " are available (" + str(total - pool) + " too many): a CTA of " +
+         str(threads) + " threads starts with " + str(atLaunch) + " each";
 }
 
-/// ptxas spills, or gives up, where a role has too few. What suffices was only
-/// ever looked at with the planner's counts.
+/// Checks that no role has fewer registers than the planner gives it: ptxas
+/// spills or fails with too few, and only these counts were tested.
 static Complaint checkLeastRegisters(const Case &c) {
   Schedule planned = c.schedule;
   planned.roles.clear();
@@ -169,7 +169,7 @@ static Complaint checkLeastRegisters(const Case &c) {
 
 unsigned fmha::schedule::registersAtLaunch(unsigned threads,
                                            unsigned ctasPerSm) {
-  // Code generation stops at 255, and ptxas ignores setmaxnreg beside more.
+  // Code generation is limited to 255, and ptxas ignores setmaxnreg above 248.
   constexpr unsigned mostOfThread = 248;
   unsigned share =
       target::Target::registersPerSm / (threads * std::max(ctasPerSm, 1u));

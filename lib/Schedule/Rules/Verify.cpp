@@ -1,4 +1,4 @@
-//===- Verify.cpp - Is a memory map sound? ----------------------*- C++ -*-===//
+//===- Verify.cpp - Verify a memory map -------------------------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -32,15 +32,16 @@ struct Region {
   uint64_t end() const { return start + size * stages; }
 };
 
-/// What must be there: stages and size exactly, start a multiple of alignment.
+/// A required region: exact stages and size, a start that is a multiple of
+/// `alignment`.
 struct Wanted {
   std::string name, aliases;
   uint64_t size, stages, alignment;
-  /// Place inside the aliased region.
+  /// Offset inside the aliased region.
   uint64_t within = 0;
 };
 
-/// One memory: what it holds, what it should hold, and its names in messages.
+/// One memory: its regions, the required regions, and its names in messages.
 struct Memory {
   std::string name, unit;
   std::vector<Region> regions;
@@ -212,7 +213,7 @@ static Complaint verifyInside(const Memory &memory) {
   for (const Region &region : memory.regions)
     if (region.end() > memory.end)
       return "map.V6: " + memory.quote(region) + " ends beyond the " +
-             str(memory.end) + " " + memory.unit + " that are asked for";
+             str(memory.end) + " " + memory.unit + " that are requested";
   return std::nullopt;
 }
 
@@ -235,7 +236,7 @@ static Complaint verifyCapacities(const Schedule &schedule,
     return "map.V6: " + str(map.smemBytes) +
            " bytes of shared memory are asked "
            "for, " +
-           str(there) + " are there (" + str(map.smemBytes - there) +
+           str(there) + " are available (" + str(map.smemBytes - there) +
            " too many)";
   return std::nullopt;
 }

@@ -146,7 +146,7 @@ TEST(Planner, ObeysEveryField) {
       if (got)
         EXPECT_EQ(field.get(got->schedule), value) << field.name;
       else
-        EXPECT_THAT(error, HasSubstr("the closest that can: ")) << field.name;
+        EXPECT_THAT(error, HasSubstr("the nearest that works: ")) << field.name;
     }
 }
 
@@ -191,9 +191,10 @@ TEST(Planner, SaysWhyItFails) {
   wide.fix(Choice::OColumns, 256);
   EXPECT_THAT(mustFail(problemOf(256), "sm_100a", wide),
               HasSubstr("need 640 tensor-memory columns (S 64 and O 256"));
-  EXPECT_THAT(mustFail(problemOf(100), "sm_100a"),
-              HasSubstr("got 100; the closest that can: head_dim = head_dim_v "
-                        "= 104, padded with zeros, the scale kept"));
+  EXPECT_THAT(
+      mustFail(problemOf(100), "sm_100a"),
+      HasSubstr("got 100; the nearest that works: head_dim = head_dim_v "
+                "= 104, padded with zeros, the scale kept"));
   // 64 columns of O would fit tensor memory, but 64 rows of Q take 262144
   // bytes.
   EXPECT_THAT(mustFail(problemOf(2048), "sm_100a"),
@@ -201,7 +202,7 @@ TEST(Planner, SaysWhyItFails) {
   EXPECT_THAT(
       mustFail(problemOf(128), "sm_100a",
                fixed(std::nullopt, std::nullopt, PPlacement::Registers)),
-      HasSubstr("registers cannot be had"));
+      HasSubstr("registers is not available"));
   Overrides deep;
   deep.fix(Choice::QTiles, 2).fix(Choice::KvStages, 6);
   deep.fix(Choice::KvBlock, 128);

@@ -284,11 +284,9 @@ TEST(Explain, TellsOfTheLaunchOfSplits) {
   Overrides overrides;
   overrides.fix(Choice::Splits, 5);
   Plan plan = mustPlan(problem, "sm_100a", overrides);
-  EXPECT_THAT(
-      describeLaunch(problem, plan),
-      AllOf(HasSubstr("launch: 80 CTAs on 148 SMs, 1 wave, 54 %"),
-            ContainsRegex(", [0-9]+ of them the kernel\\s+that combines "
-                          "the\\s+parts")));
+  EXPECT_THAT(describeLaunch(problem, plan),
+              AllOf(HasSubstr("launch: 80 CTAs on 148 SMs, 1 wave, 54 %"),
+                    ContainsRegex(", [0-9]+ of them the\\s+merge\\s+kernel")));
   overrides.fix(Choice::Scheduler, unsigned(Scheduler::Static));
   overrides.fix(Choice::Splits, 64);
   plan = mustPlan(problem, "sm_100a", overrides);

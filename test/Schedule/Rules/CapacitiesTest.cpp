@@ -98,10 +98,10 @@ TEST(Capacities, R4BarriersOverlapNothing) {
 }
 
 TEST(Capacities, R5RegistersAreOfThePool) {
-  expect(
-      [](Demand &d) { d.warps[0].registers = 208; },
-      "resources.R5: the roles need 66560 registers, 65536 are there (1024 too "
-      "many)");
+  expect([](Demand &d) { d.warps[0].registers = 208; },
+         "resources.R5: the roles need 66560 registers, 65536 are available "
+         "(1024 too "
+         "many)");
   expect([](Demand &d) { d.warps[1].registers = 20; }, "multiple of 8");
   expect([](Demand &d) { d.warps[1].registers = 16; }, "from 24 to 256");
   expect([](Demand &d) { d.warps[1].before = 120; },

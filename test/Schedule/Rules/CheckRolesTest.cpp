@@ -75,8 +75,8 @@ TEST(Check, C11Registers) {
     EXPECT_THAT(softmax(bad), StartsWith("plan.C11: expected registers to be a "
                                          "multiple of 8 from 24 to 256"));
   EXPECT_EQ(softmax(192),
-            "plan.C11: the roles need 66560 registers, 65536 are there "
-            "(1024 too many): a CTA of 512 threads starts with 128 a thread");
+            "plan.C11: the roles need 66560 registers, 65536 are available "
+            "(1024 too many): a CTA of 512 threads starts with 128 each");
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { role(s, "mma").registers = 40; }),
       StartsWith("plan.C11: expected the same registers for all roles of "

@@ -53,24 +53,26 @@ TEST(Check, C2HeadDims) {
   EXPECT_EQ(
       complaint([](Problem &p, auto &) { p = problemOf(256); }),
       "plan.C2: 2 query tiles need 768 tensor-memory columns (S 128 and O 256 "
-      "each), 512 are there; take o_columns of at most 128, or one query "
+      "each), 512 are available; take o_columns of at most 128, or one query "
       "tile");
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p = problemOf(512);
-                s.qTiles = 1;
-              }),
-              HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
-                        "and O 512 each), 512 are there; take o_columns of at "
-                        "most 384, or q_tile_rows = 64"));
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p = problemOf(512);
+        s.qTiles = 1;
+      }),
+      HasSubstr("1 query tile needs 640 tensor-memory columns (S 128 "
+                "and O 512 each), 512 are available; take o_columns of at "
+                "most 384, or q_tile_rows = 64"));
   // S of 64 rows lies beside O or in the other lanes.
-  EXPECT_THAT(complaint([](Problem &p, Schedule &s) {
-                p.headDimV = 576;
-                s.qTiles = 1;
-                s.qTileRows = 64;
-              }),
-              HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
-                        "and O 576 each), 512 are there; take o_columns of at "
-                        "most 512"));
+  EXPECT_THAT(
+      complaint([](Problem &p, Schedule &s) {
+        p.headDimV = 576;
+        s.qTiles = 1;
+        s.qTileRows = 64;
+      }),
+      HasSubstr("1 query tile needs 576 tensor-memory columns (S 128 "
+                "and O 576 each), 512 are available; take o_columns of at "
+                "most 512"));
   EXPECT_THAT(complaint([](Problem &p, auto &) {
                 p.vInK = true;
                 p.headDimV = 136;
@@ -128,7 +130,7 @@ TEST(Check, C5Placement) {
   EXPECT_THAT(with(PPlacement::Auto), StartsWith("plan.C5: "));
   EXPECT_THAT(
       with(PPlacement::Registers),
-      AllOf(StartsWith("plan.C5: "), HasSubstr("cannot be had on sm_100a")));
+      AllOf(StartsWith("plan.C5: "), HasSubstr("is not available on sm_100a")));
 }
 
 TEST(Check, C5PlacementInTheLanesOfO) {
@@ -147,11 +149,11 @@ TEST(Check, C5PlacementInTheLanesOfO) {
   EXPECT_EQ(with(384, PPlacement::Tmem), "");
   EXPECT_EQ(with(392, PPlacement::Smem), "");
   EXPECT_EQ(with(512, PPlacement::Smem), "");
-  EXPECT_EQ(
-      with(392, PPlacement::Tmem),
-      "plan.C5: p_placement tmem cannot be had where O of 400 columns leaves "
-      "S of 128 the other lanes, since tcgen05.mma reads A from the "
-      "lanes of D; take smem, or o_columns of at most 384");
+  EXPECT_EQ(with(392, PPlacement::Tmem),
+            "plan.C5: p_placement tmem is not available where O of 400 columns "
+            "leaves "
+            "S of 128 the other lanes, since tcgen05.mma reads A from the "
+            "lanes of D; take smem, or o_columns of at most 384");
 }
 
 TEST(Check, C6SharedMemory) {
@@ -169,7 +171,7 @@ TEST(Check, C6SharedMemory) {
   // 64 KiB of Q, 6 x 32 KiB of KV, 1040 + 512 bytes of the rest.
   EXPECT_THAT(stages(6, PPlacement::Tmem),
               AllOf(StartsWith("plan.C6: "), HasSubstr("need 263696 bytes"),
-                    HasSubstr("232448 are there (31248 too many)")));
+                    HasSubstr("232448 are available (31248 too many)")));
   EXPECT_THAT(stages(4, PPlacement::Smem), StartsWith("plan.C6: "));
   EXPECT_THAT(stages(1000, PPlacement::Tmem), StartsWith("plan.C6: "));
   EXPECT_THAT(stages(~0u, PPlacement::Tmem), StartsWith("plan.C6: "));
@@ -228,7 +230,7 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
   for (bool Problem::*list : {&Problem::kvLens, &Problem::cuSeqlensQ,
                               &Problem::cuSeqlensK, &Problem::source2Lens})
     EXPECT_THAT(emulating([=](Problem &p, auto &) { p.*list = true; }),
-                HasSubstr("exp2_emulated and lists of lengths"));
+                HasSubstr("exp2_emulated and varlen metadata"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.outF32 = true; }),
               HasSubstr("exp2_emulated and an output of f32"));
   auto undivided = [](Scheduler scheduler) {
@@ -240,10 +242,10 @@ TEST(Check, C8EmulatedExponentialsBesideAnotherTile) {
   };
   EXPECT_EQ(emulating(undivided(Scheduler::Single)), "");
   EXPECT_THAT(emulating(undivided(Scheduler::Static)),
-              HasSubstr("exp2_emulated, scheduler static and an undivided "
-                        "output"));
+              HasSubstr("exp2_emulated, scheduler static and an "
+                        "unnormalized output"));
   EXPECT_THAT(emulating([](Problem &p, auto &) { p.captures = {{"f32", 1}}; }),
-              HasSubstr("exp2_emulated and code on scores that reads"));
+              HasSubstr("exp2_emulated and a score_mod that reads"));
   EXPECT_THAT(emulating([](auto &, Schedule &s) {
                 s.pPlacement = PPlacement::Smem;
                 s.kvStages = 2;
@@ -283,7 +285,7 @@ TEST(Check, C8SplitsOfTwoSourcesKeepBoundsOfSequences) {
   };
   EXPECT_THAT(without(-1),
               StartsWith("plan.C8: expected q_tiles = 1 with splits, a "
-                         "second source of keys, lists of lengths"));
+                         "second KV segment, varlen metadata"));
   for (int left = 0; left < 5; ++left)
     EXPECT_EQ(without(left), "") << left;
 }
@@ -301,13 +303,13 @@ TEST(Check, C8PackedHeadsAndListsBesideAnotherTile) {
   };
   EXPECT_THAT(
       without(-1, 2, Scheduler::Single),
-      StartsWith("plan.C8: expected q_tiles = 1 with packed heads, lists of "
-                 "lengths and code on scores that reads"));
+      StartsWith("plan.C8: expected q_tiles = 1 with packed heads, varlen "
+                 "metadata and a score_mod that reads"));
   EXPECT_EQ(without(-1, 1, Scheduler::Single), "");
   EXPECT_THAT(
       without(-1, 1, Scheduler::Dynamic),
       StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, "
-                 "lists of lengths, scheduler dynamic and code"));
+                 "varlen metadata, scheduler dynamic and a"));
   for (int left = 0; left < 3; ++left)
     EXPECT_EQ(without(left, 2, Scheduler::Dynamic), "") << left;
 }
@@ -364,8 +366,8 @@ TEST(Check, C8PackedHeadsAndReadsForEachKeyBehindALeftBound) {
   EXPECT_THAT(
       without(-1),
       StartsWith("plan.C8: expected q_tile_rows = 64 with packed heads, a "
-                 "left bound of the window, code on scores that reads "
-                 "for each key"));
+                 "left bound of the window, a score_mod that "
+                 "reads per key"));
   EXPECT_EQ(without(-1, 64), "");
   for (int left = 0; left < 4; ++left)
     EXPECT_EQ(without(left), "") << left;
@@ -375,7 +377,7 @@ TEST(Check, C8FeaturesThatNoPassBuilds) {
   EXPECT_THAT(
       complaint([](auto &, Schedule &s) { s.scheduler = Scheduler(3); }),
       StartsWith("plan.C8: expected scheduler to be single, static or "
-                 "dynamic, since no pass builds it otherwise; got 3"));
+                 "dynamic, since no pass implements anything else; got 3"));
   EXPECT_THAT(complaint([](auto &, Schedule &s) {
                 // The default threshold goes with no number of splits.
                 s.splits = 257;
@@ -420,7 +422,7 @@ TEST(Check, C8SlicesOfP) {
   EXPECT_EQ(with(4, 64), "");
   EXPECT_EQ(with(3, 128),
             "plan.C8: expected p_slices to cut kv_block in equal slices of a "
-            "multiple of 16 keys, what an MMA takes at once, got 3 in 128; "
+            "multiple of 16 keys, the K step of an MMA, got 3 in 128; "
             "take one of 1, 2, 4, 8");
   EXPECT_THAT(with(0, 128), StartsWith("plan.C8: expected p_slices"));
   EXPECT_THAT(with(16, 128), StartsWith("plan.C8: expected p_slices"));
@@ -552,7 +554,7 @@ TEST(Check, C8ReadsForEachKeyBesideAnotherTile) {
     });
   };
   EXPECT_THAT(with(2, true),
-              StartsWith("plan.C8: expected q_tiles = 1 with code"));
+              StartsWith("plan.C8: expected q_tiles = 1 with a score_mod"));
   EXPECT_EQ(with(2, false), "");
 }
 

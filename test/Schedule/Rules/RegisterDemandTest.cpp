@@ -47,9 +47,9 @@ TEST(RegisterDemand, TheMessageNamesAllOfARow) {
         s.packHeads = 8;
       }),
       AllOf(StartsWith("plan.C8: expected q_tiles = 1 with packed heads, "
-                       "lists of lengths and code on scores that "
+                       "varlen metadata and a score_mod that "
                        "reads, where softmax needs 192"),
-            HasSubstr(" registers a thread, 184 are there (row "
+            HasSubstr(" registers per thread, 184 are available (row "
                       "packedLists of RegisterDemand.def), got 2"),
             EndsWith("; take q_tiles = 1 or pack_heads = 1")));
 }

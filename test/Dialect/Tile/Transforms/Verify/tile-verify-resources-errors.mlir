@@ -73,7 +73,7 @@ gpu.module @overlap {
 gpu.module @registers {
   gpu.func @registers(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{resources.R5: the roles need 81920 registers, 65536 are there (16384 too many): a CTA of 512 threads starts with 128 a thread; give a role fewer}}
+    // expected-error@+1 {{resources.R5: the roles need 81920 registers, 65536 are available (16384 too many): a CTA of 512 threads starts with 128 each; give a role fewer}}
     tile.set_registers 256 from 128
     // expected-error@+1 {{resources.R5: expected set_registers to start from 128 registers, as the launch gives them, got 168}}
     tile.set_registers 128 from 168
@@ -91,7 +91,7 @@ gpu.module @registers {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @threads {
-  // expected-error@+1 {{resources.R6: expected at most 1024 threads a CTA, got 2048 (1024 too many)}}
+  // expected-error@+1 {{resources.R6: expected at most 1024 threads per CTA, got 2048 (1024 too many)}}
   gpu.func @threads(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule, known_block_size = array<i32: 2048, 1, 1>} {
     tile.sync_cta
     gpu.return
