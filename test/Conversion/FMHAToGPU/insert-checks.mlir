@@ -8,9 +8,9 @@
 // CHECK:         (attention.C23) expected the first entry of cu_seqlens_q to be 0
 // CHECK:         scf.for
 // CHECK:           (attention.C23) expected no entry of cu_seqlens_q below the one before it
-// CHECK:           (attention.C23) expected no entry of cu_seqlens_q beyond the length that it cuts
+// CHECK:           (attention.C23) expected no entry of cu_seqlens_q above the total length
 // CHECK:         scf.for
-// CHECK:           (attention.C23) expected every entry of kv_lens to be from 0 to the keys there are
+// CHECK:           (attention.C23) expected every entry of kv_lens to be from 0 to the number of keys
 // CHECK:         scf.for
 // CHECK:           arith.cmpf olt
 // CHECK:           (attention.C24) expected every entry of sink to be a number below infinity
