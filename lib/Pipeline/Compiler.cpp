@@ -64,7 +64,7 @@ std::string_view fmha::stringify(Level level) {
 // Modules from flags
 //===----------------------------------------------------------------------===//
 
-/// %v, the first columns of %k, or %v2, those of %k2 for `source` "2".
+/// Defines %v as the first columns of %k; with `source` "2", %v2 of %k2.
 static std::string viewOfKey(const schedule::Problem &problem,
                              const std::string &key, const std::string &value,
                              const char *source) {
@@ -80,7 +80,7 @@ static std::string viewOfKey(const schedule::Problem &problem,
                     .str();
 }
 
-/// The operands, the clause and the view of a second source, empty without one.
+/// The operands, clause and view of a second KV segment, empty without one.
 struct SecondTexts {
   std::string arguments, clause, view;
 };
@@ -99,7 +99,7 @@ static SecondTexts secondTexts(const schedule::Problem &problem,
   return texts;
 }
 
-/// As #fmha.mask spells it.
+/// Returns the mask in the syntax of #fmha.mask.
 static std::string maskText(const schedule::Mask &mask) {
   constexpr llvm::StringLiteral kinds[] = {"none", "causal", "causal_top_left"};
   std::string text = "#fmha.mask<" + kinds[mask.kind].str();
@@ -116,7 +116,7 @@ struct RowTexts {
 };
 } // namespace
 
-/// Arguments and operands of the lists that the op reads:
+/// Returns arguments and operands of the varlen metadata that the op reads:
 ///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
 ///   memref<?xi32>)\n"
 static std::pair<std::string, std::string>
@@ -133,8 +133,8 @@ listTexts(const schedule::Problem &problem) {
   return {arguments, operands};
 }
 
-/// Arguments, destinations and clauses of what is written for each row: LSE
-/// stands beside the output, the others have clauses of their own.
+/// Returns arguments, destinations and clauses of the row outputs: LSE is
+/// listed with the output, the others have separate clauses.
 ///   ", %row_max: T", "", "      row_max(%row_max : T)\n"
 static RowTexts rowTexts(const schedule::Problem &problem) {
   constexpr llvm::StringLiteral type = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
@@ -174,7 +174,7 @@ std::string fmha::buildModule(const KernelSpec &spec) {
   if (!problem.mask2.isFull())
     add("source2_mask = " + maskText(problem.mask2));
   if (spec.scale) {
-    // The bits, so that the very same double comes back.
+    // The bit pattern, so that parsing returns the same double.
     uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);
     add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
         " : f64");
@@ -244,8 +244,8 @@ fmha::Diagnostic toDiagnostic(const mlir::Diagnostic &from) {
   return result;
 }
 
-/// `text` with a target of its own, where it names none: that a field is given
-/// twice is an error, so what parses tells.
+/// Adds `target` to `text` if it has none. A duplicate field is a parse error,
+/// so whether the result parses shows whether it had one.
 ScheduleAttr inheritTarget(ScheduleAttr schedule, StringRef text,
                            StringRef target) {
   auto [head, fields] = text.split('<');
@@ -279,7 +279,7 @@ public:
             result.diagnostics.push_back(toDiagnostic(note));
           return success();
         }) {
-    // The place and the message say it; a whole module below them hides both.
+    // Messages have locations; printing a whole module would hide them.
     context.printOpOnDiagnostic(false);
   }
 
@@ -307,7 +307,7 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
-  /// One of the two.
+  /// One of the two is set.
   AttentionOp op;
   MergeOp merge;
 };
@@ -321,7 +321,7 @@ LogicalResult Compilation::parse(const std::string &text,
 }
 
 KernelSpec specOf(AttentionOp op) {
-  // Any operand may be the one that fixes an extent.
+  // Any operand may have the static extent.
   auto fixed = [&](AttentionOp::Dimension dimension,
                    std::initializer_list<Value> operands) {
     std::optional<uint64_t> extent;
@@ -365,8 +365,8 @@ LogicalResult Compilation::findOp() {
   return success();
 }
 
-/// Finds the one fmha.merge of a module without attention; fails where there is
-/// none, or more.
+/// Finds the only fmha.merge of a module without attention; fails if there is
+/// none, or more than one.
 LogicalResult Compilation::findMerge() {
   unsigned merges = 0, others = 0;
   module->walk([&](Operation *found) {
@@ -381,7 +381,7 @@ LogicalResult Compilation::findMerge() {
   return success(merges == 1 && others == 1);
 }
 
-/// A schedule is for one GPU, at whatever level the module is.
+/// Checks that the schedule is for the target, at any level of the module.
 LogicalResult Compilation::checkSchedule() {
   if (!op)
     return success();
@@ -402,8 +402,8 @@ LogicalResult Compilation::checkTarget() {
   return module->emitError() << reason;
 }
 
-/// What a level hands on is verified once, not after every pass: fmha-opt does
-/// that, and it would take a tenth of the time.
+/// Runs the passes to the next level. The result is verified once, and not
+/// after every pass as in fmha-opt, which would take a tenth of the time.
 LogicalResult Compilation::runPhase(function_ref<void(OpPassManager &)> add) {
   PassManager pm(&context, ModuleOp::getOperationName());
   pm.enableVerifier(false);
@@ -455,8 +455,8 @@ void Compilation::recordLLVM() {
   }
 }
 
-/// The planner's whole answer again, for those who want its reasons; a schedule
-/// written by hand stands alone.
+/// Plans again to record the reasons of the choice. A schedule written by hand
+/// has none.
 void Compilation::recordPlan() {
   if (!op.getScheduleAttr())
     return;
@@ -480,8 +480,8 @@ LogicalResult Compilation::recordBinary() {
                              op, kernel.getRootReference())
                        : gpu::BinaryOp();
   if (!binary)
-    return op->emitError() << "no kernel came out: the op names none that the "
-                              "input has";
+    return op->emitError() << "expected the input to have the kernel that the "
+                              "op names, got none";
   record(binary);
   return success();
 }
@@ -493,7 +493,7 @@ void Compilation::record(gpu::BinaryOp binary) {
     result.manifest = manifest.getValue().str();
 }
 
-/// All levels at once: the kernel has no tiles.
+/// Compiles a merge in one step, since its kernel has no tiles.
 CompileResult Compilation::runMerge() {
   if (failed(checkTarget()))
     return std::move(result);
@@ -554,7 +554,7 @@ ScheduleText fmha::readSchedule(const std::string &text,
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<FMHADialect>();
   auto complain = [&](fmha::Diagnostic diagnostic) {
-    // The buffer has no name; the line and column behind it hold.
+    // The buffer has no name; the line and column that follow are valid.
     StringRef place = diagnostic.location;
     size_t line = place.rfind(':', place.rfind(':'));
     diagnostic.location =

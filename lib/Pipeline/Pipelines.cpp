@@ -35,7 +35,7 @@ static void addTiled(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertFMHAToTile());
 }
 
-/// At the border behind each level that has places, so that the pass which
+/// Adds verifiers after each level with memory spaces, so that the pass that
 /// broke something is the last one that ran.
 static void addVerifiers(OpPassManager &kernel,
                          const PipelineOptions &options) {
@@ -47,7 +47,7 @@ static void addVerifiers(OpPassManager &kernel,
 
 static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
-  // Each leaves kernels of the other's targets alone.
+  // Each pass skips kernels for the other's targets.
   kernel.addPass(tile::createTilePlace());
   kernel.addPass(tile::createTileWgmmaPlace());
   addVerifiers(kernel, options);
@@ -82,7 +82,7 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void addNVVM(OpPassManager &pm) {
-  // Behind the verifiers of the level before, which know roles apart only.
+  // After the verifiers of the previous level, which require separate roles.
   kernels(pm).addPass(tile::createTileShareConsumers());
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createConvertTileToNVVM());
@@ -120,7 +120,7 @@ static void addAllPhases(OpPassManager &pm, const PipelineOptions &options) {
 
 void fmha::buildToPtxPipeline(OpPassManager &pm,
                               const PipelineOptions &options) {
-  // Passes on kernels are nested in pm, and so see those of one module only.
+  // Passes on kernels are nested in pm, so they apply to one module only.
   pm.addPass(createNestedModules(
       [&](OpPassManager &nested) { addAllPhases(nested, options); }));
   addAllPhases(pm, options);

@@ -1,4 +1,4 @@
-//===- Register.cpp - Everything that this project registers ----*- C++ -*-===//
+//===- Register.cpp - Register all dialects and passes ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -39,8 +39,8 @@ void fmha::registerAllFmha(DialectRegistry &registry) {
   registerFMHADialect(registry);
   registry.insert<tile::TileDialect>();
   registerConvertFMHAHostToLLVMInterface(registry);
-  // gpu-module-to-binary asks the target attribute for a serializer, and that
-  // one translates these dialects.
+  // gpu-module-to-binary queries the target attribute for a serializer, which
+  // translates these dialects.
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
@@ -56,7 +56,7 @@ struct ToPtxOptions : KernelPipelineOptions<ToPtxOptions> {
                              llvm::cl::init("sm_100a")};
 };
 
-/// On gpu.func, as the passes are, or on what holds such functions.
+/// Adds the passes for gpu.func, or for an op that contains such functions.
 void addWarpSpecialize(OpPassManager &pm) {
   StringRef on = pm.getOpAnchorName();
   if (on == ModuleOp::getOperationName())
@@ -67,8 +67,7 @@ void addWarpSpecialize(OpPassManager &pm) {
   buildWarpSpecializePipeline(pm);
 }
 
-/// The passes of warp specialization in a row, also by the name that one pass
-/// had.
+/// Registers the pipeline of warp specialization, also under its old name.
 void registerWarpSpecialize() {
   PassPipelineRegistration<> registration(
       "tile-warp-specialize",
