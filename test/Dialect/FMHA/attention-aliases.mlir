@@ -206,7 +206,7 @@ func.func @rows(%x: !h, %o: !h, %l: memref<1x8xf32>) {
 func.func @capture(%x: !h, %o: !h, %l: memref<1x8xf32>) {
   %a = memref.expand_shape %l [[0], [1, 2]] output_shape [1, 1, 8] : memref<1x8xf32> into !l
   %b = memref.cast %l : memref<1x8xf32> to memref<?x8xf32>
-  // expected-error@+1 {{attention.C21: expected lse and what the region `score` reads to share no memory, got views of one memref;}}
+  // expected-error@+1 {{attention.C21: expected lse and a tensor that the region `score` reads to share no memory, got views of one memref;}}
   fmha.attention ins(%x, %x, %x : !h, !h, !h) outs(%o, %a : !h, !l)
       score(%s, %n, %head, %i, %j, %q_len, %kv_len) {
         %e = fmha.read %b[%n, %j] : memref<?x8xf32>

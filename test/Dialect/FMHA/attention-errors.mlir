@@ -515,7 +515,7 @@ func.func @c20_unknown_target(%q: tensor<2x16x4x64xf16>,
                               %k: tensor<2x32x2x64xf16>,
                               %v: tensor<2x32x2x64xf16>,
                               %out: tensor<2x16x4x64xf16>) {
-  // expected-error-re @below {{attention.C20: expected a schedule that can serve this op; schedule C{{[0-9]+}}: expected a known target}}
+  // expected-error-re @below {{attention.C20: expected a schedule that can serve this op; plan.C{{[0-9]+}}: expected a known target}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) {schedule = #fmha.schedule<target = "sm_13">} -> tensor<2x16x4x64xf16>
@@ -528,7 +528,7 @@ func.func @c20_capacity(%q: tensor<2x16x4x64xf16>,
                         %k: tensor<2x32x2x64xf16>,
                         %v: tensor<2x32x2x64xf16>,
                         %out: tensor<2x16x4x64xf16>) {
-  // expected-error-re @below {{attention.C20: expected a schedule that can serve this op; schedule C{{[0-9]+}}: 2 query tiles of 16384 bytes, 1000 KV stages of 16384 bytes {{.*}} too many}}
+  // expected-error-re @below {{attention.C20: expected a schedule that can serve this op; plan.C{{[0-9]+}}: 2 query tiles of 16384 bytes, 1000 KV stages of 16384 bytes {{.*}} too many}}
   %o = fmha.attention
       ins(%q, %k, %v : tensor<2x16x4x64xf16>, tensor<2x32x2x64xf16>, tensor<2x32x2x64xf16>)
       outs(%out : tensor<2x16x4x64xf16>) {schedule = #fmha.schedule<target = "sm_100a", kv_stages = 1000>} -> tensor<2x16x4x64xf16>

@@ -3,7 +3,7 @@
 // RUN: fmha-opt %s --split-input-file --verify-diagnostics
 
 func.func @kv_lens_type(%x: tensor<2x16x4x64xf16>, %l: tensor<2xi64>) {
-  // expected-error @below {{attention.C22: expected kv_lens to be a list of i32, got 'tensor<2xi64>'}}
+  // expected-error @below {{attention.C22: expected kv_lens to be a vector of i32, got 'tensor<2xi64>'}}
   %o = fmha.attention ins(%x, %x, %x : tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>)
       kv_lens(%l : tensor<2xi64>) outs(%x : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
   return
@@ -12,7 +12,7 @@ func.func @kv_lens_type(%x: tensor<2x16x4x64xf16>, %l: tensor<2xi64>) {
 // -----
 
 func.func @starts_rank(%x: tensor<1x16x4x64xf16>, %l: tensor<2x1xi32>) {
-  // expected-error @below {{attention.C22: expected cu_seqlens_q to be a list of i32, got 'tensor<2x1xi32>'}}
+  // expected-error @below {{attention.C22: expected cu_seqlens_q to be a vector of i32, got 'tensor<2x1xi32>'}}
   %o = fmha.attention ins(%x, %x, %x : tensor<1x16x4x64xf16>, tensor<1x16x4x64xf16>, tensor<1x16x4x64xf16>)
       cu_seqlens_q(%l : tensor<2x1xi32>) outs(%x : tensor<1x16x4x64xf16>) -> tensor<1x16x4x64xf16>
   return
@@ -48,7 +48,7 @@ func.func @starts_count(%q: tensor<1x16x4x64xf16>, %k: tensor<3x16x4x64xf16>, %l
 // -----
 
 func.func @starts_none(%q: tensor<1x16x4x64xf16>, %k: tensor<?x16x4x64xf16>, %l: tensor<0xi32>) {
-  // expected-error @below {{attention.C23: expected cu_seqlens_q to have an entry more than there are sequences, got none}}
+  // expected-error @below {{attention.C23: expected cu_seqlens_q to have one entry more than there are sequences, got none}}
   %o = fmha.attention ins(%q, %k, %k : tensor<1x16x4x64xf16>, tensor<?x16x4x64xf16>, tensor<?x16x4x64xf16>)
       cu_seqlens_q(%l : tensor<0xi32>) outs(%q : tensor<1x16x4x64xf16>) -> tensor<1x16x4x64xf16>
   return
@@ -75,7 +75,7 @@ func.func @mixed_lists(%x: memref<2x16x4x64xf16>, %o: memref<2x16x4x64xf16>, %l:
 // -----
 
 func.func @sink_type(%x: tensor<2x16x4x64xf16>, %l: tensor<4xf16>) {
-  // expected-error @below {{attention.C24: expected sink to be a list of f32, got 'tensor<4xf16>'}}
+  // expected-error @below {{attention.C24: expected sink to be a vector of f32, got 'tensor<4xf16>'}}
   %o = fmha.attention ins(%x, %x, %x : tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>, tensor<2x16x4x64xf16>)
       sink(%l : tensor<4xf16>) outs(%x : tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
   return

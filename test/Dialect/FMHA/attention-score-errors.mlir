@@ -139,7 +139,7 @@ func.func @double(%x: !t, %o: !t, %bias: memref<16xf64>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @steps(%x: !t, %o: !t, %bias: memref<4x16xf32, strided<[32, 2]>>) {
-  // expected-error @below {{attention.C26: expected what the region reads to be contiguous in its last dimension (stride 1), got 'memref<4x16xf32, strided<[32, 2]>>'}}
+  // expected-error @below {{attention.C26: expected the tensors that the region reads to be contiguous in their last dimension (stride 1), got 'memref<4x16xf32, strided<[32, 2]>>'}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%h, %j] : memref<4x16xf32, strided<[32, 2]>>
     fmha.yield %e : f32
@@ -178,7 +178,7 @@ func.func @mixed(%x: !t, %o: !t, %bias: tensor<16xf32>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
-  // expected-error @below {{attention.C19: expected what the region `score` reads to lie in global memory}}
+  // expected-error @below {{attention.C19: expected a tensor that the region `score` reads to lie in global memory}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %bias[%j] : memref<16xf32, 3>
     fmha.yield %e : f32
@@ -191,7 +191,7 @@ func.func @shared(%x: !t, %o: !t, %bias: memref<16xf32, 3>) {
 !t = memref<1x16x4x64xf16>
 
 func.func @destination(%x: !t, %o: !t) {
-  // expected-error @below {{attention.C21: expected output and what the region `score` reads to share no memory, got one memref for both; give output a separate memref}}
+  // expected-error @below {{attention.C21: expected output and a tensor that the region `score` reads to share no memory, got one memref for both; give output a separate memref}}
   fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%o : !t) score(%s, %b, %h, %i, %j, %m, %n) {
     %e = fmha.read %o[%b, %i, %h, %j] : !t
     %y = arith.extf %e : f16 to f32

@@ -4,7 +4,7 @@
 
 !t = tensor<2x16x4x64xf16>
 func.func @lens_alone(%x: !t, %l: tensor<2xi32>) {
-  // expected-error @below {{attention.C27: expected source2_lens beside source2 only, got them without}}
+  // expected-error @below {{attention.C27: expected source2_lens with source2 only, got them without}}
   %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2_lens(%l : tensor<2xi32>) outs(%x : !t) -> !t
   return
 }
@@ -13,7 +13,7 @@ func.func @lens_alone(%x: !t, %l: tensor<2xi32>) {
 
 !t = tensor<2x16x4x64xf16>
 func.func @mask_alone(%x: !t) {
-  // expected-error @below {{attention.C27: expected a source2_mask beside source2 only, got one without}}
+  // expected-error @below {{attention.C27: expected a source2_mask with source2 only, got one without}}
   %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) outs(%x : !t) {source2_mask = #fmha.mask<causal>} -> !t
   return
 }
@@ -22,7 +22,7 @@ func.func @mask_alone(%x: !t) {
 
 !t = tensor<2x16x4x64xf16>
 func.func @window(%x: !t) {
-  // expected-error @below {{attention.C27: expected a source2_mask without a window, got none, window 5 left; a window is of source 1}}
+  // expected-error @below {{attention.C27: expected a source2_mask without a window, got none, window 5 left; a window applies to the first segment only}}
   %o = fmha.attention ins(%x, %x, %x : !t, !t, !t) source2(%x, %x : !t, !t) outs(%x : !t)
       {source2_mask = #fmha.mask<none, left = 5>} -> !t
   return

@@ -20,8 +20,8 @@ parseScore(mlir::OpAsmParser &parser,
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                 mlir::RegionRange regions);
 
-/// attention.C25 and attention.C26, but for spaces and aliases, which are those
-/// of all operands.
+/// Verifies attention.C25 and attention.C26, except memory spaces and aliases,
+/// which are verified for all operands.
 mlir::LogicalResult verifyScore(AttentionOp op);
 
 } // namespace fmha

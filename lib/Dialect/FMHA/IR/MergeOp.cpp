@@ -127,7 +127,7 @@ LogicalResult Verifier::headDim() {
   return success();
 }
 
-/// Of each letter the first static extent counts.
+/// Checks that all dimensions with one letter have the first static extent.
 LogicalResult Verifier::extents() {
   for (char letter : StringRef("pbmhd")) {
     const Operand *first = nullptr;

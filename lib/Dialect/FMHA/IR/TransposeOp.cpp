@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Whether `permutation` names each of `rank` dimensions once.
+/// Returns whether `permutation` has each of `rank` dimensions once.
 static bool permutes(ArrayRef<int64_t> permutation, int64_t rank) {
   return int64_t(permutation.size()) == rank &&
          isPermutationVector(permutation);
@@ -66,7 +66,7 @@ struct ComposeTransposes : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// transpose(cast(x)) -> cast(transpose(x)), where the cast loses extents.
+/// transpose(cast(x)) -> cast(transpose(x)), if the cast makes extents dynamic.
 struct TransposeOfCast : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op,

@@ -155,7 +155,7 @@ void Checker::sequences() {
   for (StringRef name : {"cu_seqlens_q", "cu_seqlens_k"})
     if (has(name))
       require(math.compare(Predicate::uge, view(name).sizes[0], one), "C23",
-              name + " to have an entry more than there are sequences");
+              name + " to have one entry more than there are sequences");
   bool isPackedQ = has("cu_seqlens_q"), isPackedK = has("cu_seqlens_k");
   Value count =
       isPackedQ ? entries("cu_seqlens_q", one) : view("query").sizes[0];
@@ -331,7 +331,7 @@ void Checker::starts(StringRef name, Value length) {
     require(math.compare(Predicate::uge, start, before), "C23",
             "no entry of " + name + " below the one before it");
     require(math.compare(Predicate::ule, start, length), "C23",
-            "no entry of " + name + " beyond the length that it cuts");
+            "no entry of " + name + " above the total length");
   });
 }
 
@@ -348,7 +348,7 @@ void Checker::counts(StringRef name, Value most) {
         op->getLoc(), b.getIndexType(), entry);
     require(math.compare(Predicate::ule, count, limit),
             name == "kv_lens" ? "C23" : "C28",
-            "every entry of " + name + " to be from 0 to the keys there are");
+            "every entry of " + name + " to be from 0 to the number of keys");
   });
 }
 

@@ -1,4 +1,4 @@
-//===- ScoreRules.h - What the score region may hold ------------*- C++ -*-===//
+//===- ScoreRules.h - The permitted contents of score regions ---*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

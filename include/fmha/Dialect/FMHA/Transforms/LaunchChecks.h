@@ -1,4 +1,4 @@
-//===- LaunchChecks.h - Rules that only run-time values decide --*- C++ -*-===//
+//===- LaunchChecks.h - Constraints on run-time values ----------*- C++ -*-===//
 //
 // Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
