@@ -8,13 +8,12 @@
 
 #include "fmha/Pipeline/Compiler.h"
 #include "MergeModule.h"
-#include "ScoreText.h"
 #include "VerifyRegisters.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Pipeline/Pipelines.h"
 #include "fmha/Pipeline/Query.h"
 #include "fmha/Pipeline/Register.h"
-#include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Target/Target.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -58,151 +57,6 @@ std::optional<Level> fmha::parseLevel(std::string_view name) {
 
 std::string_view fmha::stringify(Level level) {
   return levelNames[unsigned(level)].second;
-}
-
-//===----------------------------------------------------------------------===//
-// Modules from flags
-//===----------------------------------------------------------------------===//
-
-/// Defines %v as the first columns of %k; with `source` "2", %v2 of %k2.
-static std::string viewOfKey(const schedule::Problem &problem,
-                             const std::string &key, const std::string &value,
-                             const char *source) {
-  std::string text;
-  for (unsigned n = 0; n < 3; ++n)
-    text += llvm::formatv("  %c{2}{0} = arith.constant {0} : index\n"
-                          "  %n{2}{0} = memref.dim %k{2}, %c{2}{0} : {1}\n",
-                          n, key, source);
-  return text + llvm::formatv("  %v{3} = memref.subview %k{3}[0, 0, 0, 0] "
-                              "[%n{3}0, %n{3}1, %n{3}2, {0}] [1, 1, 1, 1]\n"
-                              "      : {1} to {2}\n",
-                              problem.headDimV, key, value, source)
-                    .str();
-}
-
-/// The operands, clause and view of a second KV segment, empty without one.
-struct SecondTexts {
-  std::string arguments, clause, view;
-};
-static SecondTexts secondTexts(const schedule::Problem &problem,
-                               const std::string &key,
-                               const std::string &value) {
-  SecondTexts texts;
-  if (!problem.source2)
-    return texts;
-  texts.arguments = "%k2: " + key + ", ";
-  if (problem.vInK)
-    texts.view = viewOfKey(problem, key, value, "2");
-  else
-    texts.arguments += "%v2: " + value + ", ";
-  texts.clause = "      source2(%k2, %v2 : " + key + ", " + value + ")\n";
-  return texts;
-}
-
-/// Returns the mask in the syntax of #fmha.mask.
-static std::string maskText(const schedule::Mask &mask) {
-  constexpr llvm::StringLiteral kinds[] = {"none", "causal", "causal_top_left"};
-  std::string text = "#fmha.mask<" + kinds[mask.kind].str();
-  if (mask.left)
-    text += ", left = " + std::to_string(*mask.left);
-  if (mask.right)
-    text += ", right = " + std::to_string(*mask.right);
-  return text + ">";
-}
-
-namespace {
-struct RowTexts {
-  std::string arguments, names, types, clauses;
-};
-} // namespace
-
-/// Returns arguments and operands of the varlen metadata that the op reads:
-///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
-///   memref<?xi32>)\n"
-static std::pair<std::string, std::string>
-listTexts(const schedule::Problem &problem) {
-  std::string arguments, operands;
-  for (const schedule::ListField &list : schedule::listFields) {
-    if (!(problem.*list.there))
-      continue;
-    const char *type = list.isFloat ? "f32" : "i32";
-    arguments += llvm::formatv("%{0}: memref<?x{1}>, ", list.name, type);
-    operands +=
-        llvm::formatv("      {0}(%{0} : memref<?x{1}>)\n", list.name, type);
-  }
-  return {arguments, operands};
-}
-
-/// Returns arguments, destinations and clauses of the row outputs: LSE is
-/// listed with the output, the others have separate clauses.
-///   ", %row_max: T", "", "      row_max(%row_max : T)\n"
-static RowTexts rowTexts(const schedule::Problem &problem) {
-  constexpr llvm::StringLiteral type = "memref<?x?x?xf32, strided<[?, ?, ?]>>";
-  RowTexts texts;
-  for (const schedule::RowField &row : schedule::rowFields) {
-    if (!(problem.*row.there))
-      continue;
-    texts.arguments += llvm::formatv(", %{0}: {1}", row.name, type);
-    if (row.there == &schedule::Problem::lse) {
-      texts.names = ", %lse";
-      texts.types = ", " + type.str();
-    } else {
-      texts.clauses += llvm::formatv("\n      {0}(%{0} : {1})", row.name, type);
-    }
-  }
-  return texts;
-}
-
-std::string fmha::buildModule(const KernelSpec &spec) {
-  const schedule::Problem &problem = spec.problem;
-  auto tensor = [&](unsigned headDim, const char *element) {
-    return llvm::formatv("memref<?x?x?x{0}x{1}, strided<[?, ?, ?, 1]>>",
-                         headDim, element)
-        .str();
-  };
-  const char *element = schedule::stringify(problem.dtype).data();
-  std::string q = tensor(problem.headDim, element);
-  std::string v = tensor(problem.headDimV, element);
-  std::string o = tensor(problem.headDimV, problem.outF32 ? "f32" : element);
-  RowTexts rows = rowTexts(problem);
-  std::string attributes;
-  auto add = [&](const std::string &text) {
-    attributes += (attributes.empty() ? "" : ", ") + text;
-  };
-  if (!(problem.mask == schedule::Mask()))
-    add("mask = " + maskText(problem.mask));
-  if (!problem.mask2.isFull())
-    add("source2_mask = " + maskText(problem.mask2));
-  if (spec.scale) {
-    // The bit pattern, so that parsing returns the same double.
-    uint64_t bits = llvm::bit_cast<uint64_t>(*spec.scale);
-    add("scale = 0x" + llvm::utohexstr(bits, /*LowerCase=*/false, 16) +
-        " : f64");
-  }
-  for (const schedule::Fact &fact : schedule::facts)
-    if (fact.isAttribute() && problem.*fact.there)
-      add(fact.name);
-  if (!spec.schedule.empty())
-    add("schedule = " + spec.schedule);
-  auto [listArguments, lists] = listTexts(problem);
-  auto [arguments2, clause2, view2] = secondTexts(problem, q, v);
-  listArguments = arguments2 + listArguments;
-  lists = clause2 + lists;
-  for (const ScoreOperand &read : scoreOperands(spec.score))
-    listArguments += "%" + read.name + ": " + read.type + ", ";
-  return llvm::formatv(
-             "func.func @attention(%q: {0}, %k: {0}, {6}{8}%o: {11}{2}) {{\n"
-             "{7}  fmha.attention ins(%q, %k, %v : {0}, {0}, {1})\n"
-             "{9}      outs(%o{3} : {11}{4}){12}{5}{10}\n"
-             "  return\n}\n",
-             q, v, rows.arguments, rows.names, rows.types,
-             attributes.empty() ? "" : " {" + attributes + "}",
-             problem.vInK ? "" : "%v: " + v + ", ",
-             problem.vInK ? viewOfKey(problem, q, v, "") + view2 : "",
-             listArguments, lists,
-             scoreText(spec.score, problem.mask.isTopLeft(), problem.source2),
-             o, rows.clauses)
-      .str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,6 +153,8 @@ private:
   void recordPlan();
   LogicalResult recordBinary();
   CompileResult runMerge();
+  bool findProgram();
+  CompileResult runProgram();
   void record(gpu::BinaryOp binary);
   std::string print();
 
@@ -307,9 +163,10 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
-  /// One of the two is set.
+  /// One of these is set; programs are functions with tile.kernel.
   AttentionOp op;
   MergeOp merge;
+  SmallVector<Operation *> programs;
 };
 
 LogicalResult Compilation::parse(const std::string &text,
@@ -519,12 +376,54 @@ CompileResult Compilation::runMerge() {
   return std::move(result);
 }
 
+/// Returns whether the module has kernels with tile.kernel and no op to lower.
+bool Compilation::findProgram() {
+  bool hasOps = false;
+  module->walk([&](Operation *found) {
+    hasOps |= isa<AttentionOp, MergeOp>(found);
+    if (found->hasAttr("tile.kernel"))
+      programs.push_back(found);
+  });
+  return !hasOps && !programs.empty();
+}
+
+CompileResult Compilation::runProgram() {
+  if (programs.size() != 1) {
+    programs[1]->emitError()
+        << "expected one kernel with tile.kernel, got " << programs.size()
+        << "; fmha-opt with tile-to-ptx compiles several";
+    return std::move(result);
+  }
+  Operation *program = programs.front();
+  std::string own = tile::scheduleOf(program).target;
+  if (options.target != own) {
+    program->emitError() << "expected the target of the kernel, " << own
+                         << ", got " << options.target
+                         << "; pass --target=" << own;
+    return std::move(result);
+  }
+  if (failed(lowerLevels()))
+    return std::move(result);
+  if (!options.to) {
+    if (options.keepLLVM)
+      recordLLVM();
+    if (failed(runPhase(addPtxPhase)))
+      return std::move(result);
+    for (gpu::BinaryOp binary : module->getOps<gpu::BinaryOp>())
+      record(binary);
+  }
+  result.ok = true;
+  return std::move(result);
+}
+
 CompileResult Compilation::run(const std::string &text,
                                const std::string &name) {
   if (failed(parse(text, name)))
     return std::move(result);
   if (succeeded(findMerge()))
     return runMerge();
+  if (findProgram())
+    return runProgram();
   if (failed(findOp()) || failed(checkTarget()))
     return std::move(result);
   result.spec.problem = schedule::withHints(result.spec.problem, options.hints);
@@ -541,7 +440,8 @@ CompileResult Compilation::run(const std::string &text,
 
 CompileResult Compilation::inspect(const std::string &text,
                                    const std::string &name) {
-  result.ok = succeeded(parse(text, name)) && succeeded(findOp());
+  result.ok =
+      succeeded(parse(text, name)) && (findProgram() || succeeded(findOp()));
   return std::move(result);
 }
 

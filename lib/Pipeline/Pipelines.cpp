@@ -47,9 +47,7 @@ static void addVerifiers(OpPassManager &kernel,
 
 static void addPlaced(OpPassManager &pm, const PipelineOptions &options) {
   OpPassManager &kernel = kernels(pm);
-  // Each pass skips kernels for the other's targets.
-  kernel.addPass(tile::createTilePlace());
-  kernel.addPass(tile::createTileWgmmaPlace());
+  kernel.addPass(tile::createTileAssignMemory());
   addVerifiers(kernel, options);
 }
 
@@ -75,7 +73,6 @@ static void addMachine(OpPassManager &pm, const PipelineOptions &options) {
   kernel.addPass(tile::createTileExpandMath());
   kernel.addPass(tile::createTileLowerChannels());
   kernel.addPass(tile::createTileDistribute());
-  kernel.addPass(tile::createTileWgmmaDistribute());
   // Roles repeat constants and addresses; nothing else is simplified here.
   kernel.addPass(createCSEPass());
   addVerifiers(kernel, options);

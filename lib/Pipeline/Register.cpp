@@ -13,6 +13,7 @@
 #include "fmha/Dialect/FMHA/Transforms/ModulePipeline.h"
 #include "fmha/Dialect/FMHA/Transforms/Registration.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Pipeline/Passes.h"
 #include "fmha/Pipeline/Pipelines.h"
@@ -67,6 +68,55 @@ void addWarpSpecialize(OpPassManager &pm) {
   buildWarpSpecializePipeline(pm);
 }
 
+/// Runs a pass under its old name, or under that of a pass for one target that
+/// it replaces. Skips kernels that it has been run on.
+struct RenamedPass
+    : public PassWrapper<RenamedPass, OperationPass<gpu::GPUFuncOp>> {
+  RenamedPass(tile::KernelStage expected, std::unique_ptr<Pass> (*create)())
+      : expected(expected), create(create) {}
+  void runOnOperation() override {
+    if (!tile::isTiledKernel(getOperation()) ||
+        tile::stageOf(getOperation()) > expected)
+      return;
+    OpPassManager pm(gpu::GPUFuncOp::getOperationName());
+    pm.addPass(create());
+    if (failed(runPipeline(pm, getOperation())))
+      signalPassFailure();
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    create()->getDependentDialects(registry);
+  }
+  tile::KernelStage expected;
+  std::unique_ptr<Pass> (*create)();
+};
+
+struct Renaming {
+  StringLiteral old, name;
+  tile::KernelStage expected;
+  std::unique_ptr<Pass> (*create)();
+};
+constexpr Renaming renamings[] = {
+    {"tile-place", "tile-assign-memory", tile::KernelStage::Tiled,
+     tile::createTileAssignMemory},
+    {"tile-wgmma-place", "tile-assign-memory", tile::KernelStage::Tiled,
+     tile::createTileAssignMemory},
+    {"tile-wgmma-distribute", "tile-distribute",
+     tile::KernelStage::Synchronised, tile::createTileDistribute}};
+
+void registerRenamedPasses() {
+  for (const Renaming &one : renamings)
+    registerPassPipeline(
+        one.old, ("The old name of " + one.name).str(),
+        [&one](OpPassManager &pm, StringRef,
+               function_ref<LogicalResult(const Twine &)>) {
+          llvm::errs() << "note: " << one.old << " is now called " << one.name
+                       << "\n";
+          pm.addPass(std::make_unique<RenamedPass>(one.expected, one.create));
+          return success();
+        },
+        [](function_ref<void(const mlir::detail::PassOptions &)>) {});
+}
+
 /// Registers the pipeline of warp specialization, also under its old name.
 void registerWarpSpecialize() {
   PassPipelineRegistration<> registration(
@@ -90,6 +140,11 @@ void fmha::registerAllFmhaPasses() {
   tile::registerFmhaTilePasses();
   registerFmhaPipelinePasses();
   registerWarpSpecialize();
+  registerRenamedPasses();
+  PassPipelineRegistration<>(
+      "tile-to-ptx",
+      "From kernels of tile ops with tile.kernel to a gpu.binary with PTX",
+      [](OpPassManager &pm) { buildToPtxPipeline(pm, PipelineOptions()); });
   registerModulePipeline<ToPtxOptions>(
       "fmha-to-ptx", "From fmha.attention to a gpu.binary that holds PTX",
       [](OpPassManager &pm, const ToPtxOptions &options) {

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSerializer.h"
+#include "ProgramManifest.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Pipeline/Manifest.h"
 #include "fmha/Pipeline/Passes.h"
 #include "fmha/Target/Target.h"
@@ -34,7 +36,8 @@ struct SerializeKernelsPass
     // All ops that share a kernel are compared with it before it becomes a
     // binary.
     if (failed(forEachOp([&](auto op) { return check(op); })) ||
-        failed(forEachOp([&](auto op) { return serialize(op); })))
+        failed(forEachOp([&](auto op) { return serialize(op); })) ||
+        failed(serializePrograms()))
       signalPassFailure();
     checkedModules.clear();
   }
@@ -44,6 +47,7 @@ private:
   template <typename Step> LogicalResult forEachOp(Step step);
   template <typename OpTy> LogicalResult check(OpTy op);
   template <typename OpTy> LogicalResult serialize(OpTy op);
+  LogicalResult serializePrograms();
 
   DenseSet<Operation *> checkedModules;
 };
@@ -253,6 +257,46 @@ LogicalResult SerializeKernelsPass::serialize(OpTy op) {
   auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
       op, kernelOf(op).getRootReference());
   return module ? makeBinary(op, module) : success();
+}
+
+/// Returns the only function with a body in a module, if it is a program.
+LLVM::LLVMFuncOp programIn(gpu::GPUModuleOp module) {
+  LLVM::LLVMFuncOp program;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (func.isExternal())
+      continue;
+    if (program || !func->hasAttr("tile.kernel"))
+      return {};
+    program = func;
+  }
+  return program;
+}
+
+/// Serializes kernels that no op names; each must be alone in its module.
+LogicalResult SerializeKernelsPass::serializePrograms() {
+  SmallVector<gpu::GPUModuleOp> modules;
+  getOperation().walk([&](gpu::GPUModuleOp module) {
+    WalkResult found = module.walk([](FunctionOpInterface func) {
+      return func->hasAttr("tile.kernel") ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      modules.push_back(module);
+  });
+  for (gpu::GPUModuleOp module : modules) {
+    if (failed(checkLevel(module)))
+      return failure();
+    LLVM::LLVMFuncOp func = programIn(module);
+    if (!func)
+      return module.emitError() << "expected one function, a kernel with "
+                                   "tile.kernel; give each a gpu.module";
+    auto kernel = func->getAttrOfType<tile::KernelAttr>("tile.kernel");
+    if (failed(makeBinary(
+            module, module, kernel.getTarget(), programHeading(func),
+            [&](const std::string &id) { return programManifest(func, id); })))
+      return failure();
+  }
+  return success();
 }
 
 } // namespace

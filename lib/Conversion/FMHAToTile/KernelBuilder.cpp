@@ -17,14 +17,16 @@ using tile::TileType;
 
 SmallVector<Value> KernelBuilder::buildInitialState() {
   SmallVector<Value> values;
-  auto fill = [&](unsigned tile, Type type, float value) {
+  auto fill = [&](Type type, float value) {
     auto made = tile::FillOp::create(b, type, b.getF32FloatAttr(value));
-    values.push_back(mark(made, tile));
+    values.push_back(made);
+    return made;
   };
   for (unsigned tile = 0; tile < plan.qTiles; ++tile) {
-    fill(tile, rowType(), -std::numeric_limits<float>::infinity());
-    fill(tile, rowType(), 0.0f);
-    fill(tile, tileType(outputColumns(), b.getF32Type()), 0.0f);
+    fill(rowType(), -std::numeric_limits<float>::infinity());
+    fill(rowType(), 0.0f);
+    inRegion(fill(tileType(outputColumns(), b.getF32Type()), 0.0f),
+             "O" + Twine(tile));
   }
   return values;
 }
@@ -37,16 +39,15 @@ Value KernelBuilder::buildScores(unsigned tile, Value query,
   int64_t first = 0;
   for (Value key : keys) {
     int64_t columns = cast<TileType>(key.getType()).getColumns();
-    Value q = part(tile, query, first, columns);
+    Value q = slice(query, first, columns);
     // The maximum may be taken before the scaling only if the scale is
     // positive: the product takes a minus sign, and a scale of 0 is applied at
     // once.
-    s = mark(tile::DotOp::create(b, type, q, key, s, Value(),
-                                 /*transpose_b=*/true,
-                                 /*negate=*/!hasScoreCode() &&
-                                     op.getScaleOrDefault() < 0,
-                                 /*rows=*/IntegerAttr()),
-             tile);
+    auto dot = tile::DotOp::create(
+        b, type, q, key, s, Value(), /*transpose_b=*/true,
+        /*negate=*/!hasScoreCode() && op.getScaleOrDefault() < 0,
+        /*rows=*/IntegerAttr());
+    s = first ? dot : inRegion(dot, "S" + Twine(tile));
     first += columns;
   }
   return s;
@@ -63,44 +64,40 @@ Exponentials KernelBuilder::buildExponentials(unsigned tile, Value s,
   Exponentials made;
   SmallVector<Value> exact;
   auto sum = [&](Value p) {
-    made.sum = mark(tile::RowSumOp::create(b, rowType(), p, oldSum,
-                                           max.getAlpha(), offsetAttr()),
-                    tile);
+    made.sum = tile::RowSumOp::create(b, rowType(), p, oldSum, max.getAlpha(),
+                                      offsetAttr());
   };
   for (unsigned n = 0; n < plan.pSlices; ++n) {
-    Value x = part(tile, s, n * keys, keys);
-    exact.push_back(mark(
-        tile::Exp2Op::create(b, x.getType(), x, max.getMax(), softmaxScale(),
-                             offsetAttr(),
-                             b.getI32IntegerAttr(plan.exp2EmulatedPercent)),
-        tile));
+    Value x = slice(s, n * keys, keys);
+    exact.push_back(tile::Exp2Op::create(
+        b, x.getType(), x, max.getMax(), softmaxScale(), offsetAttr(),
+        b.getI32IntegerAttr(plan.exp2EmulatedPercent)));
     if (plan.pSlices == 1)
       sum(exact.front());
-    made.slices.push_back(
-        mark(tile::CastOp::create(b, half, exact.back()), tile));
+    made.slices.push_back(inRegion(tile::CastOp::create(b, half, exact.back()),
+                                   "P" + Twine(tile), n * keys));
   }
   if (plan.pSlices > 1)
-    sum(mark(tile::JoinOp::create(b, s.getType(), exact), tile));
+    sum(tile::JoinOp::create(b, s.getType(), exact));
   return made;
 }
 
 /// acc += p·v, over the slices of P and the chunks of V. Where one ends inside
 /// the other, the longer one is cut:
 ///   acc = p0·v[0:], acc += p1·v[64:]     two slices of P, V whole
-Value KernelBuilder::buildProduct(unsigned tile, ArrayRef<Value> slices,
+Value KernelBuilder::buildProduct(ArrayRef<Value> slices,
                                   ArrayRef<Value> values, Value acc) {
   int64_t sliceKeys = plan.kvBlock / slices.size();
   int64_t valueKeys = plan.kvBlock / values.size();
   for (int64_t key = 0, keys; key < plan.kvBlock; key += keys) {
     int64_t inSlice = key % sliceKeys, inValue = key % valueKeys;
     keys = std::min(sliceKeys - inSlice, valueKeys - inValue);
-    Value p = part(tile, slices[key / sliceKeys], inSlice, keys);
+    Value p = slice(slices[key / sliceKeys], inSlice, keys);
     IntegerAttr rows =
         keys == valueKeys ? IntegerAttr() : b.getI32IntegerAttr(inValue);
-    acc = mark(tile::DotOp::create(b, acc.getType(), p, values[key / valueKeys],
-                                   acc, Value(), /*transpose_b=*/false,
-                                   /*negate=*/false, rows),
-               tile);
+    acc = tile::DotOp::create(b, acc.getType(), p, values[key / valueKeys], acc,
+                              Value(), /*transpose_b=*/false,
+                              /*negate=*/false, rows);
   }
   return acc;
 }
@@ -115,7 +112,7 @@ Value KernelBuilder::buildScoreCode(const Coordinates &at, unsigned tile,
                    keys.keys.length, Value()};
   if (keys.second)
     place.source = select(keys.second, index(1), index(0));
-  return mark(fmha::buildScoreCode(b, op, s, place, captures), tile);
+  return fmha::buildScoreCode(b, op, s, place, captures);
 }
 
 /// One KV block and one query tile of online softmax:
@@ -126,39 +123,38 @@ State KernelBuilder::buildStep(const Coordinates &at, unsigned tile,
                                const KeyBlock &keys, State state) {
   Value s = buildScores(tile, query, block.keys);
   if (log2Scale() == 0)
-    s = mark(tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f)),
-             tile);
+    s = tile::ScaleOp::create(b, s.getType(), s, b.getF32FloatAttr(0.0f));
   if (hasScoreCode())
     s = buildScoreCode(at, tile, s, keys);
-  s = mark(tile::MaskOp::create(b, s.getType(), s, queryView, at.rows[tile],
-                                keys.column, keys.views.keys.front(),
-                                keys.lower, keys.upper),
-           tile);
-  auto max = mark(tile::RowMaxOp::create(
-                      b, rowType(), rowType(), s, state.max, softmaxScale(),
-                      b.getF32FloatAttr(plan.rescaleThreshold)),
-                  tile);
+  s = tile::MaskOp::create(b, s.getType(), s, queryView, at.rows[tile],
+                           keys.column, keys.views.keys.front(), keys.lower,
+                           keys.upper);
+  auto max = tile::RowMaxOp::create(b, rowType(), rowType(), s, state.max,
+                                    softmaxScale(),
+                                    b.getF32FloatAttr(plan.rescaleThreshold));
   Exponentials p = buildExponentials(tile, s, max, state.sum);
-  Value acc = mark(tile::RescaleOp::create(b, state.acc.getType(), state.acc,
-                                           max.getAlpha()),
-                   tile);
-  acc = buildProduct(tile, p.slices, block.values, acc);
+  Value acc = inRegion(tile::RescaleOp::create(b, state.acc.getType(),
+                                               state.acc, max.getAlpha()),
+                       "", 0, "stats" + Twine(tile));
+  acc = buildProduct(p.slices, block.values, acc);
   return {max.getMax(), p.sum, acc};
 }
 
 /// Where V is the first columns of K, and shares its message, it is a slice.
 BlockTiles KernelBuilder::loadBlock(const KeyBlock &keys) {
-  auto load = [&](Value view, int64_t rows, int64_t columns, Value row) {
+  auto load = [&](StringRef ring, Value view, int64_t rows, int64_t columns,
+                  Value row) {
     TileType type = TileType::get(b.getContext(), {rows, columns},
                                   op.getElementType(), Attribute());
-    return tile::LoadOp::create(b, type, row, view, Value()).getResult();
+    auto made = tile::LoadOp::create(b, type, row, view, Value());
+    return inRegion(made, ring).getResult();
   };
   Value firstKey = keys.column;
   BlockTiles block;
   int64_t chunk = plan.keyChunk ? plan.keyChunk : keyColumns();
   for (auto [n, view] : llvm::enumerate(keys.views.keys)) {
     int64_t columns = std::min(chunk, keyColumns() - int64_t(n) * chunk);
-    block.keys.push_back(load(view, plan.kvBlock, columns, firstKey));
+    block.keys.push_back(load("KV", view, plan.kvBlock, columns, firstKey));
   }
   if (plan.shareKv) {
     block.values = {slice(block.keys.front(), 0, outputColumns())};
@@ -167,7 +163,8 @@ BlockTiles KernelBuilder::loadBlock(const KeyBlock &keys) {
   int64_t rows = plan.valueChunk ? plan.valueChunk : plan.kvBlock;
   for (int64_t n = 0; n < plan.kvBlock; n += rows) {
     Value row = n ? make<arith::AddIOp>(firstKey, index(n)) : firstKey;
-    block.values.push_back(load(keys.views.values, rows, outputColumns(), row));
+    block.values.push_back(load(plan.vStages ? "V" : "KV", keys.views.values,
+                                rows, outputColumns(), row));
   }
   return block;
 }
@@ -216,10 +213,10 @@ void KernelBuilder::build() {
                                       at.queries.length);
   SmallVector<Value> queries;
   for (unsigned tile = 0; tile < plan.qTiles; ++tile)
-    queries.push_back(mark(
+    queries.push_back(inRegion(
         tile::LoadOp::create(b, tileType(keyColumns(), op.getElementType()),
                              at.rows[tile], queryView, Value()),
-        tile));
+        "Q" + Twine(tile)));
   chunkColumns = {Value()};
   for (int64_t n = plan.keyChunk; n && n < keyColumns(); n += plan.keyChunk)
     chunkColumns.push_back(index(n));

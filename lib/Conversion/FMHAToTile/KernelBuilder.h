@@ -162,18 +162,14 @@ private:
     return tile::TileType::get(b.getContext(), {plan.qTileRows}, b.getF32Type(),
                                mlir::Attribute());
   }
-  /// Marks the ops that serve one query tile; roles are cut along these marks.
-  template <typename OpTy> OpTy mark(OpTy made, unsigned tile) {
-    made->setAttr("tile.q_tile", b.getI32IntegerAttr(tile));
-    return made;
-  }
-
-  /// Columns of a tile that one query tile has for itself.
-  mlir::Value part(unsigned tile, mlir::Value whole, int64_t first,
-                   int64_t count) {
-    mlir::Value made = slice(whole, first, count);
-    if (made != whole)
-      mark(made.getDefiningOp(), tile);
+  /// Names the region of the memory map in which the result of `made` lies or
+  /// is handed over, and the one for rows that reach it from another role.
+  template <typename OpTy>
+  OpTy inRegion(OpTy made, const llvm::Twine &name, int64_t column = 0,
+                const llvm::Twine &rows = "") {
+    made->setAttr(
+        "tile.region",
+        tile::RegionAttr::get(b.getContext(), name.str(), column, rows.str()));
     return made;
   }
 
@@ -220,7 +216,7 @@ private:
                           llvm::ArrayRef<mlir::Value> keys);
   Exponentials buildExponentials(unsigned tile, mlir::Value s,
                                  tile::RowMaxOp max, mlir::Value oldSum);
-  mlir::Value buildProduct(unsigned tile, llvm::ArrayRef<mlir::Value> slices,
+  mlir::Value buildProduct(llvm::ArrayRef<mlir::Value> slices,
                            llvm::ArrayRef<mlir::Value> values, mlir::Value acc);
   mlir::Value buildScoreCode(const Coordinates &at, unsigned tile,
                              mlir::Value s, const KeyBlock &keys);
@@ -235,7 +231,7 @@ private:
   void buildOutput(mlir::Value view, mlir::Value row, unsigned tile,
                    mlir::Value acc, mlir::Value sum);
   OutputViews viewOutputs(const Coordinates &at);
-  void buildRowOutputs(const OutputViews &views, mlir::Value row, unsigned tile,
+  void buildRowOutputs(const OutputViews &views, mlir::Value row,
                        const State &state, mlir::Value sink);
   void buildEpilogue(const Coordinates &at, mlir::ValueRange results);
   void buildTileEpilogue(const OutputViews &views, mlir::Value row,

@@ -19,15 +19,15 @@ void KernelBuilder::buildOutput(Value view, Value row, unsigned tile, Value acc,
   Type element = cast<tile::ViewType>(view.getType()).getElementType();
   TileType type = tileType(outputColumns(), element);
   if (element.isF32()) {
-    mark(tile::WriteOp::create(b, acc, sum, type, view, row, undivided,
-                               plan.pOffset),
-         tile);
+    inRegion(tile::WriteOp::create(b, acc, sum, type, view, row, undivided,
+                                   plan.pOffset),
+             "", 0, "stats" + Twine(tile));
     return;
   }
-  Value out = mark(
+  Value out = inRegion(
       tile::NormalizeOp::create(b, type, acc, sum, undivided, plan.pOffset),
-      tile);
-  mark(tile::StoreOp::create(b, out, view, row), tile);
+      "out" + Twine(tile), 0, "stats" + Twine(tile));
+  tile::StoreOp::create(b, out, view, row);
 }
 
 /// Every pass has what there is once a row; the first one writes it, for the
@@ -59,22 +59,18 @@ OutputViews KernelBuilder::viewOutputs(const Coordinates &at) {
 
 /// LSE, maximum and sum of each row, as far as they are asked for.
 void KernelBuilder::buildRowOutputs(const OutputViews &views, Value row,
-                                    unsigned tile, const State &state,
-                                    Value sink) {
+                                    const State &state, Value sink) {
   auto store = [&](Value view, Value value) {
-    mark(tile::StoreRowsOp::create(b, value, view, row), tile);
+    tile::StoreRowsOp::create(b, value, view, row);
   };
   if (views.lse)
-    store(views.lse, mark(tile::LseOp::create(b, rowType(), state.max,
-                                              state.sum, sink, softmaxScale()),
-                          tile));
+    store(views.lse, tile::LseOp::create(b, rowType(), state.max, state.sum,
+                                         sink, softmaxScale()));
   // The loop's maximum is one of products, which softmax scales to base 2.
   if (views.rowMax) {
     double scale = softmaxScale().getValueAsDouble() * llvm::numbers::ln2;
-    store(views.rowMax,
-          mark(tile::ScaleOp::create(b, rowType(), state.max,
-                                     b.getF32FloatAttr(float(scale))),
-               tile));
+    store(views.rowMax, tile::ScaleOp::create(b, rowType(), state.max,
+                                              b.getF32FloatAttr(float(scale))));
   }
   if (views.rowSum)
     store(views.rowSum, state.sum);
@@ -97,15 +93,13 @@ void KernelBuilder::buildTileEpilogue(const OutputViews &views, Value row,
   Value total = state.sum, sink;
   // Sinks are taken in log2 units.
   if (views.sinks)
-    sink = mark(tile::LoadRowsOp::create(
-                    b, rowType(), views.sinks,
-                    b.getF32FloatAttr(float(llvm::numbers::log2e))),
-                tile);
+    sink = tile::LoadRowsOp::create(
+        b, rowType(), views.sinks,
+        b.getF32FloatAttr(float(llvm::numbers::log2e)));
   // A sink counts where something is divided by the sum.
   if (sink && !problem.unnormalised)
-    total = mark(tile::AddSinkOp::create(b, rowType(), state.max, state.sum,
-                                         sink, softmaxScale()),
-                 tile);
+    total = tile::AddSinkOp::create(b, rowType(), state.max, state.sum, sink,
+                                    softmaxScale());
   buildOutput(views.output, row, tile, state.acc, total);
-  buildRowOutputs(views, row, tile, state, sink);
+  buildRowOutputs(views, row, state, sink);
 }

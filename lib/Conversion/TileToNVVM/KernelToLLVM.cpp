@@ -8,6 +8,7 @@
 
 #include "fmha/Conversion/Passes.h"
 
+#include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -100,7 +101,7 @@ private:
   FailureOr<bool> isOurs() {
     FunctionOpInterface own, foreign;
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (func->hasAttr("fmha.schedule") || func->hasAttr("fmha.merge")) {
+      if (fmha::tile::isTiledKernel(func) || func->hasAttr("fmha.merge")) {
         if (!isa<LLVM::LLVMFuncOp>(func))
           return func.emitError()
                  << "convert-kernel-to-llvm expects kernels as llvm.func, got "

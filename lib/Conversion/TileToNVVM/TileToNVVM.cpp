@@ -12,6 +12,7 @@
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
+#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
 #include "fmha/Schedule/Model/Lists.h"
 #include "fmha/Target/Target.h"
 
@@ -39,20 +40,36 @@ using namespace fmha;
 static constexpr unsigned tensorMapBytes = 128;
 static constexpr int32_t warpThreads = target::warpThreads;
 
-static const schedule::Schedule &scheduleOf(Operation *func) {
-  return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
-}
 static schedule::Scheduler schedulerOf(Operation *func) {
-  return scheduleOf(func).scheduler;
+  return tile::scheduleOf(func).scheduler;
+}
+
+/// The types of a program's operands, kept on its llvm.func, whose memrefs have
+/// become pointers.
+static constexpr StringLiteral operandsName = "tile.operands";
+
+static std::vector<KernelParameter> parametersOfProgram(ArrayRef<Type> types) {
+  // readKernelInfo() has checked them.
+  return *programParameters(
+      types, []() -> InFlightDiagnostic { return InFlightDiagnostic(); });
+}
+
+static std::vector<KernelParameter>
+parametersOfKernel(FunctionOpInterface func) {
+  if (auto types = func->getAttrOfType<ArrayAttr>(operandsName))
+    return parametersOfProgram(
+        llvm::to_vector(types.getAsValueRange<TypeAttr>()));
+  schedule::Problem problem = tile::readOptionalOperands(func);
+  schedule::Scheduler scheduler = schedulerOf(func);
+  size_t known = isa<LLVM::LLVMFuncOp>(func)
+                     ? kernelParameters(problem, scheduler).size()
+                     : kernelOperands(problem).size();
+  problem.lse |= func.getNumArguments() > known;
+  return kernelParameters(problem, scheduler);
 }
 
 std::vector<KernelParameter> fmha::parametersOf(Operation *op) {
-  auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-  schedule::Problem problem = tile::readOptionalOperands(func);
-  schedule::Scheduler scheduler = schedulerOf(func);
-  problem.lse |=
-      func.getNumArguments() > kernelParameters(problem, scheduler).size();
-  return kernelParameters(problem, scheduler);
+  return parametersOfKernel(op->getParentOfType<LLVM::LLVMFuncOp>());
 }
 
 Value fmha::parameterOf(Operation *op, const std::string &name) {
@@ -102,10 +119,9 @@ struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   LogicalResult
   matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    schedule::Problem problem = tile::readOptionalOperands(op);
-    problem.lse |= op.getNumArguments() > kernelOperands(problem).size();
     std::vector<KernelParameter> parameters =
-        kernelParameters(problem, schedulerOf(op));
+        op->hasAttr("tile.kernel") ? parametersOfProgram(op.getArgumentTypes())
+                                   : parametersOfKernel(op);
     SmallVector<Type> types;
     for (const KernelParameter &parameter : parameters)
       types.push_back(parameterType(parameter.kind, getContext()));
@@ -132,9 +148,11 @@ private:
                      ArrayRef<KernelParameter> parameters) const {
     OpBuilder b(getContext());
     func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    for (StringRef name : {"fmha.schedule", "fmha.problem"})
+    for (StringRef name : {"fmha.schedule", "fmha.problem", "tile.kernel"})
       if (Attribute attribute = op->getAttr(name))
         func->setAttr(name, attribute);
+    if (op->hasAttr("tile.kernel"))
+      func->setAttr(operandsName, b.getTypeArrayAttr(op.getArgumentTypes()));
     if (auto size = op.getKnownBlockSizeAttr()) {
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
       // setmaxnreg needs the registers that a thread starts with; ptxas ignores
@@ -142,7 +160,7 @@ private:
       int32_t threads = size[0] * size[1] * size[2];
       func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                     b.getI32IntegerAttr(schedule::registersAtLaunch(
-                        threads, scheduleOf(op).ctasPerSm)));
+                        threads, tile::scheduleOf(op).ctasPerSm)));
     }
     // Subnormals do not matter here, and preserving them costs instructions
     // around every ex2.
@@ -176,6 +194,15 @@ struct LowerReturn : public OpConversionPattern<gpu::ReturnOp> {
 // Extents, and what threads write
 //===----------------------------------------------------------------------===//
 
+/// Returns the parameter that holds an extent of operand `number`, if any.
+static std::optional<std::string> nameOfExtent(Operation *op, unsigned number,
+                                               int64_t dimension) {
+  std::string operand = parametersOf(op)[number].name;
+  if (op->getParentOfType<LLVM::LLVMFuncOp>()->hasAttr("tile.kernel"))
+    return programExtent(operand, dimension);
+  return extentParameter(operand, dimension);
+}
+
 /// memref.dim %q, 1 -> the parameter q_len
 struct LowerDim : public OpConversionPattern<memref::DimOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -186,8 +213,13 @@ struct LowerDim : public OpConversionPattern<memref::DimOp> {
     std::optional<int64_t> dimension = op.getConstantIndex();
     if (!operand || !dimension)
       return rewriter.notifyMatchFailure(op, "not an extent of a parameter");
-    auto name = extentParameter(parametersOf(op)[operand.getArgNumber()].name,
-                                *dimension);
+    auto type = cast<MemRefType>(op.getSource().getType());
+    if (!type.isDynamicDim(*dimension)) {
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(
+          op, type.getDimSize(*dimension));
+      return success();
+    }
+    auto name = nameOfExtent(op, operand.getArgNumber(), *dimension);
     if (!name)
       return rewriter.notifyMatchFailure(op, "no parameter holds this extent");
     rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
@@ -247,8 +279,10 @@ struct LowerOutputStore : public OpConversionPattern<vector::StoreOp> {
     if (!operand || op.getIndices().size() != 4)
       return rewriter.notifyMatchFailure(op, "not an output in f32");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    SmallVector<std::string> strides(std::begin(schedule::outputStrides),
-                                     std::end(schedule::outputStrides));
+    std::string name = parametersOf(op)[operand.getArgNumber()].name;
+    SmallVector<std::string> strides;
+    for (const char *stride : schedule::outputStrides)
+      strides.push_back(name + stride);
     strides.push_back("");
     Value address = elementAddress(b, op, operand, op.getIndices(), strides);
     rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValueToStore(),

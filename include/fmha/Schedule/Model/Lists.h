@@ -45,8 +45,8 @@ inline constexpr RowField rowFields[] = {
 inline constexpr const char *rowStrides[] = {"_stride_batch", "_stride_head",
                                              "_stride_row"};
 /// The strides of an f32 output, which has no tensor map.
-inline constexpr const char *outputStrides[] = {
-    "o_stride_batch", "o_stride_row", "o_stride_head"};
+inline constexpr const char *outputStrides[] = {"_stride_batch", "_stride_row",
+                                                "_stride_head"};
 
 } // namespace fmha::schedule
 

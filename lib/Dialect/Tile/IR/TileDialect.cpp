@@ -8,6 +8,7 @@
 
 #include "fmha/Dialect/DiscardableAttributes.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -16,9 +17,11 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace fmha;
 using namespace fmha::tile;
 
 #include "fmha/Dialect/Tile/IR/TileDialect.cpp.inc"
@@ -49,41 +52,84 @@ PartitionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// As many query tiles as a schedule can have.
-static constexpr int64_t mostQueryTiles = 3;
-
-static LogicalResult verifyQueryTile(Operation *op, Attribute value) {
-  auto number = dyn_cast<IntegerAttr>(value);
-  if (number && number.getType().isSignlessInteger(32) &&
-      number.getInt() >= 0 && number.getInt() < mostQueryTiles)
-    return success();
-  return op->emitError() << "\"tile.q_tile\": expected an i32 from 0 to "
-                         << mostQueryTiles - 1 << ", the query tile, got "
-                         << value;
+LogicalResult RegionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, unsigned column,
+                                 StringRef rows) {
+  constexpr unsigned step = 16;
+  if (name.empty() && rows.empty())
+    return emitError() << "expected the name of a region, or one for rows";
+  if (column % step)
+    return emitError() << "expected a column that is a multiple of " << step
+                       << ", got " << column;
+  return success();
 }
 
-static LogicalResult verifyPartition(Operation *op, Attribute value) {
-  if (isa<PartitionAttr>(value))
-    return success();
-  return op->emitError()
-         << "\"tile.partition\": expected a #tile.partition, got " << value;
+LogicalResult ExtentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, Attribute place,
+                                 unsigned size) {
+  if (name.empty())
+    return emitError() << "expected the name of a region";
+  if (!isa<SmemAttr, TmemAttr>(place))
+    return emitError() << "expected #tile.smem or #tile.tmem, got " << place;
+  if (!size)
+    return emitError() << "expected a positive size, got 0";
+  return success();
 }
+
+LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef target, ArrayAttr memory,
+                                 DenseI32ArrayAttr, ArrayAttr roles) {
+  const target::Target *gpu = target::findTarget(target);
+  if (!gpu || !gpu->supported)
+    return emitError() << "expected a target that kernels can be compiled for, "
+                          "one of "
+                       << target::supportedNames() << ", got \"" << target
+                       << "\"";
+  for (Attribute extent : memory ? memory.getValue() : ArrayRef<Attribute>())
+    if (!isa<ExtentAttr>(extent))
+      return emitError() << "expected #tile.extent in the memory map, got "
+                         << extent;
+  return success();
+}
+
+namespace {
+/// An attribute that the passes put on ops, and the ops that it may stand on.
+struct Mark {
+  StringLiteral name;
+  bool (*isOfType)(Attribute);
+  StringLiteral type;
+  bool onFunctions;
+};
+constexpr Mark marks[] = {
+    {"tile.region", [](Attribute a) { return isa<RegionAttr>(a); },
+     "#tile.region", false},
+    {"tile.partition", [](Attribute a) { return isa<PartitionAttr>(a); },
+     "#tile.partition", false},
+    {"tile.kernel", [](Attribute a) { return isa<KernelAttr>(a); },
+     "#tile.kernel", true},
+    {"tile.operands", [](Attribute a) { return isa<ArrayAttr>(a); },
+     "an array of types", true}};
+} // namespace
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  std::string quoted = '"' + name.str() + '"';
-  if (name != "tile.q_tile" && name != "tile.partition")
-    return op->emitError() << "unknown attribute " << quoted
-                           << " of the prefix tile.: expected tile.q_tile or "
-                              "tile.partition";
-  if (failed(name == "tile.q_tile" ? verifyQueryTile(op, attribute.getValue())
-                                   : verifyPartition(op, attribute.getValue())))
-    return failure();
-  if (op->getDialect() != this)
-    return op->emitError() << quoted << ": expected it on an op of the tile "
-                           << "dialect, got it on " << op->getName();
-  return success();
+  const Mark *mark = llvm::find_if(
+      marks, [&](const Mark &known) { return known.name == name; });
+  if (mark == std::end(marks))
+    return op->emitError() << "unknown attribute \"" << name
+                           << "\" of the prefix tile.: expected tile.region, "
+                              "tile.partition or tile.kernel";
+  if (!mark->isOfType(attribute.getValue()))
+    return op->emitError() << '"' << name << "\": expected " << mark->type
+                           << ", got " << attribute.getValue();
+  if (mark->onFunctions ? isa<FunctionOpInterface>(op)
+                        : op->getDialect() == this)
+    return success();
+  return op->emitError() << '"' << name << "\": expected it on "
+                         << (mark->onFunctions ? "a function"
+                                               : "an op of the tile dialect")
+                         << ", got it on " << op->getName();
 }
 
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,

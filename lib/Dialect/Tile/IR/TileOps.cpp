@@ -241,7 +241,8 @@ LogicalResult ChannelOp::verify() {
                          << *getReleasedBy() << "\": only one can hold";
   TileType tile = getType().getTile();
   if (!tile.getPlace())
-    return emitOpError() << "carries tiles without a place; run tile-place";
+    return emitOpError()
+           << "carries tiles without a place; run tile-assign-memory";
   bool byTma = getProducer() == Agent::Tma || getConsumer() == Agent::Tma;
   if (tile.inRegisters() || tile.inFragments() || (byTma && !tile.getSmem()))
     return emitOpError() << "expected tiles in "

@@ -46,7 +46,7 @@ fmha::kernelParameters(const schedule::Problem &problem,
   std::vector<KernelParameter> parameters = kernelOperands(problem);
   if (problem.outF32)
     for (const char *stride : schedule::outputStrides)
-      parameters.push_back({stride, Kind::U64});
+      parameters.push_back({std::string("o") + stride, Kind::U64});
   for (const schedule::RowField &row : schedule::rowFields)
     if (problem.*row.there)
       for (const char *stride : schedule::rowStrides)

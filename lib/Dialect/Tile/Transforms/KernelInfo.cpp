@@ -10,6 +10,8 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+#include "fmha/Dialect/Tile/Transforms/ProgramAbi.h"
+#include "fmha/Layout/Tmem.h"
 #include "fmha/Schedule/Model/Lists.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,17 +22,27 @@ using namespace mlir;
 using namespace fmha;
 using namespace fmha::tile;
 
-bool tile::isTiledKernel(gpu::GPUFuncOp func) {
-  return func->hasAttr("fmha.schedule");
+static KernelAttr programOf(Operation *func) {
+  return func->getAttrOfType<KernelAttr>("tile.kernel");
 }
 
-bool tile::isWgmmaKernel(gpu::GPUFuncOp func) {
-  auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-  return isTiledKernel(func) && attr && schedule::usesWgmma(attr.getValue());
+bool tile::isTiledKernel(Operation *func) {
+  return func->hasAttr("fmha.schedule") || programOf(func);
 }
 
-bool tile::isTmemKernel(gpu::GPUFuncOp func) {
-  return isTiledKernel(func) && !isWgmmaKernel(func);
+static schedule::Schedule scheduleOfProgram(KernelAttr kernel) {
+  schedule::Schedule schedule;
+  schedule.target = kernel.getTarget().str();
+  if (kernel.getRoles())
+    for (auto role : kernel.getRoles().getAsRange<RoleAttr>())
+      schedule.roles.push_back(role.getValue());
+  return schedule;
+}
+
+schedule::Schedule tile::scheduleOf(Operation *func) {
+  if (KernelAttr kernel = programOf(func))
+    return scheduleOfProgram(kernel);
+  return func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
 }
 
 schedule::Problem tile::readOptionalOperands(Operation *func) {
@@ -132,9 +144,59 @@ static LogicalResult checkOffsets(gpu::GPUFuncOp func, uint32_t expected) {
   return failure(walked.wasInterrupted());
 }
 
+/// Reads the regions of `kernel`, which `tile-assign-memory` lays out.
+static schedule::MemoryMap mapOfProgram(KernelAttr kernel) {
+  schedule::MemoryMap map;
+  if (!kernel.getMemory())
+    return map;
+  unsigned columns = 0;
+  for (auto extent : kernel.getMemory().getAsRange<ExtentAttr>()) {
+    std::string name = extent.getName().str();
+    if (auto tmem = dyn_cast<TmemAttr>(extent.getPlace())) {
+      map.tmem.push_back(
+          {name, tmem.getColumn(), extent.getSize(), "", tmem.getLane()});
+      columns = std::max(columns, tmem.getColumn() + extent.getSize());
+      continue;
+    }
+    auto smem = cast<SmemAttr>(extent.getPlace());
+    map.smem.push_back({name, smem.getOffset(), extent.getSize(),
+                        smem.getStages(), /*alignment=*/16, ""});
+    map.smemBytes = std::max(
+        map.smemBytes, smem.getOffset() + extent.getSize() * smem.getStages());
+  }
+  map.tmemColumns = columns ? layout::tmemAllocation(columns) : 0;
+  return map;
+}
+
+static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
+                                         KernelAttr kernel) {
+  if (func->hasAttr("fmha.schedule") || func->hasAttr("fmha.problem"))
+    return func.emitError() << "expected tile.kernel, or fmha.schedule and "
+                               "fmha.problem of an attention op, got both";
+  for (Attribute role :
+       kernel.getRoles() ? kernel.getRoles().getValue() : ArrayRef<Attribute>())
+    if (!isa<RoleAttr>(role))
+      return func.emitError()
+             << "expected #fmha.role among the roles of tile.kernel, got "
+             << role;
+  if (failed(programParameters(func.getArgumentTypes(),
+                               [&] { return func.emitError(); })))
+    return failure();
+  KernelInfo info;
+  info.schedule = scheduleOfProgram(kernel);
+  if (kernel.getBoxRows())
+    info.programBoxes.assign(kernel.getBoxRows().asArrayRef().begin(),
+                             kernel.getBoxRows().asArrayRef().end());
+  info.map = mapOfProgram(kernel);
+  info.isProgram = true;
+  return info;
+}
+
 FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
+  if (KernelAttr kernel = programOf(func))
+    return readProgram(func, kernel);
   auto attr = func->getAttrOfType<ScheduleAttr>("fmha.schedule");
-  assert(attr && "expected a kernel of ours: isTiledKernel() tells");
+  assert(attr && "expected a function for which isTiledKernel() holds");
   if (failed(checkOperands(func)))
     return failure();
   KernelInfo info;
@@ -151,6 +213,12 @@ FailureOr<KernelInfo> tile::readKernelInfo(gpu::GPUFuncOp func) {
   return info;
 }
 
+unsigned KernelInfo::boxRows(unsigned operand) const {
+  if (isProgram)
+    return operand < programBoxes.size() ? programBoxes[operand] : 0;
+  return schedule::boxRows(schedule, schedule::Operand(operand));
+}
+
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -161,7 +229,7 @@ struct StageText {
 };
 /// By KernelStage.
 constexpr StageText stageTexts[] = {{"tiled", "convert-fmha-to-tile"},
-                                    {"placed", "tile-place"},
+                                    {"placed", "tile-assign-memory"},
                                     {"specialised", "tile-warp-specialize"},
                                     {"synchronised", "tile-lower-channels"},
                                     {"machine", "tile-distribute"}};
@@ -231,10 +299,4 @@ LogicalResult tile::expectStage(gpu::GPUFuncOp func, KernelStage expected,
     return error << ": " << pass << " has been run on it already";
   return error << "; run " << textOf(KernelStage(unsigned(*stage) + 1)).maker
                << " first";
-}
-
-std::optional<unsigned> tile::queryTileOf(Operation *op) {
-  if (auto attr = op->getAttrOfType<IntegerAttr>("tile.q_tile"))
-    return attr.getInt();
-  return std::nullopt;
 }

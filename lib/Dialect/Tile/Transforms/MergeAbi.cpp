@@ -80,7 +80,7 @@ fmha::mergeParameters(const MergeProblem &problem) {
     for (const char *stride : {"_part", "_batch", "_head", "_row"})
       add(std::string(tensor) + "_stride" + stride, Kind::U64);
   for (const char *stride : schedule::outputStrides)
-    add(stride, Kind::U64);
+    add(std::string("o") + stride, Kind::U64);
   for (const schedule::RowField &row : schedule::rowFields)
     for (const char *stride : schedule::rowStrides)
       if (problem.*row.there)

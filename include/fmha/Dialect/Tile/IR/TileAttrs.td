@@ -99,6 +99,56 @@ def Tile_PartitionAttr : Tile_Attr<"Partition", "partition"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_RegionAttr : Tile_Attr<"Region", "region"> {
+  let summary = "The region of the kernel's memory map that an op works in";
+  let description = [{
+    Stands on ops of the tiled level as `tile.region`, written by `convert-fmha-to-tile` or by hand. `tile-assign-memory`
+    obeys it, and in a kernel with `#tile.kernel` allocates a region for an op that has none. `name` is the region in which
+    the op's result lies, or waits for an op that takes it from memory, and `column` the first column of the result there.
+    `rows` is the region through which one number per row reaches the op from another role.
+
+    Examples: `#tile.region<name = "P0", column = 64>`, `#tile.region<name = "out0", rows = "stats0">`.
+
+    Constraints: `name` or `rows` is given; `column` is a multiple of 16.
+  }];
+  let parameters = (ins StringRefParameter<"", "\"\"">:$name, DefaultValuedParameter<"unsigned", "0">:$column,
+                        StringRefParameter<"", "\"\"">:$rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_ExtentAttr : Tile_Attr<"Extent", "extent"> {
+  let summary = "A named region of a kernel's memory";
+  let description = [{
+    `size` is the bytes of one stage of a region in shared memory, or the columns of one in tensor memory.
+
+    Example: `#tile.extent<name = "load0", place = #tile.smem<offset = 16384, stages = 3>, size = 16384>`.
+
+    Constraints: `place` is `#tile.smem` or `#tile.tmem`; `size` is positive.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::Attribute":$place, "unsigned":$size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_KernelAttr : Tile_Attr<"Kernel", "kernel"> {
+  let summary = "The target, memory and roles of a kernel that no attention op made";
+  let description = [{
+    Stands on a `gpu.func` of tile ops as `tile.kernel`. Whoever writes the program names the target alone;
+    `tile-assign-memory` adds the memory map and, for each operand, the rows of the boxes in which TMA copies its tiles;
+    `tile-assign-partitions` adds the roles, unless they are given. A kernel made from `fmha.attention` has `fmha.schedule` and `fmha.problem` instead.
+
+    Example: `#tile.kernel<target = "sm_90a">`.
+
+    Constraints: the target can be compiled for; `memory` holds `#tile.extent`, `roles` holds `#fmha.role`.
+  }];
+  let parameters = (ins StringRefParameter<>:$target, OptionalParameter<"::mlir::ArrayAttr">:$memory,
+                        OptionalParameter<"::mlir::DenseI32ArrayAttr">:$boxRows,
+                        OptionalParameter<"::mlir::ArrayAttr">:$roles);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, what, cases> {
   let cppNamespace = "::fmha::tile";

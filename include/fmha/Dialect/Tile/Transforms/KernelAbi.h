@@ -31,6 +31,10 @@ struct KernelParameter {
   Kind kind;
   /// Which capture of the problem this is, or says an extent or stride of.
   std::optional<unsigned> capture = std::nullopt;
+  /// Of a program, the operand that it is or belongs to, and the dimension of
+  /// which it is the extent or stride.
+  unsigned operand = 0;
+  std::optional<unsigned> dimension = std::nullopt;
 };
 
 /// The operands of the kernel at the levels above: q, k, v, o as tensor maps, o

@@ -22,29 +22,40 @@ class GPUFuncOp;
 
 namespace fmha::tile {
 
-/// Problem and schedule of a kernel, read off its operands, its ops and its
-/// `fmha.schedule` attribute.
+/// Problem, schedule and memory map of a kernel: of one that an attention op
+/// made from its operands, ops and `fmha.schedule`, of another program from its
+/// `tile.kernel`.
 struct KernelInfo {
   schedule::Problem problem;
   schedule::Schedule schedule;
   schedule::MemoryMap map;
+  /// No attention op made the kernel: `problem` is empty, and of `schedule`
+  /// target and roles count.
+  bool isProgram = false;
+  /// Of a program, boxRows() of its operands.
+  std::vector<unsigned> programBoxes;
+
+  /// Returns the rows of the boxes in which TMA copies tiles of operand
+  /// `operand`; 0 if it copies none.
+  unsigned boxRows(unsigned operand) const;
 };
 
 using schedule::demand::Workaround;
 /// Whether ptxas spills registers of the kernel unless passes do `what`.
 inline bool needs(Workaround what, const KernelInfo &info) {
-  return schedule::demand::needs(what, info.problem, info.schedule);
+  return !info.isProgram &&
+         schedule::demand::needs(what, info.problem, info.schedule);
 }
 
-/// Fails with a diagnostic on `func`, a kernel of ours, as `isTiledKernel`
-/// tells, if its target cannot hold its schedule, or its operands are not those
-/// of such a kernel.
+/// Returns the information of `func`, for which isTiledKernel() holds. Errors:
+/// its target cannot hold its schedule, or its operands are not those of such a
+/// kernel.
 mlir::FailureOr<KernelInfo> readKernelInfo(mlir::gpu::GPUFuncOp func);
-bool isTiledKernel(mlir::gpu::GPUFuncOp func);
-/// Of those, one for a target that multiplies by wgmma, and any other one: each
-/// has its own passes from the placed level on.
-bool isWgmmaKernel(mlir::gpu::GPUFuncOp func);
-bool isTmemKernel(mlir::gpu::GPUFuncOp func);
+/// Whether `func` has an `fmha.schedule` or a `tile.kernel`.
+bool isTiledKernel(mlir::Operation *func);
+/// Returns the schedule of `func`, a kernel at any level: of a program one with
+/// the target and roles of its `tile.kernel`.
+schedule::Schedule scheduleOf(mlir::Operation *func);
 
 /// The tensors beside q, k, v and o that a kernel has, as far as `fmha.problem`
 /// of `func`, a gpu.func or llvm.func, says so: an LSE needs no saying.
@@ -63,9 +74,6 @@ std::optional<KernelStage> stageOf(mlir::gpu::GPUFuncOp func);
 /// passes where `expected` is Machine, whose ops are taken one by one.
 mlir::LogicalResult expectStage(mlir::gpu::GPUFuncOp func, KernelStage expected,
                                 llvm::StringRef pass);
-
-/// The query tile that `op` serves, from its "tile.q_tile" mark.
-std::optional<unsigned> queryTileOf(mlir::Operation *op);
 
 } // namespace fmha::tile
 

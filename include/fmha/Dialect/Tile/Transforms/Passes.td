@@ -11,25 +11,31 @@
 
 include "mlir/Pass/PassBase.td"
 
-class Tile_Pass<string flag> : Pass<flag, "::mlir::gpu::GPUFuncOp"> {
-  let dependentDialects = [
+class Tile_Pass<string flag, list<string> moreDialects = []> : Pass<flag, "::mlir::gpu::GPUFuncOp"> {
+  let dependentDialects = !listconcat([
     "::fmha::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::gpu::GPUDialect"
-  ];
+  ], moreDialects);
 }
 
-def TilePlace : Tile_Pass<"tile-place"> {
+def TileAssignMemory : Tile_Pass<"tile-assign-memory"> {
   let summary = "Give every tile a space, a layout and an address";
   let description = [{
-    Asks the schedule's memory map (an op-free library) where each tile lies and writes the place into the types. Where a
-    tile is needed in another place than it is made, a `tile.move` appears: scores from tensor memory to registers, P from
-    registers to tensor memory or shared memory (this is where P placement is obeyed), the row statistics through shared
-    memory. The program stays sequential. The map is verified before anything is written.
+    Writes the place of each tile into its type, in the order of the program. The kernel family of the target decides the
+    space: products lie in tensor memory (tcgen05) or in `#tile.fragment`, the registers of the warpgroup (wgmma), loads in
+    shared memory, everything else in registers. The address is that of the region which the op names with `tile.region`
+    (`convert-fmha-to-tile` names those of the schedule's memory map, and with them where P lies). In a kernel with
+    `#tile.kernel` an op without a region gets one of its own, and the memory map becomes part of `#tile.kernel`; loads in
+    loops get rings of as many stages as there is room for.
+
+    Where a tile is needed in another place than it is made, a `tile.move` appears: products from tensor memory to
+    registers, the factor of a product to memory, a tile that is stored to shared memory, and numbers of rows through
+    shared memory to the role that multiplies an accumulator with them. The program stays sequential.
 
     Before:
     ```mlir
-    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<128x128xf32>
+    %s = tile.dot %q, %k transpose_b {tile.region = #tile.region<name = "S0">} : ... -> !tile.tile<128x128xf32>
     %x = tile.mask %s at [...] keys %n : !tile.tile<128x128xf32>
     ```
     After:
@@ -41,7 +47,7 @@ def TilePlace : Tile_Pass<"tile-place"> {
   }];
 }
 
-def TileAssignPartitions : Tile_Pass<"tile-assign-partitions"> {
+def TileAssignPartitions : Tile_Pass<"tile-assign-partitions", ["::fmha::FMHADialect"]> {
   let summary = "Say of every op on tiles which role does it, and when";
   let description = [{
     Writes `tile.partition` on the ops of a placed kernel, from the table of the kernel family: loads belong to one role,
@@ -63,7 +69,7 @@ def TileAssignPartitions : Tile_Pass<"tile-assign-partitions"> {
   }];
 }
 
-def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
+def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills", ["::mlir::ub::UBDialect"]> {
   let summary = "Let the first product of a loop overwrite its accumulator";
   let description = [{
     No instruction fills tensor memory. Where a loop carries an accumulator from a fill with 0 on, the first iteration
@@ -84,9 +90,6 @@ def TileElideZeroFills : Tile_Pass<"tile-elide-zero-fills"> {
       %c = tile.dot %p, %v plus %b if %not_first : ...
     ```
   }];
-  let dependentDialects = [
-    "::fmha::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
-  ];
 }
 
 def TileGuardLoops : Tile_Pass<"tile-guard-loops"> {
@@ -239,10 +242,24 @@ def TileExpandMath : Tile_Pass<"tile-expand-math"> {
 def TileDistribute : Tile_Pass<"tile-distribute"> {
   let summary = "Give tiles to threads, and roles to warps";
   let description = [{
-    A tile in registers becomes one row per thread (a vector), a tile in memory becomes an address; products become MMA
-    instructions, moves become tensor memory loads and stores or swizzled shared memory stores. Softmax holds a whole row;
-    correction walks the accumulator in a loop, 16 columns at a time. `tile.specialise` becomes branches over the warp
-    index, with a prologue (barriers, tensor memory allocation, setmaxnreg) and an epilogue.
+    The kernel family of the target rewrites the ops on tiles; a tile in memory becomes an address. With tcgen05 a tile in
+    registers becomes one row per thread (a vector), products become MMA instructions, moves become tensor memory loads and
+    stores or swizzled shared memory stores, and ops on an accumulator walk it in a loop, 16 columns at a time. With wgmma
+    a tile in `#tile.fragment` becomes a vector of the elements that a thread has of its two rows in turn, 16-bit elements
+    two to a word; maximum and sum of a row go through the four threads that share it, and a dot becomes a wgmma of all K
+    steps and a commit:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
+    %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>
+    ```
+    becomes
+    ```mlir
+    %s1 = tile.wgmma %q steps [0, 32, 64, 96], %k steps [0, 32, 64, 96] of bf16 : i64, i64 -> vector<64xf32>
+    tile.wgmma_commit
+    %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
+    ```
+    `tile.specialise` becomes branches over the warp index, with a prologue (barriers, tensor memory allocation, setmaxnreg)
+    and an epilogue.
 
     Where the schedule's scheduler gives a CTA several output tiles each role becomes a loop over them, in which what
     followed from `gpu.block_id` follows from the number of the tile:
@@ -252,24 +269,6 @@ def TileDistribute : Tile_Pass<"tile-distribute"> {
       %next = tile.next_tile at 231464
       ...
     }
-    ```
-  }];
-}
-
-def TileWgmmaPlace : Tile_Pass<"tile-wgmma-place"> {
-  let summary = "As tile-place, for kernels whose target multiplies by wgmma";
-  let description = [{
-    Scores, P, the accumulator and all statistics of a row go to `#tile.fragment`, the registers of the warpgroup that has
-    the query tile; query, keys, values and the staged output lie in shared memory where the schedule's memory map says.
-    Kernels of other targets are left alone, as `tile-place` leaves those of this one.
-
-    Before:
-    ```mlir
-    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32>
-    ```
-    After:
-    ```mlir
-    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
     ```
   }];
 }
@@ -316,27 +315,6 @@ def TileWgmmaLoopTiles : Tile_Pass<"tile-wgmma-loop-tiles"> {
       // the role, for this tile, with its messages counted from %sent
       scf.yield %next, %sent_now
     }
-    ```
-  }];
-}
-
-def TileWgmmaDistribute : Tile_Pass<"tile-wgmma-distribute"> {
-  let summary = "As tile-distribute, for kernels whose target multiplies by wgmma";
-  let description = [{
-    A tile in `#tile.fragment` becomes a vector of what a thread has of it, two rows' elements by turns; of 16 bits, two
-    elements a word. A row's maximum and sum go through the four threads that share it. A dot becomes a wgmma of
-    all K steps, and a commit.
-
-    Before:
-    ```mlir
-    %s = tile.dot %q, %k transpose_b : ... -> !tile.tile<64x128xf32, #tile.fragment>
-    %t = tile.wait_dots %s pending 1 : !tile.tile<64x128xf32, #tile.fragment>
-    ```
-    After:
-    ```mlir
-    %s1 = tile.wgmma %q steps [0, 32, 64, 96], %k steps [0, 32, 64, 96] of bf16 : i64, i64 -> vector<64xf32>
-    tile.wgmma_commit
-    %t = tile.wgmma_wait 1 of %s1 : vector<64xf32>
     ```
   }];
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Distribute.h"
+#include "KernelFamily.h"
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
 #include "fmha/Layout/Tmem.h"
@@ -162,21 +163,6 @@ Value tile::tmemAddress(ImplicitLocOpBuilder &b,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Registers: a thread's columns of its row, a vector or, for rank 1, a number.
-/// Memory: an address.
-static Type convertTile(TileType type) {
-  MLIRContext *ctx = type.getContext();
-  if (type.getSmem())
-    return LLVM::LLVMPointerType::get(ctx, 3);
-  if (type.getTmem())
-    return LLVM::LLVMPointerType::get(ctx, 6);
-  if (!type.inRegisters())
-    return {};
-  if (type.getShape().size() == 1)
-    return type.getElementType();
-  return VectorType::get({ownColumns(type)}, type.getElementType());
-}
-
 /// Erases `op` and what it alone uses, if nothing uses it.
 static void eraseIfDead(Operation *root) {
   // Two operands may come from one op, and one of them from the other: only
@@ -206,57 +192,23 @@ namespace {
 struct TileDistributePass
     : public fmha::tile::impl::TileDistributeBase<TileDistributePass> {
   void runOnOperation() override {
-    if (!isTmemKernel(getOperation()))
+    gpu::GPUFuncOp func = getOperation();
+    if (!isTiledKernel(func))
       return;
-    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    FailureOr<KernelInfo> info = readKernelInfo(func);
     if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Synchronised,
-                           getArgument())))
+        failed(expectStage(func, KernelStage::Synchronised, getArgument())))
       return signalPassFailure();
-    SpecialiseOp specialise = findSpecialise();
-    if (!specialise)
+    auto ops = func.getBody().front().getOps<SpecialiseOp>();
+    if (ops.empty())
       return;
-    if (failed(distribute(specialise, *info)))
+    SpecialiseOp specialise = *ops.begin();
+    if (failed(familyOf(info->schedule).distribute(specialise, *info)))
       return signalPassFailure();
-    eraseViews(getOperation());
+    eraseViews(func);
     if (failed(lowerSpecialise(specialise, *info)))
       signalPassFailure();
   }
-
-private:
-  SpecialiseOp findSpecialise() {
-    auto ops = getOperation().getBody().front().getOps<SpecialiseOp>();
-    return ops.empty() ? SpecialiseOp() : *ops.begin();
-  }
-  LogicalResult distribute(SpecialiseOp op, const KernelInfo &info);
 };
-
-LogicalResult TileDistributePass::distribute(SpecialiseOp op,
-                                             const KernelInfo &info) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value base = TmemBaseOp::create(b, b.getI32Type(),
-                                  info.map.findSmem("tmem_address")->offset);
-  DistributeContext context{info, base};
-  TypeConverter converter;
-  converter.addConversion([](Type type) { return type; });
-  converter.addConversion([](TileType type) { return convertTile(type); });
-
-  RewritePatternSet patterns(&getContext());
-  populateDistributeArithmetic(patterns, converter, context);
-  populateDistributeMemory(patterns, converter, context);
-  populateDistributeOutput(patterns, converter, context);
-  populateDistributeModify(patterns, converter, context);
-  ConversionTarget target(getContext());
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       target);
-  target.markUnknownOpDynamicallyLegal(
-      [&](Operation *other) { return converter.isLegal(other); });
-  target.addIllegalOp<SlotAddressOp>();
-  target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, ModifyOp,
-                      MaskOp, RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
-                      NormalizeOp, WriteOp, LoadRowsOp, AddSinkOp, LseOp,
-                      StoreRowsOp>();
-  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
-}
 
 } // namespace

@@ -429,7 +429,7 @@ LogicalResult ChannelLowering::run() {
                store && !store.getValue().getType().getSmem()) {
       return store.emitOpError()
              << "expected a tile in shared memory, which TMA copies from, got "
-             << store.getValue().getType() << "; run tile-place first";
+             << store.getValue().getType() << "; run tile-assign-memory first";
     } else if (isa<StoreOp, AcquireOp, ReceiveOp, PublishOp, ReleaseOp>(op)) {
       ends.push_back(op);
     } else if (isa<ChannelOp>(op)) {

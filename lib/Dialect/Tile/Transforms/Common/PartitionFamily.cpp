@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Common/PartitionFamily.h"
+#include "fmha/Target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,7 +25,28 @@ const RoleRule *PartitionFamily::findRole(llvm::StringRef name) const {
   return found == roles.end() ? nullptr : found;
 }
 
-const PartitionFamily &
-tile::partitionFamilyOf(const schedule::Schedule &schedule) {
-  return schedule::usesWgmma(schedule) ? wgmmaPartition() : tcgen05Partition();
+std::vector<schedule::Role>
+tile::layOutRoles(const PartitionFamily &family,
+                  llvm::ArrayRef<llvm::StringRef> names) {
+  constexpr unsigned group = target::warpgroupWarps;
+  std::vector<schedule::Role> roles;
+  unsigned warp = 0;
+  auto add = [&](llvm::StringRef name, unsigned warps) {
+    roles.push_back({name.str(), warp, warps, 0});
+    warp += warps;
+  };
+  auto isSingle = [&](llvm::StringRef name) {
+    return family.findRole(name)->singleThread;
+  };
+  for (llvm::StringRef name : names)
+    if (isSingle(name))
+      add(name, 1);
+  if (unsigned used = warp % group)
+    add("spare", group - used);
+  for (llvm::StringRef name : names)
+    if (!isSingle(name))
+      add(name, group);
+  for (schedule::Role &role : roles)
+    role.registers = schedule::registersAtLaunch(warp * target::warpThreads);
+  return roles;
 }

@@ -58,6 +58,8 @@ struct PartitionFamily {
   /// Where a CTA does several output tiles, its barriers go on from one to the
   /// next, and so do the numbers of messages; else they begin again.
   bool keepsBarriers = false;
+  /// Instances of a role differ in numbers only, and become one body.
+  bool mergesInstances = false;
 
   /// Whether messages of a channel follow those of an earlier output tile.
   bool repeats(const schedule::Schedule &schedule) const {
@@ -67,6 +69,12 @@ struct PartitionFamily {
   /// null if the family has none.
   const RoleRule *findRole(llvm::StringRef name) const;
 };
+
+/// Returns the warps of the roles `names` of `family`, in that order: those of
+/// one thread share the first warpgroup, and each of the others has one. No
+/// warp gives registers to another one.
+std::vector<schedule::Role> layOutRoles(const PartitionFamily &family,
+                                        llvm::ArrayRef<llvm::StringRef> names);
 
 /// The family of the target that `schedule` names.
 const PartitionFamily &partitionFamilyOf(const schedule::Schedule &schedule);

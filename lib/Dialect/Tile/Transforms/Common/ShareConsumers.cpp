@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Common/PartitionFamily.h"
 #include "Distribute.h"
 #include "RoleMatcher.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
@@ -355,7 +356,8 @@ struct TileShareConsumersPass
   }
 
   void runOnOperation() override {
-    if (!isWgmmaKernel(getOperation()))
+    if (!isTiledKernel(getOperation()) ||
+        !partitionFamilyOf(scheduleOf(getOperation())).mergesInstances)
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info) || failed(expectStage(getOperation(), KernelStage::Machine,

@@ -9,6 +9,7 @@
 #ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_COMMON_TILELOOP_H
 #define FMHA_LIB_DIALECT_TILE_TRANSFORMS_COMMON_TILELOOP_H
 
+#include "PartitionFamily.h"
 #include "TileNumbers.h"
 #include "fmha/Dialect/Tile/IR/Tile.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
@@ -29,11 +30,11 @@ public:
   TileLoop(mlir::ImplicitLocOpBuilder &b, const KernelInfo &info)
       : b(b), info(info) {}
 
-  /// Whether a CTA does more than the tile of its number. Roles of wgmma
-  /// kernels have loops of their own by then (WgmmaTiles.cpp).
+  /// Whether a CTA does more than the tile of its number, and roles have no
+  /// loops over tiles yet (WgmmaLoopTiles.cpp makes some).
   bool isNeeded() const {
     return info.schedule.scheduler != schedule::Scheduler::Single &&
-           !schedule::usesWgmma(info.schedule);
+           !partitionFamilyOf(info.schedule).keepsBarriers;
   }
   /// Reads `entry`, above the roles, and makes there what the loops need: ahead
   /// of all barriers' initialisation.

@@ -11,6 +11,7 @@
 #include "fmha/Dialect/FMHA/IR/FMHA.h"
 #include "fmha/Dialect/Tile/Transforms/KernelInfo.h"
 #include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -321,18 +322,50 @@ LogicalResult Assigner::run() {
   return success();
 }
 
+/// Gives the roles of `func`, a program, their warps.
+LogicalResult writeRoles(gpu::GPUFuncOp func, const PartitionFamily &family) {
+  SetVector<StringRef> names;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (PartitionAttr partition = partitionOf(op))
+      names.insert(partition.getRole());
+  });
+  std::vector<schedule::Role> roles = layOutRoles(family, names.getArrayRef());
+  const schedule::Role &last = roles.back();
+  int32_t threads = (last.firstWarp + last.warps) * target::warpThreads;
+  if (threads > int32_t(target::Target::maxThreadsPerCta))
+    return func.emitError()
+           << "needs " << threads << " threads for " << names.size()
+           << " roles, but a CTA has at most "
+           << target::Target::maxThreadsPerCta
+           << "; expected fewer sets of rows that share no tile";
+  MLIRContext *ctx = func.getContext();
+  SmallVector<Attribute> attributes;
+  for (const schedule::Role &role : roles)
+    attributes.push_back(RoleAttr::get(ctx, role));
+  auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
+  func->setAttr("tile.kernel",
+                KernelAttr::get(ctx, kernel.getTarget(), kernel.getMemory(),
+                                kernel.getBoxRows(),
+                                ArrayAttr::get(ctx, attributes)));
+  func.setKnownBlockSizeAttr(DenseI32ArrayAttr::get(ctx, {threads, 1, 1}));
+  return success();
+}
+
 struct TileAssignPartitionsPass
     : public fmha::tile::impl::TileAssignPartitionsBase<
           TileAssignPartitionsPass> {
   void runOnOperation() override {
     if (!isTiledKernel(getOperation()))
       return;
-    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
+    gpu::GPUFuncOp func = getOperation();
+    FailureOr<KernelInfo> info = readKernelInfo(func);
     if (failed(info) ||
-        failed(
-            expectStage(getOperation(), KernelStage::Placed, getArgument())) ||
-        failed(
-            Assigner(getOperation(), partitionFamilyOf(info->schedule)).run()))
+        failed(expectStage(func, KernelStage::Placed, getArgument())))
+      return signalPassFailure();
+    const PartitionFamily &family = partitionFamilyOf(info->schedule);
+    if (failed(Assigner(func, family).run()) ||
+        (info->isProgram && info->schedule.roles.empty() &&
+         failed(writeRoles(func, family))))
       signalPassFailure();
   }
 };

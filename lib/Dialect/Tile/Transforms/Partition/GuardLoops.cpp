@@ -81,9 +81,9 @@ private:
   /// The loads that go into the branch. Where messages are counted from one
   /// output tile to the next, all are sent.
   SmallVector<Operation *> loadsOf(scf::ForOp loop) {
-    auto attr = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
+    schedule::Schedule schedule = scheduleOf(getOperation());
     SmallVector<Operation *> loads;
-    if (partitionFamilyOf(attr.getValue()).repeats(attr.getValue()))
+    if (partitionFamilyOf(schedule).repeats(schedule))
       return loads;
     for (Operation &op : *loop->getBlock())
       if (isOnlyFor(op, loop))

@@ -358,16 +358,14 @@ struct TileRotateLoopsPass
           loops.push_back(loop);
       });
     });
-    auto attr = getOperation()->getAttrOfType<ScheduleAttr>("fmha.schedule");
-    bool repeats = partitionFamilyOf(attr.getValue()).repeats(attr.getValue());
+    schedule::Schedule schedule = scheduleOf(getOperation());
+    bool repeats = partitionFamilyOf(schedule).repeats(schedule);
     for (scf::ForOp loop : loops)
       if (failed(Rotation(loop, repeats).run()))
         return signalPassFailure();
     // Roles have been cut along these marks.
-    getOperation().walk([](Operation *op) {
-      op->removeAttr("tile.partition");
-      op->removeAttr("tile.q_tile");
-    });
+    getOperation().walk(
+        [](Operation *op) { op->removeAttr("tile.partition"); });
   }
 };
 

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -161,8 +162,10 @@ Value Slicer::remake(Value value, IRMapping &mapping) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
+  // A tile that nothing has written is an address, and each role has its own.
+  bool isUnwritten = isa_and_nonnull<ub::PoisonOp>(op);
   bool isVisible = op && op->getBlock() == &func.getBody().front();
-  if (!op || isTileOp(op) || (isVisible && !isLoopTest(op)))
+  if (!op || isTileOp(op) || (isVisible && !isLoopTest(op) && !isUnwritten))
     return value;
   cloneOp(op, mapping);
   Value made = mapping.lookup(value);

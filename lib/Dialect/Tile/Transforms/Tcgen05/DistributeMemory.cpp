@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -397,11 +398,27 @@ private:
   }
 };
 
+/// An accumulator that the first product overwrites.
+struct DistributeUnwritten : public DistributePattern<ub::PoisonOp> {
+  using DistributePattern::DistributePattern;
+  LogicalResult
+  matchAndRewrite(ub::PoisonOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto tile = dyn_cast<TileType>(op.getType());
+    if (!tile || !tile.getTmem())
+      return rewriter.notifyMatchFailure(op, "expected a tile in #tile.tmem");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, tmemAddress(b, context, tile.getTmem(), 0, /*ofWarp=*/false));
+    return success();
+  }
+};
+
 } // namespace
 
 void fmha::tile::populateDistributeMemory(RewritePatternSet &patterns,
                                           const TypeConverter &converter,
                                           const DistributeContext &context) {
   patterns.add<DistributeSlot, DistributeSlice, FillShared, DistributeMove,
-               DistributeDot>(converter, context);
+               DistributeDot, DistributeUnwritten>(converter, context);
 }

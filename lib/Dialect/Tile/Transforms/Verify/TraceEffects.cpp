@@ -39,9 +39,9 @@ void TraceReader::addAction(Action action, Steps &steps) {
 /// or o.
 int64_t TraceReader::boxBytes(Value tensor) const {
   auto argument = dyn_cast<BlockArgument>(tensor);
-  auto operand = argument ? schedule::Operand(argument.getArgNumber())
-                          : schedule::Operand::Key;
-  return 128 * int64_t(schedule::boxRows(info.schedule, operand));
+  unsigned number =
+      argument ? argument.getArgNumber() : unsigned(schedule::Operand::Key);
+  return 128 * int64_t(info.boxRows(number));
 }
 
 void TraceReader::readSyncEffect(const SyncEffect &from, Steps &steps) {

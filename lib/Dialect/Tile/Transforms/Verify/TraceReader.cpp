@@ -204,9 +204,7 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
           steps.push_back(valueStep(StepCode::Copy, result, id(in)));
           return true;
         }
-        bool isBatch =
-            kernelOperands(info.problem)[operand.getArgNumber()].name ==
-            "batch";
+        bool isBatch = nameOf(operand) == "batch";
         steps.push_back(valueStep(
             isBatch ? StepCode::Constant : StepCode::QueryLength, result));
         steps.back().constant = isBatch;
@@ -217,6 +215,8 @@ bool TraceReader::readInteger(Operation *op, Steps &steps) {
 
 /// What the ABI calls an operand of the kernel; empty where it has no name.
 std::string TraceReader::nameOf(BlockArgument operand) {
+  if (info.isProgram)
+    return "";
   std::vector<KernelParameter> operands = kernelOperands(info.problem);
   unsigned number = operand.getArgNumber();
   bool isKernels = operand.getOwner() == &func.getBody().front();
@@ -283,6 +283,11 @@ bool TraceReader::readLeaf(Operation *op, Steps &steps) {
       .Case<memref::DimOp>([&](memref::DimOp dim) {
         auto argument = dyn_cast<BlockArgument>(dim.getSource());
         std::optional<int64_t> which = dim.getConstantIndex();
+        // Every extent of a program is that of the scenario.
+        if (info.isProgram && which) {
+          steps.push_back(lengthStep(false, false, result));
+          return true;
+        }
         auto extent = argument && which
                           ? extentParameter(nameOf(argument), *which)
                           : std::nullopt;

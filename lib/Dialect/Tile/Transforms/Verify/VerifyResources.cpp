@@ -66,8 +66,7 @@ std::optional<Place> placeOf(TileType type, bool ring) {
 class Collector {
 public:
   explicit Collector(gpu::GPUFuncOp func) : func(func) {
-    schedule::Schedule schedule =
-        func->getAttrOfType<ScheduleAttr>("fmha.schedule").getValue();
+    schedule::Schedule schedule = scheduleOf(func);
     demand.target = schedule.target;
     demand.ctasPerSm = schedule.ctasPerSm;
     demand.launch = number(func);
@@ -204,13 +203,12 @@ void Collector::add(Operation *op) {
       .Default([&](Operation *other) { addTiles(other); });
 }
 
-/// Messages take the slots of a ring in turn, be it of one stage; what is in no
-/// ring belongs to a query tile.
+/// Loads of a loop take the slots of a ring in turn, be it of one stage.
 static bool isInRing(Value tile) {
   Operation *maker = tile.getDefiningOp();
   if (auto slice = dyn_cast_or_null<SliceOp>(maker))
     return isInRing(slice.getInput());
-  return isa_and_nonnull<LoadOp>(maker) && !queryTileOf(maker);
+  return isa_and_nonnull<LoadOp>(maker) && maker->getParentOfType<scf::ForOp>();
 }
 
 /// Tiles of 64 rows lie in one half of every warp's lanes, others in both.

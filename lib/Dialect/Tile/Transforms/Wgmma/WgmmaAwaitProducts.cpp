@@ -243,7 +243,8 @@ struct TileWgmmaAwaitProductsPass
     : public fmha::tile::impl::TileWgmmaAwaitProductsBase<
           TileWgmmaAwaitProductsPass> {
   void runOnOperation() override {
-    if (!isWgmmaKernel(getOperation()))
+    if (!isTiledKernel(getOperation()) ||
+        !partitionFamilyOf(scheduleOf(getOperation())).asyncProducts)
       return;
     SmallVector<RoleOp> roles;
     getOperation().walk([&](RoleOp role) {

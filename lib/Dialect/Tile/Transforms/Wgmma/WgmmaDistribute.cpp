@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "WgmmaDistribute.h"
-#include "fmha/Dialect/FMHA/IR/FMHA.h"
-#include "fmha/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,11 +16,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-namespace fmha::tile {
-#define GEN_PASS_DEF_TILEWGMMADISTRIBUTE
-#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
-} // namespace fmha::tile
 
 using namespace mlir;
 using namespace fmha;
@@ -133,48 +126,21 @@ static Type convertTile(TileType type) {
   return VectorType::get({fragmentSize(type)}, element);
 }
 
-namespace {
-
-struct TileWgmmaDistributePass
-    : public fmha::tile::impl::TileWgmmaDistributeBase<
-          TileWgmmaDistributePass> {
-  void runOnOperation() override {
-    if (!isWgmmaKernel(getOperation()))
-      return;
-    FailureOr<KernelInfo> info = readKernelInfo(getOperation());
-    if (failed(info) ||
-        failed(expectStage(getOperation(), KernelStage::Synchronised,
-                           getArgument())))
-      return signalPassFailure();
-    auto ops = getOperation().getBody().front().getOps<SpecialiseOp>();
-    if (ops.empty())
-      return;
-    SpecialiseOp specialise = *ops.begin();
-    if (failed(distribute(specialise, *info)))
-      return signalPassFailure();
-    eraseViews(getOperation());
-    if (failed(lowerSpecialise(specialise, *info)))
-      signalPassFailure();
-  }
-
-private:
-  LogicalResult distribute(SpecialiseOp op, const KernelInfo &info) {
-    TypeConverter converter;
-    converter.addConversion([](Type type) { return type; });
-    converter.addConversion([](TileType type) { return convertTile(type); });
-    RewritePatternSet patterns(&getContext());
-    populateWgmmaArithmetic(patterns, converter, info);
-    populateWgmmaMemory(patterns, converter, info);
-    populateWgmmaModify(patterns, converter, info);
-    populateWgmmaOutput(patterns, converter, info);
-    ConversionTarget target(getContext());
-    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                         target);
-    target.markUnknownOpDynamicallyLegal(
-        [&](Operation *other) { return converter.isLegal(other); });
-    return applyPartialConversion(op.getOperation(), target,
-                                  std::move(patterns));
-  }
-};
-
-} // namespace
+LogicalResult fmha::tile::distributeWgmma(SpecialiseOp op,
+                                          const KernelInfo &info) {
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](TileType type) { return convertTile(type); });
+  MLIRContext *ctx = op.getContext();
+  RewritePatternSet patterns(ctx);
+  populateWgmmaArithmetic(patterns, converter, info);
+  populateWgmmaMemory(patterns, converter, info);
+  populateWgmmaModify(patterns, converter, info);
+  populateWgmmaOutput(patterns, converter, info);
+  ConversionTarget target(*ctx);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *other) { return converter.isLegal(other); });
+  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+}

@@ -94,6 +94,10 @@ void populateWgmmaOutput(mlir::RewritePatternSet &patterns,
                          const mlir::TypeConverter &converter,
                          const KernelInfo &info);
 
+/// KernelFamily::distribute: a warpgroup has the fragments of its tiles, and
+/// products add to them.
+mlir::LogicalResult distributeWgmma(SpecialiseOp op, const KernelInfo &info);
+
 } // namespace fmha::tile
 
 #endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_WGMMA_WGMMADISTRIBUTE_H

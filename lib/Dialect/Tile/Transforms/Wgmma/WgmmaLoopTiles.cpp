@@ -282,7 +282,8 @@ void TileLooper::run() {
 struct TileWgmmaLoopTilesPass
     : public fmha::tile::impl::TileWgmmaLoopTilesBase<TileWgmmaLoopTilesPass> {
   void runOnOperation() override {
-    if (!isWgmmaKernel(getOperation()))
+    if (!isTiledKernel(getOperation()) ||
+        !partitionFamilyOf(scheduleOf(getOperation())).keepsBarriers)
       return;
     FailureOr<KernelInfo> info = readKernelInfo(getOperation());
     if (failed(info))

@@ -8,7 +8,7 @@
 //
 //   load          TMA loads
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
-//   each store         TMA stores
+//   store         TMA stores
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +35,7 @@ const PartitionFamily &tile::wgmmaPartition() {
                                          /*laterStageFirst=*/false,
                                          /*asyncProducts=*/true,
                                          /*releaseArrivals=*/4,
-                                         /*keepsBarriers=*/true};
+                                         /*keepsBarriers=*/true,
+                                         /*mergesInstances=*/true};
   return family;
 }

@@ -1,0 +1,40 @@
+//===- ProgramAbi.h - Parameters of a compiled program ----------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As KernelAbi.h, for kernels with `tile.kernel`, whose operands may be any.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H
+#define FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H
+
+#include "fmha/Dialect/Tile/Transforms/KernelAbi.h"
+
+#include "mlir/IR/Types.h"
+#include "mlir/Support/LLVM.h"
+
+namespace fmha {
+
+/// Returns the parameters of a program with operands of types `operands`.
+/// Operand n is called "arg<n>": a memref [batch, length, heads, dim] of f16 or
+/// bf16 a tensor map; one of f32, a memref [batch, heads, length] of f32 and a
+/// memref in global memory a pointer; an i32 itself. A memref in global memory
+/// is called "capture<k>" instead. After the operands come the dynamic extents
+/// of each memref, "arg<n>_size<d>", and its strides in elements but the last
+/// one, where it is a pointer. Errors, at `emitError`: an operand of another
+/// type.
+mlir::FailureOr<std::vector<KernelParameter>>
+programParameters(llvm::ArrayRef<mlir::Type> operands,
+                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// As extentParameter(), for an operand of a program.
+std::string programExtent(const std::string &operand, unsigned dimension);
+
+} // namespace fmha
+
+#endif // FMHA_DIALECT_TILE_TRANSFORMS_PROGRAMABI_H

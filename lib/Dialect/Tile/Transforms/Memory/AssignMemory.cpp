@@ -1,0 +1,437 @@
+//===- AssignMemory.cpp - Give every tile a space and an address ----------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Common/KernelFamily.h"
+#include "Memory/Regions.h"
+#include "Partition/TileFlow.h"
+#include "fmha/Dialect/FMHA/IR/FMHA.h"
+#include "fmha/Dialect/Tile/Transforms/Passes.h"
+#include "fmha/Layout/Tmem.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace fmha::tile {
+#define GEN_PASS_DEF_TILEASSIGNMEMORY
+#include "fmha/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fmha::tile
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+static TileType typeOf(Value tile) { return cast<TileType>(tile.getType()); }
+
+static void setPlace(Value tile, Attribute place) {
+  tile.setType(typeOf(tile).withPlace(place));
+}
+
+namespace {
+
+/// Writes places into the types of one kernel, in program order, and copies
+/// tiles to where their users take them.
+class Assigner {
+public:
+  Assigner(gpu::GPUFuncOp func, const KernelInfo &info)
+      : func(func), info(info), rules(familyOf(info.schedule).memory),
+        ctx(func.getContext()), accumulators(accumulatorsOf(func)) {}
+  LogicalResult run() { return assignBlock(func.getBody().front()); }
+
+private:
+  LogicalResult assignBlock(Block &block);
+  LogicalResult assign(Operation *op);
+  LogicalResult assignLoop(scf::ForOp loop);
+  LogicalResult assignBranch(scf::IfOp branch);
+  LogicalResult assignProduct(Operation *op);
+  LogicalResult assignCast(CastOp op);
+  LogicalResult assignSmem(Operation *op);
+  LogicalResult copyRows(Operation *op, Value tile, OpOperand &rows);
+  LogicalResult copyStored(StoreOp op);
+  LogicalResult checkTiles(Operation *op);
+  void copyToRegisters(Value product);
+
+  Attribute registers() {
+    return rules.productsInTmem ? Attribute(RegistersAttr::get(ctx, 1))
+                                : FragmentAttr::get(ctx);
+  }
+  /// Of a whole tile of scores: both threads of a row of 64 have work in each
+  /// slice of P.
+  Attribute wholeRegisters(TileType type) {
+    bool shared = rules.productsInTmem && type.getShape().size() == 2 &&
+                  type.getRows() == layout::tmemLanes / 2;
+    return shared ? RegistersAttr::get(ctx, info.schedule.pSlices)
+                  : registers();
+  }
+  Attribute findRegion(StringRef name, TileType type);
+  FailureOr<Attribute> regionFor(Operation *op, StringRef name, TileType type);
+  Value copy(Value tile, Attribute place);
+
+  gpu::GPUFuncOp func;
+  const KernelInfo &info;
+  const MemoryRules &rules;
+  MLIRContext *ctx;
+  llvm::DenseSet<Operation *> accumulators;
+  OpBuilder b{ctx};
+};
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Returns the place of a tile of `type` in the region `name`, null if the
+/// memory map has no such region. Stages are as far apart as the region's
+/// largest tile needs.
+Attribute Assigner::findRegion(StringRef name, TileType type) {
+  if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str()))
+    return TmemAttr::get(ctx, tmem->column, tmem->lane);
+  const schedule::SmemRegion *smem = info.map.findSmem(name.str());
+  if (!smem)
+    return {};
+  bool fills = type.getBytes() == int64_t(smem->bytes) || smem->stages == 1;
+  return SmemAttr::get(ctx, smem->offset, smem->stages,
+                       fills ? 0 : smem->bytes);
+}
+
+FailureOr<Attribute> Assigner::regionFor(Operation *op, StringRef name,
+                                         TileType type) {
+  if (Attribute found = findRegion(name, type))
+    return found;
+  InFlightDiagnostic error = op->emitOpError()
+                             << "expected a tile.region of the kernel's memory "
+                                "map";
+  llvm::ListSeparator separator(", ");
+  error << " (";
+  for (const schedule::SmemRegion &region : info.map.smem)
+    error << StringRef(separator) << region.name;
+  for (const schedule::TmemRegion &region : info.map.tmem)
+    error << StringRef(separator) << region.name;
+  return error << "), got " << (name.empty() ? "none" : name);
+}
+
+static StringRef nameOf(Operation *op) {
+  RegionAttr region = regionOf(op);
+  return region ? region.getName() : "";
+}
+
+Value Assigner::copy(Value tile, Attribute place) {
+  return MoveOp::create(b, tile.getLoc(), typeOf(tile).withPlace(place), tile,
+                        Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Whether `use` takes an accumulator where it lies.
+static bool takesInPlace(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<MoveOp>(op) || !isa<TileDialect>(op->getDialect()))
+    return true;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<DotOp>([&](DotOp dot) { return dot.getAcc() == use.get(); })
+      .Case<RescaleOp, NormalizeOp>(
+          [&](auto one) { return one.getInput() == use.get(); })
+      .Case<WriteOp>(
+          [&](WriteOp write) { return write.getValue() == use.get(); })
+      .Default(false);
+}
+
+///   %s = tile.dot ... -> in tensor memory
+///   %r = tile.move %s -> in registers, for what computes on it
+void Assigner::copyToRegisters(Value product) {
+  if (!isa<TileType>(product.getType()) || !typeOf(product).getTmem())
+    return;
+  auto wanted = [](OpOperand &use) { return !takesInPlace(use); };
+  if (llvm::none_of(product.getUses(), wanted))
+    return;
+  b.setInsertionPointAfterValue(product);
+  Value copied = copy(product, wholeRegisters(typeOf(product)));
+  product.replaceUsesWithIf(copied, wanted);
+}
+
+/// As soon as the tile is made, or where a tile that comes out of a loop or
+/// branch is needed.
+static void setInsertionPointFor(OpBuilder &b, Value value, Operation *user) {
+  Operation *maker = value.getDefiningOp();
+  if (maker && maker->getBlock() == user->getBlock() && isTileOp(maker))
+    b.setInsertionPointAfter(maker);
+  else
+    b.setInsertionPoint(user);
+}
+
+/// Roles that walk an accumulator get their numbers through shared memory.
+LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
+  if (!tile || !typeOf(tile).getTmem())
+    return success();
+  RegionAttr region = regionOf(op);
+  FailureOr<Attribute> place =
+      regionFor(op, region ? region.getRows() : "", typeOf(rows.get()));
+  if (failed(place))
+    return failure();
+  setInsertionPointFor(b, rows.get(), op);
+  rows.set(copy(copy(rows.get(), *place), registers()));
+  return success();
+}
+
+LogicalResult Assigner::copyStored(StoreOp op) {
+  Value value = op.getValue();
+  if (typeOf(value).getSmem())
+    return success();
+  FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(value));
+  if (failed(place))
+    return failure();
+  setInsertionPointFor(b, value, op);
+  op.getValueMutable().assign(copy(value, *place));
+  return success();
+}
+
+/// Returns the first of the users of `op`; `op` itself if one stands in another
+/// block, or there is none.
+static Operation *firstUser(Operation *op) {
+  Operation *first = op;
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() != op->getBlock())
+      return op;
+    if (first == op || user->isBeforeInBlock(first))
+      first = user;
+  }
+  return first;
+}
+
+/// The factor of a product: in tensor memory, in shared memory, or, where a
+/// product takes it from registers and no region is meant for it, there.
+LogicalResult Assigner::assignCast(CastOp op) {
+  setPlace(op.getResult(), registers());
+  RegionAttr region = regionOf(op);
+  bool isNeeded = rules.productsInTmem ||
+                  (region && findRegion(region.getName(), op.getType()));
+  if (!isNeeded || !isFactor(op.getResult()))
+    return success();
+  int64_t column = region ? region.getColumn() : 0;
+  auto whole = TileType::get(
+      ctx, {op.getType().getRows(), column + op.getType().getColumns()},
+      op.getType().getElementType(), Attribute());
+  FailureOr<Attribute> place = regionFor(op, nameOf(op), whole);
+  if (failed(place))
+    return failure();
+  if (rules.copiesAtUse && firstUser(op) != op)
+    b.setInsertionPoint(firstUser(op));
+  else
+    b.setInsertionPointAfter(op);
+  Value copied =
+      copy(op.getResult(), whole.withPlace(*place).getPlaceOfColumn(column));
+  op.getResult().replaceUsesWithIf(copied, [&](OpOperand &use) {
+    return use.getOwner() != copied.getDefiningOp() &&
+           !isa<StoreOp>(use.getOwner());
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// A product adds up in place; a first one begins in its own region.
+LogicalResult Assigner::assignProduct(Operation *op) {
+  Value result = op->getResult(0);
+  auto dot = dyn_cast<DotOp>(op);
+  if (dot && dot.getAcc()) {
+    setPlace(result, typeOf(dot.getAcc()).getPlace());
+  } else if (rules.productsInTmem) {
+    FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(result));
+    if (failed(place))
+      return failure();
+    setPlace(result, *place);
+  } else {
+    setPlace(result, registers());
+  }
+  copyToRegisters(result);
+  return success();
+}
+
+LogicalResult Assigner::assignSmem(Operation *op) {
+  Value result = op->getResult(0);
+  FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(result));
+  if (succeeded(place))
+    setPlace(result, *place);
+  return place;
+}
+
+/// Results have rows and columns that the target's registers hold.
+LogicalResult Assigner::checkTiles(Operation *op) {
+  if (isa<LoadOp, SliceOp>(op))
+    return success();
+  for (Value result : op->getResults()) {
+    auto tile = dyn_cast<TileType>(result.getType());
+    if (!tile || (llvm::is_contained(rules.productRows, tile.getRows()) &&
+                  (tile.getShape().size() == 1 ||
+                   tile.getColumns() % rules.columnStep == 0)))
+      continue;
+    InFlightDiagnostic error = op->emitOpError() << "expected tiles of ";
+    llvm::ListSeparator separator(" or ");
+    for (int64_t rows : rules.productRows)
+      error << StringRef(separator) << rows;
+    return error << " rows and a multiple of " << rules.columnStep
+                 << " columns, as the target's products have them, got "
+                 << tile;
+  }
+  return success();
+}
+
+LogicalResult Assigner::assign(Operation *op) {
+  if (failed(checkTiles(op)))
+    return failure();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<LoadOp>([&](auto) { return assignSmem(op); })
+      .Case<SliceOp>([&](SliceOp slice) {
+        setPlace(slice.getResult(), slice.getInput().getType().getPlaceOfColumn(
+                                        slice.getColumn()));
+        return success();
+      })
+      .Case<DotOp>([&](auto) { return assignProduct(op); })
+      .Case<FillOp>([&](FillOp fill) {
+        if (accumulators.contains(op))
+          return assignProduct(op);
+        setPlace(fill.getResult(), registers());
+        return success();
+      })
+      .Case<CastOp>([&](CastOp cast) { return assignCast(cast); })
+      .Case<RescaleOp>([&](RescaleOp one) {
+        setPlace(one.getResult(), one.getInput().getType().getPlace());
+        return copyRows(op, one.getInput(), one.getAlphaMutable());
+      })
+      .Case<NormalizeOp>([&](NormalizeOp one) {
+        return success(
+            succeeded(assignSmem(op)) &&
+            succeeded(copyRows(op, one.getInput(), one.getSumMutable())));
+      })
+      .Case<WriteOp>([&](WriteOp one) {
+        return one.getSum()
+                   ? copyRows(op, one.getValue(), *one.getSumMutable().begin())
+                   : success();
+      })
+      .Case<StoreOp>([&](StoreOp store) { return copyStored(store); })
+      .Case<JoinOp>([&](JoinOp join) {
+        setPlace(join.getResult(), wholeRegisters(join.getType()));
+        return success();
+      })
+      .Case<ScaleOp, ModifyOp, MaskOp, Exp2Op>([&](auto one) {
+        setPlace(one.getResult(), one.getInput().getType().getPlace());
+        return success();
+      })
+      .Default([&](Operation *other) {
+        for (Value result : other->getResults())
+          if (isa<TileType>(result.getType()))
+            setPlace(result, registers());
+        return success();
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+/// Checks that `left` and `right`, which become one tile, lie in one place.
+static LogicalResult expectOnePlace(Operation *op, Value left, Value right) {
+  if (left.getType() == right.getType())
+    return success();
+  return op->emitOpError() << "expected a tile in one place on all ways, got "
+                           << left.getType() << " and " << right.getType();
+}
+
+/// What a loop carries keeps the place that it enters with.
+LogicalResult Assigner::assignLoop(scf::ForOp loop) {
+  for (auto [init, arg, result] : llvm::zip(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+    arg.setType(init.getType());
+    result.setType(init.getType());
+  }
+  for (Value arg : loop.getRegionIterArgs())
+    copyToRegisters(arg);
+  if (failed(assignBlock(*loop.getBody())))
+    return failure();
+  for (auto [init, yielded] :
+       llvm::zip(loop.getInitArgs(), loop.getYieldedValues()))
+    if (failed(expectOnePlace(loop, init, yielded)))
+      return failure();
+  for (Value result : loop.getResults())
+    copyToRegisters(result);
+  return success();
+}
+
+LogicalResult Assigner::assignBranch(scf::IfOp branch) {
+  if (failed(assignBlock(*branch.thenBlock())))
+    return failure();
+  if (branch.elseBlock() && failed(assignBlock(*branch.elseBlock())))
+    return failure();
+  if (!branch.getNumResults())
+    return success();
+  for (auto [result, left, right] :
+       llvm::zip(branch.getResults(), branch.thenYield().getOperands(),
+                 branch.elseYield().getOperands())) {
+    if (failed(expectOnePlace(branch, left, right)))
+      return failure();
+    result.setType(left.getType());
+    copyToRegisters(result);
+  }
+  return success();
+}
+
+LogicalResult Assigner::assignBlock(Block &block) {
+  // Copies appear among the ops, and have their places.
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    LogicalResult done =
+        llvm::TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<scf::ForOp>([&](auto loop) { return assignLoop(loop); })
+            .Case<scf::IfOp>([&](auto branch) { return assignBranch(branch); })
+            .Default([&](Operation *other) {
+              return isa_and_nonnull<TileDialect>(other->getDialect())
+                         ? assign(other)
+                         : success();
+            });
+    if (failed(done))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct TileAssignMemoryPass
+    : public fmha::tile::impl::TileAssignMemoryBase<TileAssignMemoryPass> {
+  void runOnOperation() override {
+    gpu::GPUFuncOp func = getOperation();
+    if (!isTiledKernel(func))
+      return;
+    FailureOr<KernelInfo> info = readKernelInfo(func);
+    if (failed(info) ||
+        failed(expectStage(func, KernelStage::Tiled, getArgument())))
+      return signalPassFailure();
+    if (info->isProgram && info->map.smem.empty()) {
+      if (failed(layOutProgram(func, familyOf(info->schedule))))
+        return signalPassFailure();
+      info = readKernelInfo(func);
+    }
+    if (failed(info) || failed(Assigner(func, *info).run()))
+      return signalPassFailure();
+    func.walk([](Operation *op) { op->removeAttr("tile.region"); });
+  }
+};
+
+} // namespace

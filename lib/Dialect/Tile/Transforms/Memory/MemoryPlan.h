@@ -1,0 +1,60 @@
+//===- MemoryPlan.h - Regions of a kernel's memory --------------*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lays out the memory of a program from what its ops ask for. No region shares
+// bytes or columns with another one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_MEMORYPLAN_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_MEMORYPLAN_H
+
+#include "fmha/Schedule/Model/Schedule.h"
+#include "fmha/Target/Target.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha::tile {
+
+class MemoryPlan {
+public:
+  explicit MemoryPlan(const target::Target &target) : target(target) {}
+
+  /// Adds a region of shared memory of `bytes`, a multiple of `alignment` from
+  /// its start. A ring gets as many stages as there is room for, up to
+  /// `mostStages`.
+  void addSmem(std::string name, unsigned bytes, unsigned alignment,
+               bool isRing);
+  /// Adds `columns` 32-bit columns of tensor memory.
+  void addTmem(std::string name, unsigned columns);
+
+  /// Returns the sentence that names the capacity that the regions exceed,
+  /// needed and there, or nothing.
+  std::optional<std::string> check() const;
+  /// Returns the regions with their addresses, and "barriers" and
+  /// "tmem_address". check() holds.
+  schedule::MemoryMap layOut() const;
+
+  static constexpr unsigned mostStages = 4;
+
+private:
+  unsigned barrierBytes(unsigned stages) const;
+  unsigned smemBytes(unsigned stages) const;
+  unsigned tmemColumns() const;
+
+  const target::Target &target;
+  /// Rings have 0 stages until they are laid out.
+  std::vector<schedule::SmemRegion> smem;
+  std::vector<schedule::TmemRegion> tmem;
+};
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_MEMORYPLAN_H

@@ -1,0 +1,273 @@
+//===- Regions.cpp - The regions that a program's ops work in -------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory/Regions.h"
+#include "Memory/MemoryPlan.h"
+#include "Partition/TileFlow.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fmha;
+using namespace fmha::tile;
+
+RegionAttr tile::regionOf(Operation *op) {
+  return op->getAttrOfType<RegionAttr>("tile.region");
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators and factors
+//===----------------------------------------------------------------------===//
+
+llvm::DenseSet<Operation *> tile::accumulatorsOf(gpu::GPUFuncOp func) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Value> work;
+  func.walk([&](DotOp dot) {
+    if (dot.getAcc())
+      work.push_back(dot.getAcc());
+  });
+  while (!work.empty())
+    for (TileSource &source : sourcesOf(work.pop_back_val()))
+      if (seen.insert(source.op()).second)
+        if (auto rescale = dyn_cast<RescaleOp>(source.op()))
+          work.push_back(rescale.getInput());
+  return seen;
+}
+
+bool tile::isProduct(Value value) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Value> work{value};
+  while (!work.empty())
+    for (TileSource &source : sourcesOf(work.pop_back_val())) {
+      if (isa<DotOp>(source.op()))
+        return true;
+      auto rescale = dyn_cast<RescaleOp>(source.op());
+      if (rescale && seen.insert(rescale).second)
+        work.push_back(rescale.getInput());
+    }
+  return false;
+}
+
+bool tile::isFactor(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    if (auto slice = dyn_cast<SliceOp>(user))
+      return isFactor(slice.getResult());
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && dot.getA() == tile;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What ops ask for
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Request {
+  bool isTmem = false, isRing = false;
+  /// Bytes, or columns.
+  unsigned size = 0, alignment = 0;
+};
+
+class RegionNamer {
+public:
+  RegionNamer(gpu::GPUFuncOp func, const MemoryRules &rules)
+      : func(func), rules(rules), accumulators(accumulatorsOf(func)) {}
+  void run();
+
+  /// By name, in the order of the program.
+  llvm::MapVector<StringRef, Request> requests;
+
+private:
+  static Request inSmem(TileType type, Operation *op);
+  static Request inTmem(TileType type);
+  std::optional<Request> ofResult(Operation *op);
+  std::optional<Request> ofRows(Operation *op);
+  StringRef add(StringRef name, Operation *op, const Request &request);
+
+  gpu::GPUFuncOp func;
+  const MemoryRules &rules;
+  llvm::DenseSet<Operation *> accumulators;
+  unsigned count = 0;
+};
+
+/// A ring lets loads of later iterations begin.
+Request RegionNamer::inSmem(TileType type, Operation *op) {
+  constexpr unsigned swizzleAtom = 1024, rowAlignment = 16;
+  Request request;
+  request.size = type.getBytes();
+  request.isRing = isa<LoadOp>(op) && op->getParentOfType<scf::ForOp>();
+  request.alignment = type.getShape().size() == 2 ? swizzleAtom : rowAlignment;
+  return request;
+}
+
+Request RegionNamer::inTmem(TileType type) {
+  Request request;
+  request.isTmem = true;
+  request.size =
+      type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+  return request;
+}
+
+/// Returns the memory of the result of `op`, or of the tile that it stores.
+std::optional<Request> RegionNamer::ofResult(Operation *op) {
+  using Answer = std::optional<Request>;
+  return llvm::TypeSwitch<Operation *, Answer>(op)
+      .Case<LoadOp, NormalizeOp>(
+          [&](auto one) { return inSmem(one.getType(), op); })
+      .Case<StoreOp>([&](StoreOp store) -> Answer {
+        if (store.getValue().getDefiningOp<NormalizeOp>())
+          return std::nullopt;
+        return inSmem(store.getValue().getType(), op);
+      })
+      .Case<DotOp>([&](DotOp dot) -> Answer {
+        if (!rules.productsInTmem || dot.getAcc())
+          return std::nullopt;
+        return inTmem(dot.getType());
+      })
+      .Case<FillOp>([&](FillOp fill) -> Answer {
+        if (!rules.productsInTmem || !accumulators.contains(op))
+          return std::nullopt;
+        return inTmem(fill.getType());
+      })
+      .Case<CastOp>([&](CastOp cast) -> Answer {
+        if (!rules.productsInTmem || !isFactor(cast.getResult()))
+          return std::nullopt;
+        return inTmem(cast.getType());
+      })
+      .Default(std::nullopt);
+}
+
+/// Returns the memory through which one number per row reaches `op`.
+std::optional<Request> RegionNamer::ofRows(Operation *op) {
+  if (!rules.productsInTmem)
+    return std::nullopt;
+  auto of = [&](Value tile, Value rows) -> std::optional<Request> {
+    if (!tile || !rows || !isProduct(tile))
+      return std::nullopt;
+    return inSmem(cast<TileType>(rows.getType()), op);
+  };
+  return llvm::TypeSwitch<Operation *, std::optional<Request>>(op)
+      .Case<RescaleOp>(
+          [&](RescaleOp one) { return of(one.getInput(), one.getAlpha()); })
+      .Case<NormalizeOp>(
+          [&](NormalizeOp one) { return of(one.getInput(), one.getSum()); })
+      .Case<WriteOp>(
+          [&](WriteOp one) { return of(one.getValue(), one.getSum()); })
+      .Default(std::nullopt);
+}
+
+/// Adds a request for the region `name`, or for a new one that is called after
+/// `op`. Returns its name.
+StringRef RegionNamer::add(StringRef name, Operation *op,
+                           const Request &request) {
+  if (name.empty())
+    name = StringAttr::get(op->getContext(),
+                           op->getName().stripDialect() + Twine(count++))
+               .getValue();
+  Request &all = requests[name];
+  all.isTmem = request.isTmem;
+  all.isRing |= request.isRing;
+  all.size = std::max(all.size, request.size);
+  all.alignment = std::max(all.alignment, request.alignment);
+  return name;
+}
+
+void RegionNamer::run() {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    std::optional<Request> result = ofResult(op), rows = ofRows(op);
+    if (!result && !rows)
+      return;
+    RegionAttr given = regionOf(op);
+    StringRef name = given ? given.getName() : "";
+    StringRef rowsName = given ? given.getRows() : "";
+    if (result)
+      name = add(name, op, *result);
+    if (rows)
+      rowsName = add(rowsName, op, *rows);
+    op->setAttr("tile.region",
+                RegionAttr::get(op->getContext(), name,
+                                given ? given.getColumn() : 0, rowsName));
+  });
+}
+
+ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
+  SmallVector<Attribute> extents;
+  for (const schedule::SmemRegion &region : map.smem)
+    extents.push_back(ExtentAttr::get(
+        ctx, region.name,
+        SmemAttr::get(ctx, region.offset, region.stages, /*pitch=*/0),
+        region.bytes));
+  for (const schedule::TmemRegion &region : map.tmem)
+    extents.push_back(ExtentAttr::get(
+        ctx, region.name, TmemAttr::get(ctx, region.column, region.lane),
+        region.columns));
+  return ArrayAttr::get(ctx, extents);
+}
+
+} // namespace
+
+/// Returns the rows of the tiles that TMA copies from or to each operand of
+/// `func`. Errors: an operand has tiles of several heights, which one tensor
+/// map does not copy.
+static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
+  SmallVector<int32_t> rows(func.getNumArguments());
+  auto add = [&](auto op, TileType tile) -> LogicalResult {
+    ViewOp view = op.getViewOp();
+    for (Value source : {view.getSource(), view.getOther()}) {
+      auto operand = dyn_cast_or_null<BlockArgument>(source);
+      if (!operand || operand.getOwner() != &func.getBody().front())
+        continue;
+      int32_t &own = rows[operand.getArgNumber()];
+      if (own && own != tile.getRows())
+        return op.emitOpError()
+               << "expected tiles of " << own << " rows, as another op has of "
+               << "operand " << operand.getArgNumber() << ", got "
+               << tile.getRows() << "; pass the tensor as two operands";
+      own = tile.getRows();
+    }
+    return success();
+  };
+  WalkResult walked = func.walk([&](Operation *op) {
+    LogicalResult added = success();
+    if (auto load = dyn_cast<LoadOp>(op))
+      added = add(load, load.getType());
+    if (auto store = dyn_cast<StoreOp>(op))
+      added = add(store, store.getValue().getType());
+    return failed(added) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  return rows;
+}
+
+LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
+                                  const KernelFamily &family) {
+  auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
+  RegionNamer namer(func, family.memory);
+  namer.run();
+  MemoryPlan plan(*target::findTarget(kernel.getTarget()));
+  for (auto &[name, request] : namer.requests)
+    if (request.isTmem)
+      plan.addTmem(name.str(), request.size);
+    else
+      plan.addSmem(name.str(), request.size, request.alignment, request.isRing);
+  if (std::optional<std::string> error = plan.check())
+    return func.emitError() << *error;
+  FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);
+  if (failed(boxes))
+    return failure();
+  MLIRContext *ctx = func.getContext();
+  func->setAttr("tile.kernel",
+                KernelAttr::get(ctx, kernel.getTarget(),
+                                toAttribute(plan.layOut(), ctx),
+                                DenseI32ArrayAttr::get(ctx, *boxes),
+                                kernel.getRoles()));
+  return success();
+}

@@ -1,0 +1,40 @@
+//===- Regions.h - The regions that a program's ops work in -----*- C++ -*-===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_REGIONS_H
+#define FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_REGIONS_H
+
+#include "Common/KernelFamily.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace fmha::tile {
+
+/// The `tile.region` of `op`; null if it has none.
+RegionAttr regionOf(mlir::Operation *op);
+
+/// Fills of `func` that a product adds to, directly or through loops, branches
+/// and rescaling.
+llvm::DenseSet<mlir::Operation *> accumulatorsOf(mlir::gpu::GPUFuncOp func);
+
+/// Whether `value` is what products of `func` have accumulated.
+bool isProduct(mlir::Value value);
+
+/// Whether a product takes `tile`, or a slice of it, as its first factor.
+bool isFactor(mlir::Value tile);
+
+/// Writes a `tile.region` on every op of `func`, a program, that works in
+/// memory and has none, and lays the regions out in its `tile.kernel`. Errors:
+/// the target has not the memory.
+mlir::LogicalResult layOutProgram(mlir::gpu::GPUFuncOp func,
+                                  const KernelFamily &family);
+
+} // namespace fmha::tile
+
+#endif // FMHA_LIB_DIALECT_TILE_TRANSFORMS_MEMORY_REGIONS_H

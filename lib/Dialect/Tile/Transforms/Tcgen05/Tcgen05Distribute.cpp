@@ -1,0 +1,60 @@
+//===- Tcgen05Distribute.cpp - Give rows to threads -----------------------===//
+//
+// Part of the fmha project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tcgen05Distribute.h"
+#include "Common/Distribute.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+using namespace mlir;
+using namespace fmha::tile;
+
+/// Registers: a thread's columns of its row, a vector or, for rank 1, a number.
+/// Memory: an address.
+static Type convertTile(TileType type) {
+  MLIRContext *ctx = type.getContext();
+  if (type.getSmem())
+    return LLVM::LLVMPointerType::get(ctx, 3);
+  if (type.getTmem())
+    return LLVM::LLVMPointerType::get(ctx, 6);
+  if (!type.inRegisters())
+    return {};
+  if (type.getShape().size() == 1)
+    return type.getElementType();
+  return VectorType::get({ownColumns(type)}, type.getElementType());
+}
+
+LogicalResult fmha::tile::distributeTcgen05(SpecialiseOp op,
+                                            const KernelInfo &info) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value base = TmemBaseOp::create(b, b.getI32Type(),
+                                  info.map.findSmem("tmem_address")->offset);
+  DistributeContext context{info, base};
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](TileType type) { return convertTile(type); });
+
+  MLIRContext *ctx = op.getContext();
+  RewritePatternSet patterns(ctx);
+  populateDistributeArithmetic(patterns, converter, context);
+  populateDistributeMemory(patterns, converter, context);
+  populateDistributeOutput(patterns, converter, context);
+  populateDistributeModify(patterns, converter, context);
+  ConversionTarget target(*ctx);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *other) { return converter.isLegal(other); });
+  target.addIllegalOp<SlotAddressOp>();
+  target.addIllegalOp<FillOp, MoveOp, SliceOp, JoinOp, DotOp, ScaleOp, ModifyOp,
+                      MaskOp, RowMaxOp, Exp2Op, RowSumOp, CastOp, RescaleOp,
+                      NormalizeOp, WriteOp, LoadRowsOp, AddSinkOp, LseOp,
+                      StoreRowsOp>();
+  return applyPartialConversion(op.getOperation(), target, std::move(patterns));
+}
