@@ -55,8 +55,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine *machine) {
       .run(module, modules);
 }
 
-/// Runs the LLVM passes. If there is no target machine, upstream has reported
-/// it.
+/// Runs the LLVM passes. Upstream has reported a missing target machine.
 LogicalResult KernelSerializer::optimizeModule(llvm::Module &module,
                                                int level) {
   FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();

@@ -76,8 +76,7 @@ static json::Value tensorMap(const std::string &name, const KernelSpec &spec,
   return map;
 }
 
-/// Describes a parameter by the suffix of its name: capture0, capture0_size1,
-/// capture0_stride1.
+/// Describes a parameter by its suffix: capture0, capture0_size1, ..._stride1.
 static json::Value captureParameter(const KernelParameter &parameter) {
   bool wide = parameter.kind == KernelParameter::Kind::U64;
   bool isPointer = parameter.kind == KernelParameter::Kind::Pointer;
@@ -295,8 +294,7 @@ static std::string exact(double value) {
   return std::string(text, std::to_chars(text, std::end(text), value).ptr);
 }
 
-/// Returns the fields that readers look for first, and all that differ from
-/// their default.
+/// Returns the main fields, and all that differ from their default.
 static std::string describe(const schedule::Schedule &schedule) {
   static const schedule::Schedule usual;
   constexpr llvm::StringLiteral first[] = {"q_tiles", "q_tile_rows", "kv_block",
@@ -320,8 +318,7 @@ static std::string describe(const schedule::Schedule &schedule) {
   return text;
 }
 
-/// Fixes the fields that readers look for, and all that differ from their
-/// default.
+/// Fixes the main fields, and all that differ from their default.
 static schedule::Overrides unusualFields(const schedule::Schedule &schedule) {
   static const schedule::Schedule usual;
   schedule::Overrides overrides;
@@ -344,8 +341,7 @@ static bool isPlanned(const KernelSpec &spec,
   return plan && plan->schedule == schedule;
 }
 
-/// Returns the flags that make the planner choose `schedule`, or `schedule`
-/// itself.
+/// Returns flags that make the planner choose `schedule`, or `schedule` itself.
 static std::string scheduleFlags(const KernelSpec &spec,
                                  const schedule::Schedule &schedule,
                                  const std::string &scheduleText) {

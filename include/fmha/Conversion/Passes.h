@@ -28,8 +28,7 @@ namespace fmha {
 /// An option that is on or off.
 enum class Switch { Off, On };
 
-/// Constraints that fmha-insert-checks asserts: all, or those on the entries of
-/// varlen metadata.
+/// Constraints of fmha-insert-checks: all, or those on varlen metadata entries.
 enum class CheckedRules { All, Lists };
 
 /// Memory that kernels use instead of host memory: device memory, with copies,

@@ -115,10 +115,9 @@ struct ScheduleText {
 ScheduleText readSchedule(const std::string &text, const std::string &name,
                           const std::string &target);
 
-/// Compiles the only fmha.attention, or the only fmha.merge, of `moduleText`
-/// (MLIR text, `name` appears in messages). For a merge only `ptx` and
-/// `manifest` are set. Never aborts on bad input: then `ok` is false and
-/// `diagnostics` has the reasons.
+/// Compiles the only fmha.attention or fmha.merge of `moduleText`, MLIR text
+/// that messages call `name`. For a merge only `ptx` and `manifest` are set. On
+/// bad input `ok` is false and `diagnostics` has the reasons; it never aborts.
 CompileResult compile(const std::string &moduleText, const std::string &name,
                       const CompileOptions &options);
 
@@ -133,8 +132,7 @@ struct MergeSpec : schedule::Facts {
 /// and `manifest` of the result.
 CompileResult compileMerge(const MergeSpec &spec, const std::string &target);
 
-/// Returns only the problem of `moduleText`: parses and verifies, without
-/// lowering.
+/// Parses and verifies `moduleText`, and returns only its problem.
 CompileResult inspect(const std::string &moduleText, const std::string &name);
 
 /// The report of ptxas on a kernel.

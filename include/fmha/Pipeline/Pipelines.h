@@ -34,8 +34,7 @@ void buildWarpSpecializePipeline(mlir::OpPassManager &kernel);
 void addPhase(mlir::OpPassManager &pm, Level level,
               const PipelineOptions &options);
 
-/// Appends the passes from the NVVM level to a `gpu.binary` with PTX and launch
-/// manifest.
+/// Appends the passes from the NVVM level to a `gpu.binary` with a manifest.
 void addPtxPhase(mlir::OpPassManager &pm);
 
 /// Appends the pipeline `fmha-to-ptx`: all phases from fmha.attention to PTX,

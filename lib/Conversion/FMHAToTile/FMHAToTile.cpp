@@ -105,8 +105,7 @@ LogicalResult KernelMaker::collect(SmallVector<OpTy> &ops) {
   return failure(result.wasInterrupted());
 }
 
-/// Converts `op`. An op that computes the same as an earlier one shares its
-/// kernel.
+/// Converts `op`, which shares the kernel of an earlier op with equal results.
 template <typename OpTy> void KernelMaker::convert(OpTy op) {
   Scope &scope = scopeOf(op);
   SymbolRefAttr kernel = scope.kernels.find(op);

@@ -19,8 +19,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Returns the type of an operand. Every kernel takes run-time extents and
-/// strides, even if the op has static ones.
+/// Returns an operand type with run-time extents and strides.
 static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                                 Type element, bool contiguous) {
   SmallVector<int64_t> strides(shape.size(), ShapedType::kDynamic);
@@ -30,9 +29,8 @@ static MemRefType dynamicMemref(MLIRContext *ctx, ArrayRef<int64_t> shape,
                          StridedLayoutAttr::get(ctx, /*offset=*/0, strides));
 }
 
-/// Returns the type of a tensor that the score region reads. Its address space
-/// is global, which distinguishes it from tensors that TMA copies. Kernels read
-/// an i1 as an i8.
+/// Returns the type of a captured tensor. The global address space
+/// distinguishes it from tensors that TMA copies. Kernels read an i1 as an i8.
 static MemRefType captureType(Value source) {
   auto type = cast<ShapedType>(source.getType());
   MLIRContext *ctx = source.getContext();
@@ -49,8 +47,7 @@ static MemRefType captureType(Value source) {
                          StridedLayoutAttr::get(ctx, 0, strides), space);
 }
 
-/// Returns the function type at this level, with operands in the order of the
-/// ABI.
+/// Returns the function type, with operands in the order of the ABI.
 static FunctionType kernelType(AttentionOp op) {
   schedule::Problem problem =
       schedule::kernelProblem(op.getProblem(), op.getScheduleAttr().getValue());
@@ -84,8 +81,7 @@ static FunctionType kernelType(AttentionOp op) {
   return FunctionType::get(ctx, inputs, {});
 }
 
-/// Checks that the nearest symbol table, where the op looks up its kernel, is a
-/// module.
+/// Checks that the symbol table in which the op finds its kernel is a module.
 static LogicalResult checkPlace(Operation *op) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   if (isa_and_nonnull<ModuleOp>(table))

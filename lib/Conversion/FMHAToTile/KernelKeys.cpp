@@ -20,8 +20,7 @@ Value KernelBuilder::select(Value second, Value of2, Value of1) {
   return of1 == of2 ? of1 : arith::SelectOp::create(b, second, of2, of1);
 }
 
-/// Builds the sequence, mask and blocks of the second KV segment, which is
-/// never packed.
+/// Builds the sequence and blocks of the second KV segment, never packed.
 void KernelBuilder::buildSecond(const Coordinates &at) {
   Coordinates own = at;
   own.firstKey = Value();

@@ -157,9 +157,8 @@ Value KernelBuilder::buildOutputBatch(const Coordinates &at) {
                              at.queries.batch);
 }
 
-/// Builds the index of the head_dim_v tile. The tiles of a row block are
-/// adjacent in the grid, so that K stays in the L2 cache for all of them. Sets
-/// `id` to the index of the row block.
+/// Builds the index of the head_dim_v tile, and sets `id` to that of the row
+/// block. Tiles of a row block are adjacent in the grid, so K stays in L2.
 void KernelBuilder::buildPass(Coordinates &at, Value &id) {
   unsigned passes = schedule::outputPasses(op.getProblem(), plan);
   if (passes == 1)

@@ -220,8 +220,7 @@ Value MergeBuilder::log2(Value x) {
       .getResult(0);
 }
 
-/// Emits exp(max - m). The difference is scaled, not each term: maxima may be
-/// large.
+/// Emits exp(max - m). The difference is scaled, since maxima may be large.
 Value MergeBuilder::weight(Value max) {
   return exp(make<arith::SubFOp>(max, shift));
 }

@@ -15,8 +15,7 @@
 using namespace mlir;
 using namespace fmha;
 
-/// Clones a read of an i1, which a kernel loads as a byte, using its lowest
-/// bit.
+/// Clones a read of an i1 as the lowest bit of a byte.
 static void cloneFlag(ImplicitLocOpBuilder &b, IRMapping &mapping, ReadOp op) {
   SmallVector<Value> indices;
   for (Value index : op.getIndices())

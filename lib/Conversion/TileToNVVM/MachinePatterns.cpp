@@ -55,8 +55,7 @@ static Value tmemPointer(ImplicitLocOpBuilder &b, Value address) {
       b, LLVM::LLVMPointerType::get(b.getContext(), 6), address);
 }
 
-/// Returns the coordinates innermost first, as TMA orders them: column, row,
-/// head, batch.
+/// Returns the coordinates in TMA's order: column, row, head, batch.
 template <typename OpTy>
 static SmallVector<Value> coordinates(ImplicitLocOpBuilder &b, OpTy op) {
   Value column = i32(b, op.getColumn());

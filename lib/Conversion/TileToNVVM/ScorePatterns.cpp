@@ -276,8 +276,7 @@ struct LowerLog : public OpConversionPattern<math::LogOp> {
 
 /// tanh x -> 1 - 2/(2^(2·log2 e·x) + 1), whose absolute error stays below
 /// 2^-20: both approximations are good to 2^-22, and neither overflow (1) nor
-/// underflow
-/// (-1) needs special handling. tanh.approx is off by 2^-11, and used only for
+/// underflow (-1) is special. tanh.approx is off by 2^-11, and used only for
 /// `fastmath<afn>`.
 struct LowerTanh : public OpConversionPattern<math::TanhOp> {
   using OpConversionPattern::OpConversionPattern;

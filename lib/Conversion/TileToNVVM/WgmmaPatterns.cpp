@@ -55,8 +55,7 @@ static void appendElements(ImplicitLocOpBuilder &b, Value vector,
         LLVM::ExtractElementOp::create(b, vector, constant(b, n)));
 }
 
-/// Returns elements [first, ...) of a statement's results, as a vector or
-/// scalar.
+/// Returns results [first, ...) of a statement, as a vector or scalar.
 static Value vectorOf(ImplicitLocOpBuilder &b, Type type, Value results,
                       int64_t &first) {
   bool single = !isa<LLVM::LLVMStructType>(results.getType());

@@ -37,8 +37,7 @@ constexpr double nextTile = 581.4, nextPerColumn = 20.545,
 constexpr double edgePerKey = 6.34;
 } // namespace one
 
-/// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23, which are not in
-/// results.
+/// Fitted to 360 launches of 2 and 3 CTAs per SM, 2026-11-23, not in results.
 namespace several {
 constexpr double waits = 550.9, waitsPerKey = 1.145, waitsPerPanel = 2.635;
 constexpr double perMma = 0.3556, perMufu = 0.9626;
@@ -163,8 +162,7 @@ double fmha::schedule::wgmmaLaunch(const KernelModel &kernel, const Cost &cost,
   }
   if (!uneven)
     return launch + std::ceil(tiles / sms) * (first + mean * block);
-  // A CTA that is done takes the next tile; at the end half a tile is waited
-  // for.
+  // A CTA that is done takes the next tile; the last ones wait half a tile.
   double all = (tiles / sms + 0.5) * first +
                (tiles * mean / sms + blocks.longest / 4) * block;
   return std::max(longest, launch + all);

@@ -83,8 +83,7 @@ private:
   std::optional<Schedule> chooseStages(Schedule &schedule) const;
   /// Removes one stage. Returns false if none is left to remove.
   bool shrinkRings(Schedule &schedule) const;
-  /// Returns whether `rules` accept `schedule`, after removing stages if
-  /// needed.
+  /// Returns whether `rules` accept `schedule`, if needed with fewer stages.
   bool mend(Schedule &schedule, Rules rules) const;
   std::optional<Refusal> refusalOf(const Schedule &schedule,
                                    Rules rules = rulesWithoutRoles) const {
@@ -182,8 +181,7 @@ void Search::buildAxes() {
   axes.push_back({placements, rule(5), [](Schedule &s, unsigned placement) {
                     s.pPlacement = PPlacement(placement);
                   }});
-  // plan.C8 requires wide heads to be in subtiles or shared, so this decides
-  // key_chunk.
+  // plan.C8 requires subtiles or sharing for wide heads: decides key_chunk.
   axis("share_kv", problem.vInK ? Values{1, 0} : Values{0}, 0);
   axis("key_chunk", wideKeys ? parts(problem.headDim, 64, 256) : Values{0},
        rule(8));
@@ -213,8 +211,7 @@ bool fmha::schedule::hasTileWithoutRows(const Problem &problem,
 }
 
 /// Builds the levels for wgmma. Query tiles are warpgroups; larger blocks have
-/// fewer waits, up to the limit of registers or of rings of two stages of K and
-/// of V.
+/// fewer waits, up to the limit of registers or of rings of two stages each.
 void Search::buildWgmmaAxes() {
   axis("q_tiles", {2, 3, 1}, rule(1));
   axis("q_tile_rows", {64}, rule(3));

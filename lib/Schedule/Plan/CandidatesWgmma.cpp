@@ -12,11 +12,10 @@
 
 using namespace fmha::schedule;
 
-/// Returns the schedulers. The model decides whether a CTA loops over tiles if
-/// the launch is known; otherwise one CTA per tile is always correct. A loop is
-/// not considered with several head_dim_v tiles or a score_mod that reads
-/// several tensors: an H200 took up to 1.73 and 1.25 times as long there, which
-/// the model does not predict.
+/// Returns the schedulers. If the launch is known, the model decides whether a
+/// CTA loops over tiles. Loops are not considered with several head_dim_v tiles
+/// or a score_mod that reads several tensors: an H200 took up to 1.73 and 1.25
+/// times as long there, which the model does not predict.
 std::vector<unsigned> fmha::schedule::wgmmaSchedulers(const Problem &problem) {
   std::vector<unsigned> schedulers = {unsigned(Scheduler::Single)};
   bool slow = problem.headDimV > widestPass ||
@@ -42,10 +41,9 @@ std::vector<unsigned> fmha::schedule::wgmmaCtasPerSm(const Problem &problem,
                               : std::vector<unsigned>{1, 2, 3};
 }
 
-/// Returns the blocks. A wgmma has any multiple of 8 columns, so a block is as
-/// large as registers permit. At a bound of the mask half of a CTA's last block
-/// is hidden: if the lengths are unknown, larger blocks may lose more there
-/// than they gain.
+/// Returns the blocks. A wgmma has any multiple of 8 columns, so registers are
+/// the limit. Half of the last block is hidden by a bound of the mask: if
+/// lengths are unknown, larger blocks may lose more there than they gain.
 std::vector<unsigned> fmha::schedule::wgmmaKeyBlocks(const Problem &problem) {
   std::vector<unsigned> blocks = {128, 112, 96, 80, 64, 48, 32, 16};
   bool counted = workloadOf(problem) && !problem.mask.left;

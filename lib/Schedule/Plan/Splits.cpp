@@ -74,8 +74,7 @@ std::vector<unsigned> partCounts(const LaunchSize &size) {
   return counts;
 }
 
-/// Returns the properties, other than clocks of a block, that a launch depends
-/// on.
+/// Returns the properties of a launch other than the clocks of a block.
 auto shapeOf(const KernelModel &kernel) {
   return std::tuple(kernel.tiles, kernel.tileRows, kernel.packHeads,
                     kernel.keys, kernel.passes, kernel.ctasPerSm,

@@ -155,8 +155,7 @@ static std::string outputsOf(const Problem &problem) {
   return text + (problem.outF32 ? ", output in f32" : "");
 }
 
-/// Returns how many queries of a tile exist, if the launch is known to have
-/// fewer.
+/// Returns how many queries of a tile exist, if known to be fewer.
 static std::string liveQueries(const Problem &problem, const Schedule &s) {
   unsigned there = problem.qLenHint;
   bool fewer = there && there < queriesOfTile(s);

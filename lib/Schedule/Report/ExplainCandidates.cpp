@@ -53,8 +53,7 @@ std::string fmha::schedule::whySlower(const Problem &problem, const Plan &plan,
          boundBy(cost);
 }
 
-/// Returns whether shared memory is too small; the other messages of the rule
-/// are about stages and barriers.
+/// Returns whether shared memory is too small; plan.C6 has other messages.
 static bool lacksRoom(const std::string &complaint) {
   return complaint.starts_with("plan.C6") &&
          complaint.find("too many)") != std::string::npos;

@@ -25,11 +25,11 @@ using namespace fmha::schedule;
 static Complaint checkTarget(const Case &c) {
   const std::string &name = c.schedule.target;
   if (!c.gpu)
-    return "plan.C1: expected a known target (" + target::supportedNames() +
+    return "expected a known target (" + target::supportedNames() +
            "), got \"" + name + '"';
   if (!c.gpu->supported)
-    return "plan.C1: attention cannot be compiled for " + name + ": " +
-           c.gpu->reason + "; take one of " + target::supportedNames();
+    return "attention cannot be compiled for " + name + ": " + c.gpu->reason +
+           "; take one of " + target::supportedNames();
   return std::nullopt;
 }
 
@@ -45,13 +45,13 @@ static Complaint checkHeadDims(const Case &c) {
   for (auto [name, dim] : {std::pair("head_dim", c.problem.headDim),
                            std::pair("head_dim_v", c.problem.headDimV)})
     if (dim == 0 || dim % 8 != 0)
-      return "plan.C2: expected " + std::string(name) +
+      return "expected " + std::string(name) +
              " to be a positive multiple of 8, since TMA moves 16 bytes of a "
              "row at a time, got " +
              str(dim) + "; " + nearestDims(dim);
   if (c.problem.vInK && c.problem.headDimV > c.problem.headDim)
-    return "plan.C2: expected head_dim_v of a V that lies in K to be at most "
-           "head_dim, got " +
+    return "expected head_dim_v of a V that lies in K to be at most head_dim, "
+           "got " +
            str(c.problem.headDimV) + " and " + str(c.problem.headDim);
   return std::nullopt;
 }
@@ -65,10 +65,9 @@ static Complaint checkTmem(const Case &c) {
   bool halfLanes = c.schedule.qTileRows < layout::tmemLanes;
   uint64_t room =
       halfLanes ? there : there / c.schedule.qTiles - sizes.sColumns;
-  return "plan.C2: " + tiles(c.schedule) +
-         (c.schedule.qTiles == 1 ? " needs " : " need ") + str(needed) +
-         " tensor-memory columns (S " + str(sizes.sColumns) + " and O " +
-         str(sizes.oColumns) + " each), " + str(there) +
+  return tiles(c.schedule) + (c.schedule.qTiles == 1 ? " needs " : " need ") +
+         str(needed) + " tensor-memory columns (S " + str(sizes.sColumns) +
+         " and O " + str(sizes.oColumns) + " each), " + str(there) +
          " are available; take o_columns of at most " +
          str(room / panelColumns * panelColumns) +
          (c.schedule.qTiles > 1 ? ", or one query tile"
@@ -79,23 +78,20 @@ static Complaint checkTmem(const Case &c) {
 static Complaint checkTiles(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.qTiles != 1 && s.qTiles != 2)
-    return "plan.C3: expected q_tiles to be 1 or 2, got " + str(s.qTiles);
+    return "expected q_tiles to be 1 or 2, got " + str(s.qTiles);
   if (s.qTileRows != 64 && s.qTileRows != 128)
-    return "plan.C3: expected q_tile_rows to be 64 or 128, the rows of an MMA, "
-           "got " +
+    return "expected q_tile_rows to be 64 or 128, the rows of an MMA, got " +
            str(s.qTileRows);
   if (s.qTileRows == 64 && s.qTiles != 1)
-    return "plan.C3: expected one query tile of 64 rows, got " + str(s.qTiles) +
+    return "expected one query tile of 64 rows, got " + str(s.qTiles) +
            "; take q_tiles = 1, or q_tile_rows = 128";
   if (!std::has_single_bit(s.packHeads) || s.packHeads > s.qTileRows)
-    return "plan.C3: expected pack_heads to be a power of two of at most "
-           "q_tile_rows, " +
+    return "expected pack_heads to be a power of two of at most q_tile_rows, " +
            str(s.qTileRows) + ", got " + str(s.packHeads);
   if (s.kvBlock != 64 && s.kvBlock != 128)
-    return "plan.C3: expected kv_block to be 64 or 128, got " + str(s.kvBlock);
+    return "expected kv_block to be 64 or 128, got " + str(s.kvBlock);
   if (s.qTiles != 1 && (s.keyChunk || s.valueChunk))
-    return "plan.C3: expected key_chunk and value_chunk to be 0 with 2 query "
-           "tiles, "
+    return "expected key_chunk and value_chunk to be 0 with 2 query tiles, "
            "which take whole blocks, got " +
            str(s.keyChunk) + " and " + str(s.valueChunk) +
            "; take one query tile";
@@ -105,14 +101,14 @@ static Complaint checkTiles(const Case &c) {
 static Complaint checkCtaGroup(const Case &c) {
   if (c.schedule.ctaGroup == 1)
     return std::nullopt;
-  return "plan.C4: expected cta_group to be 1, got " +
-         str(c.schedule.ctaGroup) + ": no pass pairs CTAs";
+  return "expected cta_group to be 1, got " + str(c.schedule.ctaGroup) +
+         ": no pass pairs CTAs";
 }
 
 static Complaint checkCtasPerSm(const Case &c) {
   if (c.schedule.ctasPerSm == 1)
     return std::nullopt;
-  return "plan.C8: expected ctas_per_sm to be 1 on " + c.schedule.target +
+  return "expected ctas_per_sm to be 1 on " + c.schedule.target +
          ", where a CTA has the tensor memory of its SM, got " +
          str(c.schedule.ctasPerSm);
 }
@@ -123,7 +119,7 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Tmem:
     if (!sizes.sLane)
       return std::nullopt;
-    return "plan.C5: p_placement tmem is not available where O of " +
+    return "p_placement tmem is not available where O of " +
            str(sizes.oColumns) + " columns leaves S of " + str(sizes.sColumns) +
            " the other lanes, since tcgen05.mma reads A from the lanes of D; "
            "take smem, or o_columns of at most " +
@@ -132,38 +128,34 @@ static Complaint checkPlacement(const Case &c) {
   case PPlacement::Smem:
     return std::nullopt;
   case PPlacement::Auto:
-    return "plan.C5: expected p_placement to be tmem or smem in a schedule, "
-           "got "
-           "auto: the planner decides it, so leave the schedule out";
+    return "expected p_placement to be tmem or smem in a schedule, got auto: "
+           "the planner decides it, so leave the schedule out";
   case PPlacement::Registers:
     break;
   }
-  return "plan.C5: p_placement registers is not available on " +
-         c.schedule.target +
+  return "p_placement registers is not available on " + c.schedule.target +
          ": tcgen05.mma reads A from tensor memory or shared memory only; take "
          "tmem or smem";
 }
 
-/// Returns the fewest stages. In a shared ring the MMA role holds a V while it
-/// waits for the next K.
+/// Returns the fewest stages: in a shared ring MMA holds V and waits for K.
 static unsigned leastStages(const Schedule &s) { return s.vStages ? 1 : 2; }
 
 static Complaint checkStages(const Schedule &s) {
   if (s.vStages == 0 && s.kvStages < 2)
-    return "plan.C6: expected at least 2 KV stages, since the MMA role holds a "
-           "V "
-           "block while it waits for the next K block; got " +
+    return "expected at least 2 KV stages, since the MMA role holds a V block "
+           "while it waits for the next K block; got " +
            str(s.kvStages);
   if (s.kvStages == 0)
-    return "plan.C6: expected at least 1 stage of K, got 0";
+    return "expected at least 1 stage of K, got 0";
   // A full and a free mbarrier per stage, and those of a tile's channels.
   uint64_t perTile = 10 + (s.pSlices - 1);
   uint64_t barriers =
       2 * (uint64_t(s.kvStages) + s.vStages) + perTile * s.qTiles;
   if (barriers > barrierSlots)
-    return "plan.C6: " + str(uint64_t(s.kvStages) + s.vStages) +
-           " stages of K and V need " + str(barriers) + " mbarriers, " +
-           str(barrierSlots) + " are kept; take fewer " +
+    return str(uint64_t(s.kvStages) + s.vStages) + " stages of K and V need " +
+           str(barriers) + " mbarriers, " + str(barrierSlots) +
+           " are kept; take fewer " +
            (s.kvStages > leastStages(s) ? "KV" : "V") + " stages";
   return std::nullopt;
 }
@@ -206,8 +198,8 @@ static Complaint checkSmem(const Case &c) {
   if (needed <= there)
     return checkStages(s);
   if (c.terse)
-    return "plan.C6";
-  std::string text = "plan.C6: " + tiles(s) + " of " +
+    return "";
+  std::string text = tiles(s) + " of " +
                      str(std::max(sizes.qBytes, sizes.outBytes)) + " bytes, " +
                      counted(s.kvStages, "KV stage") + " of " +
                      str(sizes.kvStageBytes) + " bytes";
@@ -237,19 +229,18 @@ static Complaint checkThreshold(const Case &c) {
   double limit = mostGrowth(c.problem.dtype);
   double got = c.schedule.rescaleThreshold;
   if (c.problem.needsTrueMax() && got != 0)
-    return "plan.C7: expected rescale_threshold = 0 with row_max, row_sum, an "
+    return "expected rescale_threshold = 0 with row_max, row_sum, an "
            "unnormalised output or splits, which depend on the true maximum, "
            "got " +
            digits(got) + "; write rescale_threshold = 0.0";
   if (!(std::isfinite(got) && got >= 0 && got <= limit))
-    return "plan.C7: expected rescale_threshold from 0 to " +
-           str(uint64_t(limit)) + " for " +
-           std::string(stringify(c.problem.dtype)) + ", got " + digits(got) +
-           ": P grows to 2^rescale_threshold";
+    return "expected rescale_threshold from 0 to " + str(uint64_t(limit)) +
+           " for " + std::string(stringify(c.problem.dtype)) + ", got " +
+           digits(got) + ": P grows to 2^rescale_threshold";
   double most = limit - got;
   if (c.schedule.pOffset > most)
-    return "plan.C7: expected p_offset of at most " + str(uint64_t(most)) +
-           " for " + std::string(stringify(c.problem.dtype)) +
+    return "expected p_offset of at most " + str(uint64_t(most)) + " for " +
+           std::string(stringify(c.problem.dtype)) +
            " and this rescale_threshold, got " + str(c.schedule.pOffset) +
            ": P grows to 2^(rescale_threshold + p_offset)" +
            (got > 0 ? "; take a lower rescale_threshold" : "");
@@ -258,7 +249,7 @@ static Complaint checkThreshold(const Case &c) {
 
 static std::string only(const char *field, const char *value,
                         const std::string &got) {
-  return std::string("plan.C8: expected ") + field + " to be " + value +
+  return std::string("expected ") + field + " to be " + value +
          ", since no pass implements anything else; got " + got;
 }
 
@@ -267,31 +258,29 @@ static std::string only(const char *field, const char *value,
 static Complaint checkChunks(const Case &c) {
   const Schedule &s = c.schedule;
   if (s.keyChunk % panelColumns)
-    return "plan.C8: expected key_chunk to be a multiple of 64, the columns of "
-           "a "
-           "panel, got " +
+    return "expected key_chunk to be a multiple of 64, the columns of a panel, "
+           "got " +
            str(s.keyChunk);
   uint64_t keyColumns = panelColumns * panelsOf(c.problem.headDim);
   if (s.keyChunk > keyColumns)
-    return "plan.C8: expected key_chunk to be at most " + str(keyColumns) +
+    return "expected key_chunk to be at most " + str(keyColumns) +
            ", head_dim in whole panels, got " + str(s.keyChunk) +
            "; 0 brings all columns";
   constexpr unsigned keysPerStep = 16;
   if (s.valueChunk && (s.valueChunk % keysPerStep || s.kvBlock % s.valueChunk))
-    return "plan.C8: expected value_chunk to be a multiple of 16 that divides "
-           "kv_block, got " +
+    return "expected value_chunk to be a multiple of 16 that divides kv_block, "
+           "got " +
            str(s.valueChunk) + " in " + str(s.kvBlock);
   if (outputPasses(c.problem, s) > 1 && s.oColumns % panelColumns)
-    return "plan.C8: expected o_columns to be a multiple of 64, the columns "
-           "that a "
-           "TMA store writes, got " +
+    return "expected o_columns to be a multiple of 64, the columns that a TMA "
+           "store writes, got " +
            str(s.oColumns);
   // The attribute holds the planner's choice, so schedule.S12 applies.
   if (s.oColumns % keysPerStep)
-    return "plan.C8: expected o_columns to be a multiple of 16, got " +
-           str(s.oColumns) + "; 0 computes all columns";
+    return "expected o_columns to be a multiple of 16, got " + str(s.oColumns) +
+           "; 0 computes all columns";
   if (unsigned all = paddedColumns(c.problem.headDimV); s.oColumns > all)
-    return "plan.C8: expected o_columns to be at most " + str(all) +
+    return "expected o_columns to be at most " + str(all) +
            ", head_dim_v in whole steps of an MMA, got " + str(s.oColumns) +
            "; 0 computes all columns";
   return std::nullopt;
@@ -302,18 +291,16 @@ static Complaint checkSharing(const Case &c) {
   if (!s.shareKv)
     return std::nullopt;
   if (!c.problem.vInK)
-    return "plan.C8: expected share_kv to be false, since V is no view of the "
-           "first "
+    return "expected share_kv to be false, since V is no view of the first "
            "columns of K; got true";
   if (s.vStages || s.keyChunk || s.valueChunk)
-    return "plan.C8: expected v_stages, key_chunk and value_chunk to be 0 with "
+    return "expected v_stages, key_chunk and value_chunk to be 0 with "
            "share_kv, since a block is one message of one ring; got " +
            str(s.vStages) + ", " + str(s.keyChunk) + " and " +
            str(s.valueChunk);
   if (outputPasses(c.problem, s) > 1)
-    return "plan.C8: expected o_columns to be 0 with share_kv, since no pass "
-           "builds "
-           "it otherwise; got " +
+    return "expected o_columns to be 0 with share_kv, since no pass builds it "
+           "otherwise; got " +
            str(s.oColumns);
   return std::nullopt;
 }
@@ -331,9 +318,8 @@ static Complaint checkSlices(const Case &c) {
   for (unsigned n = 2; n <= keys / keysPerStep; ++n)
     if (cuts(n))
       list += ", " + str(n);
-  return "plan.C8: expected p_slices to cut kv_block in equal slices of a "
-         "multiple "
-         "of 16 keys, the K step of an MMA, got " +
+  return "expected p_slices to cut kv_block in equal slices of a multiple of "
+         "16 keys, the K step of an MMA, got " +
          str(got) + " in " + str(keys) + "; take one of " + list;
 }
 
@@ -343,7 +329,7 @@ static Complaint checkFeatures(const Case &c) {
     return only("scheduler", "single, static or dynamic",
                 str(unsigned(s.scheduler)));
   if (s.splits == 0 || s.splits > mostSplits)
-    return "plan.C8: expected splits to be from 1 to " + str(mostSplits) +
+    return "expected splits to be from 1 to " + str(mostSplits) +
            ", since the parts of a row have to be combined; got " +
            str(s.splits);
   return std::nullopt;
@@ -359,7 +345,7 @@ constexpr Entry entries[] = {
     {2, checkTmem},      {8, checkCtasPerSm}, {4, checkCtaGroup},
     {5, checkPlacement}, {8, checkDemand},    {8, checkLoopDemand},
     {6, checkSmem},      {8, checkFeatures},  {7, checkThreshold},
-    {9, checkRoles},     {10, checkWarps}};
+    {9, checkRoles},     {10, checkWarps},    {11, checkRegisters}};
 
 /// The same order for wgmma, with registers in place of tensor memory.
 constexpr Entry wgmmaEntries[] = {
@@ -367,7 +353,8 @@ constexpr Entry wgmmaEntries[] = {
     {8, checkWgmmaFeatures},  {8, checkDemand},     {8, checkChunks},
     {2, checkWgmmaRegisters}, {8, checkLoopDemand}, {4, checkCtaGroup},
     {5, checkWgmmaPlacement}, {6, checkSmem},       {8, checkFeatures},
-    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps}};
+    {7, checkThreshold},      {9, checkRoles},      {10, checkWarps},
+    {11, checkRegisters}};
 
 std::span<const Entry> entriesOf(const target::Target *gpu) {
   if (gpu && gpu->hasWgmma)
@@ -392,7 +379,7 @@ std::optional<Refusal> fmha::schedule::refusal(const Problem &problem,
     if (!(rules & rule(number)) && c.gpu)
       continue;
     if (Complaint text = complaint(c))
-      return Refusal{std::move(*text), number, place};
+      return Refusal{"plan.C" + str(number) + ": " + *text, number, place};
   }
   return std::nullopt;
 }

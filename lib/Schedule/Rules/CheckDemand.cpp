@@ -42,10 +42,10 @@ static std::string shortage(const Case &c, const LimitRow &row) {
          str(there) + " are available";
 }
 
-/// Returns the message for a row: "plan.C8: expected q_tiles = 1 with packed
-/// heads and ..., where softmax needs 188 registers per thread, 184 are
-/// available (row packedLists of RegisterDemand.def), got 2; take q_tiles = 1
-/// or pack_heads = 1".
+/// Returns the message for a row: "expected q_tiles = 1 with packed heads,
+/// where softmax needs 188 registers per thread, 184 are available (row
+/// packedLists of RegisterDemand.def), got 2; take q_tiles = 1 or pack_heads =
+/// 1".
 static std::string refuse(const Case &c, const LimitRow &row) {
   const Problem &p = c.problem;
   const Schedule &s = c.schedule;
@@ -55,8 +55,7 @@ static std::string refuse(const Case &c, const LimitRow &row) {
     if (std::string way = term.opposite(s); !way.empty())
       ways.push_back(way);
   std::string features = row.when.features(p, s);
-  return "plan.C8: expected " + limit +
-         (c.gpu->hasWgmma ? " on " + s.target : "") +
+  return "expected " + limit + (c.gpu->hasWgmma ? " on " + s.target : "") +
          (features.empty() ? "" : " with " + features) + ", where " +
          shortage(c, row) + " (row " + std::string(row.name) +
          " of RegisterDemand.def), got " + row.limit.got(p, s) + "; take " +
@@ -69,7 +68,7 @@ static Complaint checkRows(const Case &c, bool ofLoops) {
     if (row.family == family && row.when.needsLoop() == ofLoops &&
         !row.limit.holds(c.problem, c.schedule) &&
         row.applies(c.problem, c.schedule))
-      return c.terse ? "plan.C8" : refuse(c, row);
+      return c.terse ? "" : refuse(c, row);
   return std::nullopt;
 }
 

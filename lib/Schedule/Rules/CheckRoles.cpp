@@ -55,16 +55,16 @@ std::string namesOfRoles(const Case &c) {
 static Complaint checkRole(const Case &c, const Role &role) {
   const KnownRole *known = findKnown(c, role.name);
   if (!known && role.name != spareRole)
-    return "plan.C9: expected a role that passes know (" + namesOfRoles(c) +
+    return "expected a role that passes know (" + namesOfRoles(c) +
            "), got \"" + role.name + '"';
   if (known && role.warps != known->warps)
-    return "plan.C9: expected role \"" + role.name + "\" to have " +
-           str(known->warps) + (known->warps == 1 ? " warp" : " warps") +
-           ", got " + str(role.warps);
+    return "expected role \"" + role.name + "\" to have " + str(known->warps) +
+           (known->warps == 1 ? " warp" : " warps") + ", got " +
+           str(role.warps);
   // Warp w reaches lanes 32*(w % 4) .. +31 of tensor memory only.
   if (known && known->warps == target::warpgroupWarps &&
       role.firstWarp % target::warpgroupWarps != 0)
-    return "plan.C9: expected role \"" + role.name +
+    return "expected role \"" + role.name +
            "\" to begin at a multiple of 4 warps, so that its warps " +
            (c.gpu->hasWgmma ? "are a warpgroup"
                             : "reach lanes 0 to 127 in order") +
@@ -77,13 +77,12 @@ Complaint fmha::schedule::checkRoles(const Case &c) {
     if (Complaint complaint = checkRole(c, role))
       return complaint;
     if (c.schedule.findRole(role.name) != &role)
-      return "plan.C9: expected each role once, got \"" + role.name +
-             "\" twice";
+      return "expected each role once, got \"" + role.name + "\" twice";
   }
   for (const KnownRole &known : rolesOf(c))
     if (known.tile < c.schedule.qTiles && !c.schedule.findRole(known.name))
-      return "plan.C9: expected a role \"" + std::string(known.name) +
-             "\" for " + tiles(c.schedule) + ", got none";
+      return "expected a role \"" + std::string(known.name) + "\" for " +
+             tiles(c.schedule) + ", got none";
   return std::nullopt;
 }
 
@@ -96,13 +95,12 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
   for (const Role &role : c.schedule.roles) {
     uint64_t end = uint64_t(role.firstWarp) + role.warps;
     if (end > most)
-      return "plan.C10: role \"" + role.name + "\" ends at warp " + str(end) +
+      return "role \"" + role.name + "\" ends at warp " + str(end) +
              ", a CTA has at most " + str(most) + " warps";
     for (unsigned warp = role.firstWarp; warp < end; ++warp) {
       if (owners[warp])
-        return "plan.C10: expected one role per warp, got \"" +
-               owners[warp]->name + "\" and \"" + role.name + "\" on warp " +
-               str(warp);
+        return "expected one role per warp, got \"" + owners[warp]->name +
+               "\" and \"" + role.name + "\" on warp " + str(warp);
       owners[warp] = &role;
     }
     warps = std::max<unsigned>(warps, end);
@@ -111,14 +109,14 @@ static Complaint assignWarps(const Case &c, Owners &owners, unsigned &warps) {
           target::warpgroupWarps;
   for (unsigned warp = 0; warp < warps; ++warp)
     if (!owners[warp])
-      return "plan.C10: warp " + str(warp) +
+      return "warp " + str(warp) +
              " has no role, but setmaxnreg needs all warps of its warpgroup; "
              "give it to a role \"spare\"";
   return std::nullopt;
 }
 
-static Complaint checkRegisters(const Case &c, const Owners &owners,
-                                unsigned warps) {
+static Complaint checkCounts(const Case &c, const Owners &owners,
+                             unsigned warps) {
   uint64_t total = 0;
   for (unsigned warp = 0; warp < warps; ++warp) {
     const Role &role = *owners[warp];
@@ -126,13 +124,10 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
         *owners[warp / target::warpgroupWarps * target::warpgroupWarps];
     if (role.registers % registerStep || role.registers < leastRegisters ||
         role.registers > mostRegisters)
-      return "plan.C11: expected registers to be a multiple of 8 from 24 to "
-             "256, "
-             "got " +
+      return "expected registers to be a multiple of 8 from 24 to 256, got " +
              str(role.registers) + " in role \"" + role.name + '"';
     if (role.registers != first.registers)
-      return "plan.C11: expected the same registers for all roles of "
-             "warpgroup " +
+      return "expected the same registers for all roles of warpgroup " +
              str(warp / target::warpgroupWarps) + ", got " +
              str(first.registers) + " for \"" + first.name + "\" and " +
              str(role.registers) + " for \"" + role.name + '"';
@@ -145,7 +140,7 @@ static Complaint checkRegisters(const Case &c, const Owners &owners,
   unsigned pool = atLaunch * threads;
   if (total <= pool)
     return std::nullopt;
-  return "plan.C11: the roles need " + str(total) + " registers, " + str(pool) +
+  return "the roles need " + str(total) + " registers, " + str(pool) +
          " are available (" + str(total - pool) + " too many): a CTA of " +
          str(threads) + " threads starts with " + str(atLaunch) + " each";
 }
@@ -159,7 +154,7 @@ static Complaint checkLeastRegisters(const Case &c) {
   for (const Role &role : c.schedule.roles) {
     const Role *known = planned.findRole(role.name);
     if (known && role.registers < known->registers)
-      return "plan.C11: expected at least " + str(known->registers) +
+      return "expected at least " + str(known->registers) +
              " registers of role \"" + role.name +
              "\", with which no kernel spills, got " + str(role.registers) +
              "; take no roles for the planner's counts";
@@ -179,9 +174,15 @@ unsigned fmha::schedule::registersAtLaunch(unsigned threads,
 Complaint fmha::schedule::checkWarps(const Case &c) {
   Owners owners{};
   unsigned warps = 0;
-  if (Complaint complaint = assignWarps(c, owners, warps))
-    return complaint;
-  if (Complaint complaint = checkRegisters(c, owners, warps))
+  return assignWarps(c, owners, warps);
+}
+
+Complaint fmha::schedule::checkRegisters(const Case &c) {
+  Owners owners{};
+  unsigned warps = 0;
+  if (assignWarps(c, owners, warps))
+    return std::nullopt;
+  if (Complaint complaint = checkCounts(c, owners, warps))
     return complaint;
   return checkLeastRegisters(c);
 }

@@ -24,6 +24,7 @@
 
 namespace fmha::schedule {
 
+/// What a rule requires and what a schedule has, without the id of the rule.
 using Complaint = std::optional<std::string>;
 
 inline std::string str(uint64_t value) { return std::to_string(value); }
@@ -72,6 +73,7 @@ std::span<const KnownRole> wgmmaRoles();
 unsigned consumerRegisters(unsigned qTiles, unsigned ctasPerSm);
 Complaint checkRoles(const Case &c);
 Complaint checkWarps(const Case &c);
+Complaint checkRegisters(const Case &c);
 /// Check the limits of RegisterDemand.def, first those that do not depend on
 /// the scheduler, so that `single` repairs the others.
 Complaint checkDemand(const Case &c);

@@ -68,26 +68,24 @@ Complaint fmha::schedule::checkWgmmaTiles(const Case &c) {
   const Schedule &s = c.schedule;
   constexpr unsigned mostTiles = 3, rows = 64, keyStep = 16, mostKeys = 256;
   if (s.qTiles < 1 || s.qTiles > mostTiles)
-    return "plan.C3: expected q_tiles to be 1, 2 or 3 on " + s.target +
+    return "expected q_tiles to be 1, 2 or 3 on " + s.target +
            ", warpgroups with a tile each, got " + str(s.qTiles);
   if (s.ctasPerSm < 1 || s.ctasPerSm > mostTiles)
-    return "plan.C3: expected ctas_per_sm to be 1, 2 or 3 on " + s.target +
-           ", got " + str(s.ctasPerSm);
+    return "expected ctas_per_sm to be 1, 2 or 3 on " + s.target + ", got " +
+           str(s.ctasPerSm);
   if (s.ctasPerSm > 1 && s.qTiles > 1)
-    return "plan.C3: expected q_tiles = 1 with several CTAs per SM, which have "
-           "the "
+    return "expected q_tiles = 1 with several CTAs per SM, which have the "
            "registers of one consumer each, got " +
            str(s.qTiles) + "; take ctas_per_sm = 1";
   if (s.qTileRows != rows)
-    return "plan.C3: expected q_tile_rows to be 64 on " + s.target +
+    return "expected q_tile_rows to be 64 on " + s.target +
            ", the rows of a wgmma, got " + str(s.qTileRows);
   if (!std::has_single_bit(s.packHeads) || s.packHeads > rows)
-    return "plan.C3: expected pack_heads to be a power of two of at most "
-           "q_tile_rows, 64, got " +
+    return "expected pack_heads to be a power of two of at most q_tile_rows, "
+           "64, got " +
            str(s.packHeads);
   if (s.kvBlock == 0 || s.kvBlock % keyStep || s.kvBlock > mostKeys)
-    return "plan.C3: expected kv_block to be a multiple of 16 from 16 to 256 "
-           "on " +
+    return "expected kv_block to be a multiple of 16 from 16 to 256 on " +
            s.target + ", the columns of a wgmma, got " + str(s.kvBlock);
   return std::nullopt;
 }
@@ -97,8 +95,8 @@ static Complaint checkWgmmaEmulation(const Schedule &s) {
   constexpr unsigned most = 50;
   if (s.exp2EmulatedPercent <= most)
     return std::nullopt;
-  return "plan.C8: expected exp2_emulated of at most " + str(most) +
-         " per cent on " + s.target +
+  return "expected exp2_emulated of at most " + str(most) + " per cent on " +
+         s.target +
          ", beyond which the FMA units are busier than the unit that it "
          "spares, got " +
          str(s.exp2EmulatedPercent);
@@ -110,9 +108,8 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
   auto must = [&](const char *field, const char *value, unsigned got,
                   const char *why) -> Complaint {
     bool isSwitch = std::string_view(value) == "false";
-    return "plan.C8: expected " + std::string(field) + " to be " + value +
-           " on " + s.target + ", " + why + "; got " +
-           (isSwitch ? "true" : str(got));
+    return "expected " + std::string(field) + " to be " + value + " on " +
+           s.target + ", " + why + "; got " + (isSwitch ? "true" : str(got));
   };
   if (s.pSlices != 1)
     return must("p_slices", "1", s.pSlices,
@@ -130,7 +127,7 @@ Complaint fmha::schedule::checkWgmmaFeatures(const Case &c) {
     return must("share_kv", "false", 1,
                 "since no pass implements anything else");
   if (s.scheduler == Scheduler::Dynamic)
-    return "plan.C8: expected scheduler to be single or static on " + s.target +
+    return "expected scheduler to be single or static on " + s.target +
            ", which has no clusterlaunchcontrol; got dynamic";
   return std::nullopt;
 }
@@ -143,17 +140,16 @@ Complaint fmha::schedule::checkWgmmaPlacement(const Case &c) {
   case PPlacement::Smem:
     if (s.ctasPerSm == 1)
       return std::nullopt;
-    return "plan.C5: expected p_placement to be registers with ctas_per_sm = " +
+    return "expected p_placement to be registers with ctas_per_sm = " +
            str(s.ctasPerSm) +
            ": several CTAs of an SM have too little shared memory; take "
            "ctas_per_sm = 1";
   case PPlacement::Auto:
-    return "plan.C5: expected p_placement to be registers or smem in a "
-           "schedule, "
-           "got auto: the planner decides it, so leave the schedule out";
+    return "expected p_placement to be registers or smem in a schedule, got "
+           "auto: the planner decides it, so leave the schedule out";
   case PPlacement::Tmem:
     break;
   }
-  return "plan.C5: p_placement tmem is not available on " + s.target +
+  return "p_placement tmem is not available on " + s.target +
          ", which has no tensor memory; take registers or smem";
 }

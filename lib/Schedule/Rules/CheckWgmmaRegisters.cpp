@@ -64,8 +64,8 @@ WgmmaRegisters::WgmmaRegisters(const Problem &problem, const Schedule &s) {
   there = unsigned(std::max(left, 0));
 }
 
-/// Proposes head_dim_v tiles of `columns`. With several tiles or CTAs plan.C8
-/// rejects them in a loop.
+/// Proposes head_dim_v tiles of `columns`, without a loop if plan.C8 rejects
+/// it.
 static std::string passesOf(const Schedule &s, unsigned columns) {
   bool loops = s.scheduler != Scheduler::Single;
   bool beside = s.qTiles > 1 || s.ctasPerSm > 1;
@@ -79,9 +79,8 @@ static unsigned atLaunch(unsigned qTiles, unsigned ctasPerSm) {
   return registersAtLaunch((1 + qTiles) * group, ctasPerSm);
 }
 
-/// Returns the largest accumulator. ptxas 13.0 compiles the whole CTA for the
-/// registers that its threads start with, and rejects a wgmma whose accumulator
-/// leaves fewer than 30 of them.
+/// Returns the largest accumulator: ptxas 13.0 compiles a CTA for the registers
+/// that its threads start with, and needs 30 of them besides an accumulator.
 static unsigned mostAccumulators(unsigned qTiles, unsigned ctasPerSm) {
   constexpr unsigned beside = 30;
   return atLaunch(qTiles, ctasPerSm) - beside;
@@ -106,8 +105,8 @@ static Complaint checkAccumulators(const Schedule &s,
     narrower += (narrower.empty() ? "" : " and ") +
                 ("kv_block of at most " + str(2 * most / step * step));
   ways.push_back(narrower);
-  return "plan.C2: a thread starts with " +
-         str(atLaunch(s.qTiles, s.ctasPerSm)) + " registers where " +
+  return "a thread starts with " + str(atLaunch(s.qTiles, s.ctasPerSm)) +
+         " registers where " +
          (s.ctasPerSm > 1 ? "an SM has " + str(s.ctasPerSm) + " CTAs"
           : s.qTiles == 1 ? std::string("a CTA has one consumer")
                           : "a CTA has " + str(s.qTiles) + " consumers") +
@@ -150,10 +149,10 @@ Complaint fmha::schedule::checkWgmmaRegisters(const Case &c) {
   if (needed <= there)
     return std::nullopt;
   if (c.terse)
-    return "plan.C2";
-  return "plan.C2: a consumer needs " + str(needed) +
-         " registers per thread (S " + str(sizes.scores) + ", O " +
-         str(sizes.outputs) + " and P " + str(sizes.probabilities) +
+    return "";
+  return "a consumer needs " + str(needed) + " registers per thread (S " +
+         str(sizes.scores) + ", O " + str(sizes.outputs) + " and P " +
+         str(sizes.probabilities) +
          (sizes.captured ? ", for a score_mod " + str(sizes.captured) : "") +
          "), " + str(there) + " are available besides those of softmax" +
          (c.problem.score ? " and a score_mod" : "") + " (rows " + rowsOf(c) +

@@ -133,19 +133,16 @@ struct Cost {
   double qkClocks = 0, pvClocks = 0, softmaxClocks = 0, rescaleClocks = 0;
   /// Clocks of one hand-off of P, or of a slice of it.
   double handOver = 0;
-  /// The critical path: clocks from one block to the next of a tile alone on
-  /// the SM.
+  /// The critical path: clocks per block of a tile alone on the SM.
   double chain = 0;
   /// Clocks in which the softmax roles of all tiles have each had a turn.
   double turns = 0;
   /// Clocks in which the rings can load a block.
   double loads = 0;
-  /// Clocks until the block is done: the largest of the busiest unit, the
-  /// critical path, the turns and the loads; with wgmma of the fitted clocks
-  /// and the loads.
+  /// Clocks of the block: the largest of the busiest unit, the critical path,
+  /// the turns and the loads; with wgmma of the fitted clocks and the loads.
   double clocks = 0;
-  /// The critical path is longer than the busiest unit, the turns and the
-  /// loads.
+  /// The critical path determines the clocks.
   bool serial = false;
   /// The clocks are fitted to launches, so small differences count as well.
   bool measured = false;

@@ -86,8 +86,7 @@ private:
 /// Returns the estimate of one kernel.
 Estimate estimate(const KernelModel &kernel, const Workload &workload);
 
-/// Returns the workload of the hints of a problem, or nothing if one is
-/// missing.
+/// Returns the workload of a problem's hints, or nothing if one is missing.
 std::optional<Workload> workloadOf(const Problem &problem);
 
 } // namespace fmha::schedule

@@ -32,8 +32,7 @@ inline constexpr std::string_view captureElements[] = {
 /// The same types as a phrase for messages.
 inline constexpr const char *captureElementList =
     "f32, f16, bf16, i64, i32, i8 or i1";
-/// Returns whether captures may have elements of the type that MLIR calls
-/// `name`.
+/// Returns whether captures may have elements of the MLIR type `name`.
 inline bool isCaptureElement(std::string_view name) {
   return std::ranges::find(captureElements, name) != std::end(captureElements);
 }

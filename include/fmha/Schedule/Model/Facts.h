@@ -43,8 +43,7 @@ struct Fact {
   constexpr bool isList() const {
     return kind == FactKind::List || kind == FactKind::FloatList;
   }
-  /// Returns whether an attribute of the op states it, unlike V in K, which
-  /// follows from the operands.
+  /// Returns whether an attribute of the op states it, and not its operands.
   constexpr bool isAttribute() const {
     return kind == FactKind::Switch && there != &Facts::vInK;
   }

@@ -134,8 +134,7 @@ struct SmemRegion {
 struct MemoryMap {
   std::vector<TmemRegion> tmem;
   std::vector<SmemRegion> smem;
-  /// The count that tcgen05.alloc requests: a power of two, 32 to 512; 0 with
-  /// wgmma.
+  /// Columns of tcgen05.alloc: a power of two, 32 to 512; 0 with wgmma.
   unsigned tmemColumns = 0;
   /// Dynamic shared memory of the launch, alignment slack included.
   unsigned smemBytes = 0;
@@ -160,13 +159,11 @@ inline constexpr unsigned choiceCount = 0
 #include "fmha/Schedule/Model/Fields.def"
     ;
 
-/// The fields that a user or a flag fixes before planning; Overrides.h lists
-/// them.
+/// The fields that a user fixes before planning; Overrides.h lists them.
 class Overrides {
 public:
   PPlacement pPlacement = PPlacement::Auto;
-  /// The value of Choice::PackHeads for all query heads of a KV head, as many
-  /// as the hints say.
+  /// Value of Choice::PackHeads: all query heads of a KV head in the hints.
   static constexpr unsigned wholeGroup = 0;
 
   /// Returns the value that a field is fixed at.
@@ -194,8 +191,7 @@ struct Rejected {
 struct Plan {
   Schedule schedule;
   MemoryMap map;
-  /// The reason for the choice: the unit that bounds the kernel and its modeled
-  /// clocks.
+  /// The unit that bounds the chosen kernel, and its modeled clocks.
   std::string reason;
   /// Schedules that can serve the problem, best first.
   std::vector<Rejected> runnersUp;
@@ -231,8 +227,7 @@ Schedule withRoles(Schedule schedule);
 unsigned paddedColumns(unsigned dim);
 /// The largest num_splits: more cost more to combine than to compute.
 constexpr unsigned mostSplits = 256;
-/// Returns the problem of the kernel of `schedule`, that of a partial kernel if
-/// it splits KV.
+/// Returns the problem of the kernel of `schedule`, which may be a partial one.
 Problem kernelProblem(const Problem &problem, const Schedule &schedule);
 
 /// Return the columns of O that one CTA computes, padded, and how many CTAs
@@ -267,27 +262,24 @@ constexpr unsigned mostPOffset = 96;
 ///             RegisterDemand.def leaves
 ///   plan.C3   one or two query tiles of 128 rows or one of 64, KV blocks of 64
 ///             or 128 keys; two tiles take whole blocks; pack_heads is a power
-///             of two of at most the rows of a tile. With wgmma one to three
-///             tiles of 64 rows (one if ctas_per_sm, at most 3, is more than
-///             1), and KV blocks of a multiple of 16 keys up to 256
+///             of two up to the rows of a tile. With wgmma one to three tiles
+///             of 64 rows (one if ctas_per_sm, at most 3, is more than 1), and
+///             KV blocks of a multiple of 16 keys up to 256
 ///   plan.C4   one CTA issues an MMA
-///   plan.C5   P is in tensor memory or in shared memory; in tensor memory only
-///             if O is in the same lanes as S. With wgmma it is in registers
-///             or, with one CTA per SM, in shared memory
+///   plan.C5   P is in shared memory, or in tensor memory if O is in the same
+///             lanes as S; with wgmma in registers or, with one CTA per SM, in
+///             shared memory
 ///   plan.C6   there are at least two KV stages (one if V has a separate ring),
 ///             and shared memory holds all regions
 ///   plan.C7   P, at most 2^(rescale_threshold + p_offset), is finite in the
-///             input type; the threshold is 0 if the maximum, the sum or the
-///             unnormalized output is returned, which depend on the true
-///             maximum
+///             input type; the threshold is 0 if an output depends on the true
+///             maximum: row_max, row_sum, unnormalised
 ///   plan.C8   every field has a value that a pass builds and that no limit of
 ///             RegisterDemand.def excludes
-///   plan.C9   the roles are those that passes know, each with its number of
-///             warps
+///   plan.C9   passes know the roles, each with its number of warps
 ///   plan.C10  every warp of every warpgroup has one role
-///   plan.C11  the roles of a warpgroup share a register count that setmaxnreg
-///             can set and that is no lower than the planner's, and the
-///             register file holds all of them
+///   plan.C11  the roles of a warpgroup share a count that setmaxnreg can set,
+///             no lower than the planner's, and the register file holds all
 std::optional<std::string> check(const Problem &problem,
                                  const Schedule &schedule);
 

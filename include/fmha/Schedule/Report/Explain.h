@@ -43,9 +43,8 @@ std::string listByRequest(const Problem &problem, const Plan &plan);
 std::string listRunnersUp(const Problem &problem, const Plan &plan);
 std::string listRejected(const Problem &problem, const Plan &plan);
 
-/// Returns why `other`, one of `plan.runnersUp`, was not chosen: "q_tiles = 1,
-/// ...: modelled 19.70 clk per row and 128 keys, the choice takes 9.31; it is
-/// ...".
+/// Returns why runner-up `other` was not chosen: "q_tiles = 1, ...: modelled
+/// 19.70 clk per row and 128 keys, the choice takes 9.31; it is ...".
 std::string whySlower(const Problem &problem, const Plan &plan,
                       const Schedule &other);
 

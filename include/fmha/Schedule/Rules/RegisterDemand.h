@@ -47,16 +47,13 @@ enum class Workaround : uint8_t {
   BlockOfLong,
   /// Chunks of a row have 4 columns, in a long region 2, instead of 16.
   ShortPieces,
-  /// Values of a packed row that depend on its query and head are read before
-  /// the
-  /// KV loop.
+  /// A packed row reads values of its query and head before the KV loop.
   RowsBeforeLoop,
   /// Comparisons and selections are per element: there are only eight predicate
   /// registers, and a vector of predicates would occupy general ones.
   ChoicesByElement,
   /// Each bound of a row has a separate selection: ptxas keeps combined
-  /// predicates
-  /// in general registers.
+  /// predicates in general registers.
   SelectPerBound,
 };
 

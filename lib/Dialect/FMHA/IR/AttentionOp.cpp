@@ -44,9 +44,8 @@ static Value withoutCasts(Value value) {
   return value;
 }
 
-/// Returns whether V starts where K does and has its strides. attention.C8 to
-/// attention.C10, and attention.C28, require it to have all batches, keys and
-/// heads of K.
+/// Returns whether V starts where K does and has its strides. Other rules
+/// require it to have the batches, keys and heads of K.
 static bool isColumnsOf(Value value, Value key) {
   key = withoutCasts(key);
   value = withoutCasts(value);

@@ -190,9 +190,8 @@ static bool isFunction(Operation *op) {
   return isa_and_nonnull<math::MathDialect>(op->getDialect());
 }
 
-/// Returns why the targets do not compute a function of math, or "". They
-/// compute all functions of types up to f32 except integer powers, which are a
-/// loop.
+/// Returns why targets do not compute a function of math, or "". They compute
+/// all functions of types up to f32 except integer powers, which are a loop.
 static std::string refusal(Operation *op) {
   if (isa<math::IPowIOp>(op))
     return "a power of integers is a loop; write it as products";
@@ -243,8 +242,7 @@ static bool isConstant(Value value) {
          llvm::all_of(op->getOperands(), isConstant);
 }
 
-/// Checks that an operand is from the region, a constant, or the source of a
-/// read.
+/// Checks that an operand is local, a constant, or the source of a read.
 static LogicalResult verifyUse(AttentionOp op, OpOperand &use) {
   Value value = use.get();
   bool isSource = isa<ReadOp>(use.getOwner()) && use.getOperandNumber() == 0;

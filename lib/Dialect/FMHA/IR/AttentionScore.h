@@ -20,8 +20,7 @@ parseScore(mlir::OpAsmParser &parser,
 void printScore(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                 mlir::RegionRange regions);
 
-/// Verifies attention.C25 and attention.C26, except memory spaces and aliases,
-/// which are verified for all operands.
+/// Verifies attention.C25 and attention.C26, except memory spaces and aliases.
 mlir::LogicalResult verifyScore(AttentionOp op);
 
 } // namespace fmha

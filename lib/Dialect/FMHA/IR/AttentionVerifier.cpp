@@ -84,8 +84,7 @@ private:
   SmallVector<Operand, 3> rows;
   /// query, key, value, output.
   SmallVector<Operand, 4> data;
-  /// The operands that TMA copies: these, and a second segment's keys and
-  /// values.
+  /// The operands that TMA copies: these, key2 and value2.
   SmallVector<Operand, 6> copied;
   /// kv_lens, cu_seqlens_q, cu_seqlens_k and source2_lens, if present.
   SmallVector<Operand, 4> lists;
@@ -528,8 +527,7 @@ LogicalResult Verifier::secondSource() {
   return success();
 }
 
-/// Checks the extents of the second segment. Its length is independent; its
-/// batches are those of all sequences.
+/// Checks the extents of the second segment, except its independent length.
 LogicalResult Verifier::secondExtents() {
   if (!op.getKey2())
     return success();

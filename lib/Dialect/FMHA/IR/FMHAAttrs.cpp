@@ -195,8 +195,7 @@ static void printValue(AsmPrinter &printer, const Mask &mask) {
   printMask(printer, mask);
 }
 
-/// Parses memref<?x?xf32>, which denotes a tensor of that rank and element
-/// type.
+/// Parses memref<?x?xf32> as a tensor of that rank and element type.
 static ParseResult parseCapture(AsmParser &parser,
                                 std::vector<schedule::Capture> &captures) {
   SMLoc location = parser.getCurrentLocation();

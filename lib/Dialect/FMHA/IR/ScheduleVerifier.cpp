@@ -122,8 +122,7 @@ static LogicalResult verifyChunks(EmitError emitError, const Schedule &s) {
   return success();
 }
 
-/// Checks schedule.S8 and schedule.S9. Sets `owners` to the role of each warp,
-/// null for an idle one.
+/// Checks schedule.S8 and schedule.S9. Sets `owners` to the role of each warp.
 static LogicalResult assignWarps(EmitError emitError, const Schedule &s,
                                  std::array<const Role *, maxWarps> &owners) {
   llvm::StringSet<> names;

@@ -225,8 +225,7 @@ Value AttentionTile::sliceOfKeys(Value source, OpFoldResult cut) {
   return slice(source, {windows[BatchLoop], keys, windows[KVHeadLoop], whole});
 }
 
-/// Returns the tile of values. Values that are the first columns of keys remain
-/// so.
+/// Returns a tile of values. First columns of keys remain first columns.
 Value AttentionTile::valueSlice(Value value, Value key, Value keySlice,
                                 OpFoldResult cut) {
   if (!value || !op.isValueInKey() || keySlice == key)

@@ -36,8 +36,7 @@ void fmha::addHostToControlFlow(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
-  // Convert bf16 functions to f32 ones with conversions, which are expanded
-  // next.
+  // Convert bf16 functions to f32 ones; the conversions are expanded next.
   pm.addPass(createFMHAMathToLibm());
   // Most hosts have no conversion instructions for bf16; integer arithmetic
   // needs no run-time library either.

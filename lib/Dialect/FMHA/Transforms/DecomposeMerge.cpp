@@ -120,8 +120,7 @@ Value MergeDecomposition::reduced(Value rowMax, ArrayRef<Access> terms,
                  });
 }
 
-/// Returns acc / (l + exp(sink - m)), or acc, rounded; 0 if all parts are
-/// empty.
+/// Returns acc / (l + exp(sink - m)) or acc, rounded; 0 if no part is valid.
 Value MergeDecomposition::output(Value sum, Value rowMax, Value weighted) {
   SmallVector<Access> inputs = {
       {weighted, {0, 1, 2, 3}}, {rowMax, {0, 1, 2}}, {sum, {0, 1, 2}}};

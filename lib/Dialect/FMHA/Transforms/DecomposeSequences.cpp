@@ -44,8 +44,7 @@ Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
                                     element);
 }
 
-/// Returns the keys of a row. Rows outside all sequences have no metadata
-/// entry, and read none.
+/// Returns the keys of a row. Rows outside all sequences read no metadata.
 RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
                                  Value batch, Value row) {
   if (!startsQ)

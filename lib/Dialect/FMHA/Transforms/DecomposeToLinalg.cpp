@@ -147,8 +147,7 @@ Value Decomposition::rowShift() {
                                size(query, AttentionOp::Length));
 }
 
-/// Returns `score` where p - left <= n <= p + right, -inf elsewhere; p = m +
-/// shift.
+/// Returns `score` if p - left <= n <= p + right, else -inf; p = m + shift.
 Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
                             Value shift) {
   Value place =
@@ -188,8 +187,7 @@ Value Decomposition::scaleAndMask(Value scores) {
   return generic(4, 0, {}, {scores, {0, 1, 2, 3}}, apply);
 }
 
-/// Returns the row statistics. A second KV segment continues with the maxima
-/// and sums of the first.
+/// Returns the row statistics, continued from one KV segment to the next.
 Statistics Decomposition::statistics(ArrayRef<Value> scores, bool withSink) {
   SmallVector<OpFoldResult> rows = {batch, queryHeads, queryLength};
   Statistics made;

@@ -126,9 +126,8 @@ struct Cover {
       bytes = math.add(bytes, reach(n));
     return bytes;
   }
-  /// Splits the tensor into blocks at multiples of `period`: returns the bytes
-  /// of a block, and whether all dimensions with larger strides step by
-  /// multiples.
+  /// Returns the bytes of a block, if the tensor is blocks at multiples of
+  /// `period`, and whether all larger strides are such multiples.
   std::pair<Value, Value> blocks(Value period);
 };
 

@@ -21,8 +21,7 @@ using Access = std::pair<mlir::Value, Indices>;
 using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                             mlir::ValueRange)>;
 
-/// Returns the contents of a memref as a tensor; tensors and null are
-/// unchanged.
+/// Returns the contents of a memref as a tensor; other values are unchanged.
 mlir::Value tensorOf(mlir::OpBuilder &b, mlir::Location location,
                      mlir::Value operand);
 /// Returns a tensor of these sizes filled with `element`.

@@ -171,8 +171,7 @@ SmallVector<Value> ScoreBuilder::arguments(Block *block) {
   return made;
 }
 
-/// Returns `score` where i + off - left <= j <= i + off + right, -inf
-/// elsewhere.
+/// Returns `score` if i + off - left <= j <= i + off + right, else -inf.
 Value ScoreBuilder::masked(Value score, ArrayRef<Value> place) {
   Value row = place[I];
   if (!shift.mask.isTopLeft()) {

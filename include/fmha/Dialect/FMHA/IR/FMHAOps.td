@@ -338,8 +338,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     /// Return the head dim of query and key, and that of value and output.
     unsigned getHeadDim() { return getQuery().getType().getDimSize(HeadDim); }
     unsigned getHeadDimV() { return getValue().getType().getDimSize(HeadDim); }
-    /// Returns whether V is the first columns of K, in one buffer, in every KV
-    /// segment.
+    /// Returns whether V is the first columns of K in every KV segment.
     bool isValueInKey();
     /// Returns `scale`, or 1 / sqrt(head_dim) without it.
     double getScaleOrDefault();
@@ -353,8 +352,7 @@ def FMHA_AttentionOp : Op<FMHA_Dialect, "attention", [
     }
     /// Returns the sources that the region reads, in the order of first reads.
     ::llvm::SmallVector<::mlir::Value> getCaptures();
-    /// Returns whether the region reads elements that depend on the key or the
-    /// score.
+    /// Returns whether the region reads elements by the key or the score.
     bool readsByKey();
     /// Returns whether the score region calls functions of many instructions
     /// (tile-expand-math makes polynomials of most), or divides.

@@ -5,9 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Constraints attention.C25 and attention.C26 of fmha.attention, for passes
-// that write the region.
+// The rules attention.C25 and attention.C26, for passes that write the region.
 //
 //===----------------------------------------------------------------------===//
 
