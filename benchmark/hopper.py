@@ -24,8 +24,8 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "benchmark"), str(ROOT / "scripts")]
-from gpu_assemble import assemble
+sys.path += [str(ROOT / "benchmark"), str(ROOT / "scripts/gpu")]
+from assemble import assemble
 from hopper_picture import draw
 
 TOKENS, WIDTH = 16384, 2048

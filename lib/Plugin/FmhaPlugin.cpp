@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   mlir-opt --load-dialect-plugin=FmhaPlugin.so
-//   --load-pass-plugin=FmhaPlugin.so
+//            --load-pass-plugin=FmhaPlugin.so
 //            --pass-pipeline='builtin.module(fmha-decompose-to-linalg)'
 //
 // Loading a plugin happens after the command line is read, so passes are named

@@ -58,9 +58,9 @@ static bool waitsBeforeSignal(const Program &program, const Record &old) {
   return false;
 }
 
-std::string Execution::missingStep(const Record &old, uint32_t agent,
-                                   const Record &fresh) const {
-  const Clock &now = agents[agent].now;
+std::string Accesses::missingStep(const Record &old, uint32_t agent,
+                                  const Record &fresh) const {
+  const Clock &now = run.agents[agent].now;
   bool handedOver = now[laneOf(old.agent, Issue)] >= old.tick;
   switch (old.unit) {
   case Unit::TmaLoad:
@@ -94,19 +94,19 @@ std::string Execution::missingStep(const Record &old, uint32_t agent,
     return "a fence tcgen05_after behind the wait";
   if (!handedOver)
     return "a barrier, or a channel, between the two";
-  return waitsBeforeSignal(program, old)
+  return waitsBeforeSignal(run.program, old)
              ? "a fence tcgen05_before ahead of the signal"
              : wait + " before the thread signals";
 }
 
-std::string Execution::raceText(const Record &old, uint32_t agent,
-                                const Record &fresh) const {
-  const Event &event = program.events[fresh.event];
-  const Event &earlier = program.events[old.event];
+std::string Accesses::raceText(const Record &old, uint32_t agent,
+                               const Record &fresh) const {
+  const Event &event = run.program.events[fresh.event];
+  const Event &earlier = run.program.events[old.event];
   return "Y1: " + std::string(nameOf(event.unit)) + " of " +
-         program.agents[agent].name + (event.write ? " writes " : " reads ") +
-         rangeOf(event) + ", which " + nameOf(earlier.unit) + " of " +
-         program.agents[old.agent].name +
+         run.program.agents[agent].name +
+         (event.write ? " writes " : " reads ") + rangeOf(event) + ", which " +
+         nameOf(earlier.unit) + " of " + run.program.agents[old.agent].name +
          (earlier.write ? " writes: expected " : " reads: expected ") +
          missingStep(old, agent, fresh);
 }

@@ -13,58 +13,60 @@
 using namespace fmha::schedule::sync;
 
 /// Notes that the agent waits for the barrier or arrives at it.
-void Execution::use(uint32_t agent, const Event &event) {
-  AgentState &self = agents[agent];
+void Mbarriers::use(uint32_t agent, const Event &event) {
+  AgentState &self = run.agents[agent];
   self.now.raise(laneOf(agent, Issue), ++self.tick);
-  barriers[event.barrier].used[agent] = self.tick;
+  run.barriers[event.barrier].used[agent] = self.tick;
 }
 
-void Execution::init(uint32_t agent, const Event &event) {
-  AgentState &self = agents[agent];
-  BarrierState &state = barriers[event.barrier];
+void Mbarriers::init(uint32_t agent, const Event &event) {
+  AgentState &self = run.agents[agent];
+  BarrierState &state = run.barriers[event.barrier];
   if (state.initialised)
-    complain(event.source, std::nullopt,
-             "Y5: initialises barrier " + quote(event.barrier) +
-                 " a second time; init_barrier belongs in the prologue");
-  if (event.amount != program.barriers[event.barrier].arrivals)
-    complain(event.source, std::nullopt,
-             "Y3: initialises barrier " + quote(event.barrier) + " with " +
-                 std::to_string(event.amount) +
-                 " arrivals, but it is declared with " +
-                 std::to_string(program.barriers[event.barrier].arrivals));
+    run.complain(event.source, std::nullopt,
+                 "Y5: initialises barrier " + run.quote(event.barrier) +
+                     " a second time; init_barrier belongs in the prologue");
+  if (event.amount != run.program.barriers[event.barrier].arrivals)
+    run.complain(
+        event.source, std::nullopt,
+        "Y3: initialises barrier " + run.quote(event.barrier) + " with " +
+            std::to_string(event.amount) +
+            " arrivals, but it is declared with " +
+            std::to_string(run.program.barriers[event.barrier].arrivals));
   self.now.raise(laneOf(agent, Issue), ++self.tick);
   state.initialised = true;
   state.initAgent = agent;
   state.initTick = self.tick;
-  state.pending = program.barriers[event.barrier].arrivals;
+  state.pending = run.program.barriers[event.barrier].arrivals;
   state.bytes = 0;
   state.before = state.count;
   state.asyncPhase = 0;
   state.gathered.clear();
   state.waiters.clear();
   // Who knows of the init knows that the phases before are gone.
-  self.now.raise(barrierLane(event.barrier), state.count);
+  self.now.raise(run.barrierLane(event.barrier), state.count);
 }
 
 /// Y8. What others and asynchronous units did with it must be over for the one
 /// who invalidates it, in every run.
-void Execution::invalidate(uint32_t agent, const Event &event) {
+void Mbarriers::invalidate(uint32_t agent, const Event &event) {
   checkReady(agent, event);
-  BarrierState &state = barriers[event.barrier];
-  const Clock &now = agents[agent].now;
-  for (uint32_t other = 0; other < agents.size(); ++other)
+  BarrierState &state = run.barriers[event.barrier];
+  const Clock &now = run.agents[agent].now;
+  for (uint32_t other = 0; other < run.agents.size(); ++other)
     if (other != agent && now[laneOf(other, Issue)] < state.used[other])
-      complain(event.source, std::nullopt,
-               "Y8: invalidates barrier " + quote(event.barrier) + ", which " +
-                   program.agents[other].name +
-                   " may still use: expected a synchronisation of the CTA "
-                   "between");
-  Tick seen = std::max(now[barrierLane(event.barrier)],
+      run.complain(event.source, std::nullopt,
+                   "Y8: invalidates barrier " + run.quote(event.barrier) +
+                       ", which " + run.program.agents[other].name +
+                       " may still use: expected a synchronisation of the CTA "
+                       "between");
+  Tick seen = std::max(now[run.barrierLane(event.barrier)],
                        signalledBefore(now)[event.barrier]);
   if (seen < state.asyncPhase)
-    complain(event.source, state.asyncSource,
-             "Y8: invalidates barrier " + quote(event.barrier) +
-                 ", which may still be signalled: expected a thread that waits "
-                 "for that phase before the synchronisation of the CTA");
+    run.complain(
+        event.source, state.asyncSource,
+        "Y8: invalidates barrier " + run.quote(event.barrier) +
+            ", which may still be signalled: expected a thread that waits "
+            "for that phase before the synchronisation of the CTA");
   state.initialised = false;
 }

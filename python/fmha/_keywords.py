@@ -1,4 +1,4 @@
-"""Keywords of compile(). Written by scripts/fields_page.py."""
+"""Keywords of compile(). Written by scripts/build/fields_page.py."""
 
 from typing import Literal, TypedDict
 

@@ -1,5 +1,5 @@
 # The suites that other programs drive: lit and pytest. Each writes a JUnit
-# report into build/reports, which scripts/summary.py adds up.
+# report into build/reports, which scripts/build/summary.py adds up.
 
 find_program(FMHA_LIT NAMES lit llvm-lit
   HINTS "${LLVM_TOOLS_BINARY_DIR}" /usr/lib/llvm-22/bin)

@@ -11,19 +11,20 @@
 // CHECK: %[[KV:.*]] = tile.view %arg1 {{.*}} : memref<?x?x?x72xbf16, {{.*}} -> <?x72xbf16>
 // CHECK: %[[VV:.*]] = tile.view %arg2 {{.*}} : memref<?x?x?x40xbf16, {{.*}} -> <?x40xbf16>
 // CHECK: scf.for
-// CHECK: %[[K:.*]] = tile.load %[[KV]][{{.*}}] : <?x72xbf16> -> <128x80xbf16>
-// CHECK: %[[V:.*]] = tile.load %[[VV]][{{.*}}] : <?x40xbf16> -> <128x48xbf16>
+// CHECK: %[[K:.*]] = tile.load %[[KV]][{{.*}}] {tile.region = #tile.region<name = "KV">} : <?x72xbf16> -> <128x80xbf16>
+// CHECK: %[[V:.*]] = tile.load %[[VV]][{{.*}}] {tile.region = #tile.region<name = "KV">} : <?x40xbf16> -> <128x48xbf16>
 // CHECK-NOT: tile.slice
 // CHECK: tile.dot %[[Q0]], %[[K]] transpose_b {{.*}} -> <128x128xf32>
 // CHECK: tile.dot %{{.*}}, %[[V]] plus {{.*}} -> <128x48xf32>
 // CHECK: %[[OV:.*]] = tile.view %arg3 {{.*}} -> <?x40xbf16>
-// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] {{.*}} : <128x48xbf16>, <?x40xbf16>
+// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] : <128x48xbf16>, <?x40xbf16>
 
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
 // CHECK: %[[KV:.*]] = tile.view %arg1
 // CHECK: %[[VV:.*]] = tile.view %arg2
-// CHECK: tile.load %[[KV]][{{.*}} -> <128x192xbf16>
-// CHECK: tile.load %[[VV]][{{.*}} -> <128x128xbf16>
+// A ring for K and one for V.
+// CHECK: tile.load %[[KV]][{{.*}} {tile.region = #tile.region<name = "KV">} {{.*}} -> <128x192xbf16>
+// CHECK: tile.load %[[VV]][{{.*}} {tile.region = #tile.region<name = "V">} {{.*}} -> <128x128xbf16>
 
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
 // CHECK: tile.dot {{.*}} -> <128x256xf32>
@@ -47,18 +48,18 @@
 // CHECK: scf.for
 // Four messages of 128 columns of K, two of 64 keys of V.
 // CHECK: %[[KEYS:.*]] = arith.muli %{{.*}}, %c128
-// CHECK: %[[K0:.*]] = tile.load %[[KV0]][%[[KEYS]]] : {{.*}} -> <128x128xbf16>
-// CHECK: %[[K1:.*]] = tile.load %[[KV1]][%[[KEYS]]] : {{.*}} -> <128x128xbf16>
-// CHECK: tile.load %[[KV2]][%[[KEYS]]] :
-// CHECK: %[[K3:.*]] = tile.load %[[KV3]][%[[KEYS]]] :
-// CHECK: %[[V0:.*]] = tile.load %[[VV]][%[[KEYS]]] : {{.*}} -> <64x256xbf16>
+// CHECK: %[[K0:.*]] = tile.load %[[KV0]][%[[KEYS]]] {tile.region = #tile.region<name = "KV">} : {{.*}} -> <128x128xbf16>
+// CHECK: %[[K1:.*]] = tile.load %[[KV1]][%[[KEYS]]] {tile.region = #tile.region<name = "KV">} : {{.*}} -> <128x128xbf16>
+// CHECK: tile.load %[[KV2]][%[[KEYS]]] {tile.region = #tile.region<name = "KV">} :
+// CHECK: %[[K3:.*]] = tile.load %[[KV3]][%[[KEYS]]] {tile.region = #tile.region<name = "KV">} :
+// CHECK: %[[V0:.*]] = tile.load %[[VV]][%[[KEYS]]] {tile.region = #tile.region<name = "KV">} : {{.*}} -> <64x256xbf16>
 // CHECK: %[[LATER:.*]] = arith.addi %[[KEYS]], %c64
-// CHECK: %[[V1:.*]] = tile.load %[[VV]][%[[LATER]]] : {{.*}} -> <64x256xbf16>
+// CHECK: %[[V1:.*]] = tile.load %[[VV]][%[[LATER]]] {tile.region = #tile.region<name = "KV">} : {{.*}} -> <64x256xbf16>
 // Their products add up.
 // CHECK: %[[Q0:.*]] = tile.slice %[[Q]] from 0 {{.*}} -> <128x128xbf16>
-// CHECK: %[[S0:.*]] = tile.dot %[[Q0]], %[[K0]] transpose_b {tile
+// CHECK: %[[S0:.*]] = tile.dot %[[Q0]], %[[K0]] transpose_b {tile.region = #tile.region<name = "S0">} :
 // CHECK: %[[Q1:.*]] = tile.slice %[[Q]] from 128 {{.*}} -> <128x128xbf16>
-// CHECK: %[[S1:.*]] = tile.dot %[[Q1]], %[[K1]] transpose_b plus %[[S0]]
+// CHECK: %[[S1:.*]] = tile.dot %[[Q1]], %[[K1]] transpose_b plus %[[S0]] as !tile.tile<128x128xf32> :
 // CHECK: tile.slice %[[Q]] from 256
 // CHECK: tile.dot
 // CHECK: %[[Q3:.*]] = tile.slice %[[Q]] from 384
@@ -75,7 +76,7 @@
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[FIRST]], %c0
 // CHECK: %[[ROWS:.*]] = arith.select %[[IS_FIRST]], %[[LENGTH]], %c0
 // CHECK: %[[LV:.*]] = tile.view %arg4 {{.*}} rows %[[ROWS]] :
-// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] {{.*}} : <128x256xbf16>, <?x512xbf16>
+// CHECK: tile.store %{{.*}}, %[[OV]][{{.*}}] : <128x256xbf16>, <?x512xbf16>
 // CHECK: tile.store_rows %{{.*}}, %[[LV]][
 
 // 576 columns in messages of 128 leave 64 for the last. V inside K of another size of

@@ -43,7 +43,7 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[LOWER:.*]] = arith.addi %[[OFFSET]], %c-300
 // CHECK: tile.load %[[KEYVIEW]][%[[COLUMN]]]
 // CHECK: tile.load %[[VALUES]][%[[COLUMN]]]
-// CHECK: tile.mask %{{.*}} at %[[QUERIES]][%[[FIRST]]], %[[KEYVIEW]][%[[COLUMN]]] from %[[LOWER]] to %[[OFFSET]] {tile
+// CHECK: tile.mask %{{.*}} at %[[QUERIES]][%[[FIRST]]], %[[KEYVIEW]][%[[COLUMN]]] from %[[LOWER]] to %[[OFFSET]] :
 
 // Row i sits at key i; rows beyond the last key see all of them.
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
@@ -53,7 +53,7 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: %[[SEEN:.*]] = arith.minsi %[[LAST]], %[[KVLEN]]
 // CHECK: arith.maxsi %[[SEEN]]
 // CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
-// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[ZERO]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[ZERO]] :
 
 // What lies behind the last row's place counts too, up to the last key.
 // CHECK: gpu.module @fmha_fwd_kernel_1 {
@@ -63,4 +63,4 @@ func.func @attention(%x: !t, %v: !t, %o: !t) {
 // CHECK: arith.minsi %[[LAST]], %[[KVLEN]]
 // CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
 // CHECK: %[[UPPER:.*]] = arith.addi %[[OFFSET]], %c7
-// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[UPPER]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[UPPER]] :

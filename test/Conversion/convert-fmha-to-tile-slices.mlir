@@ -8,13 +8,13 @@
 // CHECK: %[[V:.*]] = tile.load %[[VALUES]][
 // CHECK: %[[X:.*]] = tile.mask
 // CHECK: %[[M:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], {{.*}} : <128x128xf32>
-// CHECK: %[[X0:.*]] = tile.slice %[[X]] from 0 {tile.q_tile = 0 : i32} : <128x128xf32> -> <128x64xf32>
+// CHECK: %[[X0:.*]] = tile.slice %[[X]] from 0 : <128x128xf32> -> <128x64xf32>
 // CHECK: %[[E0:.*]] = tile.exp2 %[[X0]], %[[M]]
-// CHECK: %[[P0:.*]] = tile.cast %[[E0]]
+// CHECK: %[[P0:.*]] = tile.cast %[[E0]] {tile.region = #tile.region<name = "P0">} :
 // CHECK: %[[X1:.*]] = tile.slice %[[X]] from 64
 // CHECK: %[[E1:.*]] = tile.exp2 %[[X1]], %[[M]]
-// CHECK: %[[P1:.*]] = tile.cast %[[E1]]
-// CHECK: %[[P:.*]] = tile.join %[[E0]], %[[E1]] {tile.q_tile = 0 : i32} : {{.*}} -> <128x128xf32>
+// CHECK: %[[P1:.*]] = tile.cast %[[E1]] {tile.region = #tile.region<name = "P0", column = 64>} :
+// CHECK: %[[P:.*]] = tile.join %[[E0]], %[[E1]] : {{.*}} -> <128x128xf32>
 // CHECK: tile.row_sum %[[P]], %{{.*}}, %[[ALPHA]]
 // CHECK: %[[ACC:.*]] = tile.rescale
 // CHECK: %[[O:.*]] = tile.dot %[[P0]], %[[V]] rows 0 plus %[[ACC]]
@@ -22,7 +22,7 @@
 
 // Four of 32 keys.
 // CHECK: gpu.module @fmha_fwd_kernel_0 {
-// CHECK: tile.join %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {
+// CHECK: tile.join %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}} :
 // CHECK: tile.dot {{.*}} rows 32 {{.*}} : <128x32xbf16>, <128x64xbf16>
 // CHECK: tile.dot {{.*}} rows 64
 // CHECK: tile.dot {{.*}} rows 96

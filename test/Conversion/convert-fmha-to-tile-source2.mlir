@@ -51,16 +51,16 @@ func.func @attention(%x: !t, %v: !t, %k2: !k2, %v2: !k2, %o: !t, %lens: memref<2
 // Both end inside their tensors, since one does.
 // CHECK: %[[KEYS:.*]] = tile.view %arg1 or %arg4 : memref<{{.*}}> if %[[SECOND]] batch %{{.*}} head %{{.*}} rows %[[LENGTH]] from %{{.*}} :
 // CHECK: %[[VALUES:.*]] = tile.view %arg2 or %arg5 : memref<{{.*}}> if %[[SECOND]] batch %{{.*}} head %{{.*}} rows %[[LENGTH]] from %{{.*}} :
-// CHECK: tile.load %[[KEYS]][%[[COLUMN]]] :
-// CHECK: tile.load %[[VALUES]][%[[COLUMN]]] :
+// CHECK: tile.load %[[KEYS]][%[[COLUMN]]] {tile.region = #tile.region<name = "KV">} :
+// CHECK: tile.load %[[VALUES]][%[[COLUMN]]] {tile.region = #tile.region<name = "KV">} :
 // CHECK: %[[SOURCE:.*]] = arith.select %[[SECOND]], %c1{{.*}}, %c0
 // CHECK: tile.modify
 // CHECK: arith.index_cast %[[SOURCE]] : index to i32
-// CHECK: tile.mask {{.*}}, %[[KEYS]][%[[COLUMN]]] from %[[LOWER]] to %[[UPPER]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYS]][%[[COLUMN]]] from %[[LOWER]] to %[[UPPER]] :
 
 // Nothing but lengths ends keys here: no sequences, no bounds.
 // CHECK: gpu.module @fmha_fwd_kernel_0
 // CHECK: %[[SECOND:.*]] = arith.cmpi sge
 // CHECK: %[[KEYS:.*]] = tile.view %arg1 or %arg4 : memref<{{[^>]*>>}} if %[[SECOND]] batch %{{[^ ]*}} head %{{[^ ]*}} rows %{{[^ ]*}} :
 // CHECK: tile.load %[[KEYS]][
-// CHECK: tile.mask {{.*}}, %[[KEYS]][%{{[a-z0-9_]+}}] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYS]][%{{[a-z0-9_]+}}] :

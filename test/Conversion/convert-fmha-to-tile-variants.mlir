@@ -29,7 +29,7 @@ func.func @attention(%x: !t, %o: !t) {
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KEYS]], %c128
 // CHECK: %[[KEYVIEW:.*]] = tile.view %arg1 {{.*}} rows %[[KVLEN]] :
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[BLOCKS]]
-// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[OFFSET]] {tile
+// CHECK: tile.mask {{.*}}, %[[KEYVIEW]][%{{.*}}] to %[[OFFSET]] :
 // No LSE is asked for.
 // CHECK-NOT: tile.lse
 

@@ -38,47 +38,51 @@ func.func @attention(%q: !t, %k: !kv, %v: !kv, %o: !t, %l: !l) {
 // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %[[KVLEN]], %c128
 // Where tiles lie is said once, ahead of the loop.
 // CHECK: %[[QV:.*]] = tile.view %[[Q]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] : {{.*}} -> <?x64xbf16>
-// CHECK: %[[QT:.*]] = tile.load %[[QV]][%[[ROW]]] {tile.q_tile = 0 : i32}
+// CHECK: %[[QT:.*]] = tile.load %[[QV]][%[[ROW]]] {tile.region = #tile.region<name = "Q0">}
 // CHECK: %[[KV:.*]] = tile.view %[[K]] batch %[[BATCH]] head %[[KVHEAD]] rows %[[KVLEN]] :
 // CHECK: %[[VV:.*]] = tile.view %[[V]] batch %[[BATCH]] head %[[KVHEAD]] rows %[[KVLEN]] :
 // m = -inf, l = 0, O = 0
-// CHECK: %[[M0:.*]] = tile.fill 0xFF800000 {{.*}} : <128xf32>
-// CHECK: %[[L0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128xf32>
-// CHECK: %[[O0:.*]] = tile.fill 0.000000e+00 {{.*}} : <128x64xf32>
+// CHECK: %[[M0:.*]] = tile.fill 0xFF800000 : <128xf32>
+// CHECK: %[[L0:.*]] = tile.fill 0.000000e+00 : <128xf32>
+// CHECK: %[[O0:.*]] = tile.fill 0.000000e+00 {tile.region = #tile.region<name = "O0">} : <128x64xf32>
 // CHECK: %[[R:.*]]:3 = scf.for %[[J:[^ ]*]] = %{{.*}} to %[[BLOCKS]] step %{{.*}} iter_args(%[[M:.*]] = %[[M0]], %[[SUM:.*]] = %[[L0]], %[[ACC:.*]] = %[[O0]])
 // CHECK: %[[COL:.*]] = arith.muli %[[J]], %c128
-// CHECK: %[[KT:.*]] = tile.load %[[KV]][%[[COL]]] :
-// CHECK: %[[VT:.*]] = tile.load %[[VV]][%[[COL]]] :
-// CHECK: %[[S:.*]] = tile.dot %[[QT]], %[[KT]] transpose_b
-// CHECK: %[[X:.*]] = tile.mask %[[S]] at %[[QV]][%[[ROW]]], %[[KV]][%[[COL]]] {tile
+// CHECK: %[[KT:.*]] = tile.load %[[KV]][%[[COL]]] {tile.region = #tile.region<name = "KV">} :
+// CHECK: %[[VT:.*]] = tile.load %[[VV]][%[[COL]]] {tile.region = #tile.region<name = "KV">} :
+// CHECK: %[[S:.*]] = tile.dot %[[QT]], %[[KT]] transpose_b {tile.region = #tile.region<name = "S0">}
+// CHECK: %[[X:.*]] = tile.mask %[[S]] at %[[QV]][%[[ROW]]], %[[KV]][%[[COL]]] :
 // CHECK-NOT: causal
 // 0.125 x log2 e = 0.18033688, as f32 0.180336878; the threshold is the schedule's.
 // CHECK: %[[MAX:.*]], %[[ALPHA:.*]] = tile.row_max %[[X]], %[[M]] scale 0.18033687{{[0-9]*}} threshold 8.000000e+00
 // CHECK: %[[P:.*]] = tile.exp2 %[[X]], %[[MAX]] scale 0.18033687
 // CHECK: %[[NEWSUM:.*]] = tile.row_sum %[[P]], %[[SUM]], %[[ALPHA]]
-// CHECK: %[[HALF:.*]] = tile.cast %[[P]] {{.*}} to <128x128xbf16>
-// CHECK: %[[OLD:.*]] = tile.rescale %[[ACC]], %[[ALPHA]]
-// CHECK: %[[NEW:.*]] = tile.dot %[[HALF]], %[[VT]] plus %[[OLD]]
+// CHECK: %[[HALF:.*]] = tile.cast %[[P]] {tile.region = #tile.region<name = "P0">} : {{.*}} to <128x128xbf16>
+// CHECK: %[[OLD:.*]] = tile.rescale %[[ACC]], %[[ALPHA]] {tile.region = #tile.region<rows = "stats0">}
+// CHECK: %[[NEW:.*]] = tile.dot %[[HALF]], %[[VT]] plus %[[OLD]] as !tile.tile<128x64xf32> :
 // CHECK: scf.yield %[[MAX]], %[[NEWSUM]], %[[NEW]]
 // CHECK: %[[OV:.*]] = tile.view %[[O]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] :
 // CHECK: %[[LV:.*]] = tile.view %[[L]] batch %[[BATCH]] head %[[HEAD]] rows %[[QLEN]] : {{.*}} -> <?xf32>
-// CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[R]]#1
-// CHECK: tile.store %[[OUT]], %[[OV]][%[[ROW]]]
+// CHECK: %[[OUT:.*]] = tile.normalize %[[R]]#2, %[[R]]#1 {tile.region = #tile.region<name = "out0", rows = "stats0">}
+// CHECK: tile.store %[[OUT]], %[[OV]][%[[ROW]]] :
 // CHECK: %[[LSE:.*]] = tile.lse %[[R]]#0, %[[R]]#1 scale 0.18033687
 // CHECK: tile.store_rows %[[LSE]], %[[LV]][%[[ROW]]]
 // CHECK: gpu.return
 
-// Two tiles: 256 rows per CTA, the second 128 rows on, and one load of K and V.
+// Two tiles: 256 rows per CTA, the second 128 rows on, and one load of K and V. Each tile has regions of its own.
 // TWO: arith.ceildivui %{{.*}}, %c256
 // TWO: %[[FIRST:.*]] = arith.muli %{{.*}}, %c256
 // TWO: arith.addi %[[FIRST]], %c0
 // TWO: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c128
 // TWO: %[[QUERIES:.*]] = tile.view %{{.*}}
-// TWO: tile.load %[[QUERIES]][%{{.*}}] {tile.q_tile = 0
-// TWO: tile.load %{{.*}}[%[[SECOND]]] {tile.q_tile = 1
+// TWO: tile.load %[[QUERIES]][%{{.*}}] {tile.region = #tile.region<name = "Q0">}
+// TWO: tile.load %{{.*}}[%[[SECOND]]] {tile.region = #tile.region<name = "Q1">}
 // TWO: scf.for
 // TWO-COUNT-2: tile.load
 // TWO-NOT: tile.load
-// TWO-COUNT-2: transpose_b
+// TWO: transpose_b {tile.region = #tile.region<name = "S0">}
+// TWO: tile.rescale {{.*}} {tile.region = #tile.region<rows = "stats0">}
+// TWO: transpose_b {tile.region = #tile.region<name = "S1">}
+// TWO: tile.rescale {{.*}} {tile.region = #tile.region<rows = "stats1">}
+// TWO-NOT: transpose_b
 // TWO: scf.yield
 // TWO-COUNT-2: tile.store_rows

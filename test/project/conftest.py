@@ -3,4 +3,5 @@
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.path[:0] = [str(SCRIPTS / room) for room in ("build", "check")]

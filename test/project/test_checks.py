@@ -140,7 +140,7 @@ def test_sparse_products_are_still_refused(tmp_path):
 
 def test_the_page_is_up_to_date():
     written = (checks_page.ROOT / checks_page.PAGE).read_text(encoding="utf-8")
-    assert written == checks_page.page(), "run scripts/checks_page.py"
+    assert written == checks_page.page(), "run scripts/build/checks_page.py"
 
 
 def test_a_header_of_another_form_is_refused_with_its_line(tmp_path):

@@ -26,5 +26,5 @@ def test_other_text_is_out_of_date(tmp_path, monkeypatch):
         assert row in page.splitlines()
     fields_page.main(["--check"])
     (tmp_path / "docs/fields.md").write_text("")
-    with pytest.raises(SystemExit, match="docs/fields.md is out of date: run scripts/fields_page.py"):
+    with pytest.raises(SystemExit, match="docs/fields.md is out of date: run scripts/build/fields_page.py"):
         fields_page.main(["--check"])

@@ -1,4 +1,4 @@
-"""Fresh draws against mmasim, where it is installed (scripts/mma_oracle.py says how)."""
+"""Fresh draws against mmasim, where it is installed (scripts/check/mma_oracle.py says how)."""
 
 import os
 import pathlib

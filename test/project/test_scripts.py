@@ -17,7 +17,7 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("script", ["setup", "test", "demo", "format", "common.sh"])
+@pytest.mark.parametrize("script", ["setup", "test", "demo", "format", "fuzz", "build/common.sh"])
 def test_syntax(script):
     done = run("bash", "-n", SCRIPTS / script)
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def test_every_python_package_is_pinned():
 
 
 def test_step_that_fails_stops_and_shows_its_log():
-    script = f'source {SCRIPTS}/common.sh; logs=$(mktemp -d); step x "Trying" bash -c "echo why; exit 3"; echo on'
+    script = f'source {SCRIPTS}/build/common.sh; logs=$(mktemp -d); step x "Trying" bash -c "echo why; exit 3"; echo on'
     done = run("bash", "-c", script)
     assert done.returncode == 1
     assert "why" in done.stderr and "step failed: Trying" in done.stderr
@@ -83,7 +83,7 @@ def test_sweep_of_no_time_runs_one_case(tmp_path, monkeypatch, status, code):
     report = f'{{"findings": [], "status": "{status}", "cosine": 1, "max_error_in_tolerance": 0, "assembler": "ok"}}'
     tool.write_text(f"#!/bin/sh\necho '{report}'\n")
     tool.chmod(0o755)
-    done = run("python3", SCRIPTS / "sweep.py", "random", "--minutes=0", f"--fmha-run={tool}")
+    done = run("python3", SCRIPTS / "check/sweep.py", "random", "--minutes=0", f"--fmha-run={tool}")
     assert done.returncode == code, done.stdout + done.stderr
     assert f"{1 - code} of 1 cases right" in done.stdout
 
@@ -93,14 +93,13 @@ def test_spills_says_which_kernel_spills(tmp_path, spilled, code):
     for name, text in (("fmha-compile", ""), ("ptxas", f"echo '{spilled} bytes spill stores, 0 bytes spill loads'")):
         (tmp_path / name).write_text(f"#!/bin/sh\nfor last; do :; done; [ $last = /dev/null ] || : > $last; {text}\n")
         (tmp_path / name).chmod(0o755)
-    done = run("python3", SCRIPTS / "spills.py", "--minutes=0.001", "--jobs=1",
+    done = run("python3", SCRIPTS / "check/spills.py", "--minutes=0.001", "--jobs=1",
                f"--fmha-compile={tmp_path}/fmha-compile", f"--ptxas={tmp_path}/ptxas")
     assert done.returncode == code, done.stdout + done.stderr
     assert ("FAILED fmha-compile --target=" in done.stdout) == (spilled > 0)
 
 
 def test_cases_of_sweep_have_every_flag_and_the_files_that_they_name(tmp_path):
-    sys.path.insert(0, str(SCRIPTS))
     import sweep
 
     dice, seen = random.Random(1), set()

@@ -62,7 +62,7 @@ void CompileFlags::add(FlagTable &table) {
                 "with --explain: draw tensor memory over time, shared memory "
                 "and the swizzle into DIR/*.svg",
                 drawTo);
-  table.group("Register demand (scripts/spills.py)");
+  table.group("Register demand (scripts/check/spills.py)");
   table.addSwitch("list-demand",
                   "print the rows that say what ptxas spills, and stop",
                   [this](bool on) { listDemand = on; });

@@ -18,9 +18,8 @@
 //
 //   softmax: wait s.full; tmem_load [0, 128); arrive p.full
 //   mma:     wait p.full; mma writes [0, 128)
-//     -> "expected ... a tmem_wait load and a tcgen05_before fence": the
-//     arrival
-//        comes before the registers are loaded
+//     -> "expected ... a tmem_wait load and a tcgen05_before fence":
+//        the arrival comes before the registers are loaded
 //
 //===----------------------------------------------------------------------===//
 

@@ -39,16 +39,14 @@ constexpr int32_t vectorColumns = 4;
 /// Splits whose loads a thread has in flight at once.
 constexpr int32_t partsAtOnce = 8;
 
-class MergeBuilder {
-public:
-  MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
-      : func(func), problem(problem), parameters(mergeParameters(problem)),
-        rowsPerCta(mergeRowsPerCta(problem.headDim)),
+/// Emits the arithmetic of the kernel.
+class MergeCode {
+protected:
+  MergeCode(LLVM::LLVMFuncOp func, const MergeProblem &problem)
+      : func(func), parameters(mergeParameters(problem)),
         b(ImplicitLocOpBuilder::atBlockEnd(func.getLoc(),
                                            &func.getBody().front())) {}
-  void build();
 
-private:
   Value i32(int32_t value) {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   }
@@ -77,6 +75,32 @@ private:
   void ifThen(Value condition, function_ref<void()> body);
   Value loop(Value from, Value to, int32_t step, Value init,
              function_ref<Value(Value at, Value sofar)> body);
+  Value elementAt(Value base, Value offset, Type element) {
+    return LLVM::GEPOp::create(b, base.getType(), element, base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  Value load(Value address) {
+    return LLVM::LoadOp::create(b, b.getF32Type(), address);
+  }
+  /// Emits 2^(x·log2 e).
+  Value exp(Value x);
+  Value log2(Value x);
+
+  LLVM::LLVMFuncOp func;
+  std::vector<KernelParameter> parameters;
+  ImplicitLocOpBuilder b;
+  Value none, zero;
+};
+
+/// Builds the kernel: the statistics of a row, then its columns.
+class MergeBuilder : MergeCode {
+public:
+  MergeBuilder(LLVM::LLVMFuncOp func, const MergeProblem &problem)
+      : MergeCode(func, problem), problem(problem),
+        rowsPerCta(mergeRowsPerCta(problem.headDim)) {}
+  void build();
+
+private:
   /// Emits `body` for the splits of each lane in order, and the reduction of
   /// all lanes by OpTy.
   template <typename OpTy>
@@ -95,21 +119,11 @@ private:
   /// Returns the sum over all splits of their weighted columns, in order.
   Value sumOfPieces(Value from, Value column);
 
-  Value elementAt(Value base, Value offset, Type element) {
-    return LLVM::GEPOp::create(b, base.getType(), element, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
   /// Returns the element of `tensor` at batch, row and head.
   Value rowOf(const std::string &tensor, Type element);
   Value ofPart(const std::string &tensor, Value row, Value part);
-  Value load(Value address) {
-    return LLVM::LoadOp::create(b, b.getF32Type(), address);
-  }
   void decode();
   Value rowsThatExist();
-  /// Emits 2^(x·log2 e).
-  Value exp(Value x);
-  Value log2(Value x);
   Value weight(Value max);
   void buildRow();
   void buildColumns(Value inverse);
@@ -117,26 +131,23 @@ private:
   void storeRowOutputs();
   Value logarithm();
 
-  LLVM::LLVMFuncOp func;
   const MergeProblem &problem;
-  std::vector<KernelParameter> parameters;
   unsigned rowsPerCta;
-  ImplicitLocOpBuilder b;
-  Value none, zero, lane, laneOfRow, row, head, batch;
+  Value lane, laneOfRow, row, head, batch;
   /// Of this row: addresses in split 0, the maximum, the same or 0 if there is
   /// none, and the sum.
   Value maxima, sums, top, shift, total, sink;
 };
 
-void MergeBuilder::ifThen(Value condition, function_ref<void()> body) {
+void MergeCode::ifThen(Value condition, function_ref<void()> body) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   body();
 }
 
-Value MergeBuilder::loop(Value from, Value to, int32_t step, Value init,
-                         function_ref<Value(Value, Value)> body) {
+Value MergeCode::loop(Value from, Value to, int32_t step, Value init,
+                      function_ref<Value(Value, Value)> body) {
   auto loop = scf::ForOp::create(b, from, to, i32(step), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -208,13 +219,13 @@ Value MergeBuilder::rowsThatExist() {
   return make<arith::MinSIOp>(make<arith::MaxSIOp>(end, i32(0)), length);
 }
 
-Value MergeBuilder::exp(Value x) {
+Value MergeCode::exp(Value x) {
   return math::Exp2Op::create(
       b, make<arith::MulFOp>(x, f32(llvm::numbers::log2e)));
 }
 
 /// Emits lg2.approx, since llvm.log2 would be a call to a missing library.
-Value MergeBuilder::log2(Value x) {
+Value MergeCode::log2(Value x) {
   return LLVM::CallIntrinsicOp::create(
              b, x.getType(), b.getStringAttr("llvm.nvvm.lg2.approx.f"), x)
       .getResult(0);

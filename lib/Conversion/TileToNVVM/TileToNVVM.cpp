@@ -111,8 +111,9 @@ namespace {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// gpu.func @f(%q: memref, ...) kernel -> llvm.func @f(%q: !llvm.ptr {byval},
-/// ...)
+///   gpu.func @f(%q: memref, ...) kernel
+/// ->
+///   llvm.func @f(%q: !llvm.ptr {byval}, ...)
 struct LowerKernel : public OpConversionPattern<gpu::GPUFuncOp> {
   using OpConversionPattern::OpConversionPattern;
 

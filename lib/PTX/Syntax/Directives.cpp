@@ -48,7 +48,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2>
 
 /// Rejects directives that exclude each other, that lack another directive they
 /// need, or that PTX has dropped.
-void Parser::checkDirectives(const Function &function) const {
+void FunctionParser::checkDirectives(const Function &function) const {
   auto has = [&](std::string_view name) {
     return std::ranges::any_of(
         function.directives,
@@ -70,7 +70,7 @@ void Parser::checkDirectives(const Function &function) const {
                               "', got .maxnctapersm, which PTX dropped in 2.1");
 }
 
-void Parser::parseFunctionDirective(Function &function) {
+void FunctionParser::parseFunctionDirective(Function &function) {
   for (const FunctionDirective &entry : kFunctionDirectives) {
     if (token.text != entry.name)
       continue;

@@ -66,7 +66,7 @@ uint64_t apply(char symbol, uint64_t a, uint64_t b) {
 
 } // namespace
 
-bool Parser::startsConstant() const {
+bool OperandParser::startsConstant() const {
   if (token.kind == Token::Kind::Integer || token.kind == Token::Kind::Float)
     return true;
   if (token.is('-') || token.is('+'))
@@ -75,7 +75,7 @@ bool Parser::startsConstant() const {
   return token.is('~') || token.is('(');
 }
 
-uint64_t Parser::parsePrimary() {
+uint64_t OperandParser::parsePrimary() {
   Nesting nesting(*this);
   if (accept('-'))
     return 0 - parsePrimary();
@@ -99,7 +99,7 @@ uint64_t Parser::parsePrimary() {
   return expectInteger("an integer constant");
 }
 
-uint64_t Parser::parseExpression(int precedence) {
+uint64_t OperandParser::parseExpression(int precedence) {
   uint64_t value = parsePrimary();
   for (;;) {
     // Shifts are two tokens.
@@ -125,7 +125,7 @@ uint64_t Parser::parseExpression(int precedence) {
   }
 }
 
-Operand Parser::parseConstant() {
+Operand OperandParser::parseConstant() {
   Operand operand;
   operand.line = token.line;
   bool minus = token.is('-') && ahead.kind == Token::Kind::Float;
@@ -145,7 +145,7 @@ Operand Parser::parseConstant() {
   return operand;
 }
 
-int64_t Parser::parseOffset() {
+int64_t OperandParser::parseOffset() {
   int64_t offset = 0;
   while (token.is('+') || token.is('-')) {
     bool minus = token.is('-');
@@ -157,7 +157,7 @@ int64_t Parser::parseOffset() {
   return offset;
 }
 
-Operand Parser::parseNameOperand() {
+Operand OperandParser::parseNameOperand() {
   Operand operand;
   operand.kind = Operand::Kind::Name;
   operand.line = token.line;
@@ -171,7 +171,7 @@ Operand Parser::parseNameOperand() {
   return operand;
 }
 
-Operand Parser::parseList(char close, Operand::Kind kind) {
+Operand OperandParser::parseList(char close, Operand::Kind kind) {
   Operand operand;
   operand.kind = kind;
   operand.line = token.line;
@@ -186,7 +186,7 @@ Operand Parser::parseList(char close, Operand::Kind kind) {
   return operand;
 }
 
-Operand Parser::parseAddress() {
+Operand OperandParser::parseAddress() {
   Operand operand;
   operand.kind = Operand::Kind::Address;
   operand.line = token.line;
@@ -199,7 +199,7 @@ Operand Parser::parseAddress() {
   return operand;
 }
 
-Operand Parser::parseOperand() {
+Operand OperandParser::parseOperand() {
   Nesting nesting(*this);
   if (token.is('{'))
     return parseList('}', Operand::Kind::Vector);
@@ -216,46 +216,4 @@ Operand Parser::parseOperand() {
   pair.elements.push_back(std::move(first));
   pair.elements.push_back(parseNameOperand());
   return pair;
-}
-
-Operand Parser::parseInitialiserElement() {
-  Nesting nesting(*this);
-  if (startsConstant()) {
-    Operand constant = parseConstant();
-    // mask(symbol): one byte of an address, written 0xFF00(symbol).
-    if (!token.is('('))
-      return constant;
-    advance();
-    Operand element = parseInitialiserElement();
-    expect(')', "after a masked address");
-    element.bits = constant.bits;
-    return element;
-  }
-  if (token.isWord("generic")) {
-    advance();
-    expect('(', "after generic");
-    Operand element = parseNameOperand();
-    expect(')', "after generic(symbol");
-    if (token.is('+') || token.is('-'))
-      element.offset += parseOffset();
-    return element;
-  }
-  return parseNameOperand();
-}
-
-void Parser::parseInitialiser(Variable &variable) {
-  Nesting nesting(*this);
-  if (!accept('{')) {
-    variable.initialiser.push_back(parseInitialiserElement());
-    return;
-  }
-  while (!token.is('}')) {
-    if (token.is('{'))
-      parseInitialiser(variable);
-    else
-      variable.initialiser.push_back(parseInitialiserElement());
-    if (!accept(','))
-      break;
-  }
-  expect('}', "after an initialiser");
 }

@@ -93,7 +93,7 @@ func.func @two_ways_to_release() {
 // -----
 
 func.func @no_place() {
-  // expected-error@+1 {{carries tiles without a place; run tile-place}}
+  // expected-error@+1 {{carries tiles without a place; run tile-assign-memory}}
   %0 = tile.channel "s" from mma to threads arrivals 1, 128 : !tile.channel<!tile.tile<128xf32>>
   return
 }

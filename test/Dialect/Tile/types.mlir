@@ -1,4 +1,4 @@
-// Tiles with every kind of place, channels and barriers come back as they were.
+// Tiles with every kind of place, channels, barriers, and what programs say of regions and kernels come back as they were.
 
 // RUN: fmha-opt %s | FileCheck %s
 // RUN: fmha-opt %s --verify-roundtrip -o /dev/null
@@ -43,3 +43,24 @@ func.func private @barriers(!tile.barrier<3>)
 
 // CHECK: func.func private @attributes() attributes {a = #tile.registers, b = #tile.smem<offset = 8>, c = #tile.tmem<column = 9>}
 func.func private @attributes() attributes {a = #tile.registers, b = #tile.smem<offset = 8>, c = #tile.tmem<column = 9>}
+
+// What is 0, empty or absent is not printed.
+// CHECK: func.func private @kernel() attributes {tile.kernel = #tile.kernel<target = "sm_90a">}
+func.func private @kernel() attributes {tile.kernel = #tile.kernel<target = "sm_90a">}
+
+// CHECK: func.func private @program() attributes
+// CHECK-SAME: tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "load0", place = #tile.smem<offset = 0, stages = 3>, size = 16384>, #tile.extent<name = "dot1", place = #tile.tmem<column = 0>, size = 128>], boxRows = [128, 0], roles = [#fmha.role<"load", first_warp = 12, warps = 1, registers = 72>]>
+func.func private @program() attributes {tile.kernel = #tile.kernel<target = "sm_100a",
+  memory = [#tile.extent<name = "load0", place = #tile.smem<offset = 0, stages = 3>, size = 16384>, #tile.extent<name = "dot1", place = #tile.tmem<column = 0, lane = 0>, size = 128>],
+  boxRows = [128, 0], roles = [#fmha.role<"load", first_warp = 12, warps = 1, registers = 72>]>}
+
+// CHECK-LABEL: func.func @regions
+func.func @regions() {
+  // CHECK: tile.fill 0.000000e+00 {tile.region = #tile.region<name = "O0">} :
+  %0 = tile.fill 0.0 {tile.region = #tile.region<name = "O0", column = 0, rows = "">} : !tile.tile<128x64xf32>
+  // CHECK: tile.fill 0.000000e+00 {tile.region = #tile.region<name = "P0", column = 64>} :
+  %1 = tile.fill 0.0 {tile.region = #tile.region<name = "P0", column = 64>} : !tile.tile<128x64xf32>
+  // CHECK: tile.fill 0.000000e+00 {tile.region = #tile.region<rows = "stats0">} :
+  %2 = tile.fill 0.0 {tile.region = #tile.region<rows = "stats0">} : !tile.tile<128x64xf32>
+  return
+}

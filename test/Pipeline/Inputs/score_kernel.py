@@ -23,7 +23,7 @@ NUMPY = dict(decomposed.NUMPY, f32=np.float32)
 
 
 def _launch():
-    spec = importlib.util.spec_from_file_location("launch", ROOT / "scripts" / "launch.py")
+    spec = importlib.util.spec_from_file_location("launch", ROOT / "scripts/gpu/launch.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["launch"] = module
     spec.loader.exec_module(module)

@@ -29,7 +29,7 @@ def report():
     ptx = folder / "attention.ptx"
     (folder / "explain.txt").write_text(run("fmha-compile", *shape, "--explain", "-o", ptx))
     (folder / "run.json").write_text(run("fmha-run", *shape, f"--ptx={ptx}", "--json"))
-    return run(sys.executable, source / "scripts/report.py", folder, length)
+    return run(sys.executable, source / "scripts/build/report.py", folder, length)
 
 
 def plain(line):

@@ -8,7 +8,7 @@
 //
 // The rows of RegisterDemand.def: limits of plan.C8, registers that plan.C2
 // reserves, and workarounds of passes. Each names the kernel that ptxas spills
-// without it; `scripts/spills.py refit` measures them again.
+// without it; `scripts/check/spills.py refit` measures them again.
 //
 //===----------------------------------------------------------------------===//
 

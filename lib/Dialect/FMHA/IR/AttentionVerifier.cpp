@@ -43,37 +43,14 @@ struct Operand {
         type(value ? cast<ShapedType>(value.getType()) : ShapedType()) {}
 };
 
-class Verifier {
-public:
-  explicit Verifier(AttentionOp op);
-  LogicalResult run();
-
-private:
-  LogicalResult kinds();
-  LogicalResult ranks();
-  LogicalResult elementTypes();
-  LogicalResult headDims();
-  LogicalResult extents();
-  LogicalResult headGroups();
-  LogicalResult rowShapes();
-  LogicalResult scale();
-  LogicalResult layouts();
-  LogicalResult memorySpaces();
-  LogicalResult schedule();
-  LogicalResult aliases();
-  LogicalResult lengths();
-  LogicalResult sequences();
-  LogicalResult sinkShape();
-  LogicalResult secondSource();
-  LogicalResult secondExtents();
-  LogicalResult score() { return verifyScore(op); }
-  LogicalResult contiguous(unsigned constraint, const Operand &list);
-
-  LogicalResult layout(const Operand &operand);
-  LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
+/// The operands by what they are for.
+class AttentionOperands {
+protected:
+  explicit AttentionOperands(AttentionOp op);
   LogicalResult equalExtents(unsigned constraint, const Operand &a,
                              unsigned aDimension, const Operand &b,
                              unsigned bDimension);
+  LogicalResult contiguous(unsigned constraint, const Operand &list);
   InFlightDiagnostic error(unsigned constraint) {
     return op.emitError() << "attention.C" << constraint << ": ";
   }
@@ -91,9 +68,45 @@ private:
   /// All of these.
   SmallVector<Operand, 8> all;
 };
+
+/// Constraints on memrefs.
+class MemoryRules : protected AttentionOperands {
+protected:
+  using AttentionOperands::AttentionOperands;
+  LogicalResult layouts();
+  LogicalResult memorySpaces();
+  LogicalResult aliases();
+
+private:
+  LogicalResult layout(const Operand &operand);
+  LogicalResult strides(const Operand &operand, ArrayRef<int64_t> strides);
+};
+
+class Verifier : MemoryRules {
+public:
+  explicit Verifier(AttentionOp op) : MemoryRules(op) {}
+  LogicalResult run();
+
+private:
+  LogicalResult kinds();
+  LogicalResult ranks();
+  LogicalResult elementTypes();
+  LogicalResult headDims();
+  LogicalResult extents();
+  LogicalResult headGroups();
+  LogicalResult rowShapes();
+  LogicalResult scale();
+  LogicalResult schedule();
+  LogicalResult lengths();
+  LogicalResult sequences();
+  LogicalResult sinkShape();
+  LogicalResult secondSource();
+  LogicalResult secondExtents();
+  LogicalResult score() { return verifyScore(op); }
+};
 } // namespace
 
-Verifier::Verifier(AttentionOp op)
+AttentionOperands::AttentionOperands(AttentionOp op)
     : op(op), query("query", op.getQuery()), key("key", op.getKey()),
       value("value", op.getValue()), output("output", op.getOutput()),
       data{query, key, value, output} {
@@ -215,9 +228,11 @@ LogicalResult Verifier::headDims() {
                       AttentionOp::HeadDim);
 }
 
-LogicalResult Verifier::equalExtents(unsigned constraint, const Operand &a,
-                                     unsigned aDimension, const Operand &b,
-                                     unsigned bDimension) {
+LogicalResult AttentionOperands::equalExtents(unsigned constraint,
+                                              const Operand &a,
+                                              unsigned aDimension,
+                                              const Operand &b,
+                                              unsigned bDimension) {
   int64_t expected = a.type.getDimSize(aDimension);
   int64_t got = b.type.getDimSize(bDimension);
   if (ShapedType::isDynamic(expected) || ShapedType::isDynamic(got) ||
@@ -289,14 +304,14 @@ LogicalResult Verifier::scale() {
   return success();
 }
 
-LogicalResult Verifier::layouts() {
+LogicalResult MemoryRules::layouts() {
   for (const Operand &operand : all)
     if (isa<MemRefType>(operand.type) && failed(layout(operand)))
       return failure();
   return success();
 }
 
-LogicalResult Verifier::layout(const Operand &operand) {
+LogicalResult MemoryRules::layout(const Operand &operand) {
   auto type = cast<MemRefType>(operand.type);
   SmallVector<int64_t> strideList;
   int64_t offset = 0;
@@ -326,8 +341,8 @@ LogicalResult Verifier::layout(const Operand &operand) {
   return success();
 }
 
-LogicalResult Verifier::strides(const Operand &operand,
-                                ArrayRef<int64_t> strides) {
+LogicalResult MemoryRules::strides(const Operand &operand,
+                                   ArrayRef<int64_t> strides) {
   int64_t innermost = strides[AttentionOp::HeadDim];
   if (!ShapedType::isDynamic(innermost) && innermost != 1)
     return error(16) << "expected the head dim of " << operand.name
@@ -370,7 +385,7 @@ bool fmha::isGlobalMemory(Attribute space) {
   return gpuSpace && gpuSpace.getValue() == gpu::AddressSpace::Global;
 }
 
-LogicalResult Verifier::memorySpaces() {
+LogicalResult MemoryRules::memorySpaces() {
   for (const Operand &operand : all) {
     auto type = dyn_cast<MemRefType>(operand.type);
     if (type && !isGlobalMemory(type.getMemorySpace()))
@@ -400,7 +415,7 @@ LogicalResult Verifier::schedule() {
 }
 
 /// Checks aliases: rows of destinations are written while inputs are read.
-LogicalResult Verifier::aliases() {
+LogicalResult MemoryRules::aliases() {
   if (!isa<MemRefType>(query.type))
     return success();
   size_t first = data.size() - 1, last = first + rows.size();
@@ -431,7 +446,8 @@ LogicalResult Verifier::lengths() {
   return success();
 }
 
-LogicalResult Verifier::contiguous(unsigned constraint, const Operand &list) {
+LogicalResult AttentionOperands::contiguous(unsigned constraint,
+                                            const Operand &list) {
   auto memref = dyn_cast<MemRefType>(list.type);
   SmallVector<int64_t> strides;
   int64_t offset = 0;

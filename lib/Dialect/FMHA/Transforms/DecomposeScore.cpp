@@ -29,8 +29,7 @@ static Value read(OpBuilder &builder, Location location, Value source,
 
 /// Returns the op's region applied to a scaled score, if all rows of a batch
 /// attend to all of its keys.
-Value Decomposition::modified(OpBuilder &builder, Location location,
-                              Value score) {
+Value ScoreSteps::modified(OpBuilder &builder, Location location, Value score) {
   if (!op.getScore())
     return score;
   const Value place[] = {index(builder, 0),
@@ -43,8 +42,8 @@ Value Decomposition::modified(OpBuilder &builder, Location location,
 }
 
 /// `place` is b, h, i, j, q_len and kv_len.
-Value Decomposition::modifiedAt(OpBuilder &builder, Location location,
-                                Value score, ArrayRef<Value> place) {
+Value ScoreSteps::modifiedAt(OpBuilder &builder, Location location, Value score,
+                             ArrayRef<Value> place) {
   IRMapping mapping;
   SmallVector<Value> arguments = {score};
   llvm::append_range(arguments, place);

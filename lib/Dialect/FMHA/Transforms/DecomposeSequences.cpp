@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fmha;
 
 /// [m] -> the number of sequences that end at or before row m.
-Value Decomposition::sequenceOfRows() {
+Value SequenceSteps::sequenceOfRows() {
   Value one = arith::ConstantIndexOp::create(rewriter, location, 1);
   Value none = arith::ConstantIndexOp::create(rewriter, location, 0);
   Value count =
@@ -37,7 +37,7 @@ Value Decomposition::sequenceOfRows() {
   return generic(1, 1, {{ends, {1}}}, {filled(none, {queryLength}), {0}}, add);
 }
 
-Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
+Value SequenceSteps::entry(OpBuilder &builder, Location location, Value list,
                            Value number) {
   Value element = tensor::ExtractOp::create(builder, location, list, number);
   return arith::IndexCastOp::create(builder, location, builder.getIndexType(),
@@ -45,7 +45,7 @@ Value Decomposition::entry(OpBuilder &builder, Location location, Value list,
 }
 
 /// Returns the keys of a row. Rows outside all sequences read no metadata.
-RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
+RowKeys SequenceSteps::keysOfRow(OpBuilder &builder, Location location,
                                  Value batch, Value row) {
   if (!startsQ)
     return keysOfSequence(builder, location, batch, row);
@@ -72,7 +72,7 @@ RowKeys Decomposition::keysOfRow(OpBuilder &builder, Location location,
   return keys;
 }
 
-RowKeys Decomposition::keysOfSequence(OpBuilder &builder, Location location,
+RowKeys SequenceSteps::keysOfSequence(OpBuilder &builder, Location location,
                                       Value sequence, Value row) {
   auto index = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, location, value);
@@ -112,7 +112,7 @@ RowKeys Decomposition::keysOfSequence(OpBuilder &builder, Location location,
   return keys;
 }
 
-Value Decomposition::isVisible(OpBuilder &builder, Location location,
+Value SequenceSteps::isVisible(OpBuilder &builder, Location location,
                                RowKeys keys, Value key) {
   auto both = [&](Value seen, arith::CmpIPredicate how, Value bound) -> Value {
     Value inside = arith::CmpIOp::create(builder, location, how, key, bound);
@@ -135,8 +135,8 @@ Value Decomposition::isVisible(OpBuilder &builder, Location location,
 
 /// Returns the score, -inf if the row does not see the key. The op's region
 /// runs only for visible keys; others may belong to no sequence.
-Value Decomposition::scoreOfSequences(OpBuilder &builder, Location location,
-                                      Value scaled) {
+Value ScoreSteps::scoreOfSequences(OpBuilder &builder, Location location,
+                                   Value scaled) {
   RowKeys row =
       keysOfRow(builder, location, index(builder, 0), index(builder, 2));
   Value seen = isVisible(builder, location, row, index(builder, 3));
@@ -167,7 +167,7 @@ Value Decomposition::scoreOfSequences(OpBuilder &builder, Location location,
 }
 
 /// Returns an element, 0 for a row outside all sequences: K may have no batch.
-Value Decomposition::elementOf(OpBuilder &builder, Location location,
+Value SequenceSteps::elementOf(OpBuilder &builder, Location location,
                                const RowKeys &row, Value tensor,
                                ArrayRef<Value> indices) {
   auto extract = [&](OpBuilder &inner, Location location) -> Value {
@@ -187,7 +187,7 @@ Value Decomposition::elementOf(OpBuilder &builder, Location location,
 }
 
 /// As scores(), with the batch of K of the row's sequence.
-Value Decomposition::scoresOfSequences(Value keys, Value init) {
+Value ScoreSteps::scoresOfSequences(Value keys, Value init) {
   OpFoldResult headDim = rewriter.getIndexAttr(op.getHeadDim());
   Value shape = tensor::EmptyOp::create(
       rewriter, location, {source.length, headDim}, rewriter.getF32Type());
@@ -228,7 +228,7 @@ Value Decomposition::weightedSumsOfSequences(Value weights, Value values,
 }
 
 /// Returns `old` for rows outside all sequences.
-Value Decomposition::kept(OpBuilder &builder, Location location, Value row,
+Value SequenceSteps::kept(OpBuilder &builder, Location location, Value row,
                           Value result, Value old) {
   if (!startsQ)
     return result;

@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace fmha;
 
 Decomposition::Decomposition(RewriterBase &rewriter, AttentionOp op)
-    : rewriter(rewriter), op(op), location(op.getLoc()) {
+    : SoftmaxSteps(rewriter, op) {
   rewriter.setInsertionPoint(op);
   query = asTensor(op.getQuery());
   startsQ = asTensor(op.getCuSeqlensQ());
@@ -99,7 +99,7 @@ void Decomposition::run() {
 
 /// [b, n, g, d] -> [b, h, n, d] in f32, where query head h reads KV head
 /// h * kv_heads / q_heads.
-Value Decomposition::repeatHeads(Value keysOrValues) {
+Value ScoreSteps::repeatHeads(Value keysOrValues) {
   Value keyValueHeads = size(keysOrValues, AttentionOp::Heads);
   Value heads = size(query, AttentionOp::Heads);
   OpFoldResult headDim = tensor::getMixedSizes(
@@ -123,7 +123,7 @@ Value Decomposition::repeatHeads(Value keysOrValues) {
 }
 
 /// s[b, h, m, n] = sum_d query[b, m, h, d] * keys[b, h, n, d].
-Value Decomposition::scores(Value keys) {
+Value ScoreSteps::scores(Value keys) {
   Value init = filled(zero, {batch, queryHeads, queryLength, source.length});
   if (hasLists)
     return scoresOfSequences(keys, init);
@@ -139,7 +139,7 @@ Value Decomposition::scores(Value keys) {
 }
 
 /// Returns the key position of row 0.
-Value Decomposition::rowShift() {
+Value SequenceSteps::rowShift() {
   if (source.mask.isTopLeft())
     return arith::ConstantIndexOp::create(rewriter, location, 0);
   return arith::SubIOp::create(rewriter, location,
@@ -148,8 +148,8 @@ Value Decomposition::rowShift() {
 }
 
 /// Returns `score` if p - left <= n <= p + right, else -inf; p = m + shift.
-Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
-                            Value shift) {
+Value ScoreSteps::masked(OpBuilder &builder, Location location, Value score,
+                         Value shift) {
   Value place =
       arith::AddIOp::create(builder, location, index(builder, 2), shift);
   auto hide = [&](arith::CmpIPredicate seen, int64_t distance) {
@@ -171,7 +171,7 @@ Value Decomposition::masked(OpBuilder &builder, Location location, Value score,
 }
 
 /// Returns scale * s where the mask lets row m see key n, -inf elsewhere.
-Value Decomposition::scaleAndMask(Value scores) {
+Value ScoreSteps::scaleAndMask(Value scores) {
   Value scale = constant(op.getScaleOrDefault());
   Value shift = hasLists ? Value() : rowShift();
   auto apply = [&](OpBuilder &builder, Location location,
@@ -188,7 +188,7 @@ Value Decomposition::scaleAndMask(Value scores) {
 }
 
 /// Returns the row statistics, continued from one KV segment to the next.
-Statistics Decomposition::statistics(ArrayRef<Value> scores, bool withSink) {
+Statistics SoftmaxSteps::statistics(ArrayRef<Value> scores, bool withSink) {
   SmallVector<OpFoldResult> rows = {batch, queryHeads, queryLength};
   Statistics made;
   made.maxima = withSink ? leastMaxima() : filled(minusInfinity, rows);
@@ -204,7 +204,7 @@ Statistics Decomposition::statistics(ArrayRef<Value> scores, bool withSink) {
 
 /// [b, h, m]: the initial value of a maximum over keys, the head's sink if
 /// there is one.
-Value Decomposition::leastMaxima() {
+Value SoftmaxSteps::leastMaxima() {
   if (!sink)
     return filled(minusInfinity, {batch, queryHeads, queryLength});
   auto copy = [](OpBuilder &, Location, ValueRange elements) -> Value {
@@ -214,7 +214,7 @@ Value Decomposition::leastMaxima() {
 }
 
 /// [b, h, m]: the initial value of a sum of weights, exp(sink - max) or 0.
-Value Decomposition::leastSums(Value maxima) {
+Value SoftmaxSteps::leastSums(Value maxima) {
   if (!sink)
     return filled(zero, {batch, queryHeads, queryLength});
   auto weight = [&](OpBuilder &builder, Location location,
@@ -227,7 +227,7 @@ Value Decomposition::leastSums(Value maxima) {
                  weight);
 }
 
-Value Decomposition::rows() {
+Value SoftmaxSteps::rows() {
   return tensor::EmptyOp::create(
       rewriter, location,
       ArrayRef<OpFoldResult>{batch, queryHeads, queryLength},
@@ -235,15 +235,15 @@ Value Decomposition::rows() {
 }
 
 /// Returns value - max, with 0 for -inf: -inf - -inf would be NaN.
-Value Decomposition::difference(OpBuilder &builder, Location location,
-                                Value value, Value max) {
+Value SoftmaxSteps::difference(OpBuilder &builder, Location location,
+                               Value value, Value max) {
   Value empty = arith::CmpFOp::create(
       builder, location, arith::CmpFPredicate::OEQ, max, minusInfinity);
   Value safe = arith::SelectOp::create(builder, location, empty, zero, max);
   return arith::SubFOp::create(builder, location, value, safe);
 }
 
-Value Decomposition::rowMaxima(Value scores, Value init) {
+Value SoftmaxSteps::rowMaxima(Value scores, Value init) {
   auto maximum = [](OpBuilder &builder, Location location,
                     ValueRange elements) -> Value {
     return arith::MaximumFOp::create(builder, location, elements[0],
@@ -254,7 +254,7 @@ Value Decomposition::rowMaxima(Value scores, Value init) {
 
 /// Returns exp(s - max). A row that sees no key has max = -inf; subtracting 0
 /// instead keeps its weights at exp(-inf) = 0, where -inf - -inf would be NaN.
-Value Decomposition::exponentials(Value scores, Value maxima) {
+Value SoftmaxSteps::exponentials(Value scores, Value maxima) {
   auto exponential = [&](OpBuilder &builder, Location location,
                          ValueRange elements) -> Value {
     return math::ExpOp::create(
@@ -265,7 +265,7 @@ Value Decomposition::exponentials(Value scores, Value maxima) {
                  exponential);
 }
 
-Value Decomposition::rowSums(Value weights, Value init) {
+Value SoftmaxSteps::rowSums(Value weights, Value init) {
   auto add = [](OpBuilder &builder, Location location,
                 ValueRange elements) -> Value {
     return arith::AddFOp::create(builder, location, elements[1], elements[0]);

@@ -58,15 +58,11 @@ struct Statistics {
   mlir::Value sums;
 };
 
-/// Builds the steps before the op and replaces it by them.
-class Decomposition {
-public:
-  Decomposition(mlir::RewriterBase &rewriter, AttentionOp op);
-  void run();
-
-private:
-  void addSource(mlir::Value key, mlir::Value value, mlir::Value lengths,
-                 mlir::Value starts, const schedule::Mask &mask);
+/// The op while it is decomposed, and builders of its steps.
+class DecompositionSteps {
+protected:
+  DecompositionSteps(mlir::RewriterBase &rewriter, AttentionOp op)
+      : rewriter(rewriter), op(op), location(op.getLoc()) {}
   mlir::Value index(mlir::OpBuilder &builder, unsigned loop) {
     return mlir::linalg::IndexOp::create(builder, location, loop);
   }
@@ -97,50 +93,6 @@ private:
   mlir::Value asTensor(mlir::Value operand) {
     return tensorOf(rewriter, location, operand);
   }
-  mlir::Value repeatHeads(mlir::Value keysOrValues);
-  mlir::Value scores(mlir::Value keys);
-  mlir::Value scoresOfSequences(mlir::Value keys, mlir::Value init);
-  mlir::Value rowShift();
-  mlir::Value sequenceOfRows();
-  mlir::Value entry(mlir::OpBuilder &builder, mlir::Location location,
-                    mlir::Value list, mlir::Value number);
-  RowKeys keysOfRow(mlir::OpBuilder &builder, mlir::Location location,
-                    mlir::Value batch, mlir::Value row);
-  RowKeys keysOfSequence(mlir::OpBuilder &builder, mlir::Location location,
-                         mlir::Value sequence, mlir::Value row);
-  mlir::Value elementOf(mlir::OpBuilder &builder, mlir::Location location,
-                        const RowKeys &row, mlir::Value tensor,
-                        llvm::ArrayRef<mlir::Value> indices);
-  mlir::Value isVisible(mlir::OpBuilder &builder, mlir::Location location,
-                        RowKeys keys, mlir::Value key);
-  mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
-                     mlir::Value score, mlir::Value shift);
-  mlir::Value modifiedAt(mlir::OpBuilder &builder, mlir::Location location,
-                         mlir::Value score, llvm::ArrayRef<mlir::Value> place);
-  mlir::Value scoreOfSequences(mlir::OpBuilder &builder,
-                               mlir::Location location, mlir::Value scaled);
-  mlir::Value modified(mlir::OpBuilder &builder, mlir::Location location,
-                       mlir::Value score);
-  mlir::Value scaleAndMask(mlir::Value scores);
-  mlir::Value rowMaxima(mlir::Value scores, mlir::Value init);
-  mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
-  mlir::Value rowSums(mlir::Value weights, mlir::Value init);
-  Statistics statistics(llvm::ArrayRef<mlir::Value> scores, bool withSink);
-  mlir::Value leastMaxima();
-  mlir::Value leastSums(mlir::Value maxima);
-  mlir::Value rows();
-  mlir::Value difference(mlir::OpBuilder &builder, mlir::Location location,
-                         mlir::Value value, mlir::Value max);
-  mlir::Value weightedSums(mlir::Value weights, mlir::Value values,
-                           mlir::Value init);
-  mlir::Value weightedSumsOfSequences(mlir::Value weights, mlir::Value values,
-                                      mlir::Value init);
-  mlir::Value kept(mlir::OpBuilder &builder, mlir::Location location,
-                   mlir::Value row, mlir::Value result, mlir::Value old);
-  mlir::Value output(mlir::Value weighted, mlir::Value sums);
-  mlir::Value logSumExp(mlir::Value maxima, mlir::Value sums);
-  mlir::Value keptRows(mlir::Value rows, mlir::Value destination);
-  void replace(mlir::ValueRange results);
 
   mlir::RewriterBase &rewriter;
   AttentionOp op;
@@ -158,6 +110,85 @@ private:
   bool hasLists = false;
   mlir::Value zero, minusInfinity;
   mlir::OpFoldResult batch, queryHeads, queryLength;
+};
+
+/// Rows and keys where sequences have lengths of their own.
+class SequenceSteps : protected DecompositionSteps {
+protected:
+  using DecompositionSteps::DecompositionSteps;
+  mlir::Value rowShift();
+  mlir::Value sequenceOfRows();
+  RowKeys keysOfRow(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value batch, mlir::Value row);
+  RowKeys keysOfSequence(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value sequence, mlir::Value row);
+  mlir::Value elementOf(mlir::OpBuilder &builder, mlir::Location location,
+                        const RowKeys &row, mlir::Value tensor,
+                        llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value isVisible(mlir::OpBuilder &builder, mlir::Location location,
+                        RowKeys keys, mlir::Value key);
+  mlir::Value kept(mlir::OpBuilder &builder, mlir::Location location,
+                   mlir::Value row, mlir::Value result, mlir::Value old);
+
+private:
+  mlir::Value entry(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value list, mlir::Value number);
+};
+
+/// Scores of queries and keys, scaled, modified and masked.
+class ScoreSteps : protected SequenceSteps {
+protected:
+  using SequenceSteps::SequenceSteps;
+  mlir::Value repeatHeads(mlir::Value keysOrValues);
+  mlir::Value scores(mlir::Value keys);
+  mlir::Value scaleAndMask(mlir::Value scores);
+
+private:
+  mlir::Value scoresOfSequences(mlir::Value keys, mlir::Value init);
+  mlir::Value masked(mlir::OpBuilder &builder, mlir::Location location,
+                     mlir::Value score, mlir::Value shift);
+  mlir::Value modifiedAt(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value score, llvm::ArrayRef<mlir::Value> place);
+  mlir::Value scoreOfSequences(mlir::OpBuilder &builder,
+                               mlir::Location location, mlir::Value scaled);
+  mlir::Value modified(mlir::OpBuilder &builder, mlir::Location location,
+                       mlir::Value score);
+};
+
+/// Maxima, exponentials and sums of rows.
+class SoftmaxSteps : protected ScoreSteps {
+protected:
+  using ScoreSteps::ScoreSteps;
+  Statistics statistics(llvm::ArrayRef<mlir::Value> scores, bool withSink);
+  mlir::Value rows();
+  mlir::Value difference(mlir::OpBuilder &builder, mlir::Location location,
+                         mlir::Value value, mlir::Value max);
+
+private:
+  mlir::Value rowMaxima(mlir::Value scores, mlir::Value init);
+  mlir::Value exponentials(mlir::Value scores, mlir::Value maxima);
+  mlir::Value rowSums(mlir::Value weights, mlir::Value init);
+  mlir::Value leastMaxima();
+  mlir::Value leastSums(mlir::Value maxima);
+};
+
+/// Builds the steps in front of the op and replaces it by them.
+class Decomposition : SoftmaxSteps {
+public:
+  Decomposition(mlir::RewriterBase &rewriter, AttentionOp op);
+  void run();
+
+private:
+  void addSource(mlir::Value key, mlir::Value value, mlir::Value lengths,
+                 mlir::Value starts, const schedule::Mask &mask);
+  mlir::Value weightedSums(mlir::Value weights, mlir::Value values,
+                           mlir::Value init);
+  mlir::Value weightedSumsOfSequences(mlir::Value weights, mlir::Value values,
+                                      mlir::Value init);
+  mlir::Value output(mlir::Value weighted, mlir::Value sums);
+  mlir::Value logSumExp(mlir::Value maxima, mlir::Value sums);
+  mlir::Value keptRows(mlir::Value rows, mlir::Value destination);
+  void replace(mlir::ValueRange results);
 };
 
 } // namespace fmha

@@ -60,21 +60,13 @@ constexpr EqualExtents mergeExtents[] = {
     {"M5", "output", 2, "row_sum", 1}, {"M5", "output", 1, "row_sum", 2},
     {"M5", "output", 2, "sink", 0}};
 
-/// Emits the checks of one op.
-class Checker {
-public:
-  Checker(OpBuilder &b, Operation *op, const CheckMessage &message)
+/// An op, its operands, and what its checks have to require.
+class CheckedOp {
+protected:
+  CheckedOp(OpBuilder &b, Operation *op, const CheckMessage &message)
       : b(b), op(op), message(message), math{b, op->getLoc()} {}
 
-  void check(AttentionOp attention, ListContents lists);
-  void check(MergeOp merge, ListContents lists);
-  void checkLists(AttentionOp attention);
-  void checkLists(MergeOp merge);
-
-private:
   void add(StringRef name, Value memref);
-  void addAll(AttentionOp attention);
-  void contents();
   bool has(StringRef name) const { return operands.count(name); }
   const TensorView &view(StringRef name) const {
     return operands.find(name)->second.view;
@@ -85,20 +77,6 @@ private:
   void requireEqual(Value x, Value y, StringRef rule, const Twine &expected) {
     require(math.compare(Predicate::eq, x, y), rule, expected);
   }
-
-  void extents(ArrayRef<EqualExtents> table);
-  void heads();
-  void sequences();
-  void lengths(bool isWindowed);
-  void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
-  void contiguous(StringRef name, StringRef rule);
-  void captures(AttentionOp attention);
-  void apart(StringRef rule);
-  void eachElementOnce(StringRef rule);
-
-  void starts(StringRef name, Value length);
-  void counts(StringRef name, Value most);
-  void finiteSink(StringRef rule);
   void forEachEntry(StringRef name, int64_t first,
                     function_ref<void(Value index, Value entry)> body);
   Value load(StringRef name, Value index);
@@ -116,9 +94,49 @@ private:
   std::map<std::string, Operand, std::less<>> operands;
 };
 
+/// Checks of extents, strides and addresses.
+class ShapeChecks : protected CheckedOp {
+protected:
+  using CheckedOp::CheckedOp;
+  void extents(ArrayRef<EqualExtents> table);
+  void heads();
+  void sequences();
+  void lengths(bool isWindowed);
+  void rowsForTma(StringRef name, StringRef strideRule, StringRef offsetRule);
+  void contiguous(StringRef name, StringRef rule);
+  void captures(AttentionOp attention);
+  void apart(StringRef rule);
+  void eachElementOnce(StringRef rule);
+};
+
+/// Checks of entries in memory.
+class EntryChecks : protected ShapeChecks {
+protected:
+  using ShapeChecks::ShapeChecks;
+  void starts(StringRef name, Value length);
+  void counts(StringRef name, Value most);
+  void finiteSink(StringRef rule);
+};
+
+/// Emits the checks of one op.
+class Checker : EntryChecks {
+public:
+  Checker(OpBuilder &b, Operation *op, const CheckMessage &message)
+      : EntryChecks(b, op, message) {}
+
+  void check(AttentionOp attention, ListContents lists);
+  void check(MergeOp merge, ListContents lists);
+  void checkLists(AttentionOp attention);
+  void checkLists(MergeOp merge);
+
+private:
+  void addAll(AttentionOp attention);
+  void contents();
+};
+
 } // namespace
 
-void Checker::add(StringRef name, Value memref) {
+void CheckedOp::add(StringRef name, Value memref) {
   if (!memref)
     return;
   auto dps = cast<DestinationStyleOpInterface>(op);
@@ -126,7 +144,7 @@ void Checker::add(StringRef name, Value memref) {
   operands[name.str()] = {memref, viewOf(math, memref), isWritten};
 }
 
-void Checker::extents(ArrayRef<EqualExtents> table) {
+void ShapeChecks::extents(ArrayRef<EqualExtents> table) {
   for (const EqualExtents &one : table)
     if (has(one.of) && has(one.name))
       requireEqual(view(one.of).sizes[one.ofDim], view(one.name).sizes[one.dim],
@@ -136,7 +154,7 @@ void Checker::extents(ArrayRef<EqualExtents> table) {
                        one.of);
 }
 
-void Checker::heads() {
+void ShapeChecks::heads() {
   Value queryHeads = view("query").sizes[2], keyHeads = view("key").sizes[2];
   Value rest = math.rem(queryHeads, math.max(keyHeads, math.constant(1)));
   Value isPositive = math.compare(Predicate::ne, keyHeads, math.constant(0));
@@ -147,7 +165,7 @@ void Checker::heads() {
 }
 
 /// Checks that all operands have the same number of sequences.
-void Checker::sequences() {
+void ShapeChecks::sequences() {
   Value one = math.constant(1);
   auto entries = [&](StringRef name, Value extra) {
     return math.sub(view(name).sizes[0], extra);
@@ -184,7 +202,7 @@ void Checker::sequences() {
 /// Checks the limits of lengths: a kernel counts rows in 32 bits and rounds up
 /// to its tiles, and the sum of a row and a bound of the window must fit as
 /// well.
-void Checker::lengths(bool isWindowed) {
+void ShapeChecks::lengths(bool isWindowed) {
   int64_t most = (int64_t(1) << (isWindowed ? 30 : 31)) - 512;
   for (StringRef name : {"query", "key", "key2"})
     if (has(name))
@@ -197,8 +215,8 @@ void Checker::lengths(bool isWindowed) {
 
 /// Checks that TMA can address the rows: they are contiguous and begin at
 /// multiples of 16 bytes.
-void Checker::rowsForTma(StringRef name, StringRef strideRule,
-                         StringRef offsetRule) {
+void ShapeChecks::rowsForTma(StringRef name, StringRef strideRule,
+                             StringRef offsetRule) {
   if (!has(name))
     return;
   const TensorView &tensor = view(name);
@@ -228,7 +246,7 @@ void Checker::rowsForTma(StringRef name, StringRef strideRule,
                    "alignment of 16, or copy it");
 }
 
-void Checker::contiguous(StringRef name, StringRef rule) {
+void ShapeChecks::contiguous(StringRef name, StringRef rule) {
   if (!has(name))
     return;
   Value one = math.constant(1);
@@ -239,7 +257,7 @@ void Checker::contiguous(StringRef name, StringRef rule) {
 }
 
 /// Checks the captures, which the region reads only if there are rows and keys.
-void Checker::captures(AttentionOp attention) {
+void ShapeChecks::captures(AttentionOp attention) {
   for (auto [n, source] : llvm::enumerate(attention.getCaptures())) {
     std::string name = "capture " + std::to_string(n);
     const TensorView &tensor = view(name);
@@ -263,7 +281,7 @@ void Checker::captures(AttentionOp attention) {
 }
 
 /// Checks that no two elements of a destination share memory.
-void Checker::eachElementOnce(StringRef rule) {
+void ShapeChecks::eachElementOnce(StringRef rule) {
   Value zero = math.constant(0), one = math.constant(1);
   for (const auto &[name, written] : operands) {
     const TensorView &tensor = written.view;
@@ -279,7 +297,7 @@ void Checker::eachElementOnce(StringRef rule) {
 
 /// Checks that destinations share no memory with other operands, because the
 /// kernel writes rows while it still reads inputs.
-void Checker::apart(StringRef rule) {
+void ShapeChecks::apart(StringRef rule) {
   LocalAliasAnalysis aliases;
   for (const auto &[name, written] : operands)
     for (const auto &[other, used] : operands) {
@@ -298,19 +316,19 @@ void Checker::apart(StringRef rule) {
 // The entries of varlen metadata
 //===----------------------------------------------------------------------===//
 
-Value Checker::load(StringRef name, Value index) {
+Value CheckedOp::load(StringRef name, Value index) {
   return memref::LoadOp::create(b, op->getLoc(), operands.at(name.str()).memref,
                                 index);
 }
 
 /// Returns an entry as an unsigned index, so that a negative one is very large.
-Value Checker::loadCount(StringRef name, Value index) {
+Value CheckedOp::loadCount(StringRef name, Value index) {
   return arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(),
                                     load(name, index));
 }
 
-void Checker::forEachEntry(StringRef name, int64_t first,
-                           function_ref<void(Value, Value)> body) {
+void CheckedOp::forEachEntry(StringRef name, int64_t first,
+                             function_ref<void(Value, Value)> body) {
   auto loop = scf::ForOp::create(b, op->getLoc(), math.constant(first),
                                  view(name).sizes[0], math.constant(1));
   OpBuilder::InsertionGuard guard(b);
@@ -321,7 +339,7 @@ void Checker::forEachEntry(StringRef name, int64_t first,
 
 /// Checks that the entries of cu_seqlens begin with 0, never decrease, and do
 /// not exceed `length`.
-void Checker::starts(StringRef name, Value length) {
+void EntryChecks::starts(StringRef name, Value length) {
   requireEqual(loadCount(name, math.constant(0)), math.constant(0), "C23",
                "the first entry of " + name + " to be 0");
   forEachEntry(name, 1, [&](Value index, Value entry) {
@@ -337,7 +355,7 @@ void Checker::starts(StringRef name, Value length) {
 
 /// Checks that the entries of kv_lens and source2_lens are between 0 and the
 /// number of keys.
-void Checker::counts(StringRef name, Value most) {
+void EntryChecks::counts(StringRef name, Value most) {
   forEachEntry(name, 0, [&](Value index, Value entry) {
     Value limit = most;
     if (name == "kv_lens" && has("cu_seqlens_k"))
@@ -352,7 +370,7 @@ void Checker::counts(StringRef name, Value most) {
   });
 }
 
-void Checker::finiteSink(StringRef rule) {
+void EntryChecks::finiteSink(StringRef rule) {
   forEachEntry("sink", 0, [&](Value, Value entry) {
     Value infinity = arith::ConstantOp::create(
         b, op->getLoc(),

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -182,6 +183,14 @@ static FailureOr<KernelInfo> readProgram(gpu::GPUFuncOp func,
   if (failed(programParameters(func.getArgumentTypes(),
                                [&] { return func.emitError(); })))
     return failure();
+  llvm::StringSet<> names;
+  for (Attribute extent : kernel.getMemory() ? kernel.getMemory().getValue()
+                                             : ArrayRef<Attribute>())
+    if (StringRef name = cast<ExtentAttr>(extent).getName();
+        !names.insert(name).second)
+      return func.emitError() << "expected one region of each name in the "
+                                 "memory map of tile.kernel, got two of \""
+                              << name << '"';
   KernelInfo info;
   info.schedule = scheduleOfProgram(kernel);
   if (kernel.getBoxRows())

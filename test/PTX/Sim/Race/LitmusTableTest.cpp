@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows of lib/PTX/Sim/Race/LITMUS.md. Each is a kernel; what is expected of
+// The rows of results/ptx-litmus.md. Each is a kernel; what is expected of
 // it follows from the PTX memory model alone. FMHA_WRITE_LITMUS=1 in the
 // environment writes the page, otherwise it is held against the rows.
 //

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// scripts/mma_oracle.py draws tiles of 128 x 32 sums of one instruction's K and
-// writes what mmasim says of them. FMHA_MMA_ORACLE names a folder with other
-// tiles than the committed ones.
+// scripts/check/mma_oracle.py draws tiles of 128 x 32 sums of one instruction's
+// K and writes what mmasim says of them. FMHA_MMA_ORACLE names a folder with
+// other tiles than the committed ones.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,8 +29,8 @@ def Tile_Dialect : Dialect {
 
     A tile is a value of static shape. Rank 2 is rows x columns; rank 1 holds one element a row.
 
-    One discardable attribute carries meaning: `tile.q_tile`, an i32 of 0 or 1 on an op of the dialect, is the query tile
-    that the op serves. Others of the prefix `tile.` are errors.
+    Discardable attributes that carry meaning: `tile.region` and `tile.partition` on ops of the dialect, `tile.kernel` on a
+    function; the attributes of the same names say what. Others of the prefix `tile.` are errors.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

@@ -168,7 +168,7 @@ def TileRotateLoops : Tile_Pass<"tile-rotate-loops"> {
     A loop of a role with ops of two stages begins with stage 0 of the first iteration, goes on with stage 1 of an iteration
     and stage 0 of the next one, in the order that the ops' attributes say, and ends with stage 1 of the last one. Values that
     stage 1 takes from stage 0 are carried by the loop. The last iteration leaves out its last release of each channel, which no
-    acquire waits for. `tile.partition` and `tile.q_tile` are dropped.
+    acquire waits for. `tile.partition` is dropped.
 
     Before:
     ```mlir

@@ -43,8 +43,7 @@ struct RowPlace {
 /// once, as vectors. Where heads are packed the row's head is such a number.
 ///
 ///   %e = fmha.read %bias[%h, %i, %j]    %e = tile.gather %bias[%h, %i, %keys]
-///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e :
-///   vector<4xf32>
+///   %y = arith.addf %x, %e         ->   %y = arith.addf %x, %e : vector<4xf32>
 class RowCode {
 public:
   RowCode(mlir::ImplicitLocOpBuilder &b, ModifyOp op, const KernelInfo &info,

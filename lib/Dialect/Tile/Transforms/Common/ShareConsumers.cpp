@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   if (warp < 8) { f(0, %a) }           %n = uniform(warp / 4 - 1)
-//   else if (warp < 12) { f(64, %b) } -> f(64 %n, n == 0 ? %a : n == 1 ? %b :
-//   %c) else { f(128, %c) }
+//   if (warp < 8) { f(0, %a) }             %n = uniform(warp / 4 - 1)
+//   else if (warp < 12) { f(64, %b) } ->   %x = %n == 0 ? %a
+//   else { f(128, %c) }                         : %n == 1 ? %b : %c
+//                                          f(64 %n, %x)
 //
 // Consumers do the same on other rows. LLVM and ptxas have their work with one
 // of them alone, and the instruction cache of an SM is filled once.

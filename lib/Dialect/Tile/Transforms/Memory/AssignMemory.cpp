@@ -53,6 +53,7 @@ private:
   LogicalResult assign(Operation *op);
   LogicalResult assignLoop(scf::ForOp loop);
   LogicalResult assignBranch(scf::IfOp branch);
+  LogicalResult checkFactors(DotOp dot);
   LogicalResult assignProduct(Operation *op);
   LogicalResult assignCast(CastOp op);
   LogicalResult assignSmem(Operation *op);
@@ -74,7 +75,11 @@ private:
                   : registers();
   }
   Attribute findRegion(StringRef name, TileType type);
-  FailureOr<Attribute> regionFor(Operation *op, StringRef name, TileType type);
+  enum class Memory { Shared, Tensor, Any };
+  FailureOr<Attribute> regionFor(Operation *op, StringRef name, TileType type,
+                                 Memory memory);
+  LogicalResult checkRegion(Operation *op, StringRef name, TileType type,
+                            Attribute place);
   Value copy(Value tile, Attribute place);
 
   gpu::GPUFuncOp func;
@@ -103,19 +108,48 @@ Attribute Assigner::findRegion(StringRef name, TileType type) {
                        fills ? 0 : smem->bytes);
 }
 
+/// Checks that the region `name`, which begins at `place`, holds a tile of
+/// `type`.
+LogicalResult Assigner::checkRegion(Operation *op, StringRef name,
+                                    TileType type, Attribute place) {
+  uint64_t needed, there;
+  if (const schedule::TmemRegion *tmem = info.map.findTmem(name.str())) {
+    needed =
+        type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+    there = tmem->columns;
+  } else {
+    needed = type.getBytes();
+    there = info.map.findSmem(name.str())->bytes;
+  }
+  if (needed > there)
+    return op->emitOpError() << "expected a region of at least " << needed
+                             << (isa<TmemAttr>(place) ? " columns" : " bytes")
+                             << ", got \"" << name << "\" of " << there;
+  return TileType::verify([&] { return op->emitOpError(); }, type.getShape(),
+                          type.getElementType(), place);
+}
+
 FailureOr<Attribute> Assigner::regionFor(Operation *op, StringRef name,
-                                         TileType type) {
-  if (Attribute found = findRegion(name, type))
+                                         TileType type, Memory memory) {
+  Attribute found = findRegion(name, type);
+  bool fits = found && (memory == Memory::Any ||
+                        isa<TmemAttr>(found) == (memory == Memory::Tensor));
+  if (fits) {
+    if (failed(checkRegion(op, name, type, found)))
+      return failure();
     return found;
+  }
   InFlightDiagnostic error = op->emitOpError()
                              << "expected a tile.region of the kernel's memory "
                                 "map";
   llvm::ListSeparator separator(", ");
   error << " (";
-  for (const schedule::SmemRegion &region : info.map.smem)
-    error << StringRef(separator) << region.name;
-  for (const schedule::TmemRegion &region : info.map.tmem)
-    error << StringRef(separator) << region.name;
+  if (memory != Memory::Tensor)
+    for (const schedule::SmemRegion &region : info.map.smem)
+      error << StringRef(separator) << region.name;
+  if (memory != Memory::Shared)
+    for (const schedule::TmemRegion &region : info.map.tmem)
+      error << StringRef(separator) << region.name;
   return error << "), got " << (name.empty() ? "none" : name);
 }
 
@@ -176,7 +210,8 @@ LogicalResult Assigner::copyRows(Operation *op, Value tile, OpOperand &rows) {
     return success();
   RegionAttr region = regionOf(op);
   FailureOr<Attribute> place =
-      regionFor(op, region ? region.getRows() : "", typeOf(rows.get()));
+      regionFor(op, region ? region.getRows() : "", typeOf(rows.get()),
+                Memory::Shared);
   if (failed(place))
     return failure();
   setInsertionPointFor(b, rows.get(), op);
@@ -188,7 +223,8 @@ LogicalResult Assigner::copyStored(StoreOp op) {
   Value value = op.getValue();
   if (typeOf(value).getSmem())
     return success();
-  FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(value));
+  FailureOr<Attribute> place =
+      regionFor(op, nameOf(op), typeOf(value), Memory::Shared);
   if (failed(place))
     return failure();
   setInsertionPointFor(b, value, op);
@@ -222,7 +258,9 @@ LogicalResult Assigner::assignCast(CastOp op) {
   auto whole = TileType::get(
       ctx, {op.getType().getRows(), column + op.getType().getColumns()},
       op.getType().getElementType(), Attribute());
-  FailureOr<Attribute> place = regionFor(op, nameOf(op), whole);
+  FailureOr<Attribute> place =
+      regionFor(op, nameOf(op), whole,
+                rules.productsInTmem ? Memory::Any : Memory::Shared);
   if (failed(place))
     return failure();
   if (rules.copiesAtUse && firstUser(op) != op)
@@ -242,14 +280,36 @@ LogicalResult Assigner::assignCast(CastOp op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Checks that the factors of a product lie where the target reads them, and
+/// its accumulator where it adds up.
+LogicalResult Assigner::checkFactors(DotOp dot) {
+  if (!typeOf(dot.getB()).getSmem())
+    return dot.emitOpError()
+           << "expected a second factor that tile.load brings to shared "
+              "memory, got "
+           << dot.getB().getType()
+           << "; a tile that threads compute may be the first one";
+  if (!dot.getAcc())
+    return success();
+  TileType acc = typeOf(dot.getAcc());
+  if (rules.productsInTmem ? acc.getTmem() != nullptr : acc.inFragments())
+    return success();
+  return dot.emitOpError() << "expected an accumulator that a tile.fill or "
+                              "another product begins, got "
+                           << acc;
+}
+
 /// A product adds up in place; a first one begins in its own region.
 LogicalResult Assigner::assignProduct(Operation *op) {
   Value result = op->getResult(0);
   auto dot = dyn_cast<DotOp>(op);
+  if (dot && failed(checkFactors(dot)))
+    return failure();
   if (dot && dot.getAcc()) {
     setPlace(result, typeOf(dot.getAcc()).getPlace());
   } else if (rules.productsInTmem) {
-    FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(result));
+    FailureOr<Attribute> place =
+        regionFor(op, nameOf(op), typeOf(result), Memory::Tensor);
     if (failed(place))
       return failure();
     setPlace(result, *place);
@@ -262,7 +322,8 @@ LogicalResult Assigner::assignProduct(Operation *op) {
 
 LogicalResult Assigner::assignSmem(Operation *op) {
   Value result = op->getResult(0);
-  FailureOr<Attribute> place = regionFor(op, nameOf(op), typeOf(result));
+  FailureOr<Attribute> place =
+      regionFor(op, nameOf(op), typeOf(result), Memory::Shared);
   if (succeeded(place))
     setPlace(result, *place);
   return place;
@@ -388,6 +449,20 @@ LogicalResult Assigner::assignBranch(scf::IfOp branch) {
   return success();
 }
 
+/// No pass after this one cuts tiles out of control flow other than scf.for and
+/// scf.if.
+static LogicalResult checkForeign(Operation *op) {
+  WalkResult walked = op->walk([&](Operation *inner) {
+    if (!isTileOp(inner))
+      return WalkResult::advance();
+    inner->emitOpError() << "expected only scf.for and scf.if around ops on "
+                            "tiles, got "
+                         << op->getName();
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult Assigner::assignBlock(Block &block) {
   // Copies appear among the ops, and have their places.
   SmallVector<Operation *> ops;
@@ -401,7 +476,7 @@ LogicalResult Assigner::assignBlock(Block &block) {
             .Default([&](Operation *other) {
               return isa_and_nonnull<TileDialect>(other->getDialect())
                          ? assign(other)
-                         : success();
+                         : checkForeign(other);
             });
     if (failed(done))
       return failure();
@@ -423,7 +498,7 @@ struct TileAssignMemoryPass
     if (failed(info) ||
         failed(expectStage(func, KernelStage::Tiled, getArgument())))
       return signalPassFailure();
-    if (info->isProgram && info->map.smem.empty()) {
+    if (info->isProgram) {
       if (failed(layOutProgram(func, familyOf(info->schedule))))
         return signalPassFailure();
       info = readKernelInfo(func);

@@ -12,43 +12,55 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace fmha;
 using namespace fmha::tile;
 
-void MemoryPlan::addSmem(std::string name, unsigned bytes, unsigned alignment,
-                         bool isRing) {
-  smem.push_back({std::move(name), 0, bytes, isRing ? 0u : 1u, alignment, ""});
-}
-
-void MemoryPlan::addTmem(std::string name, unsigned columns) {
-  tmem.push_back({std::move(name), tmemColumns(), columns, "", 0});
-}
-
-unsigned MemoryPlan::tmemColumns() const {
-  return tmem.empty() ? 0 : tmem.back().column + tmem.back().columns;
-}
-
-/// A region may pass tiles both ways, and each way has a barrier for what is
-/// full and one for what is free.
-unsigned MemoryPlan::barrierBytes(unsigned stages) const {
-  constexpr unsigned barrier = 8, perStage = 4;
-  unsigned count = tmem.size();
-  for (const schedule::SmemRegion &region : smem)
-    count += region.stages ? region.stages : stages;
-  return barrier * perStage * count;
-}
-
 static constexpr unsigned smallAlignment = 16;
 
-/// Regions follow each other as they are laid out, large alignments first.
-unsigned MemoryPlan::smemBytes(unsigned stages) const {
+void MemoryPlan::addSmem(std::string name, uint64_t bytes, unsigned alignment,
+                         bool isRing) {
+  smem.push_back({std::move(name), bytes, alignment, isRing});
+}
+
+void MemoryPlan::addTmem(std::string name, uint64_t columns) {
+  tmem.push_back({std::move(name), columns});
+}
+
+uint64_t MemoryPlan::tmemColumns() const {
+  uint64_t columns = 0;
+  for (const Region &region : tmem)
+    columns += region.size;
+  return columns;
+}
+
+/// A region may pass tiles both ways, and each way has a barrier for full slots
+/// and one for free ones.
+uint64_t MemoryPlan::barrierBytes(unsigned stages) const {
+  constexpr uint64_t barrier = 8, perStage = 4;
+  uint64_t count = tmem.size();
+  for (const Region &region : smem)
+    count += stagesOf(region, stages);
+  // A region is never empty.
+  return std::max(barrier, barrier * perStage * count);
+}
+
+std::vector<MemoryPlan::Region> MemoryPlan::inOrder() const {
+  std::vector<Region> ordered = smem;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const Region &a, const Region &b) {
+                     return a.alignment > b.alignment;
+                   });
+  return ordered;
+}
+
+uint64_t MemoryPlan::smemBytes(unsigned stages) const {
   uint64_t next = 0;
-  for (bool isLarge : {true, false})
-    for (const schedule::SmemRegion &region : smem)
-      if ((region.alignment > smallAlignment) == isLarge)
-        next =
-            llvm::alignTo(next, region.alignment) +
-            uint64_t(region.bytes) * (region.stages ? region.stages : stages);
+  for (const Region &region : inOrder())
+    next = llvm::alignTo(next, region.alignment) +
+           region.size * stagesOf(region, stages);
+  // The address that the allocation of tensor memory returns comes last.
   return llvm::alignTo(next, smallAlignment) + barrierBytes(stages) +
          smallAlignment;
 }
@@ -72,22 +84,24 @@ schedule::MemoryMap MemoryPlan::layOut() const {
   while (stages > 1 && smemBytes(stages) > target.smemBytesPerCta)
     --stages;
   schedule::MemoryMap map;
-  map.tmem = tmem;
   uint64_t next = 0;
-  auto place = [&](schedule::SmemRegion region) {
-    region.stages = region.stages ? region.stages : stages;
-    region.offset = next = llvm::alignTo(next, region.alignment);
-    next += uint64_t(region.bytes) * region.stages;
-    map.smem.push_back(std::move(region));
+  auto place = [&](const Region &region) {
+    next = llvm::alignTo(next, region.alignment);
+    map.smem.push_back({region.name, unsigned(next), unsigned(region.size),
+                        stagesOf(region, stages), region.alignment, ""});
+    next += region.size * stagesOf(region, stages);
   };
-  for (bool isLarge : {true, false})
-    for (const schedule::SmemRegion &region : smem)
-      if ((region.alignment > smallAlignment) == isLarge)
-        place(region);
-  place({"barriers", 0, barrierBytes(stages), 1, smallAlignment, ""});
+  for (const Region &region : inOrder())
+    place(region);
+  place({"barriers", barrierBytes(stages), smallAlignment});
+  unsigned column = 0;
+  for (const Region &region : tmem) {
+    map.tmem.push_back({region.name, column, unsigned(region.size), "", 0});
+    column += region.size;
+  }
   if (!tmem.empty()) {
-    place({"tmem_address", 0, 4, 1, smallAlignment, ""});
-    map.tmemColumns = layout::tmemAllocation(tmemColumns());
+    place({"tmem_address", 4, smallAlignment});
+    map.tmemColumns = layout::tmemAllocation(column);
   }
   map.smemBytes = llvm::alignTo(next, smallAlignment);
   return map;

@@ -17,6 +17,7 @@
 #include "fmha/Schedule/Model/Schedule.h"
 #include "fmha/Target/Target.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,10 +31,10 @@ public:
   /// Adds a region of shared memory of `bytes`, a multiple of `alignment` from
   /// its start. A ring gets as many stages as there is room for, up to
   /// `mostStages`.
-  void addSmem(std::string name, unsigned bytes, unsigned alignment,
+  void addSmem(std::string name, uint64_t bytes, unsigned alignment,
                bool isRing);
   /// Adds `columns` 32-bit columns of tensor memory.
-  void addTmem(std::string name, unsigned columns);
+  void addTmem(std::string name, uint64_t columns);
 
   /// Returns the sentence that names the capacity that the regions exceed,
   /// needed and there, or nothing.
@@ -45,14 +46,23 @@ public:
   static constexpr unsigned mostStages = 4;
 
 private:
-  unsigned barrierBytes(unsigned stages) const;
-  unsigned smemBytes(unsigned stages) const;
-  unsigned tmemColumns() const;
+  struct Region {
+    std::string name;
+    uint64_t size;
+    unsigned alignment = 1;
+    bool isRing = false;
+  };
+  unsigned stagesOf(const Region &region, unsigned stages) const {
+    return region.isRing ? stages : 1;
+  }
+  uint64_t barrierBytes(unsigned stages) const;
+  uint64_t smemBytes(unsigned stages) const;
+  uint64_t tmemColumns() const;
+  /// Large alignments first, so that they cost nothing.
+  std::vector<Region> inOrder() const;
 
   const target::Target &target;
-  /// Rings have 0 stages until they are laid out.
-  std::vector<schedule::SmemRegion> smem;
-  std::vector<schedule::TmemRegion> tmem;
+  std::vector<Region> smem, tmem;
 };
 
 } // namespace fmha::tile

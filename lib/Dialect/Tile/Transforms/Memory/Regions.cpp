@@ -72,24 +72,26 @@ namespace {
 struct Request {
   bool isTmem = false, isRing = false;
   /// Bytes, or columns.
-  unsigned size = 0, alignment = 0;
+  uint64_t size = 0;
+  unsigned alignment = 0;
 };
 
 class RegionNamer {
 public:
   RegionNamer(gpu::GPUFuncOp func, const MemoryRules &rules)
       : func(func), rules(rules), accumulators(accumulatorsOf(func)) {}
-  void run();
+  LogicalResult run();
 
   /// By name, in the order of the program.
   llvm::MapVector<StringRef, Request> requests;
 
 private:
   static Request inSmem(TileType type, Operation *op);
-  static Request inTmem(TileType type);
+  static Request inTmem(TileType type, unsigned column = 0);
   std::optional<Request> ofResult(Operation *op);
   std::optional<Request> ofRows(Operation *op);
-  StringRef add(StringRef name, Operation *op, const Request &request);
+  FailureOr<StringRef> add(StringRef name, Operation *op,
+                           const Request &request);
 
   gpu::GPUFuncOp func;
   const MemoryRules &rules;
@@ -107,11 +109,12 @@ Request RegionNamer::inSmem(TileType type, Operation *op) {
   return request;
 }
 
-Request RegionNamer::inTmem(TileType type) {
+/// From column `column` of its region on.
+Request RegionNamer::inTmem(TileType type, unsigned column) {
   Request request;
   request.isTmem = true;
-  request.size =
-      type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 32;
+  request.size = (column + type.getColumns()) *
+                 type.getElementType().getIntOrFloatBitWidth() / 32;
   return request;
 }
 
@@ -137,9 +140,13 @@ std::optional<Request> RegionNamer::ofResult(Operation *op) {
         return inTmem(fill.getType());
       })
       .Case<CastOp>([&](CastOp cast) -> Answer {
-        if (!rules.productsInTmem || !isFactor(cast.getResult()))
+        RegionAttr region = regionOf(op);
+        if (!isFactor(cast.getResult()))
           return std::nullopt;
-        return inTmem(cast.getType());
+        if (rules.productsInTmem)
+          return inTmem(cast.getType(), region ? region.getColumn() : 0);
+        // Registers do, unless a person wants memory.
+        return region ? Answer(inSmem(cast.getType(), op)) : std::nullopt;
       })
       .Default(std::nullopt);
 }
@@ -164,37 +171,50 @@ std::optional<Request> RegionNamer::ofRows(Operation *op) {
 }
 
 /// Adds a request for the region `name`, or for a new one that is called after
-/// `op`. Returns its name.
-StringRef RegionNamer::add(StringRef name, Operation *op,
-                           const Request &request) {
+/// `op`. Returns its name. Errors: the name is one of the kernel's own, or
+/// stands for a region of the other memory.
+FailureOr<StringRef> RegionNamer::add(StringRef name, Operation *op,
+                                      const Request &request) {
+  if (name == "barriers" || name == "tmem_address")
+    return op->emitOpError() << "expected the name of a region of tiles, got \""
+                             << name << "\", which every kernel has";
   if (name.empty())
     name = StringAttr::get(op->getContext(),
                            op->getName().stripDialect() + Twine(count++))
                .getValue();
-  Request &all = requests[name];
-  all.isTmem = request.isTmem;
+  auto [known, isNew] = requests.insert({name, request});
+  Request &all = known->second;
+  if (all.isTmem != request.isTmem)
+    return op->emitOpError()
+           << "works in " << (request.isTmem ? "tensor" : "shared")
+           << " memory: expected the name of another region, got \"" << name
+           << "\", which an op uses in the other memory";
   all.isRing |= request.isRing;
   all.size = std::max(all.size, request.size);
   all.alignment = std::max(all.alignment, request.alignment);
   return name;
 }
 
-void RegionNamer::run() {
-  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+LogicalResult RegionNamer::run() {
+  WalkResult walked = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     std::optional<Request> result = ofResult(op), rows = ofRows(op);
     if (!result && !rows)
-      return;
+      return WalkResult::advance();
     RegionAttr given = regionOf(op);
-    StringRef name = given ? given.getName() : "";
-    StringRef rowsName = given ? given.getRows() : "";
+    FailureOr<StringRef> name(given ? given.getName() : "");
+    FailureOr<StringRef> rowsName(given ? given.getRows() : "");
     if (result)
-      name = add(name, op, *result);
+      name = add(*name, op, *result);
     if (rows)
-      rowsName = add(rowsName, op, *rows);
+      rowsName = add(*rowsName, op, *rows);
+    if (failed(name) || failed(rowsName))
+      return WalkResult::interrupt();
     op->setAttr("tile.region",
-                RegionAttr::get(op->getContext(), name,
-                                given ? given.getColumn() : 0, rowsName));
+                RegionAttr::get(op->getContext(), *name,
+                                given ? given.getColumn() : 0, *rowsName));
+    return WalkResult::advance();
   });
+  return failure(walked.wasInterrupted());
 }
 
 ArrayAttr toAttribute(const schedule::MemoryMap &map, MLIRContext *ctx) {
@@ -247,12 +267,14 @@ static FailureOr<SmallVector<int32_t>> boxesOf(gpu::GPUFuncOp func) {
   return rows;
 }
 
-LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
-                                  const KernelFamily &family) {
-  auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
+/// Returns the memory map of `func`.
+static FailureOr<ArrayAttr> layOut(gpu::GPUFuncOp func,
+                                   const KernelFamily &family,
+                                   const target::Target &target) {
   RegionNamer namer(func, family.memory);
-  namer.run();
-  MemoryPlan plan(*target::findTarget(kernel.getTarget()));
+  if (failed(namer.run()))
+    return failure();
+  MemoryPlan plan(target);
   for (auto &[name, request] : namer.requests)
     if (request.isTmem)
       plan.addTmem(name.str(), request.size);
@@ -260,13 +282,21 @@ LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
       plan.addSmem(name.str(), request.size, request.alignment, request.isRing);
   if (std::optional<std::string> error = plan.check())
     return func.emitError() << *error;
+  return toAttribute(plan.layOut(), func.getContext());
+}
+
+LogicalResult tile::layOutProgram(gpu::GPUFuncOp func,
+                                  const KernelFamily &family) {
+  auto kernel = func->getAttrOfType<KernelAttr>("tile.kernel");
+  FailureOr<ArrayAttr> memory(kernel.getMemory());
+  if (!*memory)
+    memory = layOut(func, family, *target::findTarget(kernel.getTarget()));
   FailureOr<SmallVector<int32_t>> boxes = boxesOf(func);
-  if (failed(boxes))
+  if (failed(memory) || failed(boxes))
     return failure();
   MLIRContext *ctx = func.getContext();
   func->setAttr("tile.kernel",
-                KernelAttr::get(ctx, kernel.getTarget(),
-                                toAttribute(plan.layOut(), ctx),
+                KernelAttr::get(ctx, kernel.getTarget(), *memory,
                                 DenseI32ArrayAttr::get(ctx, *boxes),
                                 kernel.getRoles()));
   return success();

@@ -29,9 +29,10 @@ bool isProduct(mlir::Value value);
 /// Whether a product takes `tile`, or a slice of it, as its first factor.
 bool isFactor(mlir::Value tile);
 
-/// Writes a `tile.region` on every op of `func`, a program, that works in
-/// memory and has none, and lays the regions out in its `tile.kernel`. Errors:
-/// the target has not the memory.
+/// Completes the `tile.kernel` of `func`, a program: with the rows of the boxes
+/// that TMA copies and, unless it has a memory map, with one in which every op
+/// has a region, which its `tile.region` names. Errors: the target has not the
+/// memory, or two ops name one region for different memories.
 mlir::LogicalResult layOutProgram(mlir::gpu::GPUFuncOp func,
                                   const KernelFamily &family);
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelPlan.h"
+#include "Loops.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -249,22 +250,27 @@ PlannedChannel &Planner::channelOf(Value tile) {
   return plan.back();
 }
 
-/// Messages are counted by loops that all roles have, and by no condition that
-/// differs from iteration to iteration.
+/// Messages are counted by loops that all roles have, each with as many
+/// iterations in all iterations of the loops around it, and by no condition
+/// that differs from iteration to iteration.
 LogicalResult Planner::checkSend(const Send &send) {
-  unsigned loops = 0;
   for (Operation *op = send.point; op != func; op = op->getParentOp()) {
-    Operation *parent = op->getParentOp();
-    loops += isa<scf::ForOp>(parent);
-    auto branch = dyn_cast<scf::IfOp>(parent);
+    auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
     bool isFixed = !branch || (branch.getCondition().getParentBlock() ==
                                    &func.getBody().front() &&
                                op->getBlock() == branch.thenBlock());
-    if (!isFixed || loops > 1)
+    if (!isFixed)
       return send.tile.getDefiningOp()->emitOpError()
-             << "sends a tile to another role: expected it in at most one "
-                "loop, "
-                "and under conditions of the whole kernel only";
+             << "sends a tile to another role: expected it under conditions of "
+                "the whole kernel only";
+  }
+  for (auto loop = send.point->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>()) {
+    auto around = loop->getParentOfType<scf::ForOp>();
+    if (around && !areBoundsInvariant(loop, around))
+      return loop.emitOpError()
+             << "holds an op that sends a tile to another role: expected as "
+                "many iterations in all iterations of the loop around it";
   }
   return success();
 }

@@ -48,6 +48,21 @@ struct MessageNumber {
   void add(ImplicitLocOpBuilder &b, Value more) {
     value = value ? Value(arith::AddIOp::create(b, value, more)) : more;
   }
+  void add(ImplicitLocOpBuilder &b, const MessageNumber &more) {
+    known += more.known;
+    if (more.value)
+      add(b, more.value);
+  }
+  bool isZero() const { return !value && !known; }
+  Value get(ImplicitLocOpBuilder &b) const {
+    return value ? plus(b, value, known)
+                 : arith::ConstantIndexOp::create(b, known);
+  }
+  /// This number times `factor`.
+  Value times(ImplicitLocOpBuilder &b, Value factor) const {
+    return value ? arith::MulIOp::create(b, factor, get(b))
+                 : tile::times(b, factor, known);
+  }
 };
 
 class Inserter {
@@ -71,9 +86,8 @@ private:
   void releaseInBranches(scf::IfOp branch, const Delivery &delivery);
   void insertRelease(Delivery &delivery);
 
-  int64_t countIn(const PlannedChannel &channel, Operation *op);
-  void addSent(const PlannedChannel &channel, Operation *op,
-               MessageNumber &number);
+  MessageNumber sentIn(const PlannedChannel &channel, Block &block);
+  MessageNumber sentBy(const PlannedChannel &channel, Operation *op);
   Value numberOf(const PlannedChannel &channel, Operation *point,
                  function_ref<Value(scf::ForOp)> iteration);
   Value sentNumber(const PlannedChannel &channel, const Send &send);
@@ -142,43 +156,48 @@ static bool isSentAt(const PlannedChannel &channel, Operation *op) {
                       [&](const Send &send) { return send.point == op; });
 }
 
-/// Messages that ops inside of `op` send: of a loop in one iteration, of a
-/// branch if it is taken.
-int64_t Inserter::countIn(const PlannedChannel &channel, Operation *op) {
-  return llvm::count_if(channel.sends, [&](const Send &send) {
-    return op->isProperAncestor(send.point);
-  });
+/// Returns the messages that the ops of `block` send.
+MessageNumber Inserter::sentIn(const PlannedChannel &channel, Block &block) {
+  MessageNumber number;
+  for (Operation &op : block.without_terminator())
+    number.add(b, sentBy(channel, &op));
+  return number;
 }
 
-/// Adds the messages that `op` sends in all iterations of its loops.
-void Inserter::addSent(const PlannedChannel &channel, Operation *op,
-                       MessageNumber &number) {
-  number.known += isSentAt(channel, op);
-  int64_t count = countIn(channel, op);
-  if (!count)
-    return;
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return number.add(b, times(b, tripCount(b, loop), count));
-  for (Operation &inner : cast<scf::IfOp>(op).thenBlock()->without_terminator())
-    addSent(channel, &inner, number);
+/// Returns the messages that `op` and the ops inside of it send: of a loop in
+/// all iterations, of a branch if it is taken.
+MessageNumber Inserter::sentBy(const PlannedChannel &channel, Operation *op) {
+  MessageNumber number;
+  number.known = isSentAt(channel, op);
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    MessageNumber each = sentIn(channel, *loop.getBody());
+    if (!each.isZero())
+      number.add(b, each.times(b, tripCount(b, loop)));
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    number.add(b, sentIn(channel, *branch.thenBlock()));
+  }
+  return number;
 }
 
 /// The number of the message that goes out at `point`, in the iterations that
 /// `iteration` gives: those before it are all of the ops before it, and of
 /// earlier iterations.
 ///   two sends in a loop: 2·i, 2·i + 1; one after it: 2·n
+///   one in a loop of n iterations inside of another one: j·n + i
 Value Inserter::numberOf(const PlannedChannel &channel, Operation *point,
                          function_ref<Value(scf::ForOp)> iteration) {
   MessageNumber number;
   for (Operation *op = point; op != func; op = op->getParentOp()) {
     for (Operation *before = op->getPrevNode(); before;
          before = before->getPrevNode())
-      addSent(channel, before, number);
-    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
-      number.add(b, times(b, iteration(loop), countIn(channel, loop)));
+      number.add(b, sentBy(channel, before));
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    if (!loop)
+      continue;
+    MessageNumber each = sentIn(channel, *loop.getBody());
+    number.add(b, each.times(b, iteration(loop)));
   }
-  return number.value ? plus(b, number.value, number.known)
-                      : arith::ConstantIndexOp::create(b, number.known);
+  return number.get(b);
 }
 
 Value Inserter::sentNumber(const PlannedChannel &channel, const Send &send) {
@@ -388,17 +407,29 @@ void Inserter::insertReleases() {
 // Producers
 //===----------------------------------------------------------------------===//
 
-/// A slot is acquired before the first op that writes it; loads and moves name
-/// it.
+/// Returns the outermost loop around `op` that `point` does not stand in, or
+/// `op`.
+static Operation *outOfLoops(Operation *op, Operation *point) {
+  Operation *found = op;
+  for (auto loop = op->getParentOfType<scf::ForOp>();
+       loop && !loop->isProperAncestor(point);
+       loop = loop->getParentOfType<scf::ForOp>())
+    found = loop;
+  return found;
+}
+
+/// A slot is acquired before the first op that writes it, or the loop that adds
+/// up in it; loads and moves name it.
 void Inserter::insertAcquire(const PlannedChannel &channel, const Send &send) {
   Operation *maker = send.tile.getDefiningOp();
   bool isFree = channel.unreleased && !isa<LoadOp>(maker);
   if (isFree)
     return;
-  Operation *head = chainOf(maker);
+  Operation *head = outOfLoops(chainOf(maker), send.point);
   b.setInsertionPoint(withSlices(head));
-  Value slot = create<AcquireOp>(partitionOf(head), send.tile.getType(),
-                                 channels[&channel], sentNumber(channel, send));
+  Value slot =
+      create<AcquireOp>(partitionOf(chainOf(maker)), send.tile.getType(),
+                        channels[&channel], sentNumber(channel, send));
   if (auto load = dyn_cast<LoadOp>(maker))
     load.getIntoMutable().assign(slot);
   if (auto move = dyn_cast<MoveOp>(maker))

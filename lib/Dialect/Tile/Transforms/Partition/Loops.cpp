@@ -35,12 +35,32 @@ bool fmha::tile::isGuarded(scf::ForOp loop) {
   return false;
 }
 
+/// The outermost loop that bounds of `loop` do not change in, or `loop`.
+static Operation *outOfLoops(scf::ForOp loop) {
+  Operation *found = loop;
+  for (auto around = loop->getParentOfType<scf::ForOp>();
+       around && fmha::tile::areBoundsInvariant(loop, around);
+       around = around->getParentOfType<scf::ForOp>())
+    found = around;
+  return found;
+}
+
+bool fmha::tile::areBoundsInvariant(scf::ForOp loop, scf::ForOp around) {
+  return llvm::all_of(
+      ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+      [&](Value bound) {
+        return around.isDefinedOutsideOfLoop(bound) ||
+               getConstantIntValue(bound);
+      });
+}
+
 Value fmha::tile::hasIterations(scf::ForOp loop) {
+  Operation *at = outOfLoops(loop);
   for (Operation *user : loop.getUpperBound().getUsers())
-    if (user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop) &&
+    if (user->getBlock() == at->getBlock() && user->isBeforeInBlock(at) &&
         user->getNumResults() == 1 && isTestOf(user->getResult(0), loop))
       return user->getResult(0);
-  OpBuilder b(loop);
+  OpBuilder b(at);
   return arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::sgt,
                                loop.getUpperBound(), loop.getLowerBound());
 }

@@ -24,8 +24,12 @@ bool isTestOf(mlir::Value condition, mlir::scf::ForOp loop);
 /// Whether `loop` runs at least once where it stands, inside of a branch.
 bool isGuarded(mlir::scf::ForOp loop);
 
-/// Returns whether `loop` runs at least once: a condition that stands before
-/// it, made at the first call.
+/// Whether the bounds of `loop` are constants, or are made outside of `around`.
+bool areBoundsInvariant(mlir::scf::ForOp loop, mlir::scf::ForOp around);
+
+/// Returns whether `loop` runs at least once: a condition that stands before it
+/// and before the loops around it that do not change its bounds, made at the
+/// first call.
 mlir::Value hasIterations(mlir::scf::ForOp loop);
 
 /// Returns the number of iterations of `loop`, and the number of the iteration

@@ -39,7 +39,8 @@ enum class Part { Prologue, Body, Epilogue };
 
 class Rotation {
 public:
-  /// With `repeats` messages of a later output tile follow those of this one.
+  /// With `repeats` messages follow those of this loop: the kernel runs for
+  /// another output tile, or a loop around this one goes on.
   Rotation(scf::ForOp loop, bool repeats)
       : loop(loop), repeats(repeats), b(loop.getLoc(), loop->getContext()) {
     b.setInsertionPoint(loop);
@@ -360,9 +361,11 @@ struct TileRotateLoopsPass
     });
     schedule::Schedule schedule = scheduleOf(getOperation());
     bool repeats = partitionFamilyOf(schedule).repeats(schedule);
-    for (scf::ForOp loop : loops)
-      if (failed(Rotation(loop, repeats).run()))
+    for (scf::ForOp loop : loops) {
+      bool isNested = bool(loop->getParentOfType<scf::ForOp>());
+      if (failed(Rotation(loop, repeats || isNested).run()))
         return signalPassFailure();
+    }
     // Roles have been cut along these marks.
     getOperation().walk(
         [](Operation *op) { op->removeAttr("tile.partition"); });

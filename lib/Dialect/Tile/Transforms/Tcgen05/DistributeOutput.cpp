@@ -83,7 +83,7 @@ Value divided(ImplicitLocOpBuilder &b, const Quotient &rows, Value x) {
   });
 }
 
-/// acc/l in 16 bits into the staging tile.
+/// x/l in 16 bits into the staging tile, from an accumulator or from registers.
 struct DistributeNormalize : public DistributePattern<NormalizeOp> {
   using DistributePattern::DistributePattern;
   LogicalResult
@@ -91,15 +91,21 @@ struct DistributeNormalize : public DistributePattern<NormalizeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     TileType from = op.getInput().getType(), to = op.getType();
-    if (!from.getTmem() || !to.getSmem())
+    if (!to.getSmem() || (!from.getTmem() && !from.inRegisters()))
       return rewriter.notifyMatchFailure(
-          op, "expected a tile in #tile.tmem to go to #tile.smem");
+          op, "expected a tile in #tile.tmem or #tile.registers to go to "
+              "#tile.smem");
     Quotient rows(b, adaptor.getSum(), op.getUndivided(), op.getOffset());
-    forPieces(b, context, from, [&](Value column, Value, Value x) {
+    auto round = [&](Value x) -> Value {
       auto rounded = cast<VectorType>(x.getType()).clone(to.getElementType());
-      Value half = arith::TruncFOp::create(b, rounded, divided(b, rows, x));
-      storeSwizzled(b, to, half, inTile(b, to, column));
-    });
+      return arith::TruncFOp::create(b, rounded, divided(b, rows, x));
+    };
+    if (from.getTmem())
+      forPieces(b, context, from, [&](Value column, Value, Value x) {
+        storeSwizzled(b, to, round(x), inTile(b, to, column));
+      });
+    else
+      storeSwizzled(b, to, round(adaptor.getInput()));
     rewriter.replaceOp(op, SmemAddressOp::create(
                                b, LLVM::LLVMPointerType::get(b.getContext(), 3),
                                int32_t(to.getSmem().getOffset())));

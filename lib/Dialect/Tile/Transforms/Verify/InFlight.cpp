@@ -54,7 +54,8 @@ void tile::appendRegisters(Value value, SmallVectorImpl<Value> &registers) {
 //===----------------------------------------------------------------------===//
 
 /// What `value`, which a product may still write, is used for: to add to, to be
-/// awaited, or to be put beside another part of the same product.
+/// awaited, or to be put next to another part of the same product or taken as
+/// one.
 static LogicalResult checkUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -63,7 +64,8 @@ static LogicalResult checkUses(Value value) {
     if (begins(user) && accumulatorOf(user) == value &&
         use.getOperandNumber() != 0)
       continue;
-    if (isa<vector::InsertStridedSliceOp>(user)) {
+    if (isa<vector::InsertStridedSliceOp, vector::ExtractStridedSliceOp>(
+            user)) {
       if (failed(checkUses(user->getResult(0))))
         return failure();
       continue;

@@ -154,6 +154,18 @@ static bool isBetween(Operation *op) {
           llvm::none_of(op->getResultTypes(), isTile));
 }
 
+/// Whether `product` reads the message that `release` frees: the same number
+/// of its channel, or a part of it.
+static bool reads(DotOp product, ReleaseOp release) {
+  return llvm::any_of(product->getOperands(), [&](Value operand) {
+    while (auto slice = operand.getDefiningOp<SliceOp>())
+      operand = slice.getInput();
+    auto receive = operand.getDefiningOp<ReceiveOp>();
+    return receive && receive.getChannel() == release.getChannel() &&
+           receive.getMessage() == release.getMessage();
+  });
+}
+
 void Awaiter::visit(Operation *op) {
   // What a release frees has been read when the next op may take the result.
   Operation *taker = op;
@@ -162,11 +174,13 @@ void Awaiter::visit(Operation *op) {
   // A role may end with a release.
   bool needsAll = !taker || isa<scf::ForOp, scf::IfOp>(taker) ||
                   taker->hasTrait<OpTrait::IsTerminator>();
+  auto release = dyn_cast<ReleaseOp>(op);
   size_t count = 0;
   for (auto [n, product] : llvm::enumerate(begun))
-    if (needsAll || needs(taker, product))
+    if (needsAll || needs(taker, product) ||
+        (release && reads(product, release)))
       count = n + 1;
-  if (count && (isa<ReleaseOp>(op) || op == taker)) {
+  if (count && (release || op == taker)) {
     b.setInsertionPoint(op);
     await(count);
   }

@@ -8,6 +8,7 @@
 //
 //   load          TMA loads
 //   consumer<n>   products and all arithmetic on a set of rows, a warpgroup
+//                 for each set
 //   store         TMA stores
 //
 //===----------------------------------------------------------------------===//

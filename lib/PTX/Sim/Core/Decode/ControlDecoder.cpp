@@ -51,7 +51,7 @@ void FunctionDecoder::decodeBranchMany(Instruction &inst, Flow &next) {
   if (list.kind != Symbol::Kind::Targets)
     unsupported("expected the label of a .branchtargets list");
   auto targets = std::make_shared<BranchTargets>();
-  targets->labels = targetLists[list.index];
+  targets->labels = declarations.targetLists[list.index];
   inst.payload = targets.get();
   own(targets);
   inst.handler = executeBranchMany;

@@ -90,7 +90,7 @@ std::string declarations(Type type, unsigned bits) {
   }
 }
 
-void checkWidth(const Decoder &decoder, const syntax::Operand &operand,
+void checkWidth(const TypedForm &decoder, const syntax::Operand &operand,
                 RegisterType got, Type type, Fit fit) {
   unsigned wanted = scalar::bitWidth(type);
   // A vector register is read as elements of .v2 or .v4, or as one value.
@@ -103,7 +103,7 @@ void checkWidth(const Decoder &decoder, const syntax::Operand &operand,
                         std::to_string(got.bits));
 }
 
-void checkClass(const Decoder &decoder, const syntax::Operand &operand,
+void checkClass(const TypedForm &decoder, const syntax::Operand &operand,
                 RegisterType got, Type type, Fit fit) {
   if (!agrees(got, type, fit))
     decoder.unsupported(
@@ -126,7 +126,7 @@ bool hasNarrowForm(std::string_view name, unsigned bits) {
 
 /// Checks the width of a special register: mov accepts its width, cvt also
 /// accepts a wider special register.
-void checkSpecial(const Decoder &decoder, std::string_view name,
+void checkSpecial(const TypedForm &decoder, std::string_view name,
                   unsigned specialBits, Type type) {
   std::string_view root = decoder.text().parts[0];
   std::string got = ", got '" + std::string(name) + "'";
@@ -153,7 +153,7 @@ void checkSpecial(const Decoder &decoder, std::string_view name,
 
 /// Checks that all elements have the same width, and that together they are
 /// bits if their classes differ.
-void checkElements(const Decoder &decoder, const syntax::Operand &operand,
+void checkElements(const TypedForm &decoder, const syntax::Operand &operand,
                    Type type, Fit fit) {
   std::optional<RegisterType> joint;
   const syntax::Operand *last = nullptr;
@@ -180,8 +180,8 @@ void checkElements(const Decoder &decoder, const syntax::Operand &operand,
 
 } // namespace
 
-void Decoder::expectType(const syntax::Operand &operand, Type type,
-                         Fit fit) const {
+void TypedForm::expectType(const syntax::Operand &operand, Type type,
+                           Fit fit) const {
   if (type == Type::None)
     return;
   if (operand.kind == SyntaxKind::Pair) {

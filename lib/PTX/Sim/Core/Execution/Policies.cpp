@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Scheduler.h"
+#include "Policies.h"
 
 #include "fmha/PTX/Sim/Exploration.h"
 
@@ -14,19 +14,60 @@
 
 using namespace ptxsim;
 
-void Scheduler::randomTurns() {
+/// Instructions of one turn. Long turns keep a warp's registers in the cache.
+static constexpr uint64_t kTurn = 4096;
+
+WarpTurns::WarpTurns(Cluster &cluster)
+    : cluster(cluster), machine(cluster.machine) {
+  for (auto &cta : cluster.ctas)
+    for (auto &warp : cta->warps)
+      warps.push_back(warp.get());
+}
+
+void WarpTurns::turn(Warp &warp, uint64_t budget) {
+  if (uint64_t limit = machine.options.maxSteps) {
+    if (machine.steps >= limit) {
+      machine.stopped = true;
+      machine.status = Status::StepLimit;
+      return;
+    }
+    budget = std::min(budget, limit - machine.steps);
+  }
+  if (machine.cancelled && *machine.cancelled) {
+    machine.stopped = true;
+    return;
+  }
+  uint64_t before = machine.steps >> 20, done = warp.run(budget);
+  machine.steps += done;
+  cluster.steps += done;
+  if (machine.options.progress && machine.steps >> 20 != before)
+    machine.options.progress(machine.options.progressContext, machine.steps,
+                             machine.ctasDone, machine.config.grid.count());
+}
+
+void WarpTurns::sweep() {
+  for (Warp *warp : warps) {
+    if (machine.stopped)
+      return;
+    if (warp->runnable())
+      turn(*warp, kTurn);
+  }
+}
+
+void ptxsim::takeRandomTurns(WarpTurns &turns) {
+  Cluster &cluster = turns.cluster;
   // As many turns as a sweep has, so that livelocks are checked equally often.
-  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
+  for (size_t i = 0; i < turns.warps.size() && !turns.machine.stopped; ++i) {
     while (!cluster.inFlight().empty() && cluster.random(4) == 0)
       if (!cluster.completeOne(true))
         break;
     std::vector<Warp *> ready;
-    for (Warp *warp : warps)
+    for (Warp *warp : turns.warps)
       if (warp->runnable())
         ready.push_back(warp);
     if (ready.empty())
       return;
-    turn(*ready[cluster.random(ready.size())], 1 + cluster.random(64));
+    turns.turn(*ready[cluster.random(ready.size())], 1 + cluster.random(64));
   }
 }
 
@@ -37,7 +78,7 @@ static constexpr uint64_t kPriorityTurn = 1024;
 /// priorities change are drawn from spans of 2^4 to 2^18 steps.
 static constexpr unsigned kShortestSpan = 4, kSpans = 15;
 
-uint64_t &Scheduler::priorityOf(AgentId agent) {
+uint64_t &PriorityPolicy::priorityOf(AgentId agent) {
   auto [found, fresh] = agentPriorities.insert({agent, 0});
   if (fresh)
     found->second = (uint64_t(1) << 32) + cluster.random(uint64_t(1) << 32);
@@ -46,7 +87,7 @@ uint64_t &Scheduler::priorityOf(AgentId agent) {
 
 /// Lowers the priority of the process that took the step below all others if a
 /// change was due.
-void Scheduler::changePriority(uint64_t &priority, uint64_t before) {
+void PriorityPolicy::changePriority(uint64_t &priority, uint64_t before) {
   for (uint64_t at : priorityChanges)
     if (at >= before && at < prioritySteps) {
       priority = --lowest;
@@ -54,18 +95,19 @@ void Scheduler::changePriority(uint64_t &priority, uint64_t before) {
     }
 }
 
-/// Runs as many steps as a sweep has, each of the warp or agent of highest
-/// priority.
-void Scheduler::priorityTurns() {
-  if (warpPriorities.empty()) {
-    for (size_t i = 0; i < warps.size(); ++i)
-      warpPriorities.push_back((uint64_t(1) << 32) +
-                               cluster.random(uint64_t(1) << 32));
-    for (unsigned i = 0; i < machine.options.priorityChanges; ++i)
-      priorityChanges.push_back(cluster.random(
-          uint64_t(1) << (kShortestSpan + cluster.random(kSpans))));
-  }
-  for (size_t i = 0; i < warps.size() && !machine.stopped; ++i) {
+void PriorityPolicy::drawPriorities() {
+  for (size_t i = 0; i < warps.size(); ++i)
+    warpPriorities.push_back((uint64_t(1) << 32) +
+                             cluster.random(uint64_t(1) << 32));
+  for (unsigned i = 0; i < turns.machine.options.priorityChanges; ++i)
+    priorityChanges.push_back(cluster.random(
+        uint64_t(1) << (kShortestSpan + cluster.random(kSpans))));
+}
+
+void PriorityPolicy::takeTurns() {
+  if (warpPriorities.empty())
+    drawPriorities();
+  for (size_t i = 0; i < warps.size() && !turns.machine.stopped; ++i) {
     size_t best = warps.size();
     for (size_t w = 0; w < warps.size(); ++w)
       if (warps[w]->runnable() &&
@@ -75,16 +117,16 @@ void Scheduler::priorityTurns() {
       return;
     std::optional<size_t> agent = bestAgent();
     uint64_t before = prioritySteps;
-    AgentId id = agent ? cluster.agents[*agent].first : 0;
+    AgentId id = agent ? cluster.inFlight()[*agent].first : 0;
     if (agent && priorityOf(id) > warpPriorities[best]) {
       cluster.completeAgent(*agent);
       agentPriorities.erase(id);
       ++prioritySteps;
       continue;
     }
-    uint64_t steps = machine.steps, changes = cluster.changes;
-    turn(*warps[best], 1 + cluster.random(kPriorityTurn));
-    prioritySteps += machine.steps - steps;
+    uint64_t steps = turns.machine.steps, changes = cluster.changes;
+    turns.turn(*warps[best], 1 + cluster.random(kPriorityTurn));
+    prioritySteps += turns.machine.steps - steps;
     // A warp that polls without success yields to the others.
     if (cluster.changes == changes && warps[best]->runnable())
       warpPriorities[best] = --lowest;
@@ -93,26 +135,21 @@ void Scheduler::priorityTurns() {
 }
 
 /// Returns the agent of highest priority among those that may complete.
-std::optional<size_t> Scheduler::bestAgent() {
+std::optional<size_t> PriorityPolicy::bestAgent() {
   std::optional<size_t> best;
-  for (size_t i = 0; i < cluster.agents.size(); ++i)
+  for (size_t i = 0; i < cluster.inFlight().size(); ++i)
     if (cluster.eligible(i) &&
-        (!best || priorityOf(cluster.agents[i].first) >
-                      priorityOf(cluster.agents[*best].first)))
+        (!best || priorityOf(cluster.inFlight()[i].first) >
+                      priorityOf(cluster.inFlight()[*best].first)))
       best = i;
   return best;
 }
 
-/// Completes an agent when nothing else can make progress.
-bool Scheduler::completeOne() {
-  if (machine.options.policy == Policy::Exhaustive)
-    return exploreAgents();
-  if (machine.options.policy != Policy::Pct)
-    return cluster.completeOne(machine.options.randomised());
+bool PriorityPolicy::completeOne() {
   std::optional<size_t> agent = bestAgent();
   if (!agent)
     return false;
-  AgentId id = cluster.agents[*agent].first;
+  AgentId id = cluster.inFlight()[*agent].first;
   cluster.completeAgent(*agent);
   agentPriorities.erase(id);
   return true;
@@ -173,17 +210,17 @@ void Machine::noteClusterBarrier(bool writes) {
 }
 
 /// Returns the agents that may complete, by number.
-std::vector<Scheduler::Choice> Scheduler::agentChoices() {
+std::vector<ExhaustivePolicy::Choice> ExhaustivePolicy::agentChoices() {
   std::vector<Choice> choices;
-  for (size_t i = 0; i < cluster.agents.size(); ++i)
+  for (size_t i = 0; i < cluster.inFlight().size(); ++i)
     if (cluster.eligible(i))
-      choices.push_back({numberOf(*cluster.agents[i].second), nullptr, i});
+      choices.push_back({numberOf(*cluster.inFlight()[i].second), nullptr, i});
   return choices;
 }
 
 /// Executes the choice of the exploration. Returns false if the exploration
 /// stops this schedule.
-bool Scheduler::explore(std::vector<Choice> choices) {
+bool ExhaustivePolicy::explore(std::vector<Choice> choices) {
   std::sort(
       choices.begin(), choices.end(),
       [](const Choice &a, const Choice &b) { return a.number < b.number; });
@@ -205,7 +242,7 @@ bool Scheduler::explore(std::vector<Choice> choices) {
   if (choice.warp) {
     step(*choice.warp);
   } else {
-    if (!cluster.agents[choice.agent].second->notesFootprint())
+    if (!cluster.inFlight()[choice.agent].second->notesFootprint())
       footprint.touchEverything();
     cluster.completeAgent(choice.agent);
   }
@@ -213,18 +250,18 @@ bool Scheduler::explore(std::vector<Choice> choices) {
   return true;
 }
 
-bool Scheduler::exploreAgents() {
+bool ExhaustivePolicy::completeOne() {
   std::vector<Choice> choices = agentChoices();
   return !choices.empty() && explore(std::move(choices));
 }
 
 /// Runs a warp up to and including its next change of state that other warps
 /// can observe.
-void Scheduler::step(Warp &warp) {
+void ExhaustivePolicy::step(Warp &warp) {
   uint64_t changes = cluster.changes, end = machine.steps + kPriorityTurn;
   while (warp.runnable() && cluster.changes == changes && !machine.stopped &&
          machine.steps < end)
-    turn(warp, 1);
+    turns.turn(warp, 1);
   size_t index =
       size_t(std::find(warps.begin(), warps.end(), &warp) - warps.begin());
   fruitless[index] = cluster.changes == changes ? changes + 1 : 0;
@@ -233,7 +270,7 @@ void Scheduler::step(Warp &warp) {
 /// Takes one step of the exploration. A warp whose last step changed nothing
 /// polls or computes: it waits until something changes or nothing else can
 /// proceed.
-void Scheduler::exploreTurn() {
+void ExhaustivePolicy::takeTurn() {
   fruitless.resize(warps.size());
   std::vector<Choice> choices = agentChoices();
   for (bool all : {false, true}) {

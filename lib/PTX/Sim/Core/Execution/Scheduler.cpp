@@ -14,8 +14,6 @@
 
 using namespace ptxsim;
 
-/// Instructions of one turn. Long turns keep a warp's registers in the cache.
-static constexpr uint64_t kTurn = 4096;
 /// Instructions without any change in the machine before a livelock is
 /// suspected, and rounds of unsuccessful polls before an agent in flight must
 /// complete.
@@ -29,41 +27,8 @@ static constexpr uint64_t kYield = 1 << 16, kLook = 1 << 10;
 static constexpr uint64_t kSpin = 1 << 14;
 
 Scheduler::Scheduler(Cluster &cluster)
-    : cluster(cluster), machine(cluster.machine), patience(kYield) {
-  for (auto &cta : cluster.ctas)
-    for (auto &warp : cta->warps)
-      warps.push_back(warp.get());
-}
-
-void Scheduler::turn(Warp &warp, uint64_t budget) {
-  if (uint64_t limit = machine.options.maxSteps) {
-    if (machine.steps >= limit) {
-      machine.stopped = true;
-      machine.status = Status::StepLimit;
-      return;
-    }
-    budget = std::min(budget, limit - machine.steps);
-  }
-  if (machine.cancelled && *machine.cancelled) {
-    machine.stopped = true;
-    return;
-  }
-  uint64_t before = machine.steps >> 20, done = warp.run(budget);
-  machine.steps += done;
-  cluster.steps += done;
-  if (machine.options.progress && machine.steps >> 20 != before)
-    machine.options.progress(machine.options.progressContext, machine.steps,
-                             machine.ctasDone, machine.config.grid.count());
-}
-
-void Scheduler::sweep() {
-  for (Warp *warp : warps) {
-    if (machine.stopped)
-      return;
-    if (warp->runnable())
-      turn(*warp, kTurn);
-  }
-}
+    : cluster(cluster), machine(cluster.machine), turns(cluster),
+      patience(kYield) {}
 
 void Scheduler::othersChanged(uint64_t changes) {
   if (changes != changesOfOthers)
@@ -120,12 +85,24 @@ void Scheduler::restartWatch() {
 void Scheduler::takeTurns() {
   Policy policy = machine.options.policy;
   if (policy == Policy::Exhaustive)
-    return exploreTurn();
+    return exhaustive.takeTurn();
   if (policy == Policy::Random && !suspicious)
-    return randomTurns();
+    return takeRandomTurns(turns);
   if (policy == Policy::Pct && !suspicious)
-    return priorityTurns();
-  sweep();
+    return priorities.takeTurns();
+  turns.sweep();
+}
+
+/// Completes an agent when nothing else can make progress.
+bool Scheduler::completeOne() {
+  switch (machine.options.policy) {
+  case Policy::Exhaustive:
+    return exhaustive.completeOne();
+  case Policy::Pct:
+    return priorities.completeOne();
+  default:
+    return cluster.completeOne(machine.options.randomised());
+  }
 }
 
 bool Scheduler::endSoftWaits() {
@@ -278,7 +255,7 @@ static std::string lateAdvice(const PhaseOverrun &facts) {
 }
 
 /// Returns the location of the report: a sleeping path if there is one.
-Site Scheduler::blockedSite() const {
+static Site blockedSite(const std::vector<Warp *> &warps) {
   Site site;
   for (const Warp *warp : warps)
     for (const Path &path : warp->paths) {
@@ -310,7 +287,7 @@ void Scheduler::reportDeadlock(FindingId id) {
     other = {"the phase after it was completed by " +
                  whoseText(late->missed.by) + "; " + others,
              late->missed.by};
-  Site site = late ? late->site : blockedSite();
+  Site site = late ? late->site : blockedSite(warps);
   size_t count = graph.paths.size();
   machine.report.addFault(
       id, site,

@@ -9,14 +9,12 @@
 #ifndef FMHA_LIB_PTX_SIM_CORE_EXECUTION_SCHEDULER_H
 #define FMHA_LIB_PTX_SIM_CORE_EXECUTION_SCHEDULER_H
 
-#include "Machine/Handlers.h"
-
-#include <map>
+#include "Policies.h"
 
 namespace ptxsim {
 
-/// Runs a cluster to its end. Eager and late: round robin with long turns.
-/// Random: a warp and a turn length drawn from the seed.
+/// Runs a cluster to its end in the order of the policy: eager and late take
+/// long turns round robin.
 class Scheduler {
 public:
   explicit Scheduler(Cluster &cluster);
@@ -39,39 +37,22 @@ public:
   void reportLivelock() { reportDeadlock(FindingId::Livelock); }
 
 private:
-  void turn(Warp &warp, uint64_t budget);
-  void sweep();
-  // --- policies, Policies.cpp ---
   void takeTurns();
   bool completeOne();
-  void randomTurns();
-  void priorityTurns();
-  void changePriority(uint64_t &priority, uint64_t before);
-  uint64_t &priorityOf(AgentId agent);
-  std::optional<size_t> bestAgent();
-  /// A step that Policy::Exhaustive may take: a step of a warp or of an agent.
-  struct Choice {
-    uint64_t number;
-    Warp *warp;
-    size_t agent;
-  };
-  std::vector<Choice> agentChoices();
-  bool explore(std::vector<Choice> choices);
-  bool exploreAgents();
-  void exploreTurn();
-  void step(Warp &warp);
   bool stalled();
   bool endSoftWaits();
   bool watchForLivelock();
   uint64_t quietSteps() const;
   void restartWatch();
   void reportDeadlock(FindingId id);
-  Site blockedSite() const;
   bool finish();
 
   Cluster &cluster;
   Machine &machine;
-  std::vector<Warp *> warps;
+  WarpTurns turns;
+  PriorityPolicy priorities{turns};
+  ExhaustivePolicy exhaustive{turns};
+  const std::vector<Warp *> &warps = turns.warps;
   uint64_t changesAtStall = 0, softRounds = 0;
   // Livelock: a state that recurs while nothing in the machine changes.
   uint64_t changesWatched = 0, watchedSince = 0, sweeps = 0, nextSnapshot = 1;
@@ -80,16 +61,6 @@ private:
   uint64_t visitedSince = 0, changesOfOthers = 0;
   /// Instructions of a visit without any change after which other clusters run.
   uint64_t patience;
-
-  // Policy::Pct: priorities of warps (in the order of `warps`) and agents, the
-  // lowest one given so far, and the steps at which priorities change.
-  std::vector<uint64_t> warpPriorities;
-  std::map<AgentId, uint64_t> agentPriorities;
-  uint64_t lowest = uint64_t(1) << 32, prioritySteps = 0;
-  std::vector<uint64_t> priorityChanges;
-  // Policy::Exhaustive: per warp, the number of changes + 1 if its last step
-  // changed nothing, else 0.
-  std::vector<uint64_t> fruitless;
 };
 
 } // namespace ptxsim

@@ -22,7 +22,7 @@ unsigned ptxsim::nextUnitStateId() {
   return next++;
 }
 
-Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
+WarpLanes::WarpLanes(Cta &cta, unsigned index, LaneMask lanes)
     : cta(cta), cluster(cta.cluster), machine(cta.machine), index(index),
       live(lanes) {
   const Program &program = machine.program;
@@ -39,42 +39,46 @@ Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
   scalarContext.approx = machine.options.approx;
   scalarContext.carry = &carry;
   bases[1] = machine.constantRows[cta.rank].data();
+}
+
+WarpLanes::~WarpLanes() { std::free(rows); }
+
+Warp::Warp(Cta &cta, unsigned index, LaneMask lanes)
+    : WarpCollectives(cta, index, lanes) {
   Path path;
   path.mask = lanes;
-  path.frames.push_back({program.entry, 0, 0, 0, nullptr});
+  path.frames.push_back({machine.program.entry, 0, 0, 0, nullptr});
   paths.push_back(std::move(path));
   recount();
   select(0);
 }
 
-Warp::~Warp() { std::free(rows); }
-
-Dim3 Warp::threadIndex(unsigned lane) const {
+Dim3 WarpLanes::threadIndex(unsigned lane) const {
   const Dim3 &block = machine.config.block;
   uint32_t thread = index * 32 + lane;
   return {thread % block.x, thread / block.x % block.y,
           thread / (block.x * block.y)};
 }
 
-uint8_t *Warp::local(unsigned lane, uint64_t address, uint64_t bytes) {
+uint8_t *WarpLanes::local(unsigned lane, uint64_t address, uint64_t bytes) {
   if (address > localCapacity || bytes > localCapacity - address)
     return nullptr;
   return localBytes.data() + size_t(lane) * localCapacity + address;
 }
 
-uint8_t *Warp::localShadow(unsigned lane, uint64_t address) {
+uint8_t *WarpLanes::localShadow(unsigned lane, uint64_t address) {
   return localWritten.empty()
              ? nullptr
              : localWritten.data() + size_t(lane) * localCapacity + address;
 }
 
-void Warp::recount() {
+void WarpPaths::recount() {
   readyPaths = 0;
   for (const Path &path : paths)
     readyPaths += path.status == Path::Status::Ready;
 }
 
-void Warp::refresh() {
+void WarpPaths::refresh() {
   const Path &path = paths[current];
   mask = path.mask;
   code = path.frames.back().code->instructions.data();
@@ -82,18 +86,18 @@ void Warp::refresh() {
   joinPc = path.join < 0 ? UINT32_MAX : joins[path.join].pc;
 }
 
-void Warp::select(unsigned path) {
+void WarpPaths::select(unsigned path) {
   current = path;
   pc = paths[path].pc;
   refresh();
 }
 
-void Warp::save() {
+void WarpPaths::save() {
   if (current < paths.size())
     paths[current].pc = pc;
 }
 
-bool Warp::selectReady() {
+bool WarpPaths::selectReady() {
   // Start after the current path, so that paths take turns.
   for (unsigned i = 1; i <= paths.size(); ++i) {
     unsigned candidate = (current + i) % paths.size();

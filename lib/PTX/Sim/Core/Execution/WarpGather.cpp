@@ -104,12 +104,19 @@ bool mayExit(const Path &path, uint32_t pc) {
   return true;
 }
 
+/// Returns true if lanes at a join may exit instead of waiting there, which is
+/// all that the collective needs of them.
+bool mayLeave(const Path &path, const Instruction &inst) {
+  return inst.convergence == Convergence::Members && mayExit(path, path.pc);
+}
+
 } // namespace
 
 /// Returns the lanes with the mask of the first lane, and splits off the
 /// others. Lanes may name different masks, as those of the tiles of a warp do.
 /// Each such group is a separate collective; after it they continue together.
-LaneMask Warp::lanesOfOneMask(const Instruction &inst, LaneMask active) {
+LaneMask WarpCollectives::lanesOfOneMask(const Instruction &inst,
+                                         LaneMask active) {
   if (inst.memberMask.isConstant())
     return active;
   const Row &masks = row(inst.memberMask);
@@ -122,7 +129,7 @@ LaneMask Warp::lanesOfOneMask(const Instruction &inst, LaneMask active) {
   return same;
 }
 
-bool Warp::converge(const Instruction &inst, LaneMask &active) {
+bool WarpCollectives::converge(const Instruction &inst, LaneMask &active) {
   bool forced = std::exchange(paths[current].forced, false);
   LaneMask need = live;
   bool aligned = inst.convergence == Convergence::Aligned;
@@ -154,15 +161,10 @@ bool Warp::converge(const Instruction &inst, LaneMask &active) {
   return gather(inst, need, active);
 }
 
-/// Returns true if lanes at a join may exit instead of waiting there, which is
-/// all that the collective needs of them.
-bool Warp::mayLeave(const Path &path, const Instruction &inst) const {
-  return inst.convergence == Convergence::Members && mayExit(path, path.pc);
-}
-
 /// Returns true if all of `missing` may still reach `inst`, or exit, while this
 /// path waits there.
-bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
+bool WarpCollectives::canArrive(LaneMask missing,
+                                const Instruction &inst) const {
   for (unsigned i = 0; i < paths.size(); ++i) {
     const Path &path = paths[i];
     if (i == current || !(path.mask & missing) ||
@@ -178,7 +180,7 @@ bool Warp::canArrive(LaneMask missing, const Instruction &inst) const {
 /// Handles that a path now waits at a join. Lanes that a collective needs, and
 /// that may exit, do not wait there for the lanes that wait for them. Otherwise
 /// the collective stops waiting.
-void Warp::settleGatherings() {
+void WarpPaths::settleGatherings() {
   for (Path &waiting : paths)
     for (Path &path : paths) {
       if (waiting.status != Path::Status::Gathering ||
@@ -196,7 +198,7 @@ void Warp::settleGatherings() {
 }
 
 /// Lets collectives recompute their missing lanes after some of those exited.
-void Warp::exitsAreArrivals(LaneMask exited) {
+void WarpControl::exitsAreArrivals(LaneMask exited) {
   for (Path &path : paths)
     if (path.status == Path::Status::Gathering && (path.missing & exited))
       path.status = Path::Status::Ready;
@@ -214,7 +216,8 @@ static bool meets(const Path &path, const Instruction &inst, LaneMask need,
          ((path.mask | path.missing) & live) == need;
 }
 
-bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
+bool WarpCollectives::gather(const Instruction &inst, LaneMask need,
+                             LaneMask &active) {
   LaneMask there = active;
   for (const Path &path : paths)
     if (path.status == Path::Status::Gathering && meets(path, inst, need, live))
@@ -246,7 +249,7 @@ bool Warp::gather(const Instruction &inst, LaneMask need, LaneMask &active) {
   return false;
 }
 
-void Warp::finishGathering(const Instruction &inst, bool waits) {
+void WarpCollectives::finishGathering(const Instruction &inst, bool waits) {
   for (unsigned i = 0; i < paths.size(); ++i) {
     Path &path = paths[i];
     bool sameKind = path.status == Path::Status::Gathering &&
@@ -265,16 +268,16 @@ void Warp::finishGathering(const Instruction &inst, bool waits) {
 
 /// Returns true if lanes missing from the collective of `gathering` wait for
 /// something else on a way that leads there.
-bool Warp::heldUp(const Path &gathering) const {
+bool WarpCollectives::heldUp(const Path &gathering) const {
   for (const Path &path : paths)
     if (path.status == Path::Status::Waiting &&
         (path.mask & gathering.missing) &&
-        mayReach(*this, path, *gathering.wait.inst))
+        mayReach(self(), path, *gathering.wait.inst))
       return true;
   return false;
 }
 
-bool Warp::releaseGathering() {
+bool WarpCollectives::releaseGathering() {
   for (Path &path : paths) {
     if (path.status != Path::Status::Gathering || heldUp(path))
       continue;

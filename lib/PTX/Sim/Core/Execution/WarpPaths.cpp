@@ -13,8 +13,8 @@
 
 using namespace ptxsim;
 
-int Warp::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
-                  int parent) {
+int WarpPaths::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
+                       int parent) {
   size_t free = 0;
   while (free < joins.size() && joins[free].used)
     ++free;
@@ -26,7 +26,7 @@ int Warp::newJoin(uint32_t joinAt, uint32_t depth, LaneMask expected,
 
 /// Moves `lanes` of the current path into a new path at `at`. If the paths
 /// reconverge at `join`, both get a join there. Returns the new path.
-unsigned Warp::split(LaneMask lanes, uint32_t at, uint32_t join) {
+unsigned WarpPaths::split(LaneMask lanes, uint32_t at, uint32_t join) {
   Path &path = paths[current];
   uint32_t depth = uint32_t(path.frames.size());
   if (join != UINT32_MAX) {
@@ -48,8 +48,8 @@ unsigned Warp::split(LaneMask lanes, uint32_t at, uint32_t join) {
   return unsigned(paths.size() - 1);
 }
 
-Outcome Warp::branch(const Instruction &inst, LaneMask taken, uint32_t target,
-                     LaneMask) {
+Outcome WarpControl::branch(const Instruction &inst, LaneMask taken,
+                            uint32_t target, LaneMask) {
   if (taken == mask) {
     pc = target;
     return Outcome::Control;
@@ -59,8 +59,8 @@ Outcome Warp::branch(const Instruction &inst, LaneMask taken, uint32_t target,
   return Outcome::Control;
 }
 
-Outcome Warp::branchMany(const Instruction &inst, LaneMask active,
-                         const Row &targets) {
+Outcome WarpControl::branchMany(const Instruction &inst, LaneMask active,
+                                const Row &targets) {
   LaneMask stay = mask & ~active;
   uint32_t next = pc + 1;
   // Each group of lanes with one target, except the last, moves to a new path.
@@ -82,7 +82,7 @@ Outcome Warp::branchMany(const Instruction &inst, LaneMask active,
   return Outcome::Control;
 }
 
-void Warp::removeCurrent() {
+void WarpPaths::removeCurrent() {
   paths.erase(paths.begin() + current);
   if (current >= paths.size())
     current = 0;
@@ -92,7 +92,7 @@ void Warp::removeCurrent() {
 /// Handles the arrival of the current path at its join. Returns true if the
 /// path continues, false if it waits or has merged into the path that waits
 /// there.
-bool Warp::arrive() {
+bool WarpPaths::arrive() {
   while (pc == joinPc) {
     Path &path = paths[current];
     Join &join = joins[path.join];
@@ -125,7 +125,7 @@ bool Warp::arrive() {
 }
 
 /// Wakes the paths whose joins are complete.
-void Warp::settleJoins() {
+void WarpPaths::settleJoins() {
   for (Path &path : paths) {
     if (path.status != Path::Status::AtJoin ||
         path.mask != joins[path.join].expected)
@@ -138,14 +138,14 @@ void Warp::settleJoins() {
 }
 
 /// Wakes a path that waits at its join; the others do not wait for it.
-void Warp::leaveJoin(Path &path) {
+void WarpPaths::leaveJoin(Path &path) {
   joins[path.join].expected &= ~path.mask;
   path.join = joins[path.join].parent;
   path.status = Path::Status::Ready;
   ++readyPaths;
 }
 
-bool Warp::releaseJoin() {
+bool WarpPaths::releaseJoin() {
   for (Path &path : paths)
     if (path.status == Path::Status::AtJoin) {
       leaveJoin(path);
@@ -154,7 +154,7 @@ bool Warp::releaseJoin() {
   return false;
 }
 
-bool Warp::dissolveJoins() {
+bool WarpPaths::dissolveJoins() {
   bool any = false;
   for (Path &waiting : paths) {
     if (waiting.status != Path::Status::AtJoin)
@@ -174,7 +174,7 @@ bool Warp::dissolveJoins() {
   return any;
 }
 
-Outcome Warp::exitLanes(LaneMask lanes) {
+Outcome WarpControl::exitLanes(LaneMask lanes) {
   live &= ~lanes;
   if (!live)
     cta.lastExit = site(code[pc]);
@@ -189,12 +189,12 @@ Outcome Warp::exitLanes(LaneMask lanes) {
     refresh();
     ++pc;
     settleJoins();
-    cluster.lanesExited(*this);
+    cluster.lanesExited(self());
     return Outcome::Control;
   }
   removeCurrent();
   settleJoins();
-  cluster.lanesExited(*this);
+  cluster.lanesExited(self());
   if (live)
     selectReady();
   return Outcome::Control;
@@ -205,9 +205,9 @@ static void copyLanes(Row &to, const Row &from, LaneMask active) {
 }
 
 /// Copies one argument or result between two frames.
-static void copySlot(Warp &warp, LaneMask active, const Slot &to, Row *toRows,
-                     uint32_t toLocal, const Slot &from, const Row *fromRows,
-                     uint32_t fromLocal) {
+static void copySlot(WarpLanes &warp, LaneMask active, const Slot &to,
+                     Row *toRows, uint32_t toLocal, const Slot &from,
+                     const Row *fromRows, uint32_t fromLocal) {
   if (to.inRegisters && from.inRegisters) {
     for (uint32_t i = 0; i < std::min(to.rows, from.rows); ++i)
       copyLanes(toRows[i], fromRows[i], active);
@@ -241,8 +241,8 @@ static void copySlot(Warp &warp, LaneMask active, const Slot &to, Row *toRows,
 /// Limit for frames without registers or local memory, which take no space.
 static constexpr size_t kMostFrames = 4096;
 
-Outcome Warp::call(const Instruction &inst, LaneMask active,
-                   const Code &callee) {
+Outcome WarpControl::call(const Instruction &inst, LaneMask active,
+                          const Code &callee) {
   if (active != mask) {
     // Lanes whose guard is false continue after the call and wait there.
     split(mask & ~active, pc + 1, pc + 1);
@@ -289,7 +289,7 @@ Outcome Warp::call(const Instruction &inst, LaneMask active,
   return Outcome::Control;
 }
 
-Outcome Warp::ret(LaneMask active) {
+Outcome WarpControl::ret(LaneMask active) {
   if (paths[current].frames.size() == 1)
     return exitLanes(active);
   if (active != mask)

@@ -13,14 +13,14 @@
 
 using namespace ptxsim;
 
-void Decoder::unsupported(const std::string &why) const {
+void InstructionForm::unsupported(const std::string &why) const {
   throw Error(Error::Kind::Unsupported,
               "line " + std::to_string(text().line) + ": '" +
                   std::string(text().opcode) + "' is not supported: " + why,
               text().line);
 }
 
-void Decoder::expectOperands(size_t low, size_t high) const {
+void InstructionForm::expectOperands(size_t low, size_t high) const {
   if (size() >= low && size() <= high)
     return;
   std::string wanted = std::to_string(low);
@@ -30,7 +30,7 @@ void Decoder::expectOperands(size_t low, size_t high) const {
               std::to_string(size()));
 }
 
-race::Ordering Decoder::ordering(race::Ordering implied) const {
+race::Ordering InstructionForm::ordering(race::Ordering implied) const {
   using race::Scope;
   struct Word {
     std::string_view text;
@@ -67,26 +67,26 @@ race::Ordering Decoder::ordering(race::Ordering implied) const {
   return implied;
 }
 
-void Decoder::expectModifiers(
+void InstructionForm::expectModifiers(
     std::initializer_list<std::string_view> known) const {
   for (size_t i = 1; i < text().parts.size(); ++i)
     if (std::find(known.begin(), known.end(), text().parts[i]) == known.end())
       unsupported("unknown modifier ." + std::string(text().parts[i]));
 }
 
-const syntax::Operand &Decoder::operand(size_t index) const {
+const syntax::Operand &InstructionForm::operand(size_t index) const {
   if (index >= size())
     unsupported("expected at least " + std::to_string(index + 1) +
                 " operands, got " + std::to_string(size()));
   return text().operands[index];
 }
 
-bool Decoder::isImmediate(size_t index) const {
+bool InstructionForm::isImmediate(size_t index) const {
   return operand(index).kind == syntax::Operand::Kind::Integer ||
          operand(index).kind == syntax::Operand::Kind::Float;
 }
 
-uint64_t Decoder::immediate(size_t index) const {
+uint64_t InstructionForm::immediate(size_t index) const {
   if (operand(index).kind != syntax::Operand::Kind::Integer)
     unsupported("expected an integer constant as operand " +
                 std::to_string(index + 1));

@@ -26,7 +26,7 @@
 
 using namespace ptxsim;
 
-void Races::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
+void RaceEdges::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
   WarpState &state = stateOf(warp);
   race::VectorClock &flow = point.gathering.flow;
   flow.join(state.knows.seen);
@@ -40,7 +40,7 @@ void Races::precede(const Warp &warp, LaneMask active, SyncPoint &point) {
   tick(state);
 }
 
-void Races::follow(const Warp &warp, const SyncPoint &point) {
+void RaceEdges::follow(const Warp &warp, const SyncPoint &point) {
   stateOf(warp).knows.flow.join(point.gathering.flow);
 }
 
@@ -69,7 +69,7 @@ bool ptxsim::readsStrongly(const Program &program) {
 /// Orders a read of the value after the lane that wrote it. All lanes of a warp
 /// that execute a write together count as one, so that a warp whose lanes each
 /// write a word needs no component per lane.
-void Races::leaveValue(const Warp &warp, Place &place, unsigned lane) {
+void RaceValues::leaveValue(const Warp &warp, Place &place, unsigned lane) {
   WarpState &state = stateOf(warp);
   race::VectorClock &flow = place.flow[number];
   flow.join(state.knows.seen);
@@ -81,7 +81,7 @@ void Races::leaveValue(const Warp &warp, Place &place, unsigned lane) {
 
 /// Follows the values of this cluster; values of other clusters order only by
 /// releases.
-void Races::readValue(const Warp &warp, const Place &place) {
+void RaceValues::readValue(const Warp &warp, const Place &place) {
   // A red combines with the stored value, but does not return it.
   if (place.flow.empty() || site.inst->dst.empty())
     return;

@@ -83,7 +83,8 @@ static constexpr std::string_view kGlobalFence =
     "Let the writing threads execute fence.proxy.async.global after their "
     "stores and before they hand the data on.";
 
-std::string Races::nameParty(const race::Stamp &stamp, bool writes) const {
+std::string RaceReporter::nameParty(const race::Stamp &stamp,
+                                    bool writes) const {
   std::string text = writes ? "written by " : "read by ";
   text += nameOf(stamp.kind);
   text += "warp " + std::to_string(stamp.warp % ctaWarps);
@@ -107,7 +108,7 @@ static const Instruction *instructionAt(const Program &program, uint32_t line) {
 
 /// Returns the party of a stamp. Its warp may belong to a cluster that has
 /// ended.
-Party Races::partyOf(const race::Stamp &stamp) const {
+Party RaceReporter::partyOf(const race::Stamp &stamp) const {
   const Machine &machine = cluster.machine;
   uint32_t owner = race::clusterOf(stamp.when), rank = stamp.warp / ctaWarps;
   Party party;
@@ -127,7 +128,7 @@ Party Races::partyOf(const race::Stamp &stamp) const {
   return party;
 }
 
-std::string Races::placeOf(uint64_t address) const {
+std::string RaceReporter::placeOf(uint64_t address) const {
   char text[64];
   if (space == Space::Local)
     std::snprintf(text, sizeof text, "tensor memory lanes %u..%u column %u",
@@ -144,13 +145,14 @@ std::string Races::placeOf(uint64_t address) const {
   return where;
 }
 
-void Races::report(const race::Access &access, const race::Conflict &conflict) {
-  const Races &self = *static_cast<const Races *>(access.context);
-  const_cast<Races &>(self).describe(access, conflict);
+void RaceReporter::report(const race::Access &access,
+                          const race::Conflict &conflict) {
+  const auto &self = *static_cast<const RaceReporter *>(access.context);
+  const_cast<RaceReporter &>(self).describe(access, conflict);
 }
 
-void Races::describe(const race::Access &access,
-                     const race::Conflict &conflict) {
+void RaceReporter::describe(const race::Access &access,
+                            const race::Conflict &conflict) {
   FindingId id = FindingId::RaceGlobal;
   if (conflict.fault == Fault::ProxyFence)
     id = FindingId::MissingProxyFence;

@@ -15,7 +15,7 @@
 
 namespace ptxsim {
 
-struct Races::WarpState {
+struct RaceState::WarpState {
   race::Actor actor = 0;
   race::Time time = 1;
   race::Knowledge knows;
@@ -36,7 +36,7 @@ struct Races::WarpState {
   std::array<uint64_t, 8> absorbed{};
 };
 
-struct Races::CtaState {
+struct RaceState::CtaState {
   race::Shadow shared{16};
   race::TensorShadow tensor;
   /// The last operation of each stream, and of each warp of another CTA, that

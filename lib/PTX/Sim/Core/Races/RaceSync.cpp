@@ -29,23 +29,23 @@ static void publish(PublishedList &list, const Published &entry) {
 }
 
 /// Orders what the warp does from here on after what it has released.
-void Races::tick(WarpState &state) { ++state.time; }
+void RaceState::tick(WarpState &state) { ++state.time; }
 
-race::Actor Races::laneActor(const WarpState &state, unsigned lane) {
+race::Actor RaceState::laneActor(const WarpState &state, unsigned lane) {
   return lanes->actorOrNew(state.actor, lane, nextActor);
 }
 
 /// Adds what the lanes did up to `until` to `given`. The warp's own component
 /// of its knowledge gives the time up to which its lanes know of each other.
-void Races::handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
-                   LaneMask active, race::Time until) {
+void RaceState::handOn(race::VectorClock &given, const Warp &warp,
+                       WarpState &state, LaneMask active, race::Time until) {
   if ((warp.live & ~active) == 0)
     return given.raise(state.actor, until);
   eachLane(active,
            [&](unsigned lane) { given.raise(laneActor(state, lane), until); });
 }
 
-RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
+RaceTicket RaceEdges::ticket(const Site &who, RaceStream &stream) {
   const Warp &warp = *who.warp;
   WarpState &state = stateOf(warp);
   RaceTicket result{state.knows};
@@ -60,17 +60,18 @@ RaceTicket Races::ticket(const Site &who, RaceStream &stream) {
   return result;
 }
 
-void Races::finished(const Warp &warp, RaceStream &stream, race::Time time) {
+void RaceEdges::finished(const Warp &warp, RaceStream &stream,
+                         race::Time time) {
   stateOf(warp).knows.seen.raise(stream.actor, time);
 }
 
-void Races::finishedAll(const Warp &warp, RaceStream &stream) {
+void RaceEdges::finishedAll(const Warp &warp, RaceStream &stream) {
   finished(warp, stream, stream.time);
   close(stream);
 }
 
-void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
-                   Ordering order, uint32_t rank) {
+void RaceEdges::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
+                       Ordering order, uint32_t rank) {
   WarpState &state = stateOf(warp);
   Scope need = warp.cta.rank == rank ? Scope::Cta : Scope::Cluster;
   // In practice a remote arrive has no scope, and still works.
@@ -92,18 +93,18 @@ void Races::arrive(const Warp &warp, LaneMask active, SyncPoint &point,
   precede(warp, active, point);
 }
 
-void Races::arrive(const RaceTicket &ticket, SyncPoint &point) {
+void RaceEdges::arrive(const RaceTicket &ticket, SyncPoint &point) {
   point.gathering.join(ticket.knows);
 }
 
-void Races::complete(SyncPoint &point) {
+void RaceEdges::complete(SyncPoint &point) {
   point.completed = point.gathering;
   for (const Warp *warp : point.waiting)
     stateOf(*warp).knows.join(point.completed);
   point.waiting.clear();
 }
 
-void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
+void RaceEdges::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
   WarpState &state = stateOf(warp);
   if (order.acquires)
     state.knows.join(point.completed);
@@ -115,16 +116,16 @@ void Races::acquire(const Warp &warp, SyncPoint &point, Ordering order) {
   }
 }
 
-bool Races::inScope(const Warp &warp, const Published &published,
-                    Scope scope) const {
+bool RaceEdges::inScope(const Warp &warp, const Published &published,
+                        Scope scope) const {
   Scope need = Scope::Gpu;
   if (published.cluster == number)
     need = published.rank == warp.cta.rank ? Scope::Cta : Scope::Cluster;
   return scope >= need && published.scope >= need;
 }
 
-void Races::absorb(const Warp &warp, WarpState &state,
-                   const Published &published, Scope scope) {
+void RaceEdges::absorb(const Warp &warp, WarpState &state,
+                       const Published &published, Scope scope) {
   if (!inScope(warp, published, scope))
     return;
   uint64_t &last = state.absorbed[published.version % state.absorbed.size()];
@@ -139,7 +140,7 @@ void Races::absorb(const Warp &warp, WarpState &state,
 
 /// Absorbs what a strong read acquires, or records it for a later acquire
 /// fence.
-void Races::observe(const Warp &warp, const Place &place, Ordering order) {
+void RaceValues::observe(const Warp &warp, const Place &place, Ordering order) {
   WarpState &state = stateOf(warp);
   for (const Published &entry : place.releases)
     if (order.acquires)
@@ -152,8 +153,8 @@ void Races::observe(const Warp &warp, const Place &place, Ordering order) {
 /// Performs a strong access to one place in memory: PTX ISA 8.8, "release and
 /// acquire patterns". A plain store begins a new release sequence; an atomic
 /// continues the old one.
-void Races::synchronise(Places &places, uint64_t address,
-                        race::Access &access) {
+void RaceValues::synchronise(Places &places, uint64_t address,
+                             race::Access &access) {
   const Warp &warp = *site.warp;
   auto found = places.find(address);
   if (found != places.end() && kind == Access::Write)
@@ -170,8 +171,8 @@ void Races::synchronise(Places &places, uint64_t address,
 }
 
 /// Synchronizes each element of a vector as a separate access (PTX ISA 8.2.4).
-void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
-                           race::Access &access) {
+void RaceValues::synchroniseAll(Places &places, uint64_t address,
+                                uint64_t bytes, race::Access &access) {
   unsigned elements = site.inst->order.elements;
   for (unsigned i = 0; i < elements; ++i)
     synchronise(places, address + i * (bytes / elements), access);
@@ -179,8 +180,8 @@ void Races::synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
 
 /// Publishes the knowledge that a strong write releases by its own order or by
 /// a fence before it.
-void Races::release(const Warp &warp, Places &places, uint64_t address,
-                    race::Access &access) {
+void RaceValues::release(const Warp &warp, Places &places, uint64_t address,
+                         race::Access &access) {
   const Ordering &order = site.inst->order;
   WarpState &state = stateOf(warp);
   const race::Knowledge *given =
@@ -206,7 +207,7 @@ void Races::release(const Warp &warp, Places &places, uint64_t address,
   access.stamp.when = race::momentOf(number, state.actor, state.time);
 }
 
-void Races::fence(const Warp &warp, LaneMask active, Ordering order) {
+void RaceEdges::fence(const Warp &warp, LaneMask active, Ordering order) {
   WarpState &state = stateOf(warp);
   if (order.acquires) {
     PublishedList observed = std::move(state.observed);
@@ -226,8 +227,8 @@ void Races::fence(const Warp &warp, LaneMask active, Ordering order) {
   tick(state);
 }
 
-void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
-                       bool global) {
+void RaceEdges::proxyFence(const Warp &warp, LaneMask active, bool shared,
+                           bool global) {
   WarpState &state = stateOf(warp);
   race::Knowledge &knows = state.knows;
   // The log of fences distinguishes the lanes.
@@ -251,7 +252,7 @@ void Races::proxyFence(const Warp &warp, LaneMask active, bool shared,
 
 /// Orders what the warp has issued to the tensor core, or has waited for,
 /// before the synchronization that follows. This does not imply completion.
-void Races::tensorFenceBefore(const Warp &warp) {
+void RaceEdges::tensorFenceBefore(const Warp &warp) {
   WarpState &state = stateOf(warp);
   for (Kind kind : {Kind::Mma, Kind::TmemLoad, Kind::TmemStore}) {
     auto found = streams.find({state.actor, kind, 0});
@@ -264,18 +265,18 @@ void Races::tensorFenceBefore(const Warp &warp) {
   }
 }
 
-void Races::tensorFenceAfter(const Warp &warp) {
+void RaceEdges::tensorFenceAfter(const Warp &warp) {
   WarpState &state = stateOf(warp);
   state.tensorFenced.join(state.knows.tensor);
 }
 
-void Races::lanesMeet(const Warp &warp, LaneMask active) {
+void RaceEdges::lanesMeet(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
   handOn(state.knows.seen, warp, state, active, state.time);
   tick(state);
 }
 
-void Races::collective(const Warp &warp, LaneMask active) {
+void RaceEdges::collective(const Warp &warp, LaneMask active) {
   if (!launch.isa)
     return lanesMeet(warp, active);
   WarpState &state = stateOf(warp);

@@ -17,7 +17,7 @@ using Fault = race::Conflict::Fault;
 using race::Kind;
 using View = race::Knowledge::View;
 
-Races::Races(Cluster &cluster, LaunchRaces &launch)
+RaceState::RaceState(Cluster &cluster, LaunchRaces &launch)
     : cluster(cluster), launch(launch), number(uint32_t(cluster.number + 1)),
       ctaWarps(uint32_t(cluster.ctas[0]->warps.size())),
       warps(cluster.ctas.size() * ctaWarps), ctas(cluster.ctas.size()),
@@ -27,21 +27,21 @@ Races::Races(Cluster &cluster, LaunchRaces &launch)
     warps[i].actor = i;
 }
 
-Races::~Races() = default;
+RaceState::~RaceState() = default;
 
-Races::WarpState &Races::stateOf(const Warp &warp) {
+RaceState::WarpState &RaceState::stateOf(const Warp &warp) {
   return warps[warp.cta.rank * ctaWarps + warp.index];
 }
 
 /// Gives accesses by different lanes than before a new time.
-void Races::enter(WarpState &state, LaneMask active) {
+void RaceState::enter(WarpState &state, LaneMask active) {
   if (state.active == active) [[likely]]
     return;
   state.active = active;
   lanes->active(state.actor, ++state.time, active);
 }
 
-RaceStream &Races::stream(const Warp &warp, Kind kind, uint64_t key) {
+RaceStream &RaceState::stream(const Warp &warp, Kind kind, uint64_t key) {
   uint32_t owner = stateOf(warp).actor;
   auto [found, isNew] = streams.try_emplace({owner, kind, key});
   if (isNew)
@@ -50,7 +50,7 @@ RaceStream &Races::stream(const Warp &warp, Kind kind, uint64_t key) {
   return found->second;
 }
 
-race::Access Races::accessOf(const Site &who, Access access) {
+race::Access RaceReporter::accessOf(const Site &who, Access access) {
   WarpState &state = stateOf(*who.warp);
   site = who;
   race::Access result;
@@ -65,12 +65,12 @@ race::Access Races::accessOf(const Site &who, Access access) {
   result.knows = &state.knows;
   result.write = access != Access::Read;
   result.report = report;
-  result.context = this;
+  result.context = static_cast<RaceReporter *>(this);
   return result;
 }
 
-race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
-                                 Access access) {
+race::Access RaceReporter::streamAccess(const RaceStream &stream,
+                                        const Site &who, Access access) {
   race::Access result = accessOf(who, access);
   result.stamp.when = race::momentOf(number, stream.actor, stream.time);
   result.stamp.kind = stream.kind;
@@ -84,8 +84,8 @@ race::Access Races::streamAccess(const RaceStream &stream, const Site &who,
   return result;
 }
 
-race::Access Races::laneAccess(const Warp &warp, const Instruction &inst,
-                               LaneMask active, Access access) {
+race::Access RaceMemory::laneAccess(const Warp &warp, const Instruction &inst,
+                                    LaneMask active, Access access) {
   enter(stateOf(warp), active);
   race::Access result = accessOf(warp.site(inst), access);
   result.stamp.scope = inst.order.scope;
@@ -93,8 +93,8 @@ race::Access Races::laneAccess(const Warp &warp, const Instruction &inst,
   return result;
 }
 
-void Races::shared(race::Access &access, unsigned lane, uint32_t address,
-                   uint32_t bytes) {
+void RaceMemory::shared(race::Access &access, unsigned lane, uint32_t address,
+                        uint32_t bytes) {
   uint32_t rank = address >> 24;
   place = cluster.ctas[rank].get();
   space = Space::Shared;
@@ -108,8 +108,8 @@ void Races::shared(race::Access &access, unsigned lane, uint32_t address,
     synchroniseAll(places, address, bytes, access);
 }
 
-void Races::global(race::Access &access, unsigned lane, uint64_t address,
-                   uint64_t bytes) {
+void RaceMemory::global(race::Access &access, unsigned lane, uint64_t address,
+                        uint64_t bytes) {
   space = Space::Global;
   site.lane = int(lane);
   access.stamp.lane = uint8_t(lane);
@@ -118,8 +118,8 @@ void Races::global(race::Access &access, unsigned lane, uint64_t address,
     synchroniseAll(launch.places, address, bytes, access);
 }
 
-race::Access Races::sharedAccess(const RaceStream &stream, const Site &who,
-                                 Cta &cta, Access access) {
+race::Access RaceMemory::sharedAccess(const RaceStream &stream, const Site &who,
+                                      Cta &cta, Access access) {
   place = &cta;
   space = Space::Shared;
   race::Access checked = streamAccess(stream, who, access);
@@ -129,15 +129,18 @@ race::Access Races::sharedAccess(const RaceStream &stream, const Site &who,
   return checked;
 }
 
-race::Shadow &Races::shadowOf(const Cta &cta) { return ctas[cta.rank].shared; }
+race::Shadow &RaceMemory::shadowOf(const Cta &cta) {
+  return ctas[cta.rank].shared;
+}
 
-void Races::asyncShared(const RaceStream &stream, const Site &who, Cta &cta,
-                        uint32_t offset, uint32_t bytes, Access access) {
+void RaceMemory::asyncShared(const RaceStream &stream, const Site &who,
+                             Cta &cta, uint32_t offset, uint32_t bytes,
+                             Access access) {
   shadowOf(cta).apply(offset, bytes, sharedAccess(stream, who, cta, access));
 }
 
-void Races::asyncGlobal(const RaceStream &stream, const Site &who,
-                        uint64_t address, uint64_t bytes, Access access) {
+void RaceMemory::asyncGlobal(const RaceStream &stream, const Site &who,
+                             uint64_t address, uint64_t bytes, Access access) {
   space = Space::Global;
   race::Access checked = streamAccess(stream, who, access);
   if (checked.stamp.async)
@@ -163,9 +166,9 @@ static uint32_t strangersOf(const RaceStream &stream,
   return result;
 }
 
-void Races::tensor(RaceStream *stream, const Site &who, Cta &cta,
-                   uint8_t groups, uint32_t column, uint32_t count,
-                   Access access, uint64_t key) {
+void RaceMemory::tensor(RaceStream *stream, const Site &who, Cta &cta,
+                        uint8_t groups, uint32_t column, uint32_t count,
+                        Access access, uint64_t key) {
   place = &cta;
   space = Space::Local;
   race::Access checked =
@@ -186,8 +189,8 @@ void Races::tensor(RaceStream *stream, const Site &who, Cta &cta,
   ctas[cta.rank].tensor.apply(groups, column, count, checked);
 }
 
-void Races::tensorFreed(const Site &who, Cta &cta, uint32_t column,
-                        uint32_t count) {
+void RaceMemory::tensorFreed(const Site &who, Cta &cta, uint32_t column,
+                             uint32_t count) {
   place = &cta;
   space = Space::Local;
   race::Access checked = accessOf(who, Access::Write);
@@ -282,7 +285,7 @@ bool Races::initFenced(const race::Access &access,
 
 /// Orders the mbarrier.init of these lanes, and nothing else, before everything
 /// after the next arrival, even a relaxed one.
-void Races::barrierInitFence(const Warp &warp, LaneMask active) {
+void RaceEdges::barrierInitFence(const Warp &warp, LaneMask active) {
   WarpState &state = stateOf(warp);
   state.knows.inits.raise(state.actor, state.time);
   initFences.fence(state.actor, active, state.time, {}, uint32_t(warps.size()),
@@ -290,7 +293,8 @@ void Races::barrierInitFence(const Warp &warp, LaneMask active) {
   tick(state);
 }
 
-void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
+void RaceMemory::touch(const RaceStream &stream, const Site &who,
+                       const Cta &cta) {
   // The threads of a CTA do not end before their cp.async have completed.
   if (stream.kind == Kind::CpAsync)
     return;
@@ -304,13 +308,13 @@ void Races::touch(const RaceStream &stream, const Site &who, const Cta &cta) {
 
 /// Returns true if the lane of a warp that accesses the CTA has released its
 /// access on its own.
-bool Races::knownByLane(const CtaState &state, race::Actor actor) const {
+bool RaceMemory::knownByLane(const CtaState &state, race::Actor actor) const {
   const CtaState::Touch &touch = state.touches[actor];
   return actor < warps.size() && touch.site.lane >= 0 &&
          lanes->has(state.atExit, actor, 1u << touch.site.lane, touch.time);
 }
 
-void Races::warpExits(const Warp &warp) {
+void RaceMemory::warpExits(const Warp &warp) {
   CtaState &state = ctas[warp.cta.rank];
   state.atExit.join(stateOf(warp).knows.seen);
   if (warp.cta.liveWarps)

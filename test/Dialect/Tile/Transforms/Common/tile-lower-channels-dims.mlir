@@ -1,7 +1,7 @@
 // Boxes of tiles that are no whole panels, of chunks and of passes: always 64 columns
 // wide, and counted whole.
 
-// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,tile-lower-channels,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,cse)))' | FileCheck %s
 
 // 72 columns: two boxes of 128 x 64, 32768 bytes; 40 columns: one. Stages are 32768
 // bytes apart for both. O is stored by one box.

@@ -38,7 +38,7 @@ gpu.module @shared {
   #fmha.role<"spare", first_warp = 2, warps = 2, registers = 248>, #fmha.role<"consumer0", first_warp = 4, warps = 4, registers = 248>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiles {
-  // expected-error@+1 {{tile-share-consumers expects a machine kernel, as tile-distribute makes it, got a tiled one; run tile-place first}}
+  // expected-error@+1 {{tile-share-consumers expects a machine kernel, as tile-distribute makes it, got a tiled one; run tile-assign-memory first}}
   gpu.func @tiles(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %s = tile.fill 0.0 : !tile.tile<64x64xf32>
     gpu.return

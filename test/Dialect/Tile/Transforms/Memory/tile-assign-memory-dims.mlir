@@ -1,7 +1,7 @@
 // Places of tiles that are no whole panels, of messages of different sizes and of
 // slices. A panel of n rows is n x 128 bytes.
 
-// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' | FileCheck %s
 
 // 80 columns are two panels: queries at 0 and 32768, stages of 32768 from 65536 on; V
 // has one panel and lies in the same stages. O: 256, and 48 columns on.

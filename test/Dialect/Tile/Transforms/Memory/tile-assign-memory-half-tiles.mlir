@@ -1,7 +1,7 @@
 // Places of query tiles of 64 rows: panels of 64 x 128 = 8192 bytes, and half of the
 // lanes of tensor memory.
 
-// RUN: fmha-opt %S/../../Inputs/half-tiles.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/half-tiles.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' | FileCheck %s
 
 // A CTA has 64 rows. Two panels of Q; S, P over its upper half, and O in the same lanes.
 // CHECK: gpu.module @fmha_fwd_kernel {

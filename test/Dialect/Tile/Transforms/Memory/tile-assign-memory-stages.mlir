@@ -1,7 +1,7 @@
-// tile-place takes a tiled kernel and no other: what comes before is named, what comes behind
+// tile-assign-memory takes a tiled kernel and no other: what comes before is named, what comes behind
 // is not lowered twice.
 
-// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-place)))'
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory)))'
 
 #schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
   #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
@@ -10,7 +10,7 @@
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @placed {
-  // expected-error@+1 {{tile-place expects a tiled kernel, as convert-fmha-to-tile makes it, got a placed one: tile-place has been run on it already}}
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a placed one: tile-assign-memory has been run on it already}}
   gpu.func @placed(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32, #tile.registers>
     gpu.return
@@ -26,7 +26,7 @@ gpu.module @placed {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @specialised {
-  // expected-error@+1 {{tile-place expects a tiled kernel, as convert-fmha-to-tile makes it, got a specialised one: tile-place has been run on it already}}
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a specialised one: tile-assign-memory has been run on it already}}
   gpu.func @specialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
@@ -44,7 +44,7 @@ gpu.module @specialised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @synchronised {
-  // expected-error@+1 {{tile-place expects a tiled kernel, as convert-fmha-to-tile makes it, got a synchronised one: tile-place has been run on it already}}
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a synchronised one: tile-assign-memory has been run on it already}}
   gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
@@ -60,7 +60,7 @@ gpu.module @synchronised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
-  // expected-error@+1 {{tile-place expects a tiled kernel, as convert-fmha-to-tile makes it, got a machine one: tile-place has been run on it already}}
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got a machine one: tile-assign-memory has been run on it already}}
   gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.sync_cta
     gpu.return

@@ -5,11 +5,12 @@
 //   in shared memory (128 x 128 x 2 = 32768) P0 81920, P1 114688, rows 147456 on.
 // And in columns of tensor memory: S0 0, S1 128, O0 256, O1 256 + 64 = 320; P of
 // 16 bits takes the upper 64 of the 128 columns of its S: 64 and 192.
+// Ops name these regions by tile.region, which the pass removes.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem},convert-fmha-to-tile,gpu.module(gpu.func(tile-place)))' \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,TMEM
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-place)))' \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,SMEM
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=tmem},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,TMEM --implicit-check-not=tile.region
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=2 kv-stages=3 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory)))' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,SMEM --implicit-check-not=tile.region
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
 !l = memref<?x?x?xf32, strided<[?, ?, ?]>>
@@ -20,13 +21,15 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 
 // CHECK-LABEL: gpu.func
 // Each query tile has memory of its own, K and V take turns in the ring.
-// CHECK: %[[Q0:.*]] = tile.load {{.*}}q_tile = 0{{.*}} -> <128x64xbf16, #tile.smem<offset = 0>>
-// CHECK: %[[Q1:.*]] = tile.load {{.*}}q_tile = 1{{.*}} -> <128x64xbf16, #tile.smem<offset = 16384>>
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %c0 : index
+// CHECK: %[[SECOND:.*]] = arith.addi %{{.*}}, %c128 : index
+// CHECK: %[[Q0:.*]] = tile.load %{{.*}}[%[[FIRST]]] : {{.*}} -> <128x64xbf16, #tile.smem<offset = 0>>
+// CHECK: %[[Q1:.*]] = tile.load %{{.*}}[%[[SECOND]]] : {{.*}} -> <128x64xbf16, #tile.smem<offset = 16384>>
 // Row statistics live in registers, the accumulator in tensor memory.
-// CHECK: tile.fill 0xFF800000 {{.*}} : <128xf32, #tile.registers>
-// CHECK: tile.fill 0.000000e+00 {{.*}} : <128xf32, #tile.registers>
-// CHECK: tile.fill 0.000000e+00 {{.*}} : <128x64xf32, #tile.tmem<column = 256>>
-// CHECK: tile.fill 0.000000e+00 {{.*}} : <128x64xf32, #tile.tmem<column = 320>>
+// CHECK: tile.fill 0xFF800000 : <128xf32, #tile.registers>
+// CHECK: tile.fill 0.000000e+00 : <128xf32, #tile.registers>
+// CHECK: tile.fill 0.000000e+00 : <128x64xf32, #tile.tmem<column = 256>>
+// CHECK: tile.fill 0.000000e+00 : <128x64xf32, #tile.tmem<column = 320>>
 // CHECK: scf.for
 // CHECK: %[[K:.*]] = tile.load {{.*}} -> <128x64xbf16, #tile.smem<offset = 32768, stages = 3>>
 // CHECK: %[[V:.*]] = tile.load {{.*}} -> <128x64xbf16, #tile.smem<offset = 32768, stages = 3>>
@@ -45,7 +48,7 @@ func.func @attention(%q: !t, %k: !t, %v: !t, %o: !t, %l: !l) {
 // CHECK: %[[HALF:.*]] = tile.cast {{.*}} to <128x128xbf16, #tile.registers>
 // TMEM: %[[P0:.*]] = tile.move %[[HALF]] {{.*}} to <128x128xbf16, #tile.tmem<column = 64>>
 // SMEM: %[[P0:.*]] = tile.move %[[HALF]] {{.*}} to <128x128xbf16, #tile.smem<offset = 81920>>
-// CHECK: %[[O0:.*]] = tile.rescale %{{.*}}, %[[BACK]] {{.*}} : <128x64xf32, #tile.tmem<column = 256>>
+// CHECK: %[[O0:.*]] = tile.rescale %{{.*}}, %[[BACK]] : <128x64xf32, #tile.tmem<column = 256>>
 // CHECK: tile.dot %[[P0]], %[[V]] plus %[[O0]] {{.*}} -> <128x64xf32, #tile.tmem<column = 256>>
 
 // The second tile's own places.

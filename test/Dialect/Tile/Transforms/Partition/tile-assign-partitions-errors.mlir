@@ -26,7 +26,7 @@ gpu.module @other {
 !row = !tile.tile<128xf32, #tile.registers>
 !v = !tile.tile<128x128xbf16, #tile.smem<offset = 16384, stages = 3>>
 gpu.module @no_tiles {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got one without ops on tiles}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got one without ops on tiles}}
   gpu.func @no_tiles(%q: !t, %k: !t, %v: !t, %o: !t, %lse: memref<?x?x?xf32>) kernel attributes {fmha.schedule = #schedule} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -95,7 +95,7 @@ func.func @nameless() {
 // -----
 
 func.func @type() {
-  // expected-error@+1 {{"tile.partition": expected a #tile.partition, got "mma"}}
+  // expected-error@+1 {{"tile.partition": expected #tile.partition, got "mma"}}
   %0 = tile.fill 0.0 {tile.partition = "mma"} : !tile.tile<128xf32>
   return
 }

@@ -1,7 +1,7 @@
 // Channels and message numbers of rings that K and V share, have for themselves, or
 // fill with one message for both.
 
-// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' | FileCheck %s
 
 // The ring is that of the larger message.
 // CHECK: gpu.module @fmha_fwd_kernel {

@@ -1,7 +1,7 @@
 // Each slice of P has a place in P's, a channel of its own, and a product that
 // begins with it.
 
-// RUN: fmha-opt %S/../../Inputs/slices.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/slices.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize)))' | FileCheck %s
 
 // The last slice's release frees them all, and the scores that they lie over. Two
 // 16-bit keys take a column: the second 64 begin 32 columns further.

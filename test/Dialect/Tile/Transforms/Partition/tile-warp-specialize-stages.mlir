@@ -10,7 +10,7 @@
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiled {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got a tiled one; run tile-place first}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a tiled one; run tile-assign-memory first}}
   gpu.func @tiled(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32>
     gpu.return
@@ -26,7 +26,7 @@ gpu.module @tiled {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @specialised {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got a specialised one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a specialised one: tile-assign-partitions has been run on it already}}
   gpu.func @specialised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %ch = tile.channel "q" from tma to mma arrivals 1, 1 unreleased
         : !tile.channel<!tile.tile<128x64xbf16, #tile.smem<offset = 0>>>
@@ -44,7 +44,7 @@ gpu.module @specialised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @synchronised {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got a synchronised one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a synchronised one: tile-assign-partitions has been run on it already}}
   gpu.func @synchronised(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.specialise { tile.role "mma" warps 13 to 14 registers 136 { tile.sync_warp } }
     gpu.return
@@ -60,7 +60,7 @@ gpu.module @synchronised {
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @machine {
-  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-place makes it, got a machine one: tile-assign-partitions has been run on it already}}
+  // expected-error@+1 {{tile-assign-partitions expects a placed kernel, as tile-assign-memory makes it, got a machine one: tile-assign-partitions has been run on it already}}
   gpu.func @machine(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     tile.sync_cta
     gpu.return

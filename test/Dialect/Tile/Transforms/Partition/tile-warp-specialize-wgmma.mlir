@@ -1,10 +1,10 @@
 // Two consumers of 64 rows, which take turns to begin; K, V, K, V, ... in one ring that 4 warps of each of them free.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-warp-specialize)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize)))' \
 // RUN:   | FileCheck %s
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=1 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-warp-specialize)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=1 p-placement=smem},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize)))' \
 // RUN:   | FileCheck %s --check-prefix=ONE
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=static},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-warp-specialize)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=128 scheduler=static},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize)))' \
 // RUN:   | FileCheck %s --check-prefix=TILES
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>

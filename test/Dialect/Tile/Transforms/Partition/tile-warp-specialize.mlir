@@ -1,7 +1,7 @@
 // One query tile cut into roles: who waits for what, and who signals it. `kv`
 // carries K of block j as message 2j and V as 2j + 1; all else of block j is j.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,cse)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{q-tiles=1 kv-stages=3 p-placement=tmem p-slices=1},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,cse)))' \
 // RUN:   | FileCheck %s
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>

@@ -1,6 +1,6 @@
 // Products of head dims that are no whole panels, and of more than an instruction has.
 
-// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/head-dims.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' | FileCheck %s
 
 // Scores of 72 columns: five steps of 16; the fifth begins a panel of 16384 bytes on.
 // O of 48 columns (instruction descriptor: N / 8 = 6 in bits 17-22): 8 steps of 16 keys.

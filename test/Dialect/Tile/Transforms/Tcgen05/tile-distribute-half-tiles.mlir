@@ -1,7 +1,7 @@
 // Tiles of 64 rows on 128 threads: lanes l and 16 + l of a warp have the left and the
 // right half of a row.
 
-// RUN: fmha-opt %S/../../Inputs/half-tiles.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/half-tiles.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' | FileCheck %s
 
 // softmax: 64 of 128 columns a thread, in two loads of 32; the right half begins 64
 // columns on.

@@ -1,6 +1,6 @@
 // Slices of P in instructions.
 
-// RUN: fmha-opt %S/../../Inputs/slices.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-place,tile-warp-specialize,tile-lower-channels,tile-distribute,canonicalize,cse)))' | FileCheck %s
+// RUN: fmha-opt %S/../../Inputs/slices.mlir --pass-pipeline='builtin.module(fmha-plan-schedule,convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,tile-distribute,canonicalize,cse)))' | FileCheck %s
 
 // Each store is complete, and signalled, before the next exponentials are made. The
 // scores that softmax has say that P's columns are free.

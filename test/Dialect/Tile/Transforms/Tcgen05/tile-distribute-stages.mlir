@@ -10,7 +10,7 @@
   #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
 !t = memref<?x?x?x64xbf16>
 gpu.module @tiled {
-  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a tiled one; run tile-place first}}
+  // expected-error@+1 {{tile-distribute expects a synchronised kernel, as tile-lower-channels makes it, got a tiled one; run tile-assign-memory first}}
   gpu.func @tiled(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {fmha.schedule = #schedule} {
     %0 = tile.fill 0.0 : !tile.tile<128xf32>
     gpu.return

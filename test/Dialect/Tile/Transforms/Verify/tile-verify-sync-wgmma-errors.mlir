@@ -44,8 +44,9 @@ gpu.module @half_touched {
     scf.if %consumer {
       %s = tile.wgmma %d, %d of bf16 : i64, i64 -> vector<16xf32>
       tile.wgmma_commit
-      // expected-error@+1 {{Y1: uses registers that a product may still write: expected tile.wgmma_wait of them between}}
       %t = vector.extract_strided_slice %s {offsets = [0], sizes = [4], strides = [1]} : vector<16xf32> to vector<4xf32>
+      // expected-error@+1 {{Y1: uses registers that a product may still write: expected tile.wgmma_wait of them between}}
+      %u = arith.addf %t, %t : vector<4xf32>
       %w = tile.wgmma_wait 0 of %s : vector<16xf32>
     }
     gpu.return

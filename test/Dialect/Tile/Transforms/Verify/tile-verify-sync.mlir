@@ -4,8 +4,7 @@
 // RUN: fmha-opt --pass-pipeline='builtin.module(fmha-to-ptx)' --dump-pass-pipeline %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PASSES
 // The passes on nested modules stand in one line before.
 // PASSES: fmha-nested-modules{{.*}}tile-verify-resources{{.*}}tile-verify-sync
-// PASSES: tile-place
-// PASSES-NEXT: tile-wgmma-place
+// PASSES: tile-assign-memory
 // PASSES-NEXT: tile-verify-resources
 // PASSES-NEXT: tile-verify-sync
 // PASSES: tile-wgmma-loop-tiles

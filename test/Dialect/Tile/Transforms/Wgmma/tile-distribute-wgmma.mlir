@@ -1,6 +1,6 @@
 // Fragments as vectors of a thread: of 64 rows and n columns n / 2 elements, two of each row by turns.
 
-// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=32 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-wgmma-place,tile-warp-specialize,tile-lower-channels,tile-wgmma-distribute,cse)))' \
+// RUN: fmha-opt %s --pass-pipeline='builtin.module(fmha-plan-schedule{target=sm_90a q-tiles=2 kv-block=32 kv-stages=4},convert-fmha-to-tile,gpu.module(gpu.func(tile-assign-memory,tile-warp-specialize,tile-lower-channels,tile-distribute,cse)))' \
 // RUN:   | FileCheck %s
 
 !t = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>

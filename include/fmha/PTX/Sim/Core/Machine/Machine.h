@@ -168,11 +168,12 @@ public:
   /// Handles the exit of lanes of a warp.
   void lanesExited(Warp &warp);
 
-private:
-  friend class Scheduler;
+  // --- completion of agents, which the policy decides ---
   void completeAgent(size_t index);
   bool completeOne(bool randomly);
   bool eligible(size_t index) const;
+
+private:
   std::deque<std::pair<AgentId, std::unique_ptr<Agent>>> agents;
   AgentId nextAgent = 1;
 };

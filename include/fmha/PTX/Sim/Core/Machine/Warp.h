@@ -93,11 +93,9 @@ struct Path {
   bool forced = false;
 };
 
-class Warp {
+/// The lanes of a warp, their registers and their local memory.
+class WarpLanes {
 public:
-  Warp(Cta &cta, unsigned index, LaneMask lanes);
-  ~Warp();
-
   Cta &cta;
   Cluster &cluster;
   Machine &machine;
@@ -139,18 +137,72 @@ public:
   }
   /// Returns %tid of a lane.
   Dim3 threadIndex(unsigned lane) const;
-  Site site(const Instruction &inst, int lane = -1) const {
-    return {this, &inst, lane};
-  }
+  Site site(const Instruction &inst, int lane = -1) const;
+  /// Return the host address of a lane's local memory, or null if out of range,
+  /// and of its byte shadow, where 1 means written.
+  uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
+  uint8_t *localShadow(unsigned lane, uint64_t address);
 
-  // --- the warp loop and control flow, Core/Execution/Warp*.cpp ---
-  /// Runs up to `budget` instructions and returns how many. Stops early when no
-  /// path is ready, a fault happened or a handler yielded.
-  uint64_t run(uint64_t budget);
+protected:
+  WarpLanes(Cta &cta, unsigned index, LaneMask lanes);
+  ~WarpLanes();
+  Warp &self();
+  const Warp &self() const;
+
+  Row *bases[2] = {nullptr, nullptr};
+  Row *rows = nullptr;
+  uint64_t rowCapacity = 0;
+  std::vector<uint8_t> localBytes, localWritten;
+  uint32_t localCapacity = 0;
+  Row carry{};
+};
+
+/// The paths of the lanes, and the joins where they meet again.
+class WarpPaths : public WarpLanes {
+public:
   bool runnable() const { return readyPaths != 0; }
   bool finished() const { return live == 0; }
-  /// Ends the waits on `key`.
-  void wake(const void *key);
+  /// Returns the lanes of the current path, regardless of the guard.
+  LaneMask pathMask() const { return mask; }
+  Frame &frame() { return paths[current].frames.back(); }
+  const Frame &frame() const { return paths[current].frames.back(); }
+  /// Completes the oldest incomplete join. Returns false if there is none.
+  bool releaseJoin();
+  /// Wakes every path that waits at a join and removes the joins. Returns false
+  /// if none was waiting.
+  bool dissolveJoins();
+
+  std::vector<Path> paths;
+  std::vector<Join> joins;
+
+protected:
+  using WarpLanes::WarpLanes;
+  void select(unsigned path);
+  void save();
+  void refresh();
+  bool selectReady();
+  bool arrive();
+  void settleJoins();
+  void removeCurrent();
+  void settleGatherings();
+  void leaveJoin(Path &path);
+  void recount();
+  int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
+  unsigned split(LaneMask lanes, uint32_t pc, uint32_t join);
+
+  // The current path, unpacked. While the loop runs, the path's own pc is
+  // stale.
+  unsigned current = 0;
+  uint32_t pc = 0;
+  LaneMask mask = 0;
+  const Instruction *code = nullptr;
+  uint32_t joinPc = UINT32_MAX;
+  unsigned readyPaths = 0;
+};
+
+/// What branches, calls and exits do to the paths.
+class WarpControl : public WarpPaths {
+public:
   /// Splits or moves the current path: the lanes of `taken` go to `target`.
   Outcome branch(const Instruction &inst, LaneMask taken, uint32_t target,
                  LaneMask active);
@@ -159,78 +211,71 @@ public:
   Outcome exitLanes(LaneMask lanes);
   Outcome call(const Instruction &inst, LaneMask active, const Code &callee);
   Outcome ret(LaneMask active);
-  /// Returns the lanes of the current path, regardless of the guard.
-  LaneMask pathMask() const { return mask; }
-  Frame &frame() { return paths[current].frames.back(); }
-  const Frame &frame() const { return paths[current].frames.back(); }
-  /// Return the host address of a lane's local memory, or null if out of range,
-  /// and of its byte shadow, where 1 means written.
-  uint8_t *local(unsigned lane, uint64_t address, uint64_t bytes);
-  uint8_t *localShadow(unsigned lane, uint64_t address);
-  /// End one soft wait that has not looped yet / complete the oldest incomplete
-  /// join. Return false if there is none.
-  bool endSoftWaits();
-  bool releaseJoin();
-  /// Wakes every path that waits at a join and removes the joins. Returns false
-  /// if none was waiting.
-  bool dissolveJoins();
+
+protected:
+  using WarpPaths::WarpPaths;
+
+private:
+  void exitsAreArrivals(LaneMask exited);
+};
+
+/// Collectives, which wait for lanes of other paths.
+class WarpCollectives : public WarpControl {
+public:
   /// Lets a path that gathers lanes for a collective execute it without the
   /// missing ones, which are reported. Returns false if there is no such path,
   /// or if the missing lanes of each are only delayed on their way there.
   bool releaseGathering();
+
+protected:
+  using WarpControl::WarpControl;
+  bool converge(const Instruction &inst, LaneMask &active);
+  void finishGathering(const Instruction &inst, bool waits);
+
+  /// Whether the collective also executes for lanes of other paths, and for
+  /// which.
+  bool gathered = false;
+  LaneMask gatheredLanes = 0;
+
+private:
+  LaneMask lanesOfOneMask(const Instruction &inst, LaneMask active);
+  bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
+  bool heldUp(const Path &gathering) const;
+  bool canArrive(LaneMask missing, const Instruction &inst) const;
+};
+
+/// A warp and its loop, Core/Execution/Warp*.cpp.
+class Warp : public WarpCollectives {
+public:
+  Warp(Cta &cta, unsigned index, LaneMask lanes);
+  /// Runs up to `budget` instructions and returns how many. Stops early when no
+  /// path is ready, a fault happened or a handler yielded.
+  uint64_t run(uint64_t budget);
+  /// Ends the waits on `key`.
+  void wake(const void *key);
+  /// Ends one soft wait that has not looped yet. Returns false if there is
+  /// none.
+  bool endSoftWaits();
   /// Allows soft waits to be ended again, after the machine has changed.
   void machineChanged();
   /// Returns a digest of all state that determines what the warp does next.
   uint64_t digest() const;
 
-  std::vector<Path> paths;
-  std::vector<Join> joins;
-
 private:
   template <bool Observed> uint64_t runLoop(uint64_t budget);
   void observe(const Instruction &inst, LaneMask active, Outcome outcome);
-  void select(unsigned path);
-  void save();
-  void refresh();
-  bool selectReady();
-  bool arrive();
-  void settleJoins();
-  void removeCurrent();
   bool settle(Outcome outcome, const Instruction &inst);
-  bool converge(const Instruction &inst, LaneMask &active);
-  LaneMask lanesOfOneMask(const Instruction &inst, LaneMask active);
-  bool gather(const Instruction &inst, LaneMask need, LaneMask &active);
-  bool heldUp(const Path &gathering) const;
-  bool canArrive(LaneMask missing, const Instruction &inst) const;
-  bool mayLeave(const Path &path, const Instruction &inst) const;
-  void settleGatherings();
-  void leaveJoin(Path &path);
-  void exitsAreArrivals(LaneMask exited);
-  void finishGathering(const Instruction &inst, bool waits);
-  void recount();
-  int newJoin(uint32_t pc, uint32_t depth, LaneMask expected, int parent);
-  unsigned split(LaneMask lanes, uint32_t pc, uint32_t join);
-
-  // The current path, unpacked. While the loop runs, the path's own pc is
-  // stale.
-  unsigned current = 0;
-  /// Whether the collective also executes for lanes of other paths, and for
-  /// which.
-  bool gathered = false;
-  LaneMask gatheredLanes = 0;
-  uint32_t pc = 0;
-  LaneMask mask = 0;
-  const Instruction *code = nullptr;
-  Row *bases[2] = {nullptr, nullptr};
-  uint32_t joinPc = UINT32_MAX;
-  unsigned readyPaths = 0;
-
-  Row *rows = nullptr;
-  uint64_t rowCapacity = 0;
-  std::vector<uint8_t> localBytes, localWritten;
-  uint32_t localCapacity = 0;
-  Row carry{};
 };
+
+inline Warp &WarpLanes::self() { return static_cast<Warp &>(*this); }
+
+inline const Warp &WarpLanes::self() const {
+  return static_cast<const Warp &>(*this);
+}
+
+inline Site WarpLanes::site(const Instruction &inst, int lane) const {
+  return {&self(), &inst, lane};
+}
 
 } // namespace ptxsim
 

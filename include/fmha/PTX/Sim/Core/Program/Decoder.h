@@ -19,7 +19,7 @@
 //   }
 //   registry.add("mbarrier.arrive", decodeArrive);
 //
-// Decoder::unsupported throws; its message names the line and the form.
+// InstructionForm::unsupported throws; its message names the line and the form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,9 +57,9 @@ struct Fit {
   unsigned vector = 1;
 };
 
-class Decoder {
+/// The text of an instruction: its modifiers and operands.
+class InstructionForm {
 public:
-  virtual ~Decoder() = default;
   const syntax::Instruction &text() const { return *instruction; }
   /// Throws Error::Unsupported: the form does not exist or is not executed.
   [[noreturn]] void unsupported(const std::string &why) const;
@@ -78,6 +78,17 @@ public:
     return operand(index).kind == syntax::Operand::Kind::Sink;
   }
   bool isImmediate(size_t index) const;
+  /// Returns the integer immediate of an operand that must be an immediate (or
+  /// a .b32 constant).
+  uint64_t immediate(size_t index) const;
+
+protected:
+  const syntax::Instruction *instruction = nullptr;
+};
+
+/// The declared types of an instruction's registers.
+class TypedForm : public InstructionForm {
+public:
   /// Throws unless the registers of an operand suit the type (PTX ISA 9.4,
   /// operand type checking): the same width, and both bits, both integers or
   /// both floats. The second of `d|p` is a predicate. Type::None is not
@@ -104,10 +115,22 @@ public:
     if (operand(index).kind == syntax::Operand::Kind::Address)
       expectType(operand(index).elements[0], Type::U32);
   }
-  /// Returns the integer immediate of an operand that must be an immediate (or
-  /// a .b32 constant).
-  uint64_t immediate(size_t index) const;
+  virtual RegisterType registerType(const syntax::Operand &operand) const = 0;
+  /// Returns the declared width of a register operand in bits (pred: 1), or 0
+  /// if it is not a register.
+  unsigned registerBits(const syntax::Operand &operand) const {
+    RegisterType type = registerType(operand);
+    return type.bits * type.elements;
+  }
 
+protected:
+  ~TypedForm() = default;
+};
+
+/// The rows that an instruction reads and writes.
+class Decoder : public TypedForm {
+public:
+  virtual ~Decoder() = default;
   /// Returns a register, or an immediate as a constant row of the type. An
   /// instruction inserted before this one computes `!p` and `-r`.
   virtual Operand source(const syntax::Operand &operand, Type type) = 0;
@@ -136,13 +159,6 @@ public:
   /// Returns the coordinates of `[map, {c0, c1, ...}]`, element 1 of the
   /// operand.
   virtual std::vector<Operand> coordinates(size_t index) = 0;
-  virtual RegisterType registerType(const syntax::Operand &operand) const = 0;
-  /// Returns the declared width of a register operand in bits (pred: 1), or 0
-  /// if it is not a register.
-  unsigned registerBits(const syntax::Operand &operand) const {
-    RegisterType type = registerType(operand);
-    return type.bits * type.elements;
-  }
   /// Returns a new scratch row of the current function.
   virtual Operand scratch() = 0;
   /// Returns a constant row with `value` in all lanes.
@@ -161,7 +177,6 @@ public:
 
 protected:
   virtual void own(std::shared_ptr<const void> payload) = 0;
-  const syntax::Instruction *instruction = nullptr;
 };
 
 using DecodeFunction = void (*)(Decoder &decoder, Instruction &inst);

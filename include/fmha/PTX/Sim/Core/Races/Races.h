@@ -77,62 +77,77 @@ struct RaceStream {
   std::array<race::Time, 32> issued{};
 };
 
-class Races {
+/// The clocks of a cluster's warps, lanes and streams, and its memory.
+class RaceState {
 public:
-  Races(Cluster &cluster, LaunchRaces &launch);
-  ~Races();
-
-  // --- accesses ---
-  /// Returns the access of `lanes` of the instruction, in lane order; valid
-  /// until another access begins.
-  race::Access laneAccess(const Warp &warp, const Instruction &inst,
-                          LaneMask lanes, Access access);
-  /// Add one lane to it, at a 32-bit shared::cluster or a global address.
-  void shared(race::Access &access, unsigned lane, uint32_t address,
-              uint32_t bytes);
-  void global(race::Access &access, unsigned lane, uint64_t address,
-              uint64_t bytes);
   /// Returns the stream of a warp; `key` distinguishes streams of one kind.
   RaceStream &stream(const Warp &warp, race::Kind kind, uint64_t key = 0);
-  /// Returns an access to shared memory by an operation that `site` issues on a
-  /// stream, for the shadow of the CTA. Only one is valid at a time.
-  race::Access sharedAccess(const RaceStream &stream, const Site &site,
-                            Cta &cta, Access access);
-  race::Shadow &shadowOf(const Cta &cta);
-  void asyncShared(const RaceStream &stream, const Site &site, Cta &cta,
-                   uint32_t offset, uint32_t bytes, Access access);
-  void asyncGlobal(const RaceStream &stream, const Site &site, uint64_t address,
-                   uint64_t bytes, Access access);
-  /// Accesses tensor memory. `key` identifies an MMA; 0 on an MMA stream is
-  /// tcgen05.cp. Without a stream the warp itself performs the access.
-  void tensor(RaceStream *stream, const Site &site, Cta &cta, uint8_t groups,
-              uint32_t column, uint32_t count, Access access, uint64_t key = 0);
-  /// Frees tensor memory: accesses all cells of the columns, then clears them.
-  void tensorFreed(const Site &site, Cta &cta, uint32_t column, uint32_t count);
-  /// Record the init or inval of an mbarrier, and any other use of it.
-  void barrierInit(const Site &site, Cta &cta, uint32_t offset,
-                   SyncPoint &point);
-  void barrierUse(const Site &site, const Cta &cta, uint32_t offset,
-                  SyncPoint &point, LaneMask lanes, bool signals = false);
-  /// Records that an operation of the stream will signal the mbarrier. The
-  /// signal is also a use, by the async proxy unless the operation is cp.async.
-  void barrierSignal(const RaceStream &stream, const Site &site, const Cta &cta,
-                     uint32_t offset, SyncPoint &point);
-  /// Records that the stream's operations so far will signal a barrier in the
-  /// CTA.
-  void touch(const RaceStream &stream, const Site &site, const Cta &cta);
+  /// Ends the shared time (a group is committed).
+  void close(RaceStream &stream) { ++stream.time; }
 
-  // --- streams ---
+protected:
+  RaceState(Cluster &cluster, LaunchRaces &launch);
+  ~RaceState();
+  struct WarpState;
+  struct CtaState;
+  WarpState &stateOf(const Warp &warp);
+  void enter(WarpState &state, LaneMask lanes);
+  void tick(WarpState &state);
+  race::Actor laneActor(const WarpState &state, unsigned lane);
+  void handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
+              LaneMask lanes, race::Time until);
+
+  Cluster &cluster;
+  LaunchRaces &launch;
+  /// Number of the cluster in the grid, from 1, as used in moments.
+  uint32_t number;
+  uint32_t ctaWarps;
+  std::vector<WarpState> warps;
+  std::vector<CtaState> ctas;
+  std::map<std::tuple<uint32_t, race::Kind, uint64_t>, RaceStream> streams;
+  race::Actor nextActor;
+  race::FenceLog fences, initFences;
+  std::shared_ptr<race::Lanes> lanes;
+  /// Whether any wait has observed a phase of an mbarrier.
+  bool phaseSeen = false;
+};
+
+/// Accesses whose conflicts become findings.
+class RaceReporter : public RaceState {
+protected:
+  using RaceState::RaceState;
+  race::Access accessOf(const Site &site, Access access);
+  race::Access streamAccess(const RaceStream &stream, const Site &site,
+                            Access access);
+  void describe(const race::Access &access, const race::Conflict &conflict);
+
+  /// The acting party while a shadow is queried.
+  Site site;
+  Access kind = Access::Read;
+  Space space = Space::Global;
+  const Cta *place = nullptr;
+
+private:
+  static void report(const race::Access &access,
+                     const race::Conflict &conflict);
+  std::string nameParty(const race::Stamp &stamp, bool writes) const;
+  Party partyOf(const race::Stamp &stamp) const;
+  std::string placeOf(uint64_t address) const;
+
+  /// Finding and PTX line of everything reported. Kept per cluster, so that
+  /// counts do not depend on which clusters share a core.
+  std::set<std::pair<uint16_t, uint32_t>> reported;
+};
+
+/// The edges of happens-before that barriers, fences and completions make.
+class RaceEdges : public RaceReporter {
+public:
   /// Ends the time that the stream's operations share, and returns the
   /// knowledge that a signal of the operations so far carries.
   RaceTicket ticket(const Site &site, RaceStream &stream);
-  /// Ends the shared time (a group is committed).
-  void close(RaceStream &stream) { ++stream.time; }
   /// Records that the warp knows that all operations up to `time` are done.
   void finished(const Warp &warp, RaceStream &stream, race::Time time);
   void finishedAll(const Warp &warp, RaceStream &stream);
-
-  // --- synchronization ---
   void arrive(const Warp &warp, LaneMask lanes, SyncPoint &point,
               race::Ordering order, uint32_t rank);
   void arrive(const RaceTicket &ticket, SyncPoint &point);
@@ -141,12 +156,6 @@ public:
   void precede(const Warp &warp, LaneMask lanes, SyncPoint &point);
   /// Orders the warp after everything that preceded the point.
   void follow(const Warp &warp, const SyncPoint &point);
-  /// Records that lanes have observed that the last phase of an mbarrier is
-  /// complete.
-  void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
-  /// Reports the waits for the last phase that are not ordered before `site`
-  /// completes another phase.
-  void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
   /// Completes the phase. Wakes no warps, but the waiting ones acquire.
   void complete(SyncPoint &point);
   void acquire(const Warp &warp, SyncPoint &point, race::Ordering order);
@@ -162,70 +171,102 @@ public:
   /// lanesMeet; by the manual it does not order memory.
   void collective(const Warp &warp, LaneMask lanes);
 
-  /// Records that the last lane of the warp has exited. For the last warp,
-  /// reports the operations that still use the CTA's shared memory.
-  void warpExits(const Warp &warp);
+protected:
+  using RaceReporter::RaceReporter;
+  void absorb(const Warp &warp, WarpState &state, const Published &published,
+              race::Scope scope);
+  bool inScope(const Warp &warp, const Published &published,
+               race::Scope scope) const;
+};
 
-private:
-  struct WarpState;
-  struct CtaState;
-  WarpState &stateOf(const Warp &warp);
-  race::Access accessOf(const Site &site, Access access);
-  race::Access streamAccess(const RaceStream &stream, const Site &site,
-                            Access access);
-  void enter(WarpState &state, LaneMask lanes);
-  void tick(WarpState &state);
-  void noteRemoteUse(const Site &site, const Cta &cta, uint32_t offset,
-                     SyncPoint &point);
-  bool initFenced(const race::Access &access, const race::Stamp &init) const;
-  bool knownByLane(const CtaState &state, race::Actor actor) const;
-  race::Actor laneActor(const WarpState &state, unsigned lane);
-  void handOn(race::VectorClock &given, const Warp &warp, WarpState &state,
-              LaneMask lanes, race::Time until);
-  bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
+/// The edges that strong accesses to memory make.
+class RaceValues : public RaceEdges {
+protected:
+  using RaceEdges::RaceEdges;
   void synchroniseAll(Places &places, uint64_t address, uint64_t bytes,
                       race::Access &access);
+
+private:
   void synchronise(Places &places, uint64_t address, race::Access &access);
   void observe(const Warp &warp, const Place &place, race::Ordering order);
   void release(const Warp &warp, Places &places, uint64_t address,
                race::Access &access);
   void leaveValue(const Warp &warp, Place &place, unsigned lane);
   void readValue(const Warp &warp, const Place &place);
-  void absorb(const Warp &warp, WarpState &state, const Published &published,
-              race::Scope scope);
-  bool inScope(const Warp &warp, const Published &published,
-               race::Scope scope) const;
-  static void report(const race::Access &access,
-                     const race::Conflict &conflict);
-  void describe(const race::Access &access, const race::Conflict &conflict);
-  std::string nameParty(const race::Stamp &stamp, bool writes) const;
-  Party partyOf(const race::Stamp &stamp) const;
-  std::string placeOf(uint64_t address) const;
+};
 
-  Cluster &cluster;
-  LaunchRaces &launch;
-  /// Number of the cluster in the grid, from 1, as used in moments.
-  uint32_t number;
-  uint32_t ctaWarps;
-  std::vector<WarpState> warps;
-  std::vector<CtaState> ctas;
-  std::map<std::tuple<uint32_t, race::Kind, uint64_t>, RaceStream> streams;
-  race::Actor nextActor;
-  race::FenceLog fences, initFences;
-  std::shared_ptr<race::Lanes> lanes;
+/// Accesses to shared, global and tensor memory.
+class RaceMemory : public RaceValues {
+public:
+  /// Returns the access of `lanes` of the instruction, in lane order; valid
+  /// until another access begins.
+  race::Access laneAccess(const Warp &warp, const Instruction &inst,
+                          LaneMask lanes, Access access);
+  /// Add one lane to it, at a 32-bit shared::cluster or a global address.
+  void shared(race::Access &access, unsigned lane, uint32_t address,
+              uint32_t bytes);
+  void global(race::Access &access, unsigned lane, uint64_t address,
+              uint64_t bytes);
+  /// Returns an access to shared memory by an operation that `site` issues on a
+  /// stream, for the shadow of the CTA. Only one is valid at a time.
+  race::Access sharedAccess(const RaceStream &stream, const Site &site,
+                            Cta &cta, Access access);
+  race::Shadow &shadowOf(const Cta &cta);
+  void asyncShared(const RaceStream &stream, const Site &site, Cta &cta,
+                   uint32_t offset, uint32_t bytes, Access access);
+  void asyncGlobal(const RaceStream &stream, const Site &site, uint64_t address,
+                   uint64_t bytes, Access access);
+  /// Accesses tensor memory. `key` identifies an MMA; 0 on an MMA stream is
+  /// tcgen05.cp. Without a stream the warp itself performs the access.
+  void tensor(RaceStream *stream, const Site &site, Cta &cta, uint8_t groups,
+              uint32_t column, uint32_t count, Access access, uint64_t key = 0);
+  /// Frees tensor memory: accesses all cells of the columns, then clears them.
+  void tensorFreed(const Site &site, Cta &cta, uint32_t column, uint32_t count);
+  /// Records that the stream's operations so far will signal a barrier in the
+  /// CTA.
+  void touch(const RaceStream &stream, const Site &site, const Cta &cta);
+
+  /// Records that the last lane of the warp has exited. For the last warp,
+  /// reports the operations that still use the CTA's shared memory.
+  void warpExits(const Warp &warp);
+
+protected:
+  using RaceValues::RaceValues;
+
+private:
+  bool knownByLane(const CtaState &state, race::Actor actor) const;
+
   /// Places in shared memory.
   Places places;
-  /// Whether any wait has observed a phase of an mbarrier.
-  bool phaseSeen = false;
   std::map<uint64_t, uint8_t> mmaKeys;
-  /// Finding and PTX line of everything reported. Kept per cluster, so that
-  /// counts do not depend on which clusters share a core.
-  std::set<std::pair<uint16_t, uint32_t>> reported;
-  /// The acting party while a shadow is queried.
-  Site site;
-  Access kind = Access::Read;
-  Space space = Space::Global;
-  const Cta *place = nullptr;
+};
+
+/// The race detector of a cluster: memory, and the use and phases of mbarriers.
+class Races : public RaceMemory {
+public:
+  Races(Cluster &cluster, LaunchRaces &launch) : RaceMemory(cluster, launch) {}
+
+  /// Record the init or inval of an mbarrier, and any other use of it.
+  void barrierInit(const Site &site, Cta &cta, uint32_t offset,
+                   SyncPoint &point);
+  void barrierUse(const Site &site, const Cta &cta, uint32_t offset,
+                  SyncPoint &point, LaneMask lanes, bool signals = false);
+  /// Records that an operation of the stream will signal the mbarrier. The
+  /// signal is also a use, by the async proxy unless the operation is cp.async.
+  void barrierSignal(const RaceStream &stream, const Site &site, const Cta &cta,
+                     uint32_t offset, SyncPoint &point);
+  /// Records that lanes have observed that the last phase of an mbarrier is
+  /// complete.
+  void seePhase(const Site &site, LaneMask lanes, SyncPoint &point);
+  /// Reports the waits for the last phase that are not ordered before `site`
+  /// completes another phase.
+  void judgePhase(const Site &site, uint32_t offset, SyncPoint &point);
+
+private:
+  void noteRemoteUse(const Site &site, const Cta &cta, uint32_t offset,
+                     SyncPoint &point);
+  bool initFenced(const race::Access &access, const race::Stamp &init) const;
+  bool inFlow(const race::Knowledge &knows, const PhaseSeen &seen);
 };
 
 /// Returns the race detector, or null if no enabled finding needs it.

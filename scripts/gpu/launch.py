@@ -7,7 +7,7 @@ include/fmha/Runtime/README.md. As a program it computes attention on seeded ran
 float64, and says how long a launch takes:
 
   fmha-compile --target=sm_90a --head-dim=128 --emit=ptx -o k.ptx; fmha-compile ... --emit=manifest -o k.json
-  scripts/launch.py k.ptx k.json --q-len=4096 --kv-len=4096 --q-heads=16
+  scripts/gpu/launch.py k.ptx k.json --q-len=4096 --kv-len=4096 --q-heads=16
 
 As a module: Kernel(ptx, manifest).launch({"q": Tensor(address, shape, strides), ...}).
 """

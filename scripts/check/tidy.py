@@ -1,6 +1,6 @@
 """Runs the pinned clang-tidy over the translation units of build/.
 
-    scripts/tidy.py [--jobs N] [--budget SECONDS] [FILE...]
+    scripts/check/tidy.py [--jobs N] [--budget SECONDS] [FILE...]
 
 A unit that was clean is not checked again until it, a header of the project or
 .clang-tidy changes. Without FILEs the units changed by the latest commits come
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 ROOMS = ("lib", "tools", "python")
 

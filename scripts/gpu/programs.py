@@ -1,7 +1,7 @@
 """Whole programs with attention, ahead of time: made here, run on a device, compared with the CPU.
 
-    scripts/gpu_programs.py make FOLDER [--target=sm_90a,sm_100a] [--memory=device|managed] [NAME...]
-    scripts/gpu_programs.py run FOLDER [--driver=LIBRARY] [--json=FILE]
+    scripts/gpu/programs.py make FOLDER [--target=sm_90a,sm_100a] [--memory=device|managed] [NAME...]
+    scripts/gpu/programs.py run FOLDER [--driver=LIBRARY] [--json=FILE]
 
 `make` compiles test/Programs/NAME.mlir with stock tools and the plugin into executables, runs each program on this CPU
 with the ops as linalg, and puts all that `run` needs into FOLDER, which may travel to another machine. `run` runs the
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "test" / "Programs"
 OVERHEAD = "host-overhead"
 DEFAULT = ("dynamic", "packed", "sink", "bhsd", "loop", "splits", "decoder", OVERHEAD)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs compiled attention in the simulator over many shapes, all checks on, and holds it to float64.
 
-    scripts/sweep.py grid                       head dims 64 to 512, both places of P, 256 cases, a table
-    scripts/sweep.py random --minutes=30        any supported shape, from a seed, as long as one wants
+    scripts/check/sweep.py grid                       head dims 64 to 512, both places of P, 256 cases, a table
+    scripts/check/sweep.py random --minutes=30        any supported shape, from a seed, as long as one wants
 
 A case is right if fmha-run says so (every element within tolerance, no findings) and its output is the same, bit for bit,
 with completion at once, as late as legal, and at random. `grid` says where a place of P cannot be had, and why. A failure
@@ -13,6 +13,7 @@ import concurrent.futures
 import itertools
 import json
 import os
+import pathlib
 import random
 import shlex
 import shutil
@@ -23,7 +24,7 @@ import time
 
 from sweep_features import Features
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COSINE = 0.999996
 # The multi-row softmax grid that a B200 has passed (S0), with 8 heads so that no output is tiny.
 HEAD_DIMS = (64, 128, 256, 512)
@@ -239,7 +240,7 @@ def count(futures, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("grid", "random"))
-    parser.add_argument("--fmha-run", default=os.path.join(ROOT, "build", "bin", "fmha-run"), help="the program (default: of build/)")
+    parser.add_argument("--fmha-run", default=str(ROOT / "build/bin/fmha-run"), help="the program (default: of build/)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time (default: the cores)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs, and of the shapes of `random`")
     parser.add_argument("--minutes", type=float, default=10, help="how long `random` goes on")

@@ -1,4 +1,4 @@
-"""Prints one line over all test reports: scripts/summary.py REPORTS SECONDS.
+"""Prints one line over all test reports: scripts/build/summary.py REPORTS SECONDS.
 
 REPORTS holds JUnit files of ctest (ctest-*.xml), lit, pytest and GoogleTest.
 A program that wrote its own report is counted by its cases, any other test by

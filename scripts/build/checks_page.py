@@ -1,7 +1,7 @@
-"""Writes include/fmha/PTX/Sim/CHECKS.md, the catalogue of the simulator's checks.
+"""Writes docs/checks.md, the catalogue of the simulator's checks.
 
-    scripts/checks_page.py            writes the page
-    scripts/checks_page.py --check    exits 1 if the page is out of date
+    scripts/build/checks_page.py            writes the page
+    scripts/build/checks_page.py --check    exits 1 if the page is out of date
 
 It is made from Findings.def and from the kernels of test/PTX/Checks: <id>.ptx
 raises the finding <id>, and <id>.repaired.ptx is its twin without the mistake.
@@ -27,9 +27,11 @@ import re
 import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+import generated
+from generated import ROOT
+
 DEFINITIONS = "include/fmha/PTX/Sim/Findings.def"
-PAGE = "include/fmha/PTX/Sim/CHECKS.md"
+PAGE = "docs/checks.md"
 KERNELS = "test/PTX/Checks"
 MARK = re.compile(r"\s*// <-$")
 
@@ -101,7 +103,7 @@ FINDING = re.compile(
 )
 
 INTRODUCTION = """\
-<!-- Written by scripts/checks_page.py from Findings.def and test/PTX/Checks. -->
+<!-- Written by scripts/build/checks_page.py from Findings.def and test/PTX/Checks. -->
 # What the simulator checks
 
 Each check has an id, which reports and `ptx-sim --checks=ID,...` name. Each has a small kernel that raises it and a
@@ -274,15 +276,5 @@ def page(root=ROOT):
     return "\n".join(parts)
 
 
-def main(arguments):
-    if arguments not in ([], ["--check"]):
-        sys.exit(f"error: expected no argument or --check, got {' '.join(arguments)}")
-    path, text = ROOT / PAGE, page()
-    if not arguments:
-        path.write_text(text, encoding="utf-8")
-    elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-        sys.exit(f"{PAGE} is out of date: run scripts/checks_page.py")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    generated.main(__file__, sys.argv[1:], {PAGE: page()})

@@ -1,7 +1,7 @@
 """The gates on the source, each a function from the tree to its complaints.
 
-    scripts/gates.py [GATE...]     all of them if none is named
-    scripts/gates.py --list
+    scripts/check/gates.py [GATE...]     all of them if none is named
+    scripts/check/gates.py --list
 """
 
 import collections
@@ -16,10 +16,21 @@ CXX = (".h", ".hpp", ".c", ".cpp")
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 MAX_FOLDER_FILES = 25
+MAX_CLASS_METHODS = 20
 
 # Functions that may be longer than MAX_FUNCTION_LINES: "path:name" and why. An
 # entry that is no longer needed is a complaint of its own.
 LONG_FUNCTIONS = {}
+
+# Classes that declare more than MAX_CLASS_METHODS: "path:name" and how many. The
+# numbers may only fall; one that is too high is a complaint of its own.
+WIDE_CLASSES = {
+    "lib/Conversion/FMHAToTile/KernelBuilder.h:KernelBuilder": 51,
+    "lib/Dialect/Tile/Transforms/Common/ExpandMath.cpp:Functions": 45,
+    "lib/Dialect/Tile/Transforms/Common/LowerChannels.cpp:ChannelLowering": 23,
+    "lib/Dialect/Tile/Transforms/Common/RowCode.h:RowCode": 23,
+    "lib/Dialect/Tile/Transforms/Verify/TraceReader.h:TraceReader": 41,
+}
 
 
 def tracked(root, suffixes, rooms=CODE):
@@ -87,10 +98,10 @@ def gate_folder_size(root):
     ]
 
 
-def functions(files):
-    """(path, name, first line, length in lines) of every C++ function body."""
+def tags(files, kinds):
+    """(path, name, kind, first line, last line) of what ctags sees of these kinds of C++."""
     done = subprocess.run(
-        ["ctags", "--languages=C,C++", "--kinds-C++=f", "--kinds-C=f"]
+        ["ctags", "--languages=C,C++", f"--kinds-C++={kinds}", f"--kinds-C={kinds.replace('c', '')}"]
         + ["--fields=+ne", "--excmd=number", "-L", "-", "-f", "-"],
         input="\n".join(map(str, files)),
         check=True,
@@ -100,11 +111,32 @@ def functions(files):
     for row in done.stdout.splitlines():
         if row.startswith("!"):
             continue
-        name, path, *_ = row.split("\t")
+        name, path, _, kind, *_ = row.split("\t")
         first, last = re.search(r"\tline:(\d+)", row), re.search(r"\tend:(\d+)", row)
-        if first and last:
+        if first:
             start = int(first.group(1))
-            yield pathlib.Path(path), name, start, int(last.group(1)) - start + 1
+            yield pathlib.Path(path), name, kind, start, int(last.group(1)) if last else start
+
+
+def functions(files):
+    """(path, name, first line, length in lines) of every C++ function body."""
+    for path, name, _, first, last in tags(files, "f"):
+        yield path, name, first, last - first + 1
+
+
+def classes(files):
+    """(path, name, first line, number of functions that it declares) of every class."""
+    spans, declared = collections.defaultdict(list), collections.Counter()
+    found = list(tags(files, "csfp"))
+    for path, name, kind, first, last in found:
+        if kind in "cs":
+            spans[path].append((first, last, name))
+    for path, _, kind, line, _ in found:
+        around = [span for span in spans[path] if span[0] <= line <= span[1]]
+        if kind in "fp" and around:
+            declared[path, min(around, key=lambda span: span[1] - span[0])] += 1
+    for (path, (first, _, name)), count in declared.items():
+        yield path, name, first, count
 
 
 def gate_function_length(root, exempt=None):
@@ -123,6 +155,22 @@ def gate_function_length(root, exempt=None):
             )
     dead = sorted(set(exempt) - used)
     return complaints + [f"exemption '{key}' is not needed; remove it" for key in dead]
+
+
+def gate_class_size(root, exempt=None):
+    """A class declares at most 20 methods, its constructors included, or as many as WIDE_CLASSES says."""
+    exempt = WIDE_CLASSES if exempt is None else exempt
+    left, complaints = dict(exempt), []
+    for path, name, line, count in classes(tracked(root, CXX, ("include", "lib"))):
+        where = f"{relative(root, path)}:{line}: {name} has {count} methods"
+        allowed = left.pop(f"{relative(root, path)}:{name}", MAX_CLASS_METHODS)
+        if count > allowed:
+            complaints.append(f"{where}, at most {allowed}; give a part of its work to another class")
+        elif MAX_CLASS_METHODS < count < allowed:
+            complaints.append(f"{where}; lower its number in WIDE_CLASSES from {allowed}")
+        elif count <= MAX_CLASS_METHODS < allowed:
+            complaints.append(f"{where}; remove it from WIDE_CLASSES")
+    return complaints + [f"WIDE_CLASSES has '{key}', which is no class; remove it" for key in left]
 
 
 def pass_records(text):
@@ -266,7 +314,7 @@ GATES = {
 
 
 def main(arguments):
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     if "--list" in arguments:
         for name, gate in GATES.items():
             print(f"{name:16} {gate.__doc__.splitlines()[0]}")

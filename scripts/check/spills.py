@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compiles kernels of random options, of all features at once, and has ptxas say whether a register is spilled.
 
-    scripts/spills.py --minutes=30              from a seed, as long as one wants
-    scripts/spills.py --targets=sm_90a          of one target alone
-    scripts/spills.py check                     whether each row of RegisterDemand.def is as its evidence has it
-    scripts/spills.py refit --minutes=30        the same, and searches kernels for rows that their evidence does not need
+    scripts/check/spills.py --minutes=30              from a seed, as long as one wants
+    scripts/check/spills.py --targets=sm_90a          of one target alone
+    scripts/check/spills.py check                     whether each row of RegisterDemand.def is as its evidence has it
+    scripts/check/spills.py refit --minutes=30        the same, and searches kernels for rows that their evidence does not need
 
 A kernel is right if ptxas takes it, spills nothing, heeds setmaxnreg and adds no wait to wgmma. What a rule refuses is
 counted by the rule's number. A failure prints the command that repeats it. Exit status 0 if nothing failed.
@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 RULE = re.compile(r"\b([A-Z]\d+): ")
 DIMS = [64, 96, 128, 256]

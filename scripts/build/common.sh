@@ -1,7 +1,7 @@
 # What scripts/setup, scripts/test and scripts/demo share: where things lie, and
 # steps that keep their output in a log. Sourced, never run.
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 build="$root/build"
 venv="$root/.venv"
 logs="$build/logs"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScoreText.h"
+#include "Text/ScoreText.h"
 #include "fmha/Pipeline/Compiler.h"
 #include "fmha/Schedule/Model/Lists.h"
 
@@ -68,8 +68,7 @@ struct RowTexts {
 } // namespace
 
 /// Returns arguments and operands of the varlen metadata that the op reads:
-///   "%kv_lens: memref<?xi32>, " and "      kv_lens(%kv_lens :
-///   memref<?xi32>)\n"
+///   "%kv_lens: memref<?xi32>, ", "      kv_lens(%kv_lens : memref<?xi32>)\n"
 static std::pair<std::string, std::string>
 listTexts(const schedule::Problem &problem) {
   std::string arguments, operands;

@@ -1,4 +1,4 @@
-"""Prints what scripts/demo found: scripts/report.py FOLDER LENGTH.
+"""Prints what scripts/demo found: scripts/build/report.py FOLDER LENGTH.
 
 FOLDER holds explain.txt, attention.ptx and run.json. Exit status 1
 if the kernel was not right.

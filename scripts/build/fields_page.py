@@ -1,22 +1,23 @@
 """Writes what is made from the tables of facts and of fields of schedules.
 
-    scripts/fields_page.py            writes docs/fields.md and python/fmha/_keywords.py
-    scripts/fields_page.py --check    exits 1 if one of them is out of date
+    scripts/build/fields_page.py            writes docs/fields.md and python/fmha/_keywords.py
+    scripts/build/fields_page.py --check    exits 1 if one of them is out of date
 
 The tables are Facts.def and Fields.def of include/fmha/Schedule/Model.
 """
 
 import ast
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+import generated
+from generated import ROOT
+
 TABLES = "include/fmha/Schedule/Model"
 
 PAGE = """# Facts and fields
 
-What a problem says with yes or no, and how a schedule is made. `scripts/fields_page.py` writes this page from `{tables}/Facts.def` and
+What a problem says with yes or no, and how a schedule is made. `scripts/build/fields_page.py` writes this page from `{tables}/Facts.def` and
 `Fields.def`. The flags are those of fmha-run, fmha-compile and the C API, where `_` may stand for `-`.
 
 ## Facts
@@ -36,7 +37,7 @@ The name is that in `#fmha.schedule` and of the keyword in Python. Those with a 
 {fields}
 """
 
-KEYWORDS = '''"""Keywords of compile(). Written by scripts/fields_page.py."""
+KEYWORDS = '''"""Keywords of compile(). Written by scripts/build/fields_page.py."""
 
 from typing import Literal, TypedDict
 
@@ -135,14 +136,7 @@ def keywords():
 
 
 def main(arguments):
-    if arguments not in ([], ["--check"]):
-        sys.exit(f"error: expected no argument or --check, got {' '.join(arguments)}")
-    for name, text in (("docs/fields.md", page()), ("python/fmha/_keywords.py", keywords())):
-        path = ROOT / name
-        if not arguments:
-            path.write_text(text, encoding="utf-8")
-        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{name} is out of date: run scripts/fields_page.py")
+    generated.main(__file__, arguments, {"docs/fields.md": page(), "python/fmha/_keywords.py": keywords()}, ROOT)
 
 
 if __name__ == "__main__":

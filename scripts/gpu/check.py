@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds kernels on a GPU to float64 and, bit for bit, to the simulator.
 
-    scripts/gpu_check.py compile FOLDER --kernels=80 --seed=1    on the build host: PTX and manifests of random kernels
-    scripts/gpu_check.py simulate FOLDER --cases=2               there, too: what the simulator computes, exact as sm_90
-    scripts/gpu_check.py run FOLDER --cases=40                   on the GPU host, with Python, NumPy and PyTorch alone
+    scripts/gpu/check.py compile FOLDER --kernels=80 --seed=1    on the build host: PTX and manifests of random kernels
+    scripts/gpu/check.py simulate FOLDER --cases=2               there, too: what the simulator computes, exact as sm_90
+    scripts/gpu/check.py run FOLDER --cases=40                   on the GPU host, with Python, NumPy and PyTorch alone
 
 Kernels differ in head dims, types, masks, lists of lengths, sinks, biases, second sources, outputs and schedules; the cases of
 a kernel in shapes, all from one seed. `run` holds every case to float64, poison in the outputs ahead of it, and those that were
@@ -27,7 +27,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import launch
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIMS = ((64, 64), (128, 128), (256, 256), (96, 96), (192, 128), (40, 40), (512, 512), (64, 256), (128, 64), (72, 80))
 LENGTHS = (0, 1, 2, 15, 63, 64, 65, 127, 128, 129, 191, 192, 193, 255, 256, 257, 383, 385, 640)
 # Sums of products and special functions as the GPU rounds them. Without the second the simulator rounds ex2, lg2 and rcp
@@ -345,7 +345,7 @@ def simulate_half(flags):
 def run_half(flags):
     import torch
 
-    from gpu_assemble import assemble
+    from assemble import assemble
 
     folder, seed, kernels = listed(flags)
     assemble(folder, list(kernels))
@@ -374,7 +374,7 @@ def run_half(flags):
             if wrong:
                 failures += 1
                 print(f"FAILED {name}:{number}{' simulated' if is_small else ''}: {', '.join(wrong)}; {' '.join(words(kernel))}; q {case.q_lens} kv {case.kv_lens} heads {case.q_heads}/{case.kv_heads}")
-                print(f"  scripts/gpu_check.py run {flags.folder} --only={name}:{number}", flush=True)
+                print(f"  scripts/gpu/check.py run {flags.folder} --only={name}:{number}", flush=True)
     print(f"{ran} cases of {len(kernels)} kernels, seed {seed}: {failures} failed; worst " + ", ".join(f"{n} {s:.2f}" for n, s in worst.items()))
     print(f"{held['float64']} numbers held to float64; {held['simulator']} of {compared} cases to the simulator too, bit for bit")
     return 1 if failures else 0

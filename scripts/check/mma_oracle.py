@@ -2,12 +2,12 @@
 """Draws tensor-core products and asks mmasim, a bit-level model of the hardware,
 for their results. The tests of the simulator's exact mode replay what this writes.
 
-    scripts/mma_oracle.py [--seed N] [--tiles N] [--out DIR]
+    scripts/check/mma_oracle.py [--seed N] [--tiles N] [--out DIR]
 
 Without options it writes the committed data again, byte for byte. With a fresh seed
 and another folder it widens the check:
 
-    scripts/mma_oracle.py --seed $RANDOM --out /tmp/fresh
+    scripts/check/mma_oracle.py --seed $RANDOM --out /tmp/fresh
     FMHA_MMA_ORACLE=/tmp/fresh build/bin/PtxUnitsTest --gtest_filter='MmaOracle*'
 
 It needs `pip install mmasim==2.1.1 numpy`. mmasim brings PyTorch, gigabytes of it,
@@ -27,7 +27,7 @@ from mmasim.nv_ptx.sim import TCGen05MMA
 
 SEED = 20261121
 M, N = 128, 32
-TARGET = pathlib.Path(__file__).resolve().parents[1] / "test/data/mma-oracle"
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "test/data/mma-oracle"
 
 # Storage of a type in the data: an unsigned integer of this many bits.
 STORAGE = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32}
@@ -319,7 +319,7 @@ def generate(seed, tiles):
         described.append(tile)
     versions = {p: importlib.metadata.version(p) for p in ("mmasim", "torch", "numpy")}
     return {
-        "source": {"script": "scripts/mma_oracle.py", "seed": seed, **versions},
+        "source": {"script": "scripts/check/mma_oracle.py", "seed": seed, **versions},
         "format": "little-endian: a 128 x K, b 32 x K, c and d 128 x 32",
         "bytes": len(blob),
         "tiles": described,

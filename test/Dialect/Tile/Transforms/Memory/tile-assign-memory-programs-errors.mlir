@@ -1,0 +1,333 @@
+// Programs whose memory cannot be laid out, or that say two things.
+
+// RUN: fmha-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-assign-memory)))'
+
+// Two tiles of 128 x 512 x 2 = 131072 bytes, 4 barriers of 8 bytes for each, and 16 bytes kept for the address of tensor
+// memory: 262144 + 64 + 16.
+!t = memref<?x?x?x512xbf16>
+gpu.module @shared {
+  // expected-error@+1 {{needs 262224 bytes of shared memory, but sm_100a has 232448; expected smaller tiles, or fewer of them}}
+  gpu.func @shared(%a: !t, %b: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x512xbf16>
+    %bs = tile.view %b batch %c0 head %c0 rows %n : !t -> !tile.view<?x512xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x512xbf16> -> <128x512xbf16>
+    %y = tile.load %bs[%c0] : !tile.view<?x512xbf16> -> <128x512xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// A ring has one stage at least. Two of 64 x 512 x 2 = 65536 bytes beside a tile of 131072, 4 barriers of 8 bytes for each
+// of the three, and 16 bytes: 262144 + 96 + 16.
+!t = memref<?x?x?x512xbf16>
+gpu.module @ring {
+  // expected-error@+1 {{needs 262256 bytes of shared memory, but sm_90a has 232448; expected smaller tiles, or fewer of them}}
+  gpu.func @ring(%a: !t, %b: !t, %c: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x512xbf16>
+    %bs = tile.view %b batch %c0 head %c0 rows %n : !t -> !tile.view<?x512xbf16>
+    %cs = tile.view %c batch %c0 head %c0 rows %n : !t -> !tile.view<?x512xbf16>
+    %z = tile.load %cs[%c0] : !tile.view<?x512xbf16> -> <128x512xbf16>
+    scf.for %i = %c0 to %n step %c1 {
+      %x = tile.load %as[%i] : !tile.view<?x512xbf16> -> <64x512xbf16>
+      %y = tile.load %bs[%i] : !tile.view<?x512xbf16> -> <64x512xbf16>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Three products of 256 columns.
+!t = memref<?x?x?x64xbf16>
+gpu.module @tensor {
+  // expected-error@+1 {{needs 768 columns of tensor memory, but sm_100a has 512; expected fewer columns of products}}
+  gpu.func @tensor(%a: !t, %b: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %bs = tile.view %b batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    %y = tile.load %bs[%c0] : !tile.view<?x64xbf16> -> <256x64xbf16>
+    %0 = tile.dot %x, %y transpose_b : <128x64xbf16>, <256x64xbf16> -> <128x256xf32>
+    %1 = tile.dot %x, %y transpose_b : <128x64xbf16>, <256x64xbf16> -> <128x256xf32>
+    %2 = tile.dot %x, %y transpose_b : <128x64xbf16>, <256x64xbf16> -> <128x256xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The first tile has a region of its own, the others pass a ring.
+!t = memref<?x?x?x64xbf16>
+gpu.module @carried {
+  gpu.func @carried(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %first = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<128x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<128x64xbf16, #tile.smem<offset = 16384, stages = 4>>'}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %first) -> (!tile.tile<128x64xbf16>) {
+      %next = tile.load %as[%i] : !tile.view<?x64xbf16> -> <128x64xbf16>
+      scf.yield %next : !tile.tile<128x64xbf16>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xbf16>
+gpu.module @branch {
+  gpu.func @branch(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %some = arith.cmpi ne, %n, %c0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a tile in one place on all ways, got '!tile.tile<64x64xbf16, #tile.smem<offset = 0>>' and '!tile.tile<64x64xbf16, #tile.fragment>'}}
+    %r = scf.if %some -> (!tile.tile<64x64xbf16>) {
+      %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+      scf.yield %x : !tile.tile<64x64xbf16>
+    } else {
+      %zero = tile.fill 0.0 : !tile.tile<64x64xbf16>
+      scf.yield %zero : !tile.tile<64x64xbf16>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Where a memory map is given it is the whole of it.
+!t = memref<?x?x?x64xbf16>
+gpu.module @unknown {
+  gpu.func @unknown(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a", memory = [#tile.extent<name = "x", place = #tile.smem<offset = 0>, size = 16384>]>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "x">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected a tile.region of the kernel's memory map (x), got y}}
+    %y = tile.load %as[%c0] {tile.region = #tile.region<name = "y">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Products of wgmma have 64 rows.
+!t = memref<?x?x?x64xbf16>
+gpu.module @rows {
+  gpu.func @rows(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %as = tile.view %a batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected tiles of 64 rows and a multiple of 8 columns, as the target's products have them, got '!tile.tile<128x128xf32>'}}
+    %s = tile.dot %x, %x transpose_b : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A tensor map copies boxes of one size.
+!t = memref<?x?x?x64xbf16>
+gpu.module @heights {
+  gpu.func @heights(%a: !t, %b: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c1 : !t
+    %bs = tile.view %b batch %c0 head %c0 rows %n : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %bs[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{expected tiles of 128 rows, as another op has of operand 1, got 64; pass the tensor as two operands}}
+    %y = tile.load %bs[%c1] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @no_tiles {
+  // expected-error@+1 {{tile-assign-memory expects a tiled kernel, as convert-fmha-to-tile makes it, got one without ops on tiles}}
+  gpu.func @no_tiles() kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} { gpu.return }
+}
+
+// -----
+
+#schedule = #fmha.schedule<target = "sm_100a", q_tiles = 1, kv_stages = 3, p_placement = tmem, roles = [
+  #fmha.role<"softmax0", first_warp = 0, warps = 4, registers = 216>, #fmha.role<"softmax1", first_warp = 4, warps = 4, registers = 24>,
+  #fmha.role<"correction", first_warp = 8, warps = 4, registers = 136>, #fmha.role<"load", first_warp = 12, warps = 1, registers = 136>,
+  #fmha.role<"mma", first_warp = 13, warps = 1, registers = 136>, #fmha.role<"store", first_warp = 14, warps = 1, registers = 136>,
+  #fmha.role<"spare", first_warp = 15, warps = 1, registers = 136>]>
+!t = memref<?x?x?x64xbf16>
+gpu.module @both {
+  // expected-error@+1 {{expected tile.kernel, or fmha.schedule and fmha.problem of an attention op, got both}}
+  gpu.func @both(%q: !t, %k: !t, %v: !t, %o: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">, fmha.schedule = #schedule} {
+    %0 = tile.fill 0.0 : !tile.tile<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @problem {
+  // expected-error@+1 {{expected tile.kernel, or fmha.schedule and fmha.problem of an attention op, got both}}
+  gpu.func @problem() kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">, fmha.problem = #fmha.problem<out_f32>} {
+    %0 = tile.fill 0.0 : !tile.tile<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @roles {
+  // expected-error@+1 {{expected #fmha.role among the roles of tile.kernel, got "load"}}
+  gpu.func @roles() kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a", roles = ["load"]>} {
+    %0 = tile.fill 0.0 : !tile.tile<128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A region written by hand is aligned as its tiles are.
+!t = memref<?x?x?x64xbf16>
+gpu.module @aligned {
+  gpu.func @aligned(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 512>, size = 8192>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{#tile.smem offset of a rank-2 tile must be a multiple of 1024, got 512}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// And as large: 64 x 64 x 2 = 8192 bytes.
+!t = memref<?x?x?x64xbf16>
+gpu.module @small {
+  gpu.func @small(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0, stages = 2>, size = 8191>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a region of at least 8192 bytes, got "A" of 8191}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Loads go to shared memory.
+!t = memref<?x?x?x64xbf16>
+gpu.module @kind {
+  gpu.func @kind(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a",
+      memory = [#tile.extent<name = "A", place = #tile.tmem<column = 0>, size = 64>, #tile.extent<name = "B", place = #tile.smem<offset = 0>, size = 16384>]>} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected a tile.region of the kernel's memory map (B), got A}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @twice {
+  // expected-error@+1 {{expected one region of each name in the memory map of tile.kernel, got two of "A"}}
+  gpu.func @twice() kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a",
+      memory = [#tile.extent<name = "A", place = #tile.smem<offset = 0>, size = 64>, #tile.extent<name = "A", place = #tile.smem<offset = 64>, size = 64>]>} {
+    %0 = tile.fill 0.0 : !tile.tile<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xbf16>
+gpu.module @own_name {
+  gpu.func @own_name(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    // expected-error@+1 {{expected the name of a region of tiles, got "barriers", which every kernel has}}
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "barriers">} : !tile.view<?x64xbf16> -> <64x64xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = memref<?x?x?x64xbf16>
+gpu.module @both_memories {
+  gpu.func @both_memories(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] {tile.region = #tile.region<name = "A">} : !tile.view<?x64xbf16> -> <128x64xbf16>
+    // expected-error@+1 {{works in tensor memory: expected the name of another region, got "A", which an op uses in the other memory}}
+    %s = tile.dot %x, %x transpose_b {tile.region = #tile.region<name = "A">} : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Products add up where products begin.
+!t = memref<?x?x?x64xbf16>
+gpu.module @accumulator {
+  gpu.func @accumulator(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_100a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <128x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    %t = tile.scale %s by 2.0 : !tile.tile<128x128xf32>
+    // expected-error@+1 {{expected an accumulator that a tile.fill or another product begins, got '!tile.tile<128x128xf32, #tile.registers>'}}
+    %u = tile.dot %x, %x transpose_b plus %t as !tile.tile<128x128xf32> : <128x64xbf16>, <128x64xbf16> -> <128x128xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The second factor comes from memory.
+!t = memref<?x?x?x64xbf16>
+gpu.module @second_factor {
+  gpu.func @second_factor(%a: !t) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %c0 = arith.constant 0 : index
+    %as = tile.view %a batch %c0 head %c0 rows %c0 : !t -> !tile.view<?x64xbf16>
+    %x = tile.load %as[%c0] : !tile.view<?x64xbf16> -> <64x64xbf16>
+    %s = tile.dot %x, %x transpose_b : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    %p = tile.cast %s : <64x64xf32> to <64x64xbf16>
+    // expected-error@+1 {{expected a second factor that tile.load brings to shared memory, got '!tile.tile<64x64xbf16, #tile.fragment>'; a tile that threads compute may be the first one}}
+    %u = tile.dot %x, %p : <64x64xbf16>, <64x64xbf16> -> <64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @while {
+  gpu.func @while(%c: i32) kernel attributes {tile.kernel = #tile.kernel<target = "sm_90a">} {
+    %f = arith.constant false
+    scf.while : () -> () {
+      // expected-error@+1 {{expected only scf.for and scf.if around ops on tiles, got scf.while}}
+      %0 = tile.fill 0.0 : !tile.tile<64xf32>
+      scf.condition(%f)
+    } do {
+      scf.yield
+    }
+    gpu.return
+  }
+}
